@@ -1,0 +1,103 @@
+"""``python -m workflow.pins``: the lock and the conda environments, from what is installed.
+
+pyproject.toml names the direct dependencies; this writes everything that they need, pinned at the
+version installed now, to requirements.txt, and the shares of it that jobs need to environment.yml
+and workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: ``-r`` inside it would
+break, because Snakemake copies the file elsewhere.
+"""
+
+import importlib.metadata
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")  # the lock must hold for each
+CONDA_PYTHON = "3.12"
+
+LOCK_HEAD = """\
+# Every package of the project, pinned; made by `make lock` from pyproject.toml.
+# torch brings its CUDA packages itself, each pinned by torch: on Linux with pip, the CUDA build.
+"""
+CONDA_HEAD = """\
+# {purpose}
+# Made by `make lock`: the same pins as requirements.txt.
+channels:
+  - conda-forge
+  - nodefaults
+dependencies:
+  - python={python}
+  - pip
+  - pip:
+"""
+
+
+def groups() -> dict[str, list[Requirement]]:
+    """The dependency groups of pyproject.toml."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        given = tomllib.load(file)["dependency-groups"]
+    return {name: [Requirement(line) for line in lines] for name, lines in given.items()}
+
+
+def closure(roots: list[Requirement]) -> dict[str, str]:
+    """name -> installed version of all that ``roots`` need on Linux under any of PYTHONS.
+
+    Raises PackageNotFoundError when one of them is not installed.
+    """
+    seen, todo, versions = set(), [(r.name, frozenset(r.extras)) for r in roots], {}
+    while todo:
+        name, extras = todo.pop()
+        if (canonicalize_name(name), extras) in seen:
+            continue
+        seen.add((canonicalize_name(name), extras))
+        package = importlib.metadata.distribution(name)
+        # without a local part: 2.13.0+cpu here is 2.13.0 on a machine with a GPU
+        versions[canonicalize_name(name)] = package.version.split("+")[0]
+        for line in package.requires or []:
+            needed = Requirement(line)
+            if _applies(needed, extras):
+                todo.append((needed.name, frozenset(needed.extras)))
+    return dict(sorted(versions.items()))
+
+
+def _applies(needed: Requirement, extras: frozenset[str]) -> bool:
+    if needed.marker is None:
+        return True
+    system = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+    return any(
+        needed.marker.evaluate(
+            system | {"python_version": p, "python_full_version": f"{p}.0", "extra": extra}
+        )
+        for p in PYTHONS
+        for extra in extras or {""}
+    )
+
+
+def files() -> dict[Path, str]:
+    """What each generated file must hold."""
+    group = groups()
+    everything = closure([r for lines in group.values() for r in lines])
+    purposes = {
+        ROOT / "environment.yml": ("The environment of the jobs that measure.", "measure"),
+        ROOT / "workflow/envs/analysis.yml": (
+            "The environment of the jobs that merge, rank, draw and write: no torch.",
+            "analysis",
+        ),
+    }
+    texts = {ROOT / "requirements.txt": LOCK_HEAD + _lines(everything)}
+    for path, (purpose, name) in purposes.items():
+        head = CONDA_HEAD.format(purpose=purpose, python=CONDA_PYTHON)
+        texts[path] = head + _lines(closure(group[name]), indent="      - ")
+    return texts
+
+
+def _lines(versions: dict[str, str], indent: str = "") -> str:
+    return "".join(f"{indent}{name}=={version}\n" for name, version in versions.items())
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        path.write_text(text)
+        print(f"wrote {path.relative_to(ROOT)}")
