@@ -1,0 +1,89 @@
+"""The package's interface: names, loading, and what a variant's identity is made of."""
+
+import subprocess
+import sys
+
+import pytest
+
+import kernels
+from measure.fingerprint import ROOT
+
+TEN = {
+    "torch_softmax",
+    "torch_naive",
+    "torch_jit",
+    "triton_fused",
+    "triton_tiled",
+    "triton_tiled_nocache",
+    "triton_online",
+    "triton_online_nocache",
+    "triton_persistent",
+    "triton_row",
+}
+
+
+def test_the_ten_variants_are_there_and_sorted():
+    assert set(kernels.names()) >= TEN
+    assert kernels.names() == sorted(kernels.names())
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_every_variant_has_the_interface_and_says_where_it_comes_from(name):
+    variant = kernels.load(name)
+    assert variant.name == name
+    assert callable(variant.softmax)
+    assert callable(variant.unsupported)
+    for part in ("Source:", "Bytes:"):
+        assert part in variant.module.__doc__, f"the docstring of kernels/{name}.py lacks {part}"
+
+
+def test_an_unknown_name_is_answered_with_close_ones():
+    with pytest.raises(KeyError, match="did you mean triton_online"):
+        kernels.load("triton_onlin")
+    with pytest.raises(KeyError, match="there are: "):
+        kernels.load("zzzzzz")
+
+
+def test_sources_follow_imports_inside_the_folder():
+    files = [path.name for path in kernels.sources("triton_online_nocache")]
+    assert files == ["_rows.py", "triton_online.py", "triton_online_nocache.py"]
+
+
+def test_variants_that_share_a_kernel_have_different_hashes():
+    assert kernels.sha256("triton_online") != kernels.sha256("triton_online_nocache")
+
+
+def test_packages_are_read_without_importing():
+    code = (
+        "import sys, kernels\n"
+        "assert 'triton' in kernels.packages('triton_row')\n"
+        "assert 'triton' not in kernels.packages('torch_jit')\n"
+        "assert kernels.sha256('triton_row')\n"
+        "assert 'torch' not in sys.modules and 'triton' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda torch: torch.zeros(3), "1 dimensions"),
+        (lambda torch: torch.zeros(2, 3, dtype=torch.float64), "float64"),
+        (lambda torch: torch.zeros(0, 3), "no elements"),
+        (lambda torch: torch.zeros(3, 2).t(), "column stride"),
+    ],
+)
+def test_what_no_variant_takes_is_said_in_a_sentence(make, words):
+    import torch
+
+    for name in kernels.names():
+        assert words in kernels.load(name).unsupported(make(torch))
+
+
+def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block():
+    import torch
+
+    x = torch.empty(1, 2**20 + 1)
+    for name in ("triton_fused", "triton_row", "triton_persistent"):
+        assert "largest block" in kernels.load(name).unsupported(x)
+    assert kernels.load("triton_online").unsupported(x) is None
