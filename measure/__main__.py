@@ -1,0 +1,78 @@
+"""``python -m measure point …`` measures one point and writes its row."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import gpus, row, summary
+from .point import DISTRIBUTIONS, DTYPES, OPS, BadPoint, Point
+from .supervise import NoRow, measure_point
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="python -m measure", description=__doc__)
+    commands = top.add_subparsers(dest="command", required=True)
+
+    point = commands.add_parser("point", help="measure one point and write its row")
+    add = point.add_argument
+    add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, … (default auto)")
+    add("--op", default="softmax", help=f"one of: {', '.join(OPS)}")
+    add("--dtype", default="float32", help=f"one of: {', '.join(DTYPES)}")
+    add("--distribution", default="uniform", help=f"one of: {', '.join(DISTRIBUTIONS)}")
+    add("--M", type=int, required=True, help="rows")
+    add("--N", type=int, required=True, help="columns")
+    add("--variant", required=True, help="file stem in kernels/")
+    add("--seed", type=int, default=Point.seed, help="of the input (default %(default)s)")
+    add(
+        "--interval-width",
+        type=float,
+        default=Point.interval_width,
+        help="stop once the speed-up's 95 %% interval is narrower than this share of it "
+        "(default %(default)s)",
+    )
+    add(
+        "--time-budget",
+        type=float,
+        default=Point.time_budget_s,
+        dest="time_budget_s",
+        metavar="S",
+        help="or after this many seconds of timing (default %(default)s)",
+    )
+    add(
+        "--timeout",
+        type=float,
+        default=Point.timeout_s,
+        dest="timeout_s",
+        metavar="S",
+        help="kill the point after this many seconds in all (default %(default)s)",
+    )
+    add("--rival", help="a variant to time as one more interleaved control")
+    add("--output", type=Path, required=True, help="the row; its samples are written beside it")
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Exit code 0 when a row was written, whatever its status; 2 when none was."""
+    arguments = vars(parser().parse_args(argv))
+    output = arguments.pop("output")
+    del arguments["command"]  # there is only one
+    try:
+        return _point(arguments, output)
+    except (BadPoint, NoRow) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"error: cannot write {output}: {error.strerror}", file=sys.stderr)
+    return 2
+
+
+def _point(arguments: dict, output: Path) -> int:
+    arguments["gpu"] = gpus.resolve(arguments["gpu"])
+    measured, samples = measure_point(Point(**arguments))
+    row.write(output, measured, samples)
+    print(summary.text(measured))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""From samples to the row's times, controls, derived figures and flags."""
+
+import numpy as np
+
+from .point import Point
+from .sampling import COPY, RIVAL, TORCH, TORCH_AGAIN, VARIANT, Samples
+
+AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this flags the row
+COPY_TOLERANCE = 1.02  # a rate above this share of the copy's is an error of the measurement
+
+
+def of_samples(point: Point, samples: Samples) -> dict:
+    """Times, controls and derived columns."""
+    own = samples.series(VARIANT)
+    time_us = float(np.median(own))
+    return {
+        "time_us": time_us,
+        "time_us_q20": np.quantile(own, 0.2),
+        "time_us_q80": np.quantile(own, 0.8),
+        "n_samples": samples.blocks,
+        "stopped_by": samples.stopped_by,
+        "copy_us": np.median(samples.series(COPY)),
+        "torch_us": np.median(samples.series(TORCH)),
+        **_interval("speedup", samples.ratio(TORCH, VARIANT), "speedup"),
+        "of_copy": samples.ratio(COPY, VARIANT).value,
+        **_interval("aa_ratio", samples.ratio(TORCH, TORCH_AGAIN), "aa"),
+        # read x once, write y once
+        "throughput_gbps": point.pair_bytes / time_us / 1000,
+        **(_rival(point, samples) if point.rival else {}),
+    }
+
+
+def flags(columns: dict, beyond_cache: bool) -> list[str]:
+    """What a reader must know before trusting the row.
+
+    ``aa_biased``: torch against itself is off by more than 1 %. ``faster_than_copy``: the memory
+    cannot do that (looked at only ``beyond_cache``, where a call's bytes exceed the cache).
+    ``launch_bound``: an eager caller waits for the host, not for the kernel.
+    """
+    found = []
+    if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
+        found.append("aa_biased")
+    if beyond_cache and columns["of_copy"] > COPY_TOLERANCE:
+        found.append("faster_than_copy")
+    if columns.get("latency_us", 0) > columns["time_us"]:
+        found.append("launch_bound")
+    return found
+
+
+def _rival(point: Point, samples: Samples) -> dict:
+    return {
+        "rival": point.rival,
+        "rival_us": np.median(samples.series(RIVAL)),
+        **_interval("rival_speedup", samples.ratio(RIVAL, VARIANT), "rival"),
+    }
+
+
+def _interval(value_column: str, interval, stem: str) -> dict:
+    return {
+        value_column: interval.value,
+        f"{stem}_low": interval.low,
+        f"{stem}_high": interval.high,
+    }

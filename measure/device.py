@@ -1,0 +1,78 @@
+"""The device that a point runs on, and what is known about it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import torch
+
+from . import gpus
+
+
+class WrongDevice(RuntimeError):
+    """The machine does not have the GPU that the point asks for."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device, its slug, and the cache that a cold timing has to defeat."""
+
+    slug: str
+    torch_device: torch.device
+    name: str
+    uuid: str | None
+    cache_bytes: int  # L2 of a GPU, last-level cache of a CPU
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.torch_device.type == "cpu"
+
+    def free_bytes(self) -> int:
+        """Memory that an allocation could get now."""
+        if self.is_cpu:
+            return psutil.virtual_memory().available
+        return torch.cuda.mem_get_info(self.torch_device)[0]
+
+
+def open_device(gpu: str) -> Device:
+    """The device named by a slug, ``auto`` for the first GPU or else the CPU.
+
+    Raises WrongDevice, so that no row is ever written under another device's name.
+    """
+    present = []
+    if gpu != gpus.CPU and torch.cuda.is_available():
+        for index in range(torch.cuda.device_count()):
+            properties = torch.cuda.get_device_properties(index)
+            present.append(gpus.slug(properties.name))
+            if gpu in (gpus.AUTO, present[-1]):
+                return _gpu(index, properties, present[-1])
+    if gpu in (gpus.AUTO, gpus.CPU):
+        return Device(gpus.CPU, torch.device("cpu"), _cpu_name(), None, _last_level_cache_bytes())
+    have = f"this machine has {', '.join(present)}" if present else "torch sees no GPU here"
+    raise WrongDevice(
+        f"gpu {gpu!r} was asked for, but {have}; use 'auto', 'cpu', or run on a machine that has it"
+    )
+
+
+def _gpu(index: int, properties, slug: str) -> Device:
+    device = torch.device("cuda", index)
+    torch.cuda.set_device(device)
+    uuid = str(properties.uuid)
+    uuid = uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
+    return Device(slug, device, properties.name, uuid, properties.L2_cache_size)
+
+
+def _cpu_name() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "CPU"
+
+
+def _last_level_cache_bytes() -> int:
+    """Largest cache that Linux reports for the first core; 32 MiB where it reports none."""
+    sizes = [
+        int(path.read_text().strip().removesuffix("K")) * 1024
+        for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    ]
+    return max(sizes, default=32 * 2**20)

@@ -1,0 +1,41 @@
+"""Provenance of a row: versions and machine."""
+
+import importlib.metadata
+import platform
+
+import kernels
+
+from .device import Device
+from .fingerprint import git_state, measure_sha256
+
+
+def provenance(device: Device, variant: str) -> dict:
+    """The row's provenance columns, less the clock's."""
+    import torch
+
+    driver = None
+    if not device.is_cpu:
+        import pynvml
+
+        pynvml.nvmlInit()
+        driver = pynvml.nvmlSystemGetDriverVersion()
+    return {
+        "gpu_name": device.name,
+        "gpu_uuid": device.uuid,
+        "driver": driver,
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+        "triton": _version("triton"),
+        "python": platform.python_version(),
+        **git_state(),
+        "kernel_sha256": kernels.sha256(variant),
+        "measure_sha256": measure_sha256(),
+        "hostname": platform.node(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,75 @@
+"""The unit of work: one (gpu, op, dtype, distribution, M, N, variant) and how it is measured."""
+
+import difflib
+from dataclasses import asdict, dataclass
+
+import kernels
+
+from . import gpus
+
+OPS = ("softmax",)
+DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # name -> bytes
+DISTRIBUTIONS = ("uniform", "normal")
+
+
+class BadPoint(ValueError):
+    """A point that cannot exist: says what was given, what is allowed and what to do."""
+
+
+def nearest(given: str, allowed) -> str:
+    """'; did you mean x?' or '; allowed: x, y, z', for the end of an error message."""
+    close = difflib.get_close_matches(str(given), list(allowed), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(allowed)}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is measured (identity), and how long and how exactly."""
+
+    gpu: str
+    dtype: str
+    M: int
+    N: int
+    variant: str
+    op: str = "softmax"
+    distribution: str = "uniform"
+    seed: int = 3407
+    interval_width: float = 0.01  # wanted width of the speed-up's 95 % interval, as a fraction
+    time_budget_s: float = 2.0  # for the timed blocks
+    timeout_s: float = 120.0  # for the whole point; then it is killed
+    rival: str | None = None  # a variant timed as one more interleaved control
+
+    def __post_init__(self):
+        for name, allowed in (("op", OPS), ("dtype", DTYPES), ("distribution", DISTRIBUTIONS)):
+            given = getattr(self, name)
+            if given not in allowed:
+                raise BadPoint(f"unknown {name} {given!r}{nearest(given, allowed)}")
+        for name in ("M", "N"):
+            size = getattr(self, name)
+            if type(size) is not int or size < 1:
+                raise BadPoint(f"{name} = {size!r}: a whole number of at least 1 is needed")
+        for name in ("interval_width", "time_budget_s", "timeout_s"):
+            if not getattr(self, name) > 0:
+                raise BadPoint(f"{name} = {getattr(self, name)!r}: it must be above 0")
+        for name in filter(None, (self.variant, self.rival)):
+            try:
+                kernels.check_name(name)
+            except KeyError as error:
+                raise BadPoint(error.args[0]) from None
+
+    @property
+    def pair_bytes(self) -> int:
+        """Bytes of one input and one output: what a perfect kernel moves."""
+        return 2 * self.M * self.N * DTYPES[self.dtype]
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.gpu == gpus.CPU
+
+    @property
+    def interpreted(self) -> bool:
+        """A Triton variant on a CPU: run in Triton's interpreter, for the gate only."""
+        return self.is_cpu and "triton" in kernels.packages(self.variant)
+
+    def as_dict(self) -> dict:
+        return asdict(self)

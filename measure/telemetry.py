@@ -1,0 +1,66 @@
+"""State of the GPU while it is timed: clocks, temperature, power, throttling, company."""
+
+import statistics
+
+import pynvml
+
+from .device import Device
+
+# Reasons that slow the GPU below what it would do by itself; idle and clock settings do not.
+_THROTTLES = {
+    "power_cap": pynvml.nvmlClocksEventReasonSwPowerCap,
+    "hw_slowdown": pynvml.nvmlClocksThrottleReasonHwSlowdown,
+    "sw_thermal": pynvml.nvmlClocksEventReasonSwThermalSlowdown,
+    "hw_thermal": pynvml.nvmlClocksThrottleReasonHwThermalSlowdown,
+    "power_brake": pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
+}
+
+
+class Telemetry:
+    """Samples NVML; ``row()`` gives medians for the row's device-state columns."""
+
+    def __init__(self, device: Device):
+        pynvml.nvmlInit()
+        self._gpu = pynvml.nvmlDeviceGetHandleByUUID(device.uuid)
+        self._samples = {
+            "sm_clock_mhz": [],
+            "memory_clock_mhz": [],
+            "temperature_c": [],
+            "power_w": [],
+        }
+        self._throttles: set[str] = set()
+        self._processes = 0
+
+    def sample(self) -> None:
+        """Take one sample. Called while the GPU works on timed blocks."""
+        gpu, add = self._gpu, self._add
+        add("sm_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_SM)
+        add("memory_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_MEM)
+        add("temperature_c", pynvml.nvmlDeviceGetTemperature, gpu, pynvml.NVML_TEMPERATURE_GPU)
+        add("power_w", lambda h: pynvml.nvmlDeviceGetPowerUsage(h) / 1000, gpu)
+        bits = self._ask(pynvml.nvmlDeviceGetCurrentClocksEventReasons, gpu) or 0
+        self._throttles |= {name for name, bit in _THROTTLES.items() if bits & bit}
+        processes = self._ask(pynvml.nvmlDeviceGetComputeRunningProcesses, gpu) or []
+        self._processes = max(self._processes, len(processes))
+
+    def row(self) -> dict:
+        """Columns of the row; empty where this GPU does not tell."""
+        medians = {k: statistics.median(v) if v else None for k, v in self._samples.items()}
+        return {**medians, "throttle_reasons": " ".join(sorted(self._throttles))}
+
+    def flags(self) -> list[str]:
+        """``throttled``; ``shared_gpu`` when a process beside this one used the GPU."""
+        found = ["throttled"] if self._throttles else []
+        return found + (["shared_gpu"] if self._processes > 1 else [])
+
+    def _add(self, column, ask, *args) -> None:
+        value = self._ask(ask, *args)
+        if value is not None:
+            self._samples[column].append(value)
+
+    @staticmethod
+    def _ask(ask, *args):
+        try:
+            return ask(*args)
+        except pynvml.NVMLError:
+            return None  # not every GPU or container answers every question

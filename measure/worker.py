@@ -1,0 +1,63 @@
+"""The child process that measures one point and may die of it.
+
+``python -m measure.worker FOLDER`` reads FOLDER/point.json, keeps FOLDER/progress.json up to date
+(the stage, and the row as far as it is known) and ends with FOLDER/done.json. Whatever a kernel
+does to this process, the parent (``measure.supervise``) has what was known before.
+"""
+
+import ctypes
+import json
+import signal
+import sys
+from pathlib import Path
+
+from .point import Point
+
+
+class Journal:
+    """What the parent may read at any moment."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self.row: dict = {}
+
+    def stage(self, name: str) -> None:
+        """Say what comes next, with the row so far."""
+        self._write("progress", {"stage": name, "row": self.row})
+
+    def finish(self, samples: list[tuple]) -> None:
+        """The row is complete."""
+        self._write("done", {"row": self.row, "samples": samples})
+
+    def refuse(self, message: str) -> None:
+        """The point cannot be measured on this machine; there will be no row."""
+        self._write("refused", {"message": message})
+
+    def _write(self, stem: str, content: dict) -> None:
+        temporary = self._folder / f"{stem}.tmp"
+        # default=float: numpy's numbers
+        temporary.write_text(json.dumps(content, default=float))
+        temporary.replace(self._folder / f"{stem}.json")
+
+
+def main(folder: Path) -> None:
+    """Measure the point described in ``folder``."""
+    # Die with the parent: a kernel that never returns must not outlive a killed sweep.
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+    point = Point(**json.loads((folder / "point.json").read_text()))
+    journal = Journal(folder)
+    journal.stage("importing torch")
+
+    from . import stages  # imports torch
+    from .device import WrongDevice
+
+    try:
+        samples = stages.measure(point, journal)
+    except WrongDevice as error:
+        journal.refuse(str(error))
+    else:
+        journal.finish(samples)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
