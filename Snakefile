@@ -1,0 +1,39 @@
+# Which row-softmax kernel is fastest on your GPU: config.yaml says what to run, results/report.md
+# what came of it.
+import sys
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
+
+min_version("9.0")
+sys.path.insert(0, workflow.basedir)
+
+from workflow import config as checks, machine, sweep
+
+
+configfile: "config.yaml"
+
+
+try:
+    checks.check(config)
+    POINTS = {gpu: sweep.points(config, gpu) for gpu in sweep.gpu_names(config)}
+except checks.ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
+
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/analysis.smk"
+
+
+rule all:
+    input:
+        "results/report.md",
+
+
+onstart:
+    for gpu in POINTS:
+        print(sweep.announce(config, gpu), file=sys.stderr)
+    pending = {j.wildcards.gpu for j in workflow.dag.needrun_jobs() if j.rule.name == "point"}
+    # on a cluster the GPUs are elsewhere; each job looks for itself
+    if workflow.local_exec and (fault := machine.lacks(pending)):
+        raise WorkflowError(fault)

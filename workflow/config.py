@@ -1,0 +1,82 @@
+"""Is a configuration sound? Says what is wrong in the words of the person who wrote it."""
+
+import functools
+from pathlib import Path
+
+import yaml
+from jsonschema import Draft202012Validator, validators
+
+import kernels
+from measure.point import nearest
+
+SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
+
+
+class ConfigError(ValueError):
+    """Every fault of a configuration, one line each."""
+
+
+def check(config: dict) -> None:
+    """Raise ConfigError unless ``config`` fits the schema and names variants that exist."""
+    errors = sorted(_validator().iter_errors(config), key=lambda e: [str(p) for p in e.path])
+    faults = [_say(error) for error in errors]
+    if not faults:
+        faults = _unknown_variants(config)
+    if faults:
+        raise ConfigError("\n".join(["the configuration is not usable:", *faults]))
+
+
+@functools.cache
+def _validator():
+    # YAML's 1024.0 is an integer to JSON Schema, but not to a matrix
+    strict = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: type(value) is int
+    )
+    schema = yaml.safe_load(SCHEMA.read_text())
+    return validators.extend(Draft202012Validator, type_checker=strict)(schema)
+
+
+def _say(error) -> str:
+    where = _path(error.path)
+    given = error.instance
+    if error.validator == "additionalProperties":
+        allowed = error.schema["properties"]
+        unknown = [key for key in given if key not in allowed]
+        prefix = f"{where}: " if where else ""
+        return "; ".join(f"  {prefix}unknown key {key!r}{nearest(key, allowed)}" for key in unknown)
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in given]
+        return f"  {where or 'config'}: missing {', '.join(missing)}"
+    if error.validator == "enum":
+        return f"  {where}: unknown value {given!r}{nearest(given, error.validator_value)}"
+    rule = {
+        "minItems": "the list is empty; name at least one",
+        "minimum": f"must be at least {error.validator_value}",
+        "exclusiveMinimum": f"must be above {error.validator_value}",
+        "pattern": "only lower-case letters, digits"
+        + (" and underscores" if "_" in str(error.validator_value) else ""),
+        "const": "must be a list of variants, or the word all",
+        "type": f"must be of type {error.validator_value}",
+    }.get(error.validator, error.message)
+    return f"  {where} = {given!r}: {rule}"
+
+
+def _unknown_variants(config: dict) -> list[str]:
+    places = {"variants": config["variants"], "rival": [config["rival"] or "torch_softmax"]}
+    for index, shape in enumerate(config["shapes"]):
+        places[f"shapes[{index}].variants"] = shape.get("variants", "all")
+    faults = []
+    for place, names in places.items():
+        for name in () if names == "all" else names:
+            try:
+                kernels.check_name(name)
+            except KeyError as error:
+                faults.append(f"  {place}: {error.args[0]}")
+    return faults
+
+
+def _path(parts) -> str:
+    text = ""
+    for part in parts:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text

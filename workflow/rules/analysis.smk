@@ -1,0 +1,145 @@
+# From rows to knowledge; needs neither a GPU nor torch.
+from pathlib import Path
+
+RECORDED = Path(ROOT) / "results/recorded"
+PUBLISHED = Path(ROOT) / "results/published"
+SETS = sweep.figure_sets(config, RECORDED, PUBLISHED)
+# editing analysis/ draws and writes everything again, and measures nothing
+ANALYSIS = sweep.code_sha256(Path(ROOT) / "analysis")
+
+
+localrules:
+    all,
+    merge,
+    collect,
+    summary,
+    claims,
+    figures,
+    report,
+
+
+rule merge:
+    input:
+        lambda wildcards: [sweep.row_path(p) for p in POINTS[wildcards.gpu]],
+    output:
+        "results/measurements/{gpu}.csv",
+    log:
+        "results/logs/merge/{gpu}.log",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+        root=ROOT,
+        sweep=config["sweep"],
+    message:
+        "Merging the rows of {wildcards.gpu}"
+    script:
+        "../scripts/merge.py"
+
+
+rule collect:
+    input:
+        merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
+        recorded=[str(p) for p in sweep.recorded_tables(list(POINTS), RECORDED)],
+    output:
+        "results/measurements.csv",
+    log:
+        "results/logs/collect.log",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+    message:
+        "Putting measured and recorded rows together"
+    shell:
+        "PYTHONPATH={ROOT:q} python3 -m analysis collect --recorded {RECORDED:q}"
+        " --output {output:q} {input.merged:q} > {log:q} 2>&1"
+
+
+rule summary:
+    input:
+        "results/measurements.csv",
+    output:
+        "results/summary.csv",
+    log:
+        "results/logs/summary.log",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+    message:
+        "Ranking"
+    shell:
+        "PYTHONPATH={ROOT:q} python3 -m analysis summary --measurements {input:q}"
+        " --output {output:q} > {log:q} 2>&1"
+
+
+rule claims:
+    input:
+        "results/measurements.csv",
+    output:
+        "results/claims.csv",
+    log:
+        "results/logs/claims.log",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+    message:
+        "Checking the published claims"
+    shell:
+        "PYTHONPATH={ROOT:q} python3 -m analysis claims --measurements {input:q}"
+        " --published {PUBLISHED:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule figures:
+    input:
+        "results/measurements.csv",
+    output:
+        multiext(
+            "results/figures/{gpu}_{dtype}_{sweep}_",
+            "time.svg",
+            "time.png",
+            "throughput.svg",
+            "throughput.png",
+            "speedup.svg",
+            "speedup.png",
+        ),
+    log:
+        "results/logs/figures/{gpu}_{dtype}_{sweep}.log",
+    wildcard_constraints:
+        sweep="[a-z0-9_]+",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+    message:
+        "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
+    shell:
+        "PYTHONPATH={ROOT:q} python3 -m analysis figures --measurements {input:q}"
+        " --published {PUBLISHED:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
+        " --sweep {wildcards.sweep:q} --output-dir results/figures > {log:q} 2>&1"
+
+
+rule report:
+    input:
+        measurements="results/measurements.csv",
+        summary="results/summary.csv",
+        claims="results/claims.csv",
+        figures=[f"results/figures/{g}_{d}_{s}_speedup.png" for g, d, s in SETS],
+    output:
+        "results/report.md",
+    log:
+        "results/logs/report.log",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+        command=sweep.command(workflow.configfiles),
+    message:
+        "Writing results/report.md"
+    shell:
+        "PYTHONPATH={ROOT:q} python3 -m analysis report --measurements {input.measurements:q}"
+        " --summary {input.summary:q} --claims {input.claims:q} --figures-dir results/figures"
+        " --published {PUBLISHED:q} --command {params.command:q}"
+        " --output {output:q} > {log:q} 2>&1"

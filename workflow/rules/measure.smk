@@ -1,0 +1,50 @@
+# One job per point; whatever a kernel does, the job ends with a row.
+from pathlib import Path
+
+import kernels
+from measure import fingerprint, row
+
+ROOT = workflow.basedir
+BY_ROW = {sweep.row_path(p): p for points in POINTS.values() for p in points}
+
+
+wildcard_constraints:
+    gpu="[a-z0-9]+",
+    op="[a-z_]+",
+    dtype="[a-z0-9]+",
+    distribution="[a-z]+",
+    M=r"\d+",
+    N=r"\d+",
+    variant="[A-Za-z0-9_]+",
+
+
+def point_of(wildcards):
+    return BY_ROW[sweep.ROW.format(**wildcards)]
+
+
+rule point:
+    output:
+        row=sweep.ROW,
+        samples=str(row.samples_path(Path(sweep.ROW))),
+    log:
+        sweep.ROW.replace("results/cells", "results/logs/points").replace(
+            ".csv", ".log"
+        ),
+    conda:
+        "../../environment.yml"
+    threads: lambda wildcards: sweep.threads(point_of(wildcards), workflow.cores)
+    resources:
+        gpu=lambda wildcards: 0 if point_of(wildcards).interpreted else 1,
+    params:
+        # contents, not file times: a fresh clone or a touched file measures nothing again
+        kernel=lambda wildcards: kernels.sha256(wildcards.variant),
+        measure=fingerprint.measure_sha256(),
+        options=lambda wildcards: sweep.options(point_of(wildcards)),
+    message:
+        "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
+    shell:
+        "PYTHONPATH={ROOT:q} python3 -m measure point --gpu {wildcards.gpu:q}"
+        " --op {wildcards.op:q} --dtype {wildcards.dtype:q}"
+        " --distribution {wildcards.distribution:q} --M {wildcards.M:q} --N {wildcards.N:q}"
+        " --variant {wildcards.variant:q} {params.options:q}"
+        " --output {output.row:q} > {log:q} 2>&1"

@@ -1,0 +1,146 @@
+"""From a configuration to the points of a sweep and the files that they become."""
+
+import csv
+import functools
+import hashlib
+import itertools
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+import kernels
+from measure import gpus
+from measure.point import Point
+
+from .config import ConfigError
+
+ROW = "results/cells/{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
+
+
+def row_path(point: Point) -> str:
+    """Where the row of a point lies; sweeps that share a point share its row."""
+    return ROW.format(**{field: getattr(point, field) for field in _IDENTITY})
+
+
+_IDENTITY = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
+
+
+def gpu_names(config: dict) -> list[str]:
+    """The configured GPUs, ``auto`` replaced by what this machine has, without repeats."""
+    return list(dict.fromkeys(gpus.resolve(gpu) for gpu in config["gpus"]))
+
+
+def points(config: dict, gpu: str) -> list[Point]:
+    """Every point of the sweep on one GPU, in order, each once; see ``left_out`` for a CPU.
+
+    Raises ConfigError when nothing is left to measure.
+    """
+    chosen = [p for p in _all_points(config, gpu) if not _too_much(p, config["cpu"])]
+    if not chosen:
+        raise ConfigError(
+            f"nothing to measure on {gpu}: every point is larger than the limits under 'cpu'; "
+            "raise them or choose smaller shapes"
+        )
+    return chosen
+
+
+def left_out(config: dict, gpu: str) -> int:
+    """How many points of the sweep are too much for this device."""
+    return len(_all_points(config, gpu)) - len(points(config, gpu))
+
+
+def _all_points(config: dict, gpu: str) -> list[Point]:
+    settings = {
+        key: config[key]
+        for key in ("distribution", "seed", "interval_width", "time_budget_s", "timeout_s", "rival")
+    }
+    found = {}
+    for shape in config["shapes"]:
+        variants = shape.get("variants", config["variants"])
+        variants = kernels.names() if variants == "all" else variants
+        for dtype, M, N, variant in itertools.product(
+            config["dtypes"], _sizes(shape["M"]), _sizes(shape["N"]), variants
+        ):
+            point = Point(gpu=gpu, dtype=dtype, M=M, N=N, variant=variant, **settings)
+            found.setdefault(row_path(point), point)
+    return list(found.values())
+
+
+def _sizes(given) -> Iterable[int]:
+    if isinstance(given, int):
+        return [given]
+    if isinstance(given, dict):
+        sizes = range(given["from"], given["to"] + 1, given["step"])
+        if not sizes:
+            raise ConfigError(f"no sizes from {given['from']} to {given['to']}: 'to' is smaller")
+        return sizes
+    return given
+
+
+def _too_much(point: Point, limits: dict) -> bool:
+    if not point.is_cpu:
+        return False
+    too_long = point.interpreted and limits["max_interpreted_N"] < point.N
+    return too_long or limits["max_elements"] < point.M * point.N
+
+
+def figure_sets(config: dict, recorded: Path, published: Path) -> list[tuple[str, str, str]]:
+    """(gpu, dtype, sweep) of every set of figures: measured here, recorded, published."""
+    here = gpu_names(config)
+    sets = [(gpu, dtype, config["sweep"]) for gpu in here for dtype in config["dtypes"]]
+    for path in recorded_tables(here, recorded):
+        sets += [(path.parent.name, dtype, path.stem) for dtype in _dtypes(path)]
+    sources = yaml.safe_load((published / "sources.yaml").read_text())
+    for name, source in sources.items():
+        with (published / name).open(newline="") as file:
+            keys = {(line["gpu"], line["dtype"]) for line in csv.DictReader(file)}
+        sets += [(*key, source["sweep"]) for key in sorted(keys)]
+    return list(dict.fromkeys(sets))
+
+
+def recorded_tables(measured_here: list[str], recorded: Path) -> list[Path]:
+    """Recorded tables of the GPUs that this sweep does not measure itself."""
+    return sorted(p for p in recorded.glob("*/*.csv") if p.parent.name not in measured_here)
+
+
+@functools.cache
+def _dtypes(path: Path) -> tuple[str, ...]:
+    with path.open(newline="") as file:
+        return tuple(dict.fromkeys(line["dtype"] for line in csv.DictReader(file)))
+
+
+@functools.cache
+def code_sha256(folder: Path) -> str:
+    """Hash over the Python files of a folder: what makes a rule run again when they change."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def options(point: Point) -> list[str]:
+    """How a point is measured, as options of ``python -m measure point``."""
+    given = ["--seed", point.seed, "--interval-width", point.interval_width]
+    given += ["--time-budget", point.time_budget_s, "--timeout", point.timeout_s]
+    given += ["--rival", point.rival] if point.rival else []
+    return [str(word) for word in given]
+
+
+def threads(point: Point, cores: int | None) -> int:
+    """Cores a job holds: all of them where the CPU itself is timed, so that it is alone."""
+    return cores or 1 if point.is_cpu and not point.interpreted else 1
+
+
+def announce(config: dict, gpu: str) -> str:
+    """One line on what a sweep is about to do."""
+    fewer = left_out(config, gpu)
+    note = f" ({fewer} left out: too large for it, see 'cpu' in the config)" if fewer else ""
+    return f"sweep {config['sweep']} on {gpu}: {len(points(config, gpu))} points{note}"
+
+
+def command(configfiles: Iterable[str]) -> str:
+    """The command that repeats this sweep."""
+    own = [str(path) for path in configfiles if Path(path).name != "config.yaml"]
+    return shlex.join(["snakemake", "--cores", "all", *(["--configfile", *own] if own else [])])
