@@ -86,7 +86,8 @@ def check_values(y: torch.Tensor, x: torch.Tensor) -> Accuracy:
     sum_error = (y.sum(dim=1) - 1).abs()
     sum_allowed = SUM_ROUNDOFFS * u + FAST_EXP + 0.5 * smallest * y.shape[1]
 
-    relevant = reference >= u * row_max
+    # Subnormal numbers have no relative precision to speak of.
+    relevant = reference >= (u * row_max).clamp(min=torch.finfo(x.dtype).tiny)
     relative = torch.where(relevant, error / reference, 0.0)
     found = Accuracy(error.max().item(), relative.max().item(), sum_error.max().item())
     if (error > allowed).any():

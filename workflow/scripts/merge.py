@@ -2,11 +2,11 @@
 
 import sys
 
-sys.stderr = open(snakemake.log[0], "w", buffering=1)  # noqa: F821, SIM115: until the script ends
-sys.path.insert(0, snakemake.params.root)  # noqa: F821: set by Snakemake
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+sys.path.insert(0, snakemake.params.root)
 
-from analysis.__main__ import main  # noqa: E402: found only now
+from analysis.__main__ import main
 
-arguments = ["merge", "--sweep", snakemake.params.sweep]  # noqa: F821
-arguments += ["--output", snakemake.output[0], *snakemake.input]  # noqa: F821
+arguments = ["merge", "--sweep", snakemake.params.sweep]
+arguments += ["--output", snakemake.output[0], *snakemake.input]
 sys.exit(main(arguments))

@@ -1,0 +1,156 @@
+"""The gate lets through what is right to the dtype's rounding, and nothing else."""
+
+import pytest
+import torch
+
+from measure import gate, inputs
+
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+CPU = torch.device("cpu")
+
+
+def draw(distribution, dtype, rows, cols):
+    return inputs.draw(distribution, dtype, rows, cols, 3407, CPU)
+
+
+def right(x, out=None):
+    return torch.softmax(x.float(), dim=-1, out=None).to(x.dtype) if out is None else _into(x, out)
+
+
+def _into(x, out):
+    return out.copy_(torch.softmax(x.float(), dim=-1))
+
+
+def verdict(softmax, x):
+    return gate.check_call(softmax, x, torch.arange(x.shape[0]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("distribution", ["uniform", "normal"])
+@pytest.mark.parametrize("cols", [1, 2, 781, 4096, 131072, 2**20])
+def test_a_correctly_rounded_softmax_passes(cols, distribution, dtype):
+    accuracy = verdict(right, draw(distribution, dtype, 3, cols))
+    assert accuracy.problem is None
+    assert accuracy.max_rel_error < 2 * max(gate.UNIT_ROUNDOFF[dtype], 1e-6)
+
+
+def zeros(x):
+    return torch.zeros_like(x)
+
+
+def constant(x):
+    return torch.full_like(x, 1 / x.shape[1])
+
+
+def copy_of_input(x):
+    return x.clone()
+
+
+def unnormalised(x):
+    wide = x.float()
+    return torch.exp(wide - wide.amax(dim=1, keepdim=True)).to(x.dtype)
+
+
+def first_row_only(x):
+    y = torch.zeros_like(x)
+    y[0] = torch.softmax(x[0].float(), dim=0).to(x.dtype)
+    return y
+
+
+def all_but_the_last_row(x):
+    y = right(x)
+    y[-1] = 0
+    return y
+
+
+def last_column_missing(x):
+    y = right(x)
+    y[:, -1] = 0
+    return y
+
+
+def one_nan(x):
+    y = right(x)
+    y[0, 0] = float("nan")
+    return y
+
+
+def scaled_by_two_percent(x):
+    return (right(x).float() * 1.02).to(x.dtype)
+
+
+WRONG = [
+    zeros,
+    constant,
+    copy_of_input,
+    unnormalised,
+    first_row_only,
+    all_but_the_last_row,
+    last_column_missing,
+    one_nan,
+    scaled_by_two_percent,
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("cols", [16, 4096, 131072])
+@pytest.mark.parametrize("compute", WRONG, ids=lambda f: f.__name__)
+def test_a_wrong_kernel_is_caught(compute, cols, dtype):
+    def softmax(x, out=None):
+        y = compute(x)
+        return y if out is None else out.copy_(y)
+
+    accuracy = verdict(softmax, draw("normal", dtype, 4, cols))
+    assert accuracy.problem is not None, f"{compute.__name__} passed"
+
+
+def test_zeros_pass_a_fixed_tolerance_but_not_this_one():
+    """Why tolerances scale with the row: every true value is below 1e-2 here."""
+    x = draw("uniform", torch.float32, 2, 131072)
+    assert torch.allclose(zeros(x), right(x), rtol=1e-2, atol=1e-2)
+    assert "0 at column" in gate.check_values(zeros(x), x).problem
+
+
+@pytest.mark.parametrize(
+    ("softmax", "words"),
+    [
+        (lambda x, out=None: None, "returned NoneType"),
+        (lambda x, out=None: right(x)[:, :-1], r"returned shape \(4, 7\), expected \(4, 8\)"),
+        (lambda x, out=None: right(x).double(), "returned dtype torch.float64"),
+        (lambda x, out=None: right(x).to("meta"), "returned device meta"),
+        (lambda x, out=None: right(x), "was given out, but returned another"),
+        (lambda x, out=None: right(x) if out is None else out, "nan at column 0"),
+    ],
+)
+def test_a_wrong_result_is_described(softmax, words):
+    with pytest.raises(AssertionError, match=words):
+        assert verdict(softmax, draw("normal", torch.float32, 4, 8)).problem is None
+
+
+def test_a_kernel_that_changes_its_input_is_caught():
+    def softmax(x, out=None):
+        y = right(x, out)
+        x[0, 0] += 1
+        return y
+
+    assert "changed its input" in verdict(softmax, draw("normal", torch.float32, 4, 8)).problem
+
+
+def test_nan_is_right_exactly_where_softmax_is_nan():
+    x = torch.randn(3, 8)
+    x[1] = -torch.inf
+    assert gate.check_values(torch.softmax(x, dim=-1), x).problem is None
+    finite = torch.softmax(x, dim=-1)
+    finite[1] = 0
+    assert "where softmax is nan" in gate.check_values(finite, x).problem
+
+
+def test_a_sample_of_rows_has_the_first_the_last_and_others():
+    rows = gate.rows_to_check(10**6, 131072, seed=1, device=CPU).tolist()
+    assert len(rows) == gate.ELEMENTS_CHECKED // 131072 == len(set(rows))
+    assert rows == sorted(rows)
+    assert rows[0] == 0
+    assert rows[-1] == 10**6 - 1
+    assert rows != gate.rows_to_check(10**6, 131072, seed=2, device=CPU).tolist()
+    assert gate.rows_to_check(5, 2**24, seed=1, device=CPU).shape == (3,)
+    assert gate.rows_to_check(7, 10, seed=1, device=CPU).tolist() == list(range(7))

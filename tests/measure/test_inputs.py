@@ -1,0 +1,34 @@
+"""The same point gives the same matrix, whichever variant asks."""
+
+import pytest
+import torch
+
+from measure import inputs, timing
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_a_matrix_is_its_distribution_and_seed(dtype, device):
+    first = inputs.draw("normal", dtype, 300, 100, 5, device)
+    assert torch.equal(first, inputs.draw("normal", dtype, 300, 100, 5, device))
+    assert not torch.equal(first, inputs.draw("normal", dtype, 300, 100, 6, device))
+    assert first.dtype == dtype
+    assert abs(first.float().mean()) < 0.05
+    assert abs(first.float().std() - 1) < 0.05
+    uniform = inputs.draw("uniform", dtype, 300, 100, 5, device).float()
+    assert 0 <= uniform.min() < 0.01
+    assert 0.99 < uniform.max() <= 1
+
+
+def test_16_bit_inputs_are_the_float32_matrix_rounded(device):
+    wide = inputs.draw("normal", torch.float32, 64, 64, 5, device)
+    assert torch.equal(inputs.draw("normal", torch.bfloat16, 64, 64, 5, device), wide.bfloat16())
+
+
+@pytest.mark.parametrize(
+    ("pair_bytes", "cache", "pairs"),
+    [(2 * 2**20, 60 * 2**20, 91), (2**30, 60 * 2**20, 2), (180 * 2**20, 60 * 2**20, 2), (1, 1, 4)],
+)
+def test_the_rotation_exceeds_three_caches(pair_bytes, cache, pairs):
+    count = timing.pair_count(pair_bytes, cache)
+    assert count == pairs
+    assert count * pair_bytes > 3 * cache

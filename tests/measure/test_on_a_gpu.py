@@ -1,0 +1,82 @@
+"""What only a GPU can show: graphs, cold and warm, the roofline, telemetry."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+
+from measure.fingerprint import ROOT
+
+pytestmark = pytest.mark.gpu
+
+
+def measure(tmp_path, *options):
+    output = tmp_path / "row.csv"
+    command = [sys.executable, "-m", "measure", "point", "--output", str(output), *options]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    with output.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    return row
+
+
+def test_a_row_of_a_triton_variant_is_complete(tmp_path):
+    row = measure(tmp_path, "--M", "1024", "--N", "1024", "--variant", "triton_row")
+    assert (row["status"], row["timing"]) == ("ok", "graph")
+    empty = {name for name, value in row.items() if value == ""}
+    rival = {"rival", "rival_us", "rival_speedup", "rival_low", "rival_high"}
+    assert empty <= rival | {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
+    assert row["num_warps"] == "4"
+    assert int(row["peak_memory_bytes"]) >= 2 * 1024 * 1024 * 4
+
+
+def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(tmp_path):
+    row = measure(tmp_path, "--M", "4096", "--N", "12672", "--variant", "triton_row")
+    assert row["warm_us"] == ""
+    assert 0.5 < float(row["of_copy"]) <= 1.02
+
+
+def test_a_rival_is_timed_as_a_control(tmp_path):
+    options = ["--M", "1024", "--N", "4096", "--variant", "triton_row"]
+    row = measure(tmp_path, *options, "--rival", "triton_row")
+    assert row["rival"] == "triton_row"
+    assert float(row["rival_speedup"]) == pytest.approx(1, abs=0.02)
+
+
+def test_a_kernel_that_reads_nothing_back_is_caught_with_its_context_broken(project, tmp_path):
+    source = (
+        "import torch, triton, triton.language as tl\n"
+        "@triton.jit\n"
+        "def wild(p):\n"
+        "    tl.store(p + 2**50 + tl.arange(0, 128), 0.0)\n"
+        "def softmax(x, out=None):\n"
+        "    wild[(1,)](x)\n"
+        "    return torch.softmax(x, dim=-1, out=out)\n"
+    )
+    (project / "kernels" / "wild.py").write_text(source)
+    output = tmp_path / "wild.csv"
+    command = [sys.executable, "-m", "measure", "point", "--output", str(output)]
+    command += ["--M", "64", "--N", "64", "--variant", "wild"]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    with output.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["status"] == "crash"
+    assert "illegal memory access" in row["message"]
+
+
+def test_what_cannot_be_captured_is_timed_by_events(project, tmp_path):
+    source = (
+        "import torch\n"
+        "def softmax(x, out=None):\n"
+        "    torch.cuda.synchronize()\n"
+        "    return torch.softmax(x, dim=-1, out=out)\n"
+    )
+    (project / "kernels" / "waits.py").write_text(source)
+    output = tmp_path / "waits.csv"
+    command = [sys.executable, "-m", "measure", "point", "--output", str(output)]
+    command += ["--M", "1024", "--N", "4096", "--variant", "waits"]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    with output.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["status"], row["timing"]) == ("ok", "events"), row["message"]
+    assert float(row["time_us"]) > 0

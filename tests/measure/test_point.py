@@ -1,0 +1,99 @@
+"""Points that cannot exist are refused in one sentence; device names become slugs."""
+
+import pytest
+
+from measure import gpus
+from measure.point import BadPoint, Point
+
+
+def point(**change):
+    given = {"gpu": "cpu", "dtype": "float32", "M": 4, "N": 8, "variant": "torch_softmax"}
+    return Point(**given | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dtype": "float23"}, "unknown dtype 'float23'; did you mean 'float32'"),
+        ({"dtype": "x"}, "allowed: float32, float16, bfloat16"),
+        ({"distribution": "normale"}, "did you mean 'normal'"),
+        ({"op": "softmin"}, "unknown op 'softmin'"),
+        ({"variant": "triton_onlin"}, "did you mean triton_online"),
+        ({"rival": "triton_rows"}, "did you mean triton_row"),
+        ({"M": 0}, "M = 0: a whole number of at least 1"),
+        ({"N": -3}, "N = -3"),
+        ({"N": 2.0}, "N = 2.0"),
+        ({"M": True}, "M = True"),
+        ({"time_budget_s": 0}, "time_budget_s = 0: it must be above 0"),
+        ({"interval_width": float("nan")}, "interval_width = nan"),
+    ],
+)
+def test_a_bad_point_says_what_is_wrong(change, words):
+    with pytest.raises(BadPoint) as caught:
+        point(**change)
+    assert words in str(caught.value)
+
+
+def test_bytes_of_a_pair():
+    assert point(M=10, N=20).pair_bytes == 2 * 10 * 20 * 4
+    assert point(M=10, N=20, dtype="bfloat16").pair_bytes == 2 * 10 * 20 * 2
+
+
+def test_triton_is_interpreted_on_a_cpu_only():
+    assert point(variant="triton_row").interpreted
+    assert not point(variant="torch_naive").interpreted
+    assert not point(variant="triton_row", gpu="h200").interpreted
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("NVIDIA H200", "h200"),
+        ("NVIDIA A100-PCIE-40GB", "a100"),
+        ("NVIDIA A100-SXM4-80GB", "a100"),
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA H100 PCIe", "h100"),
+        ("NVIDIA GH200 480GB", "gh200"),
+        ("Tesla V100-SXM2-16GB", "v100"),
+        ("NVIDIA GeForce RTX 3090", "rtx3090"),
+        ("NVIDIA GeForce RTX 3090 Ti", "rtx3090ti"),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", "rtx4090laptop"),
+        ("NVIDIA RTX 6000 Ada Generation", "rtx6000ada"),
+        ("NVIDIA L40S", "l40s"),
+        ("NVIDIA B200", "b200"),
+        ("AMD Instinct MI300X", "mi300x"),
+    ],
+)
+def test_slugs(name, slug):
+    assert gpus.slug(name) == slug
+
+
+@pytest.fixture
+def fake_smi(tmp_path, monkeypatch):
+    """An nvidia-smi that shows two GPUs, or the one that --id asks for."""
+    script = tmp_path / "nvidia-smi"
+    script.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *--id=1*) ;; *) echo "NVIDIA H200";; esac\n'
+        'case "$*" in *--id=0*) ;; *) echo "NVIDIA A100-PCIE-40GB";; esac\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return script
+
+
+def test_visible_gpus_are_what_nvidia_smi_shows(fake_smi, monkeypatch):
+    assert gpus.visible() == ["h200", "a100"]
+    assert gpus.resolve("auto") == "h200"
+    assert gpus.resolve("rtx3090") == "rtx3090"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert gpus.visible() == ["a100"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert gpus.visible() == []
+    assert gpus.resolve("auto") == "cpu"
+
+
+def test_a_driver_that_fails_is_no_gpu(fake_smi):
+    fake_smi.write_text("#!/bin/sh\necho 'NVIDIA-SMI has failed' \nexit 9\n")
+    assert gpus.visible() == []

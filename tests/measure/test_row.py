@@ -1,0 +1,65 @@
+"""Rows and samples reach the disk whole, or not at all."""
+
+import csv
+import gzip
+
+import pytest
+
+from measure import row
+
+GOOD = {"gpu": "cpu", "op": "softmax", "dtype": "float32", "M": 4, "N": 8, "status": "ok"}
+
+
+def read(path):
+    with path.open(newline="") as file:
+        (line,) = csv.DictReader(file)
+    return line
+
+
+def test_the_header_is_the_schema_whatever_is_known(tmp_path):
+    path = tmp_path / "a" / "row.csv"
+    row.write(path, GOOD, [])
+    header = path.read_text().splitlines()[0]
+    assert header == ",".join(row.COLUMNS)
+    assert read(path)["time_us"] == ""
+    assert read(path)["M"] == "4"
+
+
+def test_values_keep_their_digits_and_messages_stay_on_one_line(tmp_path):
+    path = tmp_path / "row.csv"
+    message = 'first, "quoted"\nsecond\r\n\tthird'
+    row.write(path, GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}, [])
+    assert read(path)["time_us"] == "1.23456789"
+    assert read(path)["git_dirty"] == "false"
+    assert read(path)["message"] == 'first, "quoted" second third'
+    assert len(path.read_text().splitlines()) == 2
+    assert len(row.one_line("x" * 10_000)) == 500
+
+
+def test_samples_lie_beside_the_row_in_time_order(tmp_path):
+    path = tmp_path / "triton_row.csv"
+    row.write(path, GOOD, [(0, 0, "copy", 1.5), (0, 1, "variant", 2.5)])
+    text = gzip.decompress((tmp_path / "triton_row.samples.csv.gz").read_bytes()).decode()
+    assert text == "block,order,series,time_us\n0,0,copy,1.5\n0,1,variant,2.5\n"
+
+
+@pytest.mark.parametrize("bad", [{"speed": 1}, {"status": "fine"}])
+def test_what_is_not_in_the_schema_is_not_written(tmp_path, bad):
+    with pytest.raises(ValueError, match="not "):
+        row.write(tmp_path / "row.csv", GOOD | bad, [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path, monkeypatch):
+    path = tmp_path / "row.csv"
+    row.write(path, GOOD, [])
+    before = path.read_text()
+
+    def disk_full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(row.os, "fsync", disk_full)
+    with pytest.raises(OSError, match="No space"):
+        row.write(path, GOOD | {"M": 5}, [])
+    assert path.read_text() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]

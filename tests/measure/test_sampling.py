@@ -1,0 +1,95 @@
+"""Blocks: interleaved in random order, kept whole, stopped by interval or budget."""
+
+import random
+
+import pytest
+
+from measure import columns, sampling
+from measure.point import Point
+
+NAMES = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
+
+
+class FakeClock:
+    """Series with known times; a block takes ``block_s`` seconds of a clock of its own."""
+
+    def __init__(self, times, noise, block_s=0.01):
+        self.times, self.noise, self.block_s = times, noise, block_s
+        self.random, self.now, self.orders = random.Random(1), 0.0, []
+
+    def block(self, order, while_busy=None):
+        self.now += self.block_s
+        self.orders.append(tuple(order))
+        return [self.times[n] * self.random.gauss(1, self.noise) for n in order]
+
+
+def collect(noise, budget=2.0, width=0.01, block_s=0.01):
+    times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0}
+    clock = FakeClock(times, noise, block_s)
+    samples = sampling.collect(clock, NAMES, width, budget, seed=7, now=lambda: clock.now)
+    return clock, samples
+
+
+def test_quiet_samples_stop_as_soon_as_they_are_looked_at():
+    _, samples = collect(noise=0.001)
+    assert (samples.stopped_by, samples.blocks) == ("interval", sampling.FIRST_LOOK)
+    assert samples.ratio("torch", "variant").value == pytest.approx(1.5, rel=0.001)
+
+
+def test_noisy_samples_need_more_blocks_until_the_interval_is_narrow():
+    _, samples = collect(noise=0.02, budget=100)
+    assert samples.stopped_by == "interval"
+    assert samples.blocks > sampling.FIRST_LOOK
+    assert samples.ratio("torch", "variant").width < 0.01
+
+
+def test_the_budget_ends_what_never_gets_narrow():
+    clock, samples = collect(noise=0.2, budget=1.0)
+    assert samples.stopped_by == "budget"
+    assert samples.blocks == pytest.approx(100, abs=2)
+    assert clock.now == pytest.approx(sampling.WARM_UP_S + 1.0, abs=0.03)
+
+
+def test_a_spent_budget_still_pays_for_a_few_blocks():
+    _, samples = collect(noise=0.01, budget=1.0, block_s=5.0)
+    assert samples.blocks == sampling.FEWEST
+
+
+def test_every_block_has_every_series_in_an_order_of_its_own():
+    clock, samples = collect(noise=0.02)
+    assert all(sorted(order) == sorted(NAMES) for order in clock.orders)
+    assert len(set(clock.orders)) > 20, "24 orders are possible"
+    assert len(samples.raw) == samples.blocks * len(NAMES)
+    assert [block for block, *_ in samples.raw] == sorted(block for block, *_ in samples.raw)
+    for name in NAMES:
+        kept = [time for _, _, series, time in samples.raw if series == name]
+        assert kept == pytest.approx(samples.series(name).tolist(), abs=1e-6)
+
+
+def test_columns_of_the_row_follow_from_the_samples():
+    _, samples = collect(noise=0.001)
+    point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
+    row = columns.of_samples(point, samples)
+    assert row["time_us"] == pytest.approx(10, rel=0.001)
+    assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
+    assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
+    assert row["aa_low"] <= 1 <= row["aa_high"]
+    assert row["throughput_gbps"] == 2 * 1000 * 500 * 4 / row["time_us"] / 1000
+    assert "rival" not in row
+
+
+@pytest.mark.parametrize(
+    ("change", "beyond_cache", "expected"),
+    [
+        ({}, True, []),
+        ({"aa_low": 1.011, "aa_high": 1.02}, True, ["aa_biased"]),
+        ({"aa_low": 0.97, "aa_high": 0.989}, True, ["aa_biased"]),
+        ({"aa_low": 1.001, "aa_high": 1.02}, True, []),
+        ({"of_copy": 1.03}, True, ["faster_than_copy"]),
+        ({"of_copy": 1.03}, False, []),
+        ({"latency_us": 11.0}, True, ["launch_bound"]),
+    ],
+)
+def test_flags(change, beyond_cache, expected):
+    row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0, "latency_us": 5.0}
+    assert columns.flags(row | change, beyond_cache) == expected
