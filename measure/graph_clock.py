@@ -20,7 +20,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 # make that small (0.05 % of 4 ms); several captures of each series, used in turn, make what is left
 # part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 4000.0
-CAPTURES = 4
+CAPTURES = 8
 CANDIDATE_REPLAYS = 7  # per candidate, when the fastest of several is chosen
 WARM_REPLAYS = 11
 LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue

@@ -1,0 +1,106 @@
+"""results/claims.csv: every claim, published and on every GPU with rows."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import atomic
+from analysis.claims import s0_kernels, s0_speed, s1_s2_s4, s3
+from analysis.claims.evidence import Evidence, NotMeasurableError
+from analysis.claims.registry import SOURCES, UNDECIDED, Claim, Finding
+from analysis.errors import InputError
+from analysis.published import Published
+
+ALL = sorted(
+    [*s0_speed.CLAIMS, *s0_kernels.CLAIMS, *s1_s2_s4.CLAIMS, *s3.CLAIMS],
+    key=lambda claim: claim.id,
+)
+WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
+COLUMNS = [
+    *("claim", "source", "statement", *WHERE, "quantity"),
+    *("value", "low", "high", "published_value", "verdict", "why"),
+]
+
+
+def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """The table of claims, columns COLUMNS.
+
+    For each claim first a line of origin `published`, recomputed from the source's own table,
+    then one line for every gpu, dtype, origin and sweep that has rows of the claim's protocol, or
+    one `not measurable` line for a gpu, dtype and origin without any. `published_value` is the
+    recomputed value, or the number in the source's text where no table gives it.
+    """
+    lines = []
+    for claim in ALL:
+        where, finding = _published(claim, published)
+        known = claim.stated if math.isnan(finding.value) else finding.value
+        found = [(where, finding), *_measured(claim, measurements)]
+        lines += [_line(claim, at, what, known) for at, what in found]
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def write(measurements: pd.DataFrame, published: Published, output: Path) -> None:
+    """Write `check` as CSV; empty where a value or an interval does not exist."""
+    table = check(measurements, published)
+    with atomic.replacing(output) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Read back what `write` wrote. Raises InputError when the file is missing or is not that."""
+    text = [name for name in COLUMNS if name not in ("value", "low", "high", "published_value")]
+    try:
+        table = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); run `claims` first") from error
+    if list(table) != COLUMNS:
+        raise InputError(f"{path}: not a table of claims: its columns differ; run `claims` again")
+    return table.fillna(dict.fromkeys(text, ""))
+
+
+def judge(claim: Claim, rows: pd.DataFrame) -> Finding:
+    """The finding of one claim on the rows of one gpu, dtype, origin and sweep."""
+    try:
+        return claim.judge(Evidence(rows, claim.protocol))
+    except NotMeasurableError as error:
+        return Finding(UNDECIDED, str(error))
+
+
+def _published(claim: Claim, published: Published) -> tuple[dict, Finding]:
+    where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
+    if not claim.table:
+        return where, Finding(UNDECIDED, claim.untabled)
+    rows = published.rows[published.rows["table"] == Path(claim.table).stem]
+    if rows.empty:
+        return where, Finding(UNDECIDED, f"{claim.table} is not among the published tables")
+    return rows.iloc[0][WHERE].to_dict(), judge(claim, rows)
+
+
+def _measured(claim: Claim, measurements: pd.DataFrame) -> Iterator[tuple[dict, Finding]]:
+    for _, rows in measurements.groupby(["origin", "gpu", "dtype"], sort=True):
+        where = rows.iloc[0][WHERE].to_dict()
+        fitting = [
+            sweep
+            for sweep, part in rows.groupby("sweep", sort=True)
+            if len(claim.protocol.select(part))
+        ]
+        if not fitting:
+            reason = f"no rows of {claim.protocol}"
+            yield where | {"sweep": ""}, Finding(UNDECIDED, reason)
+        for sweep in fitting:
+            yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep])
+
+
+def _line(claim: Claim, where: dict, finding: Finding, published_value: float) -> dict:
+    return {
+        **where,
+        **dataclasses.asdict(finding),
+        "claim": claim.id,
+        "source": SOURCES[claim.id.split("-")[0]],
+        "statement": claim.statement,
+        "quantity": claim.quantity,
+        "published_value": published_value,
+    }

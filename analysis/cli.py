@@ -1,0 +1,143 @@
+"""The command line: `python3 -m analysis <command> --help`."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.errors import InputError
+
+# Each command imports what it needs when it runs: merging rows must not wait for seaborn.
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code: 0, or 1 after one line on stderr that says why."""
+    given = _parser().parse_args(arguments)
+    started = time.monotonic()
+    try:
+        done = given.run(given)
+    except InputError as error:
+        print(f"analysis {given.command}: error: {error}", file=sys.stderr)
+        return 1
+    print(f"analysis {given.command}: {done} ({time.monotonic() - started:.1f} s)", file=sys.stderr)
+    return 0
+
+
+def _merge(given: argparse.Namespace) -> str:
+    from analysis.merge import merge_cells
+
+    return f"{merge_cells(given.cells, given.sweep, given.output)} rows to {given.output}"
+
+
+def _collect(given: argparse.Namespace) -> str:
+    from analysis.collect import collect
+
+    return f"{collect(given.merged, given.recorded, given.output)} rows to {given.output}"
+
+
+def _summary(given: argparse.Namespace) -> str:
+    from analysis import frame, summary
+
+    summary.write(frame.load(given.measurements), given.output)
+    return str(given.output)
+
+
+def _claims(given: argparse.Namespace) -> str:
+    from analysis import claims, frame, published
+
+    claims.write(frame.load(given.measurements), published.load(given.published), given.output)
+    return str(given.output)
+
+
+def _figures(given: argparse.Namespace) -> str:
+    from analysis import figures, frame, published
+
+    rows, tables = frame.load(given.measurements), published.load(given.published)
+    set_ = (given.gpu, given.dtype, given.sweep)
+    return f"{len(figures.write(rows, tables, *set_, given.output_dir))} files"
+
+
+def _report(given: argparse.Namespace) -> str:
+    from analysis import claims, frame, published, report, summary
+
+    report.write(
+        frame.load(given.measurements),
+        summary.read(given.summary),
+        claims.read(given.claims),
+        published.load(given.published),
+        given.figures_dir,
+        given.reproduce_with,
+        given.output,
+    )
+    return str(given.output)
+
+
+def _record(given: argparse.Namespace) -> str:
+    from analysis.record import record
+
+    written = record(given.rows, given.cells, given.output, given.reproduce_with)
+    return ", ".join(str(path) for path in written)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="analysis", description="From rows to a report.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    def command(name: str, run, summary: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=summary, description=summary)
+        added.set_defaults(run=run)
+        return added
+
+    def path(to: argparse.ArgumentParser, name: str, text: str, **more) -> None:
+        to.add_argument(name, type=Path, help=text, **({"required": True} | more))
+
+    def text(to: argparse.ArgumentParser, name: str, words: str, **more) -> None:
+        to.add_argument(name, required=True, help=words, **more)
+
+    rows = "merged rows of all GPUs (written by `collect`)"
+    tables = "folder of the published tables and sources.yaml"
+    exact = "the exact command that measures these rows, quoted in the output"
+
+    merge = command("merge", _merge, "the cells of one sweep become one file")
+    text(merge, "--sweep", "name of the sweep, written into every row")
+    path(merge, "--output", "file to write, e.g. results/measurements/{gpu}.csv")
+    merge.add_argument("cells", nargs="+", type=Path, metavar="CELL", help="one-row CSV file")
+
+    collect = command("collect", _collect, "merged rows, and recorded rows of the other GPUs")
+    path(collect, "--recorded", "folder of recorded rows, {gpu}/{sweep}.csv")
+    path(collect, "--output", "file to write, e.g. results/measurements.csv")
+    collect.add_argument("merged", nargs="*", type=Path, metavar="MERGED", help="from `merge`")
+
+    summary = command("summary", _summary, "rank the variants at every point")
+    path(summary, "--measurements", rows)
+    path(summary, "--output", "file to write, e.g. results/summary.csv")
+
+    claims = command("claims", _claims, "check every published claim")
+    path(claims, "--measurements", rows)
+    path(claims, "--published", tables)
+    path(claims, "--output", "file to write, e.g. results/claims.csv")
+
+    figures = command("figures", _figures, "draw time, throughput and speed-up of one set")
+    path(figures, "--measurements", rows)
+    path(figures, "--published", tables)
+    text(figures, "--gpu", "slug of the GPU, e.g. a100")
+    text(figures, "--dtype", "element type, e.g. float32")
+    text(figures, "--sweep", "name of the sweep, e.g. online_softmax")
+    path(figures, "--output-dir", "folder for {gpu}_{dtype}_{sweep}_{kind}.svg and .png")
+
+    report = command("report", _report, "write the report in Markdown")
+    path(report, "--measurements", rows)
+    path(report, "--summary", "written by `summary`")
+    path(report, "--claims", "written by `claims`")
+    path(report, "--figures-dir", "folder of the figures to link")
+    path(report, "--published", tables)
+    text(report, "--command", exact, dest="reproduce_with", metavar="COMMAND")
+    path(report, "--output", "file to write, e.g. results/report.md")
+
+    record = command("record", _record, "keep rows and samples of a GPU as recorded data")
+    path(record, "--rows", "merged rows of one GPU (written by `merge`)")
+    path(record, "--cells", "folder of the cells, for their raw samples")
+    text(record, "--command", exact, dest="reproduce_with", metavar="COMMAND")
+    path(record, "--output", "folder to write, results/recorded/{gpu}")
+    return parser

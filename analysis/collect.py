@@ -1,0 +1,53 @@
+"""Collect: merged rows of this run, and recorded rows of the GPUs that it could not measure."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from analysis import atomic, rows, schema
+from analysis.errors import InputError
+
+
+def collect(merged: Iterable[Path], recorded: Path, output: Path) -> int:
+    """Write results/measurements.csv from `merged` files and the folder `recorded`.
+
+    `recorded` holds {gpu}/{sweep}.csv with the plain columns of a row. The rows of a GPU found
+    there are added (origin = recorded, sweep = the file's stem) only when no merged file has that
+    GPU: fresh rows always replace recorded ones. Sorted by sweep, origin and identity. Returns
+    the number of rows. Raises InputError, before anything is written, when a file does not pass
+    the reader, a recorded row carries another gpu than its folder, or a (sweep, point) comes
+    twice.
+    """
+    names = (*schema.LEADING, *schema.header())
+    gpu_at = names.index("gpu")
+    entries = [(row, path) for path in merged for row in rows.read_rows(Path(path), schema.LEADING)]
+    measured_gpus = {row[gpu_at] for row, _ in entries}
+    for path in recorded_files(recorded):
+        fresh = path.parent.name in measured_gpus
+        for row in _recorded_rows(path):
+            if not fresh:
+                entries.append(([path.stem, "recorded", *row], path))
+    keyed = [((row[0], *rows.point_of(row, names)), path, row) for row, path in entries]
+    rows.refuse_duplicates((key, path) for key, path, _ in keyed)
+    keyed.sort(key=lambda entry: entry[0])
+    with atomic.replacing(output) as temporary:
+        rows.write_rows(temporary, names, (row for _, _, row in keyed))
+    return len(keyed)
+
+
+def recorded_files(recorded: Path) -> list[Path]:
+    """The recorded row files {gpu}/{sweep}.csv, sorted. A folder that is missing is an error."""
+    if not Path(recorded).is_dir():
+        raise InputError(f"{recorded}: no such folder; give --recorded the folder of recorded rows")
+    return sorted(Path(recorded).glob("*/*.csv"))
+
+
+def _recorded_rows(path: Path) -> list[list[str]]:
+    found = rows.read_rows(path)
+    gpu_at = schema.header().index("gpu")
+    for number, row in enumerate(found, start=2):
+        if row[gpu_at] != path.parent.name:
+            raise InputError(
+                f"{path}: line {number} is of gpu {row[gpu_at]}, its folder says "
+                f"{path.parent.name}; move the file to recorded/{row[gpu_at]}/"
+            )
+    return found

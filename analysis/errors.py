@@ -1,0 +1,9 @@
+"""The one exception that a person is meant to read."""
+
+
+class InputError(Exception):
+    """Something given to `analysis` cannot be used.
+
+    The message says what was given, what is allowed and what to do. The command line prints it
+    on one line and exits with 1; nothing has been written by then.
+    """

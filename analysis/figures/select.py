@@ -1,0 +1,105 @@
+"""Which rows a set of figures shows, and in which panels."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.errors import InputError
+from analysis.frame import timed
+from analysis.published import Published, Source
+
+# More panels than this cannot be read on one page.
+MOST_PANELS = 12
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The rows of one gpu, dtype and sweep.
+
+    `own` were measured or recorded, `published` come from the tables of the literature with
+    `sources` behind them; either may be empty, not both.
+    """
+
+    gpu: str
+    dtype: str
+    sweep: str
+    own: pd.DataFrame
+    published: pd.DataFrame
+    sources: list[Source]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: the part of a selection that shares M, and its title."""
+
+    title: str
+    own: pd.DataFrame
+    published: pd.DataFrame
+
+
+def select(
+    measurements: pd.DataFrame, published: Published, gpu: str, dtype: str, sweep: str
+) -> Selection:
+    """Rows of (gpu, dtype, sweep). Raises InputError, naming the sets that exist, if none."""
+    own, tables = (
+        rows[(rows["gpu"] == gpu) & (rows["dtype"] == dtype) & (rows["sweep"] == sweep)]
+        for rows in (measurements, published.rows)
+    )
+    if own.empty and tables.empty:
+        raise InputError(
+            f"no rows of gpu {gpu}, dtype {dtype}, sweep {sweep}; there are: "
+            + "; ".join(" ".join(found) for found in existing(measurements, published))
+        )
+    used = set(tables["table"])
+    sources = [s for s in published.sources.values() if s.file.removesuffix(".csv") in used]
+    return Selection(gpu, dtype, sweep, own, tables, sources)
+
+
+def existing(measurements: pd.DataFrame, published: Published) -> list[tuple[str, str, str]]:
+    """Every (gpu, dtype, sweep) that has measured, recorded or published rows, sorted."""
+    names = ["gpu", "dtype", "sweep"]
+    both = pd.concat([measurements[names], published.rows[names]])
+    return sorted(both.drop_duplicates().itertuples(index=False, name=None))
+
+
+def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
+    """The panels to draw and how many there would be without the limit of MOST_PANELS.
+
+    One panel for each operation, input and M; but one for all when every N has its own single M
+    (as in the oneflow protocol). Published rows join the panels of own rows with their M,
+    whatever their input was. `only_timed` leaves rows without a time that counts out first.
+    Beyond the limit, an even choice that keeps the first and the last.
+    """
+    own, tables = selection.own, selection.published
+    if only_timed:
+        own, tables = own[timed(own)], tables[timed(tables)]
+    found: dict[tuple, Panel] = {}
+    kinds = own[["op", "distribution"]].drop_duplicates().itertuples(index=False, name=None)
+    for op, distribution in sorted(kinds):
+        part = own[(own["op"] == op) & (own["distribution"] == distribution)]
+        for m, rows in _by_m(part):
+            joined = tables[tables["M"].isin(rows["M"]) & (tables["op"] == op)]
+            found[op, distribution, m] = Panel(_title(rows), rows, joined)
+    drawn = set().union(*(panel.published.index for panel in found.values()))
+    for m, rows in _by_m(tables.drop(index=list(drawn))):
+        found["softmax", "published", m] = Panel(_title(rows), own.iloc[:0], rows)
+    every = [found[key] for key in sorted(found)]
+    if len(every) <= MOST_PANELS:
+        return every, len(every)
+    step = (len(every) - 1) / (MOST_PANELS - 1)
+    return [every[round(i * step)] for i in range(MOST_PANELS)], len(every)
+
+
+def _by_m(rows: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
+    if rows.empty:
+        return []
+    if (rows.groupby("N")["M"].nunique() == 1).all():
+        return [(int(rows["M"].min()), rows)]
+    return [(int(m), part) for m, part in rows.groupby("M")]
+
+
+def _title(rows: pd.DataFrame) -> str:
+    low, high = rows["M"].min(), rows["M"].max()
+    m = f"M = {low}" if low == high else f"M from {low} to {high}, one for each N"
+    (op,), distributions = rows["op"].unique(), sorted(rows["distribution"].unique())
+    return f"{op}, {m}, {'/'.join(distributions)} input"

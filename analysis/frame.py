@@ -1,0 +1,40 @@
+"""A merged row file as a pandas frame with the types of row.csv."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import rows, schema
+
+
+def load(path: Path) -> pd.DataFrame:
+    """Measurements as a frame: columns `sweep`, `origin`, then those of a row.
+
+    Text is str with "" for not applicable; M and N are int64; other numbers are float64 with NaN
+    for not applicable; booleans stay text (`true`, `false`, ""). Raises InputError as
+    rows.read_rows does.
+    """
+    names = (*schema.LEADING, *schema.header())
+    frame = pd.DataFrame(rows.read_rows(path, schema.LEADING), columns=list(names), dtype="str")
+    return typed(frame)
+
+
+def typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the columns of `frame` that are in row.csv their types, as `load` describes."""
+    frame = frame.copy()
+    for column in schema.columns():
+        if column.type in ("int", "float"):
+            kind = "int64" if column.name in ("M", "N") else "float64"
+            text = frame[column.name]
+            frame[column.name] = text.where(text != "", None).astype(kind)
+    return frame
+
+
+def timed(frame: pd.DataFrame) -> pd.Series:
+    """Mask of the rows whose time counts.
+
+    Only status `ok` has a time, and a row flagged `faster_than_copy` is an error of the
+    measurement: beyond L2 nothing can move its bytes faster than a copy does.
+    """
+    flagged = frame["flags"].str.split().map(lambda flags: "faster_than_copy" in flags)
+    return (frame["status"] == "ok") & frame["time_us"].notna() & ~flagged.astype(bool)

@@ -1,0 +1,128 @@
+"""The tables of the literature, in the shape of measured rows."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from analysis import ratios, schema
+from analysis.errors import InputError
+
+# Per unit of sources.yaml: the column that holds the value.
+VALUE_COLUMN = {"ms": "time_ms", "us": "time_us", "GB/s": "throughput_gbps"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One entry of sources.yaml: where a table comes from. `versions` maps name to version."""
+
+    file: str
+    id: str
+    sweep: str
+    title: str
+    author: str
+    date: str
+    hardware: str
+    distribution: str
+    unit: str
+    versions: dict[str, str] = field(default_factory=dict)
+    title_english: str = ""
+    memory_peak_gbps: float | None = None
+    memory_peak_source: str = ""
+
+    def cite(self) -> str:
+        """One line: title, author, date, and the versions that the source states."""
+        stated = "".join(f", {name} {version}" for name, version in self.versions.items())
+        return f"{self.title_english or self.title} ({self.author}, {self.date}{stated})"
+
+
+@dataclass(frozen=True)
+class Published:
+    """All published tables.
+
+    `rows` has the columns of measurements (`origin` = published, everything that the literature
+    does not give is NaN or "") and `table`, the name of the file. `sources` is keyed by it.
+    """
+
+    rows: pd.DataFrame
+    sources: dict[str, Source]
+
+
+def load(folder: Path) -> Published:
+    """Read every table of `folder` and its sources.yaml.
+
+    Times become µs; where only one of time and throughput is published the other follows from
+    2·M·N·itemsize = throughput · time. `speedup` is torch's time over the variant's, without an
+    interval, where the table has torch. Raises InputError when the folder or sources.yaml is
+    missing or broken, or when a table and its source do not come in pairs.
+    """
+    folder = Path(folder)
+    sources = _sources(folder / "sources.yaml")
+    present = {path.name for path in folder.glob("*.csv")}
+    for name in sorted(present ^ set(sources)):
+        lacks = "no entry in sources.yaml" if name in present else "an entry but no table"
+        raise InputError(f"{folder / name}: {lacks}; a table and its source come in pairs")
+    tables = [_table(folder / name, source) for name, source in sorted(sources.items())]
+    empty = pd.DataFrame(columns=[*schema.LEADING, *schema.header(), "table"])
+    return Published(pd.concat(tables, ignore_index=True) if tables else empty, sources)
+
+
+def _sources(path: Path) -> dict[str, Source]:
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        sources = {name: Source(file=name, **entry) for name, entry in (entries or {}).items()}
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path}: no such file; give --published the folder that has it"
+        ) from error
+    except (yaml.YAMLError, TypeError, AttributeError) as error:
+        fault = " ".join(str(error).split())
+        raise InputError(f"{path}: not a list of sources ({fault}); correct the entry") from error
+    for name, source in sources.items():
+        if source.unit not in VALUE_COLUMN:
+            raise InputError(
+                f"{path}: {name} has unit {source.unit!r}; allowed are {', '.join(VALUE_COLUMN)}"
+            )
+    return sources
+
+
+def _table(path: Path, source: Source) -> pd.DataFrame:
+    value = VALUE_COLUMN[source.unit]
+    needed = ["gpu", "gpu_name", "dtype", "M", "N", "variant", value]
+    try:
+        given = pd.read_csv(path)
+        lacking = [name for name in needed if name not in given]
+        if lacking:
+            raise InputError(
+                f"{path}: column {lacking[0]} is missing; a table in {source.unit} "
+                f"has the columns {', '.join(needed)}"
+            )
+        given = given.astype({"M": "int64", "N": "int64", value: "float64"})
+        moved_kb = 2 * given["M"] * given["N"] * given["dtype"].map(schema.ITEMSIZE) / 1000
+    except (ValueError, pd.errors.ParserError) as error:
+        raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error
+    table = given[needed[:-1]].assign(
+        sweep=source.sweep,
+        origin="published",
+        op="softmax",
+        distribution=source.distribution,
+        status="ok",
+        table=path.stem,
+    )
+    # kB per µs is GB/s.
+    if source.unit == "GB/s":
+        table["throughput_gbps"] = given[value]
+        table["time_us"] = moved_kb / given[value]
+    else:
+        table["time_us"] = given[value] * (1000 if source.unit == "ms" else 1)
+        table["throughput_gbps"] = moved_kb / table["time_us"]
+    torch = table[table["variant"] == ratios.BASELINE].set_index(["M", "N"])["time_us"]
+    baseline = torch.reindex(pd.MultiIndex.from_frame(table[["M", "N"]])).to_numpy()
+    table["speedup"] = baseline / table["time_us"]
+    table = table.reindex(columns=[*schema.LEADING, *schema.header(), "table"])
+    text = [c.name for c in schema.columns() if c.type in ("str", "bool")]
+    table[text] = table[text].astype("object").fillna("").astype("str")
+    numbers = [c.name for c in schema.columns() if c.type == "float"]
+    table[numbers] = table[numbers].astype("float64")
+    return table

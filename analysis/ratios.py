@@ -1,0 +1,80 @@
+"""Ratios of speed with their 95 % intervals.
+
+The variants of one point are timed in different processes, minutes or hours apart, but each of
+them interleaved with torch.softmax. Their speed-ups over that common control are therefore
+compared, not their raw times: whatever slowed the GPU in one process (clock, heat, a neighbour)
+slowed torch as well, and cancels.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+NAN = math.nan
+BASELINE = "torch_softmax"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of speeds and its 95 % interval; `low` and `high` are NaN when it has none."""
+
+    value: float
+    low: float = NAN
+    high: float = NAN
+
+    def inverse(self) -> "Ratio":
+        """The ratio seen from the other side."""
+        return Ratio(1 / self.value, 1 / self.high, 1 / self.low)
+
+    def side(self) -> str:
+        """`above` or `below` 1, or `unclear` when the interval contains 1.
+
+        Without an interval (published tables) the value alone decides.
+        """
+        low = self.value if math.isnan(self.low) else self.low
+        high = self.value if math.isnan(self.high) else self.high
+        if low > 1:
+            return "above"
+        return "below" if high < 1 else "unclear"
+
+
+def over_torch(row: Mapping) -> Ratio:
+    """Speed-up of a row over torch.softmax, paired block by block within its own process.
+
+    torch.softmax itself is 1 exactly: what its row measures is the noise of the pairing.
+    """
+    if row["variant"] == BASELINE:
+        return Ratio(1.0, 1.0, 1.0)
+    return Ratio(row["speedup"], row["speedup_low"], row["speedup_high"])
+
+
+def speed_ratio(a: Mapping, b: Mapping) -> Ratio:
+    """How many times faster row `a` is than row `b` (same point, other variant).
+
+    speed-up of a / speed-up of b. The two come from independent processes, so on the log scale
+    the distances from value to interval end add in quadrature, each end with the opposite end of
+    the divisor (MOVER: Donner and Zou, Statistical Methods in Medical Research 21(4), 2012):
+    ln high = ln(a/b) + sqrt(ln²(a_high/a) + ln²(b/b_low)), and likewise below. Rows without a
+    speed-up fall back to the ratio of times, without an interval.
+    """
+    top, bottom = over_torch(a), over_torch(b)
+    if math.isnan(top.value) or math.isnan(bottom.value):
+        return Ratio(b["time_us"] / a["time_us"])
+    return _from_logs([top, bottom.inverse()], weight=1.0)
+
+
+def geometric_mean(ratios: Iterable[Ratio]) -> Ratio:
+    """Geometric mean of ratios at several sizes.
+
+    The interval is the uncertainty of measuring these sizes (independent processes, quadrature as
+    in `speed_ratio`), not the spread between sizes. Raises ZeroDivisionError on no ratios.
+    """
+    ratios = list(ratios)
+    return _from_logs(ratios, weight=1 / len(ratios))
+
+
+def _from_logs(factors: list[Ratio], weight: float) -> Ratio:
+    centre = weight * sum(math.log(r.value) for r in factors)
+    down = weight * math.hypot(*(math.log(r.value / r.low) for r in factors))
+    up = weight * math.hypot(*(math.log(r.high / r.value) for r in factors))
+    return Ratio(math.exp(centre), math.exp(centre - down), math.exp(centre + up))

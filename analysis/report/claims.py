@@ -1,0 +1,80 @@
+"""The published claims, and the published tables themselves."""
+
+import pandas as pd
+
+from analysis import palette
+from analysis.claims.registry import UNDECIDED
+from analysis.published import Published
+from analysis.report import markdown as md
+
+COLUMNS = [
+    "claim",
+    "what",
+    "quantity",
+    "where",
+    "value [95 % interval]",
+    "published",
+    "verdict",
+    "why",
+]
+
+
+def section(claims: pd.DataFrame) -> str:
+    """The claims that could be judged; those that could not are folded away below."""
+    undecided = claims["verdict"] == UNDECIDED
+    judged, open_ = (
+        [_line(row) for row in part.to_dict("records")]
+        for part in (claims[~undecided], claims[undecided])
+    )
+    text = (
+        "Each claim is first recomputed from its own published table (`published`), then checked "
+        "on every GPU with rows. Published tables give no intervals.\n\n"
+        + md.table(COLUMNS, judged, "claims")
+    )
+    if open_:
+        rest = md.table([*COLUMNS[:4], "published", "why"], [_short(x) for x in open_], "claims")
+        fold = (
+            rest
+            if rest.startswith("<details>")
+            else md.folded(f"Not measurable, or too close to call ({len(open_)} rows)", rest)
+        )
+        text += "\n\n" + fold
+    return text + "\n"
+
+
+def tables(published: Published) -> str:
+    """Every published table as published, N by variant, in the source's own unit."""
+    parts = []
+    for name, source in published.sources.items():
+        rows = published.rows[published.rows["table"] == name.removesuffix(".csv")]
+        value = "throughput_gbps" if source.unit == "GB/s" else "time_us"
+        scale = 1000 if source.unit == "ms" else 1
+        variants = sorted(rows["variant"].unique(), key=palette.order)
+        wide = rows.pivot(index=["M", "N"], columns="variant", values=value)[variants] / scale
+        lines = [
+            [*key, *(md.number(v, 6) for v in line)]
+            for key, line in zip(wide.index, wide.to_numpy(), strict=True)
+        ]
+        parts.append(
+            f"**{source.hardware}**, {source.unit}, {source.distribution} input: {source.cite()}."
+            "\n\n" + md.table(["M", "N", *variants], lines, name)
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(row: dict) -> list[str]:
+    place = ", ".join(row[name] for name in ("gpu", "dtype", "sweep", "origin") if row[name])
+    return [
+        row["claim"],
+        row["statement"],
+        row["quantity"],
+        place,
+        md.with_interval(row["value"], row["low"], row["high"]),
+        md.number(row["published_value"]),
+        f"**{row['verdict']}**",
+        row["why"],
+    ]
+
+
+def _short(line: list[str]) -> list[str]:
+    return [*line[:4], line[5], line[7]]

@@ -1,0 +1,68 @@
+"""The report as a whole: its sections in order, and its file."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import atomic
+from analysis.figures import KINDS
+from analysis.figures.select import existing
+from analysis.published import Published
+from analysis.report import claims as claim_parts
+from analysis.report import environment, quality, verdict
+
+
+def write(
+    measurements: pd.DataFrame,
+    summary: pd.DataFrame,
+    claims: pd.DataFrame,
+    published: Published,
+    figures: Path,
+    command: str,
+    output: Path,
+) -> None:
+    """Write the report (Markdown) to `output`.
+
+    `figures` is the folder of figures, linked relative to `output`; only those that exist are
+    shown. `command` is the exact command that made the rows.
+    """
+    names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
+    links = figure_links(measurements, published, Path(figures), Path(output).parent)
+    sections = {
+        "Verdict": verdict.section(summary, names),
+        "Published claims": claim_parts.section(claims),
+        "Figures": links or "No figures were drawn.\n",
+        "Noise floor": quality.noise(measurements),
+        "Flags": quality.flags(measurements),
+        "Points that are not ok": quality.failures(measurements),
+        "Accuracy": quality.accuracy(measurements),
+        "Published tables": claim_parts.tables(published),
+        "Environment": environment.section(measurements),
+        "How to reproduce": environment.reproduce(measurements, command),
+    }
+    body = "\n".join(f"## {title}\n\n{text}" for title, text in sections.items())
+    atomic.write_text(output, f"# Row softmax: which kernel is fastest\n\n{body}")
+
+
+def figure_links(
+    measurements: pd.DataFrame, published: Published, figures: Path, base: Path
+) -> str:
+    """Markdown images of the PNG files in `figures`, by set; paths relative to `base`."""
+    text = ""
+    for gpu, dtype, sweep in existing(measurements, published):
+        present = [
+            (kind, path)
+            for kind in KINDS
+            if (path := figures / f"{gpu}_{dtype}_{sweep}_{kind}.png").is_file()
+        ]
+        if present:
+            own = measurements[
+                (measurements[["gpu", "dtype", "sweep"]] == [gpu, dtype, sweep]).all(axis=1)
+            ]
+            origin = ", ".join(sorted(own["origin"].unique())) or "published, not measured here"
+            text += f"### {gpu}, {dtype}, {sweep} ({origin})\n\n"
+        for kind, path in present:
+            link = Path(os.path.relpath(path, base)).as_posix()
+            text += f"![{kind} over N, {gpu}, {dtype}, {sweep}]({link})\n\n"
+    return text

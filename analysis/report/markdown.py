@@ -1,0 +1,53 @@
+"""The few pieces of Markdown that the report is made of."""
+
+import math
+from collections.abc import Sequence
+
+# A longer table is folded away, so that the sections after it can be found.
+LONG_TABLE = 60
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str) -> str:
+    """A Markdown table; one of more than LONG_TABLE rows is folded under the summary `what`."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    text = "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
+    return folded(f"{what} ({len(rows)} rows)", text) if len(rows) > LONG_TABLE else text
+
+
+def folded(summary: str, text: str) -> str:
+    """`text` in a part of the page that opens with a click."""
+    return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits, without an exponent where it can; "" for NaN."""
+    if math.isnan(value):
+        return ""
+    if value == 0 or 1e-4 <= abs(value) < 1e9:
+        decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
+        return f"{value:.{max(0, decimals)}f}"
+    return f"{value:.{digits - 1}e}"
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """`1.353 [1.350, 1.356]`; the interval only where there is one; "" for NaN."""
+    if math.isnan(value):
+        return ""
+    if math.isnan(low) or math.isnan(high):
+        return number(value)
+    return f"{number(value)} [{number(low)}, {number(high)}]"
+
+
+def span(sizes) -> str:
+    """The range of some sizes: `256`, or `256 … 131072`."""
+    low, high = min(sizes), max(sizes)
+    return str(low) if low == high else f"{low} … {high}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,90 @@
+"""How far the numbers can be trusted: noise floor, flags, rows that are not ok, accuracy."""
+
+import pandas as pd
+
+from analysis.report import markdown as md
+
+# Below this a call is mostly launch, and an A/A bias of 1 to 2 % is known (GPU rows of 3 µs).
+SHORT_US = 10
+
+
+def noise(measurements: pd.DataFrame) -> str:
+    """A/A: torch against a second capture of torch, which must give 1."""
+    rows = measurements[measurements["aa_ratio"].notna()]
+    if rows.empty:
+        return "No row has an A/A control.\n"
+    rows = rows.assign(
+        off=(rows["aa_ratio"] - 1).abs(),
+        excludes=(rows["aa_low"] > 1) | (rows["aa_high"] < 1),
+        length=(rows["torch_us"] > SHORT_US).map(
+            {True: f"over {SHORT_US} µs", False: f"up to {SHORT_US} µs"}
+        ),
+    )
+    lines = [
+        [
+            *key,
+            len(part),
+            f"{100 * part['off'].median():.2f} %",
+            f"{100 * part['off'].max():.2f} %",
+            f"{100 * part['excludes'].mean():.1f} %",
+        ]
+        for key, part in rows.groupby(["gpu", "origin", "length"], sort=True)
+    ]
+    columns = [
+        "gpu",
+        "origin",
+        "torch takes",
+        "rows",
+        "median off 1",
+        "largest off 1",
+        "intervals that exclude 1",
+    ]
+    return (
+        "In every process torch is timed against a second capture of itself. The ratio must be 1; "
+        "how far it is off is the noise floor, and 5 % of the 95 % intervals may exclude 1.\n\n"
+        + md.table(columns, lines, "noise floor")
+        + "\n"
+    )
+
+
+def flags(measurements: pd.DataFrame) -> str:
+    """Every flag with the rows that carry it."""
+    rows = (
+        measurements.assign(flag=measurements["flags"].str.split())
+        .explode("flag")
+        .dropna(subset="flag")
+    )
+    if rows.empty:
+        return "No row carries a flag.\n"
+    return _grouped(rows, ["flag", "gpu", "dtype", "variant"], "flags")
+
+
+def failures(measurements: pd.DataFrame) -> str:
+    """Points that are not ok, grouped by what happened and why."""
+    rows = measurements[measurements["status"] != "ok"]
+    if rows.empty:
+        return "Every point is ok.\n"
+    return _grouped(rows, ["gpu", "dtype", "variant", "status", "message"], "points")
+
+
+def accuracy(measurements: pd.DataFrame) -> str:
+    """The largest errors against softmax in float64, for each variant and dtype."""
+    names = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
+    rows = measurements.dropna(subset=names, how="all")
+    if rows.empty:
+        return "No row has been compared with float64.\n"
+    worst = rows.groupby(["gpu", "dtype", "variant", "status"], sort=True)[names].max()
+    lines = [
+        [*key, *(f"{value:.2e}" for value in line)]
+        for key, line in zip(worst.index, worst.to_numpy(), strict=True)
+    ]
+    columns = ["gpu", "dtype", "variant", "status", "absolute", "relative", "row sum"]
+    return md.table(columns, lines, "accuracy") + "\n"
+
+
+def _grouped(rows: pd.DataFrame, by: list[str], what: str) -> str:
+    lines = [
+        [*key, len(part), md.span(part["M"]), md.span(part["N"])]
+        for key, part in rows.groupby(by, sort=True)
+    ]
+    return md.table([*by, "rows", "M", "N"], lines, what) + "\n"

@@ -1,0 +1,102 @@
+"""The verdict: which variant is fastest where, by how much and how surely."""
+
+import pandas as pd
+
+from analysis.ratios import BASELINE
+from analysis.report import markdown as md
+
+POINT = ["op", "distribution", "M", "N"]
+
+
+def section(summary: pd.DataFrame, names: dict[str, str]) -> str:
+    """One part per GPU, measured before recorded; `names` maps its slug to its full name."""
+    if summary.empty:
+        return "No rows were measured or recorded; what follows is from the literature.\n"
+    parts = []
+    # `measured` sorts before `recorded`.
+    for (origin, gpu), rows in summary.groupby(["origin", "gpu"], sort=True):
+        mark = " (recorded, not measured in this run)" if origin == "recorded" else ""
+        parts.append(f"### {names[gpu]} — `{gpu}`{mark}")
+        for (dtype, sweep), part in rows.groupby(["dtype", "sweep"], sort=True):
+            parts.append(_sentence(names[gpu], dtype, sweep, part))
+            winners = part[part["best"]]
+            if len(winners):
+                parts.append(_table(winners, f"{dtype}, {sweep}: every point"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _sentence(name: str, dtype: str, sweep: str, rows: pd.DataFrame) -> str:
+    """Who wins how often, how surely, how far from a copy, in one paragraph."""
+    winners = rows[rows["best"]]
+    where = f"On **{name}** in {dtype} (sweep `{sweep}`)"
+    if winners.empty:
+        counts = rows["status"].value_counts().sort_index()
+        return f"{where} no row has a time that counts: {_counts(counts)}."
+    total = md.counted(len(winners), "point")
+    wins = winners["variant"].value_counts()
+    first, *others = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
+    text = f"{where} **{first[0]}** is fastest at {first[1]} of {total}"
+    if others:
+        text += "; " + ", ".join(f"{variant} at {count}" for variant, count in others)
+    sure = int(winners["lead_sure"].sum())
+    text += (
+        f". The lead over the runner-up is sure (its 95 % interval excludes 1) at {sure} of "
+        f"{total}, with a median of {md.number(winners['lead'].median())}x"
+        if winners["lead"].notna().any()
+        else ". No other variant is timed, so there is no lead"
+    )
+    faster = winners[winners["variant"] != BASELINE]["speedup"].dropna()
+    if len(faster):
+        text += f". Where it is not torch, the fastest is {_range(faster)}x as fast as torch"
+    if winners["of_copy"].notna().any():
+        text += f". The fastest reaches {_range(winners['of_copy'])} of the speed of a copy"
+    interpreted = rows[rows["status"] == "interpreted"]["variant"].nunique()
+    if interpreted:
+        text += (
+            f". Only the torch variants are timed here: {md.counted(interpreted, 'Triton variant')}"
+            " ran in Triton's interpreter, which checks results but gives no times"
+        )
+    return text + "."
+
+
+def _table(winners: pd.DataFrame, what: str) -> str:
+    varying = [name for name in POINT if name == "N" or winners[name].nunique() > 1]
+    fixed = ", ".join(f"{name} = {winners[name].iloc[0]}" for name in POINT if name not in varying)
+    columns = [
+        *varying,
+        "fastest",
+        "time (µs)",
+        "speed-up over torch",
+        "runner-up",
+        "lead over it",
+        "sure",
+        "of copy",
+    ]
+    rows = []
+    for row in winners.sort_values(POINT).to_dict("records"):
+        speedup = md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"])
+        lead = md.with_interval(row["lead"], row["lead_low"], row["lead_high"])
+        rows.append(
+            [
+                *(row[name] for name in varying),
+                row["variant"] + (f" ({row['flags']})" if row["flags"] else ""),
+                md.number(row["time_us"]),
+                "1 (is torch)" if row["variant"] == BASELINE else speedup,
+                row["runner_up"],
+                lead,
+                ("yes" if row["lead_sure"] else "no") if row["runner_up"] else "",
+                md.number(row["of_copy"], 3),
+            ]
+        )
+    return (
+        f"{fixed}.\n\n" + md.table(columns, rows, what) if fixed else md.table(columns, rows, what)
+    )
+
+
+def _counts(counts: pd.Series) -> str:
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
+
+
+def _range(values: pd.Series) -> str:
+    low, high = md.number(values.min(), 3), md.number(values.max(), 3)
+    return low if low == high else f"{low} to {high}"

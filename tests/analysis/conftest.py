@@ -1,0 +1,33 @@
+"""Fixtures shared by the tests of analysis."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import frame, published, schema
+from tests.analysis import synthetic
+
+
+@pytest.fixture(scope="session")
+def tables():
+    """The published tables."""
+    return published.load(Path(__file__).resolve().parents[2] / "results" / "published")
+
+
+@pytest.fixture(scope="session")
+def measurements():
+    """Function that makes a typed frame of measurements from synthetic rows."""
+
+    def make(rows, sweep="online_softmax", origin="measured"):
+        names = [*schema.LEADING, *schema.header()]
+        lines = [{"sweep": sweep, "origin": origin, **row} for row in rows]
+        return frame.typed(pd.DataFrame(lines, columns=names, dtype="str"))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def online_rows():
+    """Rows of the online softmax protocol for an H200, all ten variants."""
+    return synthetic.sweep_rows()

@@ -1,0 +1,215 @@
+"""Every claim with rows that make it hold, fail, or stay undecided."""
+
+import math
+
+import pytest
+
+from analysis import claims
+from tests.analysis import synthetic
+
+N_ONLINE = synthetic.ONLINE_SIZES
+N_FUSED = [128 * i for i in range(3, 100, 8)]  # every eighth size of the protocol
+
+
+def online(variant, speedup, half=0.002, sizes=N_ONLINE, **given):
+    """Rows of the online protocol; `speedup` is a number or a function of N."""
+    value = speedup if callable(speedup) else lambda n: speedup
+    return [synthetic.with_speedup(value(n), half, variant=variant, N=n, **given) for n in sizes]
+
+
+def fused(variant, speedup, half=0.002, sizes=N_FUSED, **given):
+    return online(variant, speedup, half, sizes, M=4096, distribution="normal", **given)
+
+
+def oneflow(fast, half=0.002):
+    """OneFlow is `fast(N)` times as fast as FasterTransformer."""
+    rows = []
+    for s in (16, 32, 64, 128, 512):
+        shape = {"M": 2048 * s, "N": s, "distribution": "normal"}
+        rows.append(synthetic.with_speedup(fast(s), half, variant="cuda_oneflow", **shape))
+        rows.append(synthetic.with_speedup(1.0, half, variant="cuda_fastertransformer", **shape))
+    return rows
+
+
+def limit(status, message=""):
+    return [
+        synthetic.row(variant="triton_fused", N=131072),
+        synthetic.row(variant="triton_fused", N=262144, status=status, message=message),
+    ]
+
+
+def errors(online_error, torch_error):
+    pair = {"triton_online": online_error, "torch_softmax": torch_error}
+    return [synthetic.row(variant=v, N=32768, max_abs_error=e) for v, e in pair.items()]
+
+
+TORCH = online("torch_softmax", 1.0)
+TORCH_FUSED = fused("torch_softmax", 1.0, sizes=[256, *N_FUSED, 12160])
+
+
+def ranking(fused_speedup, half=0.002):
+    return online("triton_fused", fused_speedup, half) + online("triton_online", 1.2, half)
+
+
+def turns(n):
+    return 1.4 if n < 65536 else 0.5
+
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "not measurable"
+CASES = [
+    ("S0-a", "reduction", TORCH + online("triton_online", 1.36), HOLDS, "1.360x"),
+    ("S0-a", "reduction", TORCH + online("triton_online", 1.34, 0.02), HOLDS, "1.340x"),
+    ("S0-a", "reduction", TORCH + online("triton_online", 1.2), FAILS, "1.200x"),
+    ("S0-a", "reduction", TORCH + online("triton_online", 0.9), FAILS, "0.900x"),
+    ("S0-a", "reduction", TORCH + online("triton_online", 1.1, 0.4), OPEN, "too close"),
+    ("S0-a", "reduction", TORCH, OPEN, "no row of triton_online at N = 131072"),
+    ("S0-a", "share", TORCH + online("triton_online", 1.2), HOLDS, "10 of 10"),
+    ("S0-a", "share", TORCH + online("triton_online", lambda n: n / 1000), FAILS, "256, 512"),
+    ("S0-a", "share", TORCH + online("triton_online", 1.01, 0.1), OPEN, "too close"),
+    ("S0-b", "", ranking(turns), HOLDS, "10 of 10"),
+    ("S0-b", "", ranking(1.4), FAILS, "the other way at N = 65536, 131072"),
+    ("S0-b", "", ranking(turns, half=0.3), OPEN, "too close to call at N = 256"),
+    ("S0-b", "", online("triton_online", 1.2), OPEN, "triton_fused: no row"),
+    ("S0-c", "", limit("unsupported", "N > 131072"), HOLDS, "(N > 131072)"),
+    ("S0-c", "", limit("ok"), FAILS, "it ran"),
+    ("S0-c", "", limit("out_of_memory"), OPEN, "out_of_memory at N = 262144"),
+    (
+        "S0-d",
+        "tiled",
+        online("triton_tiled", 1.1) + online("triton_tiled_nocache", 1),
+        HOLDS,
+        "1.1",
+    ),
+    (
+        "S0-d",
+        "tiled",
+        online("triton_tiled", 1) + online("triton_tiled_nocache", 1.1),
+        FAILS,
+        "0.9",
+    ),
+    (
+        "S0-d",
+        "online",
+        online("triton_online", 1) + online("triton_online_nocache", 1),
+        OPEN,
+        "too",
+    ),
+    ("S0-d", "online", online("triton_online", 1), OPEN, "triton_online_nocache: no row"),
+    ("S0-e", "", errors(2e-12, 5e-12), HOLDS, "not the difference itself"),
+    ("S0-e", "", errors(4e-11, 5e-12), FAILS, "between 3.50e-11 and 4.50e-11"),
+    ("S0-e", "", errors(1e-11, 1.2e-11), OPEN, "between 2.00e-12 and 2.20e-11"),
+    ("S1-a", "torch_softmax", TORCH_FUSED + fused("triton_persistent", 1.3), HOLDS, "13 of 98"),
+    (
+        "S1-a",
+        "torch_softmax",
+        TORCH_FUSED + fused("triton_persistent", 0.9),
+        FAILS,
+        "slower at N =",
+    ),
+    ("S1-a", "torch_softmax", TORCH_FUSED + fused("triton_persistent", 1, 0.1), OPEN, "too close"),
+    (
+        "S1-a",
+        "torch_naive",
+        fused("torch_naive", 0.3) + fused("triton_persistent", 1),
+        HOLDS,
+        "3.3",
+    ),
+    ("S1-a", "torch_naive", fused("triton_persistent", 1.3), OPEN, "torch_naive: no row"),
+    ("S2-a", "torch_softmax", TORCH_FUSED + fused("triton_row", 2, sizes=[12160]), HOLDS, "2.000x"),
+    (
+        "S2-a",
+        "torch_softmax",
+        TORCH_FUSED + fused("triton_row", 1.3, sizes=[12160]),
+        FAILS,
+        "1.91x",
+    ),
+    ("S2-a", "torch_jit", TORCH_FUSED + fused("triton_row", 2, sizes=[12160]), OPEN, "torch_jit"),
+    ("S2-b", "", TORCH_FUSED + fused("triton_row", 0.9, sizes=[256, 384]), HOLDS, "1.111x"),
+    ("S2-b", "", TORCH_FUSED + fused("triton_row", 1.1, sizes=[256]), FAILS, "0.909x"),
+    ("S2-b", "", TORCH_FUSED + fused("triton_row", 1.0, 0.1, sizes=[256]), OPEN, "too close"),
+    ("S3-a", "", oneflow(lambda s: 2.0), HOLDS, "2.000x"),
+    ("S3-a", "", oneflow(lambda s: 0.9 if s == 64 else 2.0), FAILS, "0.900x"),
+    ("S3-a", "", oneflow(lambda s: 1.1, half=0.3), OPEN, "too close"),
+    ("S4-a", "", TORCH_FUSED + fused("triton_row", 1.05), HOLDS, "from 1.050x to 1.050x"),
+    (
+        "S4-a",
+        "",
+        TORCH_FUSED + fused("triton_row", lambda n: 0.9 if n < 512 else 1.1),
+        FAILS,
+        "384",
+    ),
+    ("S4-a", "", TORCH_FUSED + fused("triton_row", 1.0, 0.1), OPEN, "too close"),
+]
+
+
+@pytest.mark.parametrize(("claim", "quantity", "rows", "verdict", "why"), CASES)
+def test_verdict(measurements, tables, claim, quantity, rows, verdict, why):
+    table = claims.check(measurements(rows), tables)
+    own = table[(table["claim"] == claim) & (table["origin"] == "measured")]
+    (line,) = own[own["quantity"].str.contains(quantity)].to_dict("records")
+    assert line["verdict"] == verdict, line
+    assert why in line["why"]
+    assert (line["gpu"], line["gpu_name"], line["dtype"]) == ("h200", "NVIDIA H200", "float32")
+
+
+def test_every_claim_is_covered():
+    assert {case[0] for case in CASES} == {
+        *("S0-a", "S0-b", "S0-c", "S0-d", "S0-e"),
+        *("S1-a", "S2-a", "S2-b", "S3-a", "S4-a"),
+    }
+    for claim in {case[0] for case in CASES}:
+        assert {case[3] for case in CASES if case[0] == claim} == {HOLDS, FAILS, OPEN}
+
+
+def test_interval_of_the_reduction_follows_from_that_of_the_speed_up(measurements, tables):
+    rows = TORCH + online("triton_online", 1.36, 0.01)
+    table = claims.check(measurements(rows), tables)
+    line = table[(table["claim"] == "S0-a") & (table["origin"] == "measured")].iloc[0]
+    expected = [1 - 1 / s for s in (1.36, 1.35, 1.37)]
+    assert [line["value"], line["low"], line["high"]] == pytest.approx(expected)
+    assert line["published_value"] == pytest.approx(1 - 1.159837 / 1.569379)
+
+
+def test_published_lines_come_first_and_have_no_interval(measurements, tables):
+    table = claims.check(measurements(TORCH), tables)
+    for _, lines in table.groupby(["claim", "quantity"], sort=False):
+        assert lines["origin"].to_list() == ["published", "measured"]
+        assert math.isnan(lines["low"].iloc[0])
+
+
+def test_interpreted_rows_measure_nothing_and_say_so(measurements, tables):
+    rows = [
+        synthetic.row(gpu="cpu", N=n, variant=name, status="interpreted")
+        for n in N_ONLINE
+        for name in synthetic.TRITON
+    ] + online("torch_softmax", 1.0, gpu="cpu")
+    table = claims.check(measurements(rows), tables)
+    own = table[table["gpu"] == "cpu"]
+    assert set(own["verdict"]) == {OPEN}
+    assert own["why"][own["claim"].str.startswith("S0")].str.contains("interpreted").sum() >= 5
+
+
+def test_each_sweep_dtype_and_gpu_has_its_line(measurements, tables):
+    rows = TORCH + online("triton_online", 1.4)
+    half = online("torch_softmax", 1.0, dtype="float16") + online(
+        "triton_online", 1.2, dtype="float16"
+    )
+    table = claims.check(measurements(rows + half), tables)
+    own = table[(table["claim"] == "S0-a") & table["quantity"].str.contains("reduction")]
+    assert own["dtype"].to_list() == ["float32", "float16", "float32"]
+    assert own["verdict"].to_list() == [HOLDS, FAILS, HOLDS]
+
+
+def test_flagged_rows_are_no_evidence(measurements, tables):
+    rows = TORCH + online("triton_online", 1.4, flags="faster_than_copy")
+    table = claims.check(measurements(rows), tables)
+    line = table[(table["claim"] == "S0-a") & (table["origin"] == "measured")].iloc[0]
+    assert line["verdict"] == OPEN
+    assert "faster_than_copy" in line["why"]
+
+
+def test_file_reads_back(measurements, tables, tmp_path):
+    claims.write(measurements(TORCH), tables, tmp_path / "c.csv")
+    table = claims.read(tmp_path / "c.csv")
+    assert list(table) == claims.COLUMNS
+    assert len(table) == len(claims.check(measurements(TORCH), tables))

@@ -1,0 +1,124 @@
+"""The command line as a person uses it, from another working directory."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.analysis import synthetic
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PUBLISHED = REPOSITORY / "results" / "published"
+
+
+def run(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "analysis", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_from_cells_to_report(tmp_path):
+    rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_online"])
+    cells = [synthetic.write_cell(tmp_path, row) for row in rows]
+    (tmp_path / "recorded").mkdir()
+    read = ("--measurements", "all.csv")
+    published = ("--published", PUBLISHED)
+    of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
+    steps = [
+        ("merge", "--sweep", "mine", "--output", "h200.csv", *cells),
+        ("collect", "--recorded", "recorded", "--output", "all.csv", "h200.csv"),
+        ("summary", *read, "--output", "s.csv"),
+        ("claims", *read, *published, "--output", "c.csv"),
+        *(
+            ("figures", *read, *published, *set_, "--output-dir", "f")
+            for set_ in [("--gpu", "h200", "--dtype", "float32", "--sweep", "mine")]
+        ),
+        ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
+        ("record", "--rows", "h200.csv", "--cells", "cells", "--command", "x", "--output", "h200"),
+    ]
+    for step in steps:
+        done = run(*step, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("\n") == 1
+    report = (tmp_path / "r.md").read_text()
+    assert "**triton_online** is fastest at 2 of 2 points" in report
+    assert report.count("](f/h200_float32_mine_") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("merge", "--sweep", "s", "--output", "out", "bad.csv"), "column gpu is missing"),
+        (("merge", "--sweep", "s", "--output", "out", "none.csv"), "none.csv: no such file"),
+        (("merge", "--sweep", "s", "--output", "good.csv/out", "good.csv"), "cannot write"),
+        (("collect", "--recorded", "none", "--output", "out"), "none: no such folder"),
+        (("summary", "--measurements", "bad.csv", "--output", "out"), "column sweep is missing"),
+        (
+            ("claims", "--measurements", "all.csv", "--published", "none", "--output", "out"),
+            "sources.yaml: no such file",
+        ),
+        (
+            (
+                *("figures", "--measurements", "all.csv", "--published", PUBLISHED),
+                *("--gpu", "h100", "--dtype", "float32", "--sweep", "s", "--output-dir", "out"),
+            ),
+            "no rows of gpu h100",
+        ),
+        (
+            (
+                *("report", "--measurements", "all.csv", "--published", PUBLISHED),
+                *("--summary", "bad.csv", "--claims", "bad.csv", "--figures-dir", "."),
+                *("--command", "x", "--output", "out"),
+            ),
+            "not a summary",
+        ),
+        (
+            ("record", "--rows", "all.csv", "--cells", ".", "--command", "x", "--output", "a100"),
+            "rows of gpu h200",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, arguments, complaint):
+    row = synthetic.row()
+    synthetic.write_csv(tmp_path / "good.csv", [row])
+    origin = {"sweep": "s", "origin": "measured"}
+    synthetic.write_csv(tmp_path / "all.csv", [origin | row], ("sweep", "origin"))
+    (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
+    before = sorted(tmp_path.rglob("*"))
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"analysis {arguments[0]}: error: ")
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_unknown_command_is_refused(tmp_path):
+    done = run("draw", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "invalid choice: 'draw'" in done.stderr
+
+
+def test_no_torch_and_no_other_room_is_imported(tmp_path):
+    program = (
+        "import sys, analysis.__main__, analysis.merge, analysis.collect, analysis.record, "
+        "analysis.summary, analysis.claims, analysis.figures, analysis.report; "
+        "print([m for m in ('torch', 'triton', 'measure', 'kernels') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,218 @@
+"""Figures: what is on them, and that the files are whole and reproducible."""
+
+import numpy as np
+import pytest
+
+from analysis import figures, palette
+from analysis.errors import InputError
+from analysis.figures.axes import size_label
+from analysis.figures.curves import copy_rate, draw_throughput, draw_time
+from analysis.figures.heatmap import draw_speedup
+from analysis.figures.labels import spread
+from analysis.figures.select import select
+from tests.analysis import synthetic
+
+SET = ("float32", "online_softmax")
+A100_VARIANTS = ["torch_softmax", *synthetic.TRITON[:5]]
+
+
+@pytest.fixture(scope="module")
+def own(measurements, online_rows, tables):
+    """The H200's own rows, one of them failed."""
+    failed = synthetic.row(variant="triton_fused", N=131072, status="compile_error")
+    rows = [r for r in online_rows if (r["variant"], r["N"]) != ("triton_fused", "131072")]
+    return select(measurements([*rows, failed]), tables, "h200", *SET)
+
+
+@pytest.fixture(scope="module")
+def a100(measurements, tables):
+    """Only the published table."""
+    return select(measurements([]), tables, "a100", *SET)
+
+
+@pytest.fixture(scope="module")
+def both(measurements, tables):
+    rows = synthetic.sweep_rows(variants=["torch_softmax", "triton_online"], gpu="a100")
+    return select(measurements(rows), tables, "a100", *SET)
+
+
+def lines(figure):
+    (axes,) = figure.axes
+    return {line.get_gid(): line for line in axes.lines}
+
+
+def words(figure):
+    texts = list(figure.texts) + [text for axes in figure.axes for text in axes.texts]
+    return [figure._suptitle.get_text(), *(text.get_text() for text in texts)]
+
+
+def test_time_has_one_line_for_each_variant(own):
+    figure = draw_time(own)
+    drawn = lines(figure)
+    assert set(drawn) == set(synthetic.VARIANTS)
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("N (columns)", "time (µs)")
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["2⁸", "2⁹"]
+    assert len(axes.collections) == len(synthetic.VARIANTS)  # bands of q20 to q80
+    expected = [synthetic.time_us("triton_online", 1024, n, 4) for n in synthetic.ONLINE_SIZES]
+    assert drawn["triton_online"].get_ydata() == pytest.approx(expected)
+    assert drawn["triton_online"].get_color() == palette.style("triton_online").colour
+
+
+def test_a_failed_point_is_left_out_of_its_line_and_named(own):
+    figure = draw_time(own)
+    assert max(lines(figure)["triton_fused"].get_xdata()) == 65536
+    assert any("1 compile_error" in text for text in words(figure))
+
+
+def test_throughput_has_the_measured_copy_as_roofline(own):
+    figure = draw_throughput(own)
+    drawn = lines(figure)
+    assert set(drawn) == {*synthetic.VARIANTS, "copy"}
+    (axes,) = figure.axes
+    assert axes.get_ylabel() == "throughput (GB/s)"
+    assert axes.get_ylim()[0] == 0
+    assert axes.get_ylim()[1] > max(drawn["copy"].get_ydata())
+    expected = [
+        2 * 1024 * n * 4 / 1000 / synthetic.time_us("copy", 1024, n, 4)
+        for n in synthetic.ONLINE_SIZES
+    ]
+    assert copy_rate(own.own).to_list() == pytest.approx(expected)
+    assert drawn["copy"].get_ydata() == pytest.approx(expected)
+    assert drawn["copy"].is_dashed()
+
+
+def test_every_line_is_labelled_and_no_two_labels_touch(own):
+    figure = draw_throughput(own)
+    (axes,) = figure.axes
+    heights = sorted(text.get_position()[1] for text in axes.texts)
+    assert {text.get_text() for text in axes.texts} == {*synthetic.VARIANTS, "copy (roofline)"}
+    gap = 8 * figure.dpi / 72 / axes.get_window_extent().height  # one line of 8 pt
+    assert min(np.diff(heights)) > gap
+
+
+def test_footer_names_device_and_versions(own):
+    (footer,) = [text for text in words(draw_time(own)) if "driver" in text]
+    for part in ("NVIDIA H200", "float32", "M = 1024", "570.124", "2.11.0", "triton 3.6.0"):
+        assert part in footer
+
+
+def test_a100_is_drawn_from_the_published_table(a100):
+    for draw, extra in ((draw_time, set()), (draw_throughput, {"peak"})):
+        figure = draw(a100)
+        drawn = lines(figure)
+        assert set(drawn) == {*A100_VARIANTS, *extra}
+        assert any("published, not measured here" in text for text in words(figure))
+        assert any("wu-kan" in text for text in words(figure))
+    drawn = lines(draw_time(a100))
+    assert drawn["triton_online"].get_ydata()[-1] == pytest.approx(1159.837)
+    assert drawn["triton_online"].get_markerfacecolor() == "white"
+
+
+def test_measured_and_published_are_overlaid(both):
+    drawn = lines(draw_time(both))
+    published = {f"{name} (published)" for name in A100_VARIANTS}
+    assert set(drawn) == {"torch_softmax", "triton_online", *published}
+    assert drawn["triton_online (published)"].is_dashed()
+    assert not drawn["triton_online"].is_dashed()
+    assert "published, not measured here" not in words(draw_time(both))[0]
+
+
+def test_throughput_only_table_gets_its_times(measurements, tables):
+    figure = draw_time(select(measurements([]), tables, "rtx3090", "float32", "fused_softmax"))
+    drawn = lines(figure)
+    assert drawn["triton_row"].get_ydata()[-1] == pytest.approx(
+        2 * 4096 * 12672 * 4 / 832.924315 / 1000
+    )
+
+
+def test_one_curve_when_every_n_has_its_own_m(measurements, tables):
+    figure = draw_time(select(measurements([]), tables, "a100", "float32", "oneflow"))
+    assert set(lines(figure)) == {"cuda_oneflow", "cuda_fastertransformer"}
+    assert len(lines(figure)["cuda_oneflow"].get_xdata()) == 5
+
+
+def test_one_panel_for_each_m_and_at_most_twelve(measurements, tables):
+    rows = [r for m in range(1, 21) for r in synthetic.sweep_rows([256, 512], ["triton_row"], M=m)]
+    figure = draw_time(select(measurements(rows), tables, "h200", *SET))
+    assert len(figure.axes) == 12
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert "M = 1," in titles[0]
+    assert "M = 20," in titles[-1]
+    assert any("12 of 20 panels are shown" in text for text in words(figure))
+
+
+def test_heat_map_shows_value_half_width_and_status(own):
+    figure = draw_speedup(own)
+    cells = figure.axes[0]
+    names = [label.get_text() for label in cells.get_yticklabels()]
+    assert names == list(synthetic.VARIANTS)
+    shown = [text.get_text() for text in cells.texts]
+    assert len(shown) == len(synthetic.VARIANTS) * len(synthetic.ONLINE_SIZES)
+    assert "1.00\n±0.003" in shown
+    assert shown.count("compile\nerror") == 1
+    mesh = cells.collections[0]
+    assert mesh.norm.vmin == -mesh.norm.vmax  # log scale, centred at a speed-up of 1
+
+
+def test_published_heat_map_has_no_intervals(a100):
+    shown = [text.get_text() for text in draw_speedup(a100).axes[0].texts]
+    assert len(shown) == 60
+    assert "1.35" in shown
+    assert not any("±" in text for text in shown)
+
+
+def test_long_sweeps_are_folded(measurements, tables):
+    rows = synthetic.sweep_rows([128 * i for i in range(2, 100)], ["triton_row"], M=4096)
+    figure = draw_speedup(select(measurements(rows), tables, "h200", *SET))
+    bands = figure.axes[:-1]  # the last is the colour bar
+    assert len(bands) == 7
+    assert sum(len(axes.texts) for axes in bands) == 98
+
+
+def test_nothing_timed_is_said(measurements, tables):
+    rows = [
+        synthetic.row(gpu="cpu", variant=name, status="interpreted") for name in synthetic.TRITON
+    ]
+    chosen = select(measurements(rows), tables, "cpu", *SET)
+    assert "no timed rows: 7 interpreted" in words(draw_time(chosen))
+    shown = [text.get_text() for text in draw_speedup(chosen).axes[0].texts]
+    assert shown == ["interpreted"] * 7
+
+
+def test_files_are_written_whole_and_the_same_twice(measurements, online_rows, tables, tmp_path):
+    frame = measurements(online_rows)
+    first = figures.write(frame, tables, "h200", *SET, tmp_path / "a")
+    second = figures.write(frame, tables, "h200", *SET, tmp_path / "b")
+    assert sorted(path.name for path in first) == sorted(
+        f"h200_float32_online_softmax_{kind}.{suffix}"
+        for kind in ("time", "throughput", "speedup")
+        for suffix in ("svg", "png")
+    )
+    assert sorted((tmp_path / "a").iterdir()) == sorted(first)
+    for one, other in zip(first, second, strict=True):
+        content = one.read_bytes()
+        assert content == other.read_bytes()
+        assert len(content) > 5000
+        assert content.startswith(b"\x89PNG" if one.suffix == ".png" else b"<?xml")
+    svg = next(path for path in first if path.name.endswith("time.svg")).read_text()
+    assert "triton_online_nocache</text>" in svg  # text stays text
+
+
+def test_set_without_rows_is_refused(measurements, tables, tmp_path):
+    with pytest.raises(InputError, match="there are: a100 float32 oneflow"):
+        figures.write(measurements([]), tables, "h200", *SET, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_labels_are_spread_in_order_within_bounds():
+    placed = spread([5.0, 5.1, 5.2, 9.0], gap=1.0, low=0.0, high=10.0)
+    assert placed == pytest.approx([4.1, 5.1, 6.1, 9.0])
+    assert spread([9.9, 9.8], gap=1.0, low=0.0, high=10.0) == pytest.approx([10.0, 9.0])
+    assert spread([0.0, 0.0], gap=1.0, low=0.0, high=10.0) == pytest.approx([0.0, 1.0])
+
+
+def test_size_labels():
+    assert size_label(131072, powers=True) == "2¹⁷"
+    assert size_label(12160, powers=False) == "12160"

@@ -1,0 +1,147 @@
+"""Merging cells, adding recorded rows, and recording them."""
+
+import csv
+import gzip
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analysis import frame, schema
+from analysis.collect import collect
+from analysis.errors import InputError
+from analysis.merge import merge_cells
+from analysis.record import record
+from tests.analysis import synthetic
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory):
+    root = tmp_path_factory.mktemp("cells")
+    some = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
+    return [synthetic.write_cell(root, row) for row in some]
+
+
+def test_merge_adds_sweep_and_origin_and_sorts_by_size(cells, tmp_path):
+    out = tmp_path / "h200.csv"
+    assert merge_cells(reversed(cells), "online_softmax", out) == 6
+    found = read(out)
+    assert list(found[0]) == ["sweep", "origin", *schema.header()]
+    assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
+    assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
+    first = {name: found[0][name] for name in schema.header()}
+    assert first == synthetic.row(N=256, variant="torch_softmax")
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_merge_does_not_depend_on_the_order_of_cells(cells, tmp_path, data):
+    merge_cells(cells, "s", tmp_path / "a.csv")
+    merge_cells(data.draw(st.permutations(cells)), "s", tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_merge_refuses_a_point_that_comes_twice(cells, tmp_path):
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(cells[0].read_bytes())
+    with pytest.raises(InputError, match=r"duplicate point \(h200 softmax float32 uniform 1024"):
+        merge_cells([*cells, copy], "s", tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_merge_refuses_no_cells(tmp_path):
+    with pytest.raises(InputError, match="no cells"):
+        merge_cells([], "s", tmp_path / "out.csv")
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    folder = tmp_path / "recorded"
+    synthetic.write_csv(folder / "h200" / "online_softmax.csv", [synthetic.row()])
+    return folder
+
+
+def test_collect_adds_recorded_gpus(recorded, tmp_path):
+    cell = synthetic.write_cell(tmp_path, synthetic.row(gpu="cpu"))
+    merge_cells([cell], "online_softmax", tmp_path / "cpu.csv")
+    assert collect([tmp_path / "cpu.csv"], recorded, tmp_path / "all.csv") == 2
+    found = {row["gpu"]: (row["sweep"], row["origin"]) for row in read(tmp_path / "all.csv")}
+    assert found == {
+        "cpu": ("online_softmax", "measured"),
+        "h200": ("online_softmax", "recorded"),
+    }
+
+
+def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, cells, tmp_path):
+    merge_cells(cells, "mine", tmp_path / "h200.csv")
+    collect([tmp_path / "h200.csv"], recorded, tmp_path / "all.csv")
+    assert {row["origin"] for row in read(tmp_path / "all.csv")} == {"measured"}
+
+
+def test_collect_without_merged_files(recorded, tmp_path):
+    assert collect([], recorded, tmp_path / "all.csv") == 1
+    assert frame.load(tmp_path / "all.csv")["origin"].to_list() == ["recorded"]
+
+
+def test_collect_without_anything_writes_the_header(tmp_path):
+    (tmp_path / "recorded").mkdir()
+    assert collect([], tmp_path / "recorded", tmp_path / "all.csv") == 0
+    assert frame.load(tmp_path / "all.csv").empty
+
+
+def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
+    synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(gpu="a100")])
+    with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
+        collect([], recorded, tmp_path / "all.csv")
+    assert not (tmp_path / "all.csv").exists()
+
+
+def test_collect_refuses_a_duplicate_recorded_point(recorded, tmp_path):
+    synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(), synthetic.row()])
+    with pytest.raises(InputError, match=r"duplicate point \(more h200"):
+        collect([], recorded, tmp_path / "all.csv")
+
+
+def test_collect_refuses_a_recorded_file_with_another_header(recorded, tmp_path):
+    (recorded / "h200" / "more.csv").write_text("gpu,op\nh200,softmax\n")
+    with pytest.raises(InputError, match="wrong header: column dtype is missing"):
+        collect([], recorded, tmp_path / "all.csv")
+
+
+def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
+    merge_cells(cells, "online_softmax", tmp_path / "h200.csv")
+    out = tmp_path / "recorded" / "h200"
+    tree = cells[0].parents[6]
+    table, samples, about = record(tmp_path / "h200.csv", tree, out, "snakemake --cores 1")
+    assert collect([], out.parent, tmp_path / "all.csv") == 6
+    assert list(read(table)[0]) == list(schema.header())
+    lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
+    assert lines[0] == "gpu,op,dtype,distribution,M,N,variant,block,order,series,time_us"
+    assert len(lines) == 1 + 2 * 6
+    assert lines[1].startswith("h200,softmax,float32,uniform,1024,256,torch_softmax,0,0,variant,")
+    facts = yaml.safe_load(about.read_text())
+    assert facts["title"] == "online_softmax on NVIDIA H200"
+    assert facts["command"] == "snakemake --cores 1"
+    assert facts["recorded"] == "2026-11-20"
+    assert facts["rows_by_status"] == {"ok": 6}
+    before = samples.read_bytes()
+    record(tmp_path / "h200.csv", tree, out, "snakemake --cores 1")
+    assert samples.read_bytes() == before
+
+
+def test_record_refuses_missing_samples_and_another_gpu(tmp_path):
+    path = synthetic.write_cell(tmp_path, synthetic.row())
+    merge_cells([path], "s", tmp_path / "h200.csv")
+    path.with_suffix(".samples.csv.gz").unlink()
+    out = tmp_path / "recorded"
+    with pytest.raises(InputError, match="no such file, but the row has times"):
+        record(tmp_path / "h200.csv", tmp_path / "cells", out / "h200", "x")
+    with pytest.raises(InputError, match="rows of gpu h200"):
+        record(tmp_path / "h200.csv", tmp_path / "cells", out / "a100", "x")
+    assert not [path for path in out.rglob("*") if path.is_file()]

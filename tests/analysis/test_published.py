@@ -1,0 +1,113 @@
+"""The tables of the literature, to the digit."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from analysis import claims, published
+from analysis.errors import InputError
+
+FOLDER = Path(__file__).resolve().parents[2] / "results" / "published"
+
+DIGESTS = {
+    "a100_oneflow_vs_fastertransformer.csv": (
+        "38fc957863efc990ae84055369fdad4ad04f1d72f890ca1ba9e1c499b7196b27"
+    ),
+    "a100_online_softmax_2024.csv": (
+        "00addce641cf45815dc967e722de3fd13e242367dfd744aaba5413c0b7ed08a1"
+    ),
+    "rtx3090_fused_softmax_2024.csv": (
+        "01f4877a8820682daf5e3d1a3bb0ea02ff622ef53436a1a86d89abbe99cd1323"
+    ),
+}
+
+
+def cell(tables, table, n, variant, column):
+    rows = tables.rows
+    (value,) = rows[(rows["table"] == table) & (rows["N"] == n) & (rows["variant"] == variant)][
+        column
+    ]
+    return value
+
+
+@pytest.mark.parametrize("name", sorted(DIGESTS))
+def test_files_are_unchanged(name):
+    assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == DIGESTS[name]
+
+
+def test_number_of_values(tables):
+    assert tables.rows["table"].value_counts().to_dict() == {
+        "a100_online_softmax_2024": 60,
+        "rtx3090_fused_softmax_2024": 30,
+        "a100_oneflow_vs_fastertransformer": 10,
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "n", "variant", "column", "value"),
+    [
+        ("a100_online_softmax_2024", 256, "torch_softmax", "time_us", 8.916),
+        ("a100_online_softmax_2024", 131072, "triton_online", "time_us", 1159.837),
+        ("a100_online_softmax_2024", 131072, "triton_fused", "time_us", 4005.666),
+        ("rtx3090_fused_softmax_2024", 12160, "triton_row", "throughput_gbps", 833.903023),
+        ("rtx3090_fused_softmax_2024", 256, "torch_jit", "throughput_gbps", 234.057137),
+        ("a100_oneflow_vs_fastertransformer", 512, "cuda_fastertransformer", "time_us", 6090),
+        ("a100_oneflow_vs_fastertransformer", 16, "cuda_oneflow", "time_us", 9.66),
+    ],
+)
+def test_values(tables, table, n, variant, column, value):
+    assert cell(tables, table, n, variant, column) == pytest.approx(value, rel=1e-12)
+
+
+def test_time_and_throughput_follow_from_each_other(tables):
+    rows = tables.rows
+    moved = 2 * rows["M"] * rows["N"] * 4
+    assert (rows["throughput_gbps"] * rows["time_us"] * 1000).to_list() == pytest.approx(
+        moved.to_list()
+    )
+
+
+def test_recomputed_claims(tables):
+    found = claims.check(tables.rows.iloc[:0], tables).set_index(["claim", "quantity"])
+
+    def value(claim, part):
+        (hit,) = [v for (c, q), v in found["value"].items() if c == claim and part in q]
+        return hit
+
+    assert round(value("S0-a", "reduction"), 3) == 0.261
+    assert round(1 / (1 - value("S0-a", "reduction")), 3) == 1.353
+    assert round(value("S2-a", "torch_softmax"), 2) == 1.91
+    assert round(value("S2-a", "torch_jit"), 2) == 2.95
+    assert round(value("S3-a", "smallest"), 2) == 1.96
+    whys = found["why"].to_dict()
+    (s3,) = [why for (claim, _), why in whys.items() if claim == "S3-a"]
+    assert "2.736x at N = 16" in s3
+    assert "1.965x at N = 512" in s3
+    assert any("slower at N = 256, 512, 1024, 2048, 16384" in why for why in whys.values())
+
+
+def test_sources_say_where_tables_come_from(tables):
+    online = tables.sources["a100_online_softmax_2024.csv"]
+    assert online.cite() == (
+        "Introduction to Triton: an OnlineSoftmax faster than Torch "
+        "(Mizuno-Ai / wu-kan, 2024-11, triton 2.1.0, torch 2.4.1, cuda 12.6)"
+    )
+    assert online.distribution == "uniform"
+    assert online.memory_peak_gbps == 1555
+
+
+def test_table_without_source_is_refused(tmp_path):
+    (tmp_path / "sources.yaml").write_text("{}")
+    (tmp_path / "new.csv").write_text("gpu\n")
+    with pytest.raises(InputError, match=r"new.csv: no entry in sources.yaml"):
+        published.load(tmp_path)
+
+
+def test_table_without_its_column_is_refused(tmp_path):
+    entry = yaml.safe_load((FOLDER / "sources.yaml").read_text())["a100_online_softmax_2024.csv"]
+    (tmp_path / "sources.yaml").write_text(yaml.safe_dump({"t.csv": entry}))
+    (tmp_path / "t.csv").write_text("gpu,gpu_name,dtype,M,N,variant\na100,A,float32,1,2,x\n")
+    with pytest.raises(InputError, match="column time_ms is missing"):
+        published.load(tmp_path)

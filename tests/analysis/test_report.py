@@ -1,0 +1,143 @@
+"""The report says what the rows say, verdict first."""
+
+import pandas as pd
+import pytest
+
+from analysis import claims, report, summary
+from analysis.report.markdown import number, table, with_interval
+from tests.analysis import synthetic
+
+
+@pytest.fixture
+def written(measurements, tables, tmp_path):
+    """Function that writes the report of some frames of rows and returns its text."""
+
+    def make(frame):
+        summary.write(frame, tmp_path / "summary.csv")
+        claims.write(frame, tables, tmp_path / "claims.csv")
+        (tmp_path / "figures").mkdir(exist_ok=True)
+        (tmp_path / "figures" / "a100_float32_online_softmax_time.png").write_bytes(b"x")
+        report.write(
+            frame,
+            summary.read(tmp_path / "summary.csv"),
+            claims.read(tmp_path / "claims.csv"),
+            tables,
+            tmp_path / "figures",
+            "snakemake --cores 1 --use-conda",
+            tmp_path / "report.md",
+        )
+        return (tmp_path / "report.md").read_text()
+
+    return make
+
+
+def section(text, title):
+    return text.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_sections_in_order_verdict_first(written, measurements, online_rows):
+    text = written(measurements(online_rows))
+    titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert titles == [
+        *("Verdict", "Published claims", "Figures", "Noise floor", "Flags"),
+        *("Points that are not ok", "Accuracy", "Published tables", "Environment"),
+        "How to reproduce",
+    ]
+
+
+def test_verdict_is_in_words_and_in_a_table(written, measurements, online_rows):
+    verdict = section(written(measurements(online_rows)), "Verdict")
+    assert "On **NVIDIA H200** in float32" in verdict
+    assert "**triton_persistent** is fastest at 10 of 10 points" in verdict
+    (line,) = [row for row in verdict.splitlines() if row.startswith("| 131072 |")]
+    best, torch, runner = (
+        synthetic.time_us(name, 1024, 131072, 4)
+        for name in ("triton_persistent", "torch_softmax", "triton_row")
+    )
+    assert "| triton_persistent |" in line
+    assert f"| {torch / best:.3f} [" in line
+    assert f"| triton_row | {runner / best:.3f} [" in line
+    assert "| yes |" in line
+
+
+def test_recorded_rows_are_marked_and_come_after_measured(written, measurements, online_rows):
+    cpu = synthetic.sweep_rows([256], ["torch_softmax", "torch_naive"], gpu="cpu")
+    cpu += [
+        synthetic.row(gpu="cpu", N=256, variant=v, status="interpreted") for v in synthetic.TRITON
+    ]
+    frames = [measurements(cpu), measurements(online_rows, origin="recorded")]
+    text = written(pd.concat(frames, ignore_index=True))
+    verdict = section(text, "Verdict")
+    assert "### NVIDIA H200 — `h200` (recorded, not measured in this run)" in verdict
+    assert verdict.index("`cpu`") < verdict.index("`h200`")
+    assert "Only the torch variants are timed here: 7 Triton variants ran in" in verdict
+    assert "**h200** (recorded)" in section(text, "Environment")
+
+
+def test_only_recorded_rows(written, measurements, online_rows):
+    text = written(measurements(online_rows, origin="recorded"))
+    assert "(recorded, not measured in this run)" in section(text, "Verdict")
+
+
+def test_no_rows_at_all(written, measurements):
+    text = written(measurements([]))
+    assert "No rows were measured or recorded" in section(text, "Verdict")
+    assert "26.1 %" in section(text, "Published claims")
+
+
+def test_claims_give_verdict_and_reason(written, measurements, online_rows):
+    text = section(written(measurements(online_rows)), "Published claims")
+    assert "**holds**" in text
+    assert "slower at N = 256, 512, 1024, 2048, 16384" in text
+    assert "Not measurable, or too close to call" in text
+
+
+def test_failures_are_grouped(written, measurements):
+    failed = {"status": "out_of_memory", "message": "needs 9 GB | has 8"}
+    rows = synthetic.sweep_rows([256, 512, 1024], ["triton_row"], **failed)
+    rows += synthetic.sweep_rows([256], ["torch_softmax"])
+    text = section(written(measurements(rows)), "Points that are not ok")
+    (line,) = [row for row in text.splitlines() if "triton_row" in row]
+    assert "| out_of_memory | needs 9 GB \\| has 8 | 3 | 1024 | 256 … 1024 |" in line
+
+
+def test_flags_and_noise(written, measurements):
+    off = {"aa_ratio": 1.03, "aa_low": 1.02, "aa_high": 1.04, "flags": "aa_biased throttled"}
+    rows = synthetic.sweep_rows([131072], ["triton_row", "triton_online", "triton_fused"])
+    rows.append(synthetic.row(N=131072, variant="triton_tiled", **off))
+    text = written(measurements(rows))
+    (noise,) = [row for row in section(text, "Noise floor").splitlines() if "h200" in row]
+    assert "| over 10 µs | 4 | 0.05 % | 3.00 % | 25.0 % |" in noise
+    flags = section(text, "Flags")
+    assert "| aa_biased | h200 | float32 | triton_tiled | 1 |" in flags
+    assert "| throttled | h200 | float32 | triton_tiled | 1 |" in flags
+
+
+def test_only_existing_figures_are_linked(written, measurements, online_rows):
+    text = section(written(measurements(online_rows)), "Figures")
+    assert "(figures/a100_float32_online_softmax_time.png)" in text
+    assert text.count("![") == 1
+    assert "published, not measured here" in text
+
+
+def test_published_table_environment_and_command(written, measurements, online_rows):
+    text = written(measurements(online_rows))
+    assert "| 1024 | 131072 | 1.56938 | 4.00567 |" in section(text, "Published tables")
+    assert "| driver | 570.124 |" in section(text, "Environment")
+    how = section(text, "How to reproduce")
+    assert "```sh\nsnakemake --cores 1 --use-conda\n```" in how
+    assert "commit `0123456789abcdef0123456789abcdef01234567`" in how
+
+
+def test_long_tables_are_folded():
+    assert "<details>" not in table(["a"], [[1]] * 60, "rows")
+    assert table(["a"], [[1]] * 61, "rows").startswith("<details>\n<summary>rows (61 rows)")
+
+
+def test_numbers():
+    assert number(1.35312) == "1.353"
+    assert number(131072.0) == "131072"
+    assert number(1.5e-11) == "1.500e-11"
+    assert number(float("nan")) == ""
+    assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
+    assert with_interval(1.5, float("nan"), float("nan")) == "1.500"

@@ -1,0 +1,129 @@
+"""The reader accepts rows of the schema and names what is wrong with anything else."""
+
+import pytest
+
+from analysis import rows, schema
+from analysis.errors import InputError
+from tests.analysis import synthetic
+
+
+@pytest.fixture
+def cell(tmp_path):
+    return synthetic.write_cell(tmp_path, synthetic.row())
+
+
+def rewrite(path, old, new, count=1):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, count))
+
+
+def test_schema_is_the_contract():
+    assert schema.header()[:7] == schema.POINT
+    assert len(schema.header()) == len(set(schema.header()))
+    assert schema.statuses() == (
+        *("ok", "interpreted", "incorrect", "unsupported", "unavailable"),
+        *("compile_error", "out_of_memory", "crash", "timeout"),
+    )
+    assert {column.type for column in schema.columns()} == {"str", "int", "float", "bool"}
+
+
+def test_values_come_back_as_they_were_written(cell):
+    written = synthetic.row()
+    assert dict(zip(schema.header(), rows.read_cell(cell), strict=True)) == written
+
+
+def test_message_with_comma_quote_and_form_feed(tmp_path):
+    message = 'a "b", c\x0c d \u2028 e'
+    path = synthetic.write_cell(tmp_path, synthetic.row(status="crash", message=message))
+    assert message in rows.read_cell(path)
+
+
+def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
+    wrong = synthetic.row(status="incorrect", max_abs_error="nan", max_rel_error="inf")
+    rows.read_cell(synthetic.write_cell(tmp_path, wrong))
+    path = synthetic.write_cell(tmp_path, synthetic.row(time_us="nan"))
+    with pytest.raises(InputError, match="time_us is 'nan', expected a finite number"):
+        rows.read_cell(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("speedup_low,", "", "column speedup_low is missing"),
+        ("speedup_low,", "speedup_lwo,", "column speedup_low is missing"),
+        ("wall_s\n", "wall_s,extra\n", "column extra is unknown"),
+        ("gpu,op,", "op,gpu,", "column 1 is op, expected gpu"),
+        ("gpu,op,", "gpu,gpu,op,", "column gpu comes twice"),
+    ],
+)
+def test_wrong_header_names_the_column(cell, old, new, complaint):
+    rewrite(cell, old, new)
+    with pytest.raises(InputError, match=f"triton_online.csv: wrong header: {complaint}"):
+        rows.read_cell(cell)
+
+
+def test_line_with_too_few_values(cell):
+    text = cell.read_text()
+    cell.write_text(text[: len(text) // 2 + len(text) // 4] + "\n")
+    with pytest.raises(InputError, match=r"line 2 has \d+ values, the header \d+: a truncated"):
+        rows.read_cell(cell)
+
+
+def test_line_cut_inside_its_last_value(cell):
+    cell.write_text(cell.read_text()[:-2])
+    with pytest.raises(InputError, match="no line end: a truncated line"):
+        rows.read_cell(cell)
+
+
+def test_line_cut_inside_quotes(tmp_path):
+    path = synthetic.write_cell(tmp_path, synthetic.row(status="crash", message="a, b"))
+    text = path.read_text()
+    path.write_text(text[: text.index("a, b") + 2])
+    with pytest.raises(InputError, match="truncated"):
+        rows.read_cell(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"time_us": "fast"}, "time_us is 'fast', expected a finite number"),
+        ({"n_samples": "4.5"}, "n_samples is '4.5', expected a whole number"),
+        ({"git_dirty": "yes"}, "git_dirty is 'yes', expected true or false"),
+        ({"status": "fine"}, "unknown status 'fine'; allowed are ok, interpreted"),
+        ({"status": ""}, "status is empty"),
+    ],
+)
+def test_value_that_is_not_allowed(tmp_path, given, complaint):
+    path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row() | given])
+    with pytest.raises(InputError, match=complaint):
+        rows.read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"gpu": "a100"}, "gpu = a100, its place says h200"),
+        ({"N": "2048"}, "N = 2048, its place says N1024"),
+        ({"variant": "triton_row"}, "variant = triton_row, its place says triton_online"),
+    ],
+)
+def test_row_in_the_place_of_another_point(cell, given, complaint):
+    synthetic.write_csv(cell, [synthetic.row() | given])
+    with pytest.raises(InputError, match=complaint):
+        rows.read_cell(cell)
+
+
+def test_cell_with_two_rows(cell):
+    synthetic.write_csv(cell, [synthetic.row(), synthetic.row()])
+    with pytest.raises(InputError, match="2 rows, a cell has exactly one"):
+        rows.read_cell(cell)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00"])
+def test_file_that_is_no_text(tmp_path, content):
+    path = tmp_path / "x.csv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"x\.csv: "):
+        rows.read_rows(path)

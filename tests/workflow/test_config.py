@@ -1,0 +1,92 @@
+"""A configuration is accepted or refused in the words of the person who wrote it."""
+
+import copy
+
+import pytest
+import yaml
+
+from measure.fingerprint import ROOT
+from workflow import config as checks
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def edited(**change):
+    return copy.deepcopy(DEFAULT) | change
+
+
+def test_every_sweep_that_ships_is_accepted():
+    checks.check(DEFAULT)
+    for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
+        checks.check(DEFAULT | yaml.safe_load(overlay.read_text()))
+
+
+@pytest.mark.parametrize("path", ["config.yaml", *sorted(ROOT.glob("sweeps/*.yaml"))], ids=str)
+def test_an_overlay_uses_only_keys_of_the_default(path):
+    assert set(yaml.safe_load((ROOT / path).read_text())) <= set(DEFAULT)
+
+
+def test_every_key_of_the_default_has_a_comment_above_it():
+    lines = (ROOT / "config.yaml").read_text().splitlines()
+    for number, line in enumerate(lines):
+        if line and not line.startswith((" ", "#")):
+            assert lines[number - 1].startswith("#"), f"no comment above {line!r}"
+
+
+SHAPE = {"M": 4, "N": 8}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"varaints": "all"}, "unknown key 'varaints'; did you mean 'variants'?"),
+        ({"cpu": DEFAULT["cpu"] | {"max_elemnts": 3}}, "cpu: unknown key 'max_elemnts'"),
+        ({"shapes": [SHAPE | {"K": 1}]}, "shapes[0]: unknown key 'K'"),
+        (
+            {"shapes": [{"M": 4, "N": {"from": 1, "to": 2, "stepp": 1, "step": 1}}]},
+            "shapes[0].N: unknown key 'stepp'; did you mean 'step'?",
+        ),
+        ({"variants": ["triton_onlin"]}, "variants: unknown variant 'triton_onlin'; did you mean"),
+        ({"variants": "al"}, "variants = 'al': must be a list of variants, or the word all"),
+        ({"variants": []}, "variants = []: the list is empty"),
+        ({"rival": "torch_softmx"}, "rival: unknown variant 'torch_softmx'; did you mean"),
+        (
+            {"shapes": [SHAPE | {"variants": ["tritn_row"]}]},
+            "shapes[0].variants: unknown variant 'tritn_row'; did you mean triton_row",
+        ),
+        ({"dtypes": ["flot32"]}, "dtypes[0]: unknown value 'flot32'; did you mean 'float32'?"),
+        ({"dtypes": []}, "dtypes = []: the list is empty"),
+        ({"gpus": []}, "gpus = []: the list is empty"),
+        ({"gpus": ["A 100"]}, "gpus[0] = 'A 100': only lower-case letters, digits"),
+        ({"shapes": []}, "shapes = []: the list is empty"),
+        ({"shapes": [{"M": 4}]}, "shapes[0]: missing N"),
+        ({"shapes": [{"M": 0, "N": 8}]}, "shapes[0].M = 0: must be at least 1"),
+        ({"shapes": [{"M": 4, "N": [8, -8]}]}, "shapes[0].N[1] = -8: must be at least 1"),
+        ({"shapes": [{"M": 4, "N": [8.5]}]}, "shapes[0].N[0] = 8.5: must be of type integer"),
+        ({"shapes": [{"M": 4, "N": 1024.0}]}, "shapes[0].N = 1024.0: must be of type"),
+        ({"shapes": [{"M": "4", "N": 8}]}, "shapes[0].M = '4': must be of type"),
+        ({"distribution": "gauss"}, "distribution: unknown value 'gauss'"),
+        ({"seed": -1}, "seed = -1: must be at least 0"),
+        ({"interval_width": 0}, "interval_width = 0: must be above 0"),
+        ({"time_budget_s": "long"}, "time_budget_s = 'long': must be of type number"),
+        ({"sweep": "my sweep; rm -rf /"}, "only lower-case letters, digits and underscores"),
+    ],
+)
+def test_bad_values_are_refused_by_name(change, words):
+    with pytest.raises(checks.ConfigError) as caught:
+        checks.check(edited(**change))
+    assert words in str(caught.value)
+
+
+def test_every_fault_is_named_at_once():
+    with pytest.raises(checks.ConfigError) as caught:
+        checks.check(edited(seed=-1, dtypes=[], sed=1))
+    assert len(str(caught.value).splitlines()) == 4
+
+
+@pytest.mark.parametrize("key", DEFAULT)
+def test_no_key_may_be_missing(key):
+    config = edited()
+    del config[key]
+    with pytest.raises(checks.ConfigError, match=f"missing {key}"):
+        checks.check(config)

@@ -1,0 +1,60 @@
+"""The lock, the conda environments and the rules agree."""
+
+import re
+
+import yaml
+
+from measure.fingerprint import ROOT
+from workflow import pins
+
+CONDA = ["environment.yml", "workflow/envs/analysis.yml"]
+
+
+def lock():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
+def conda_pins(name):
+    given = yaml.safe_load((ROOT / name).read_text())["dependencies"]
+    (pip,) = [entry["pip"] for entry in given if isinstance(entry, dict)]
+    return dict(line.split("==") for line in pip)
+
+
+def test_what_is_generated_is_what_is_there():
+    for path, text in pins.files().items():
+        assert path.read_text() == text, f"{path.name} is out of date: run `make lock`"
+
+
+def test_every_conda_pin_is_the_locks():
+    for name in CONDA:
+        assert conda_pins(name).items() <= lock().items()
+
+
+def test_every_direct_dependency_is_pinned_and_locked():
+    for requirements in pins.groups().values():
+        for requirement in requirements:
+            (pin,) = requirement.specifier
+            assert pin.operator == "=="
+            assert lock()[requirement.name] == pin.version
+
+
+def test_jobs_that_measure_have_torch_and_the_others_do_not():
+    assert {"torch", "triton", "numpy", "psutil", "nvidia-ml-py"} <= set(conda_pins(CONDA[0]))
+    light = set(conda_pins(CONDA[1]))
+    assert {"pandas", "seaborn"} <= light
+    assert not light & {"torch", "triton"}
+
+
+def test_an_environment_file_has_no_reference_to_another_file():
+    for name in CONDA:
+        assert not re.search(r"-r |-e ", (ROOT / name).read_text())
+
+
+def test_every_rule_names_an_environment_that_exists():
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        rules = re.split(r"^rule ", path.read_text(), flags=re.MULTILINE)[1:]
+        assert rules
+        for rule in rules:
+            (name,) = re.findall(r'conda:\s+"(.+)"', rule)
+            assert (path.parent / name).resolve() in {ROOT / n for n in CONDA}, rule.split(":")[0]

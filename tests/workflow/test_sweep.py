@@ -1,0 +1,119 @@
+"""From a configuration to points, to files, to figure sets."""
+
+import re
+import shutil
+
+import pytest
+import yaml
+
+import kernels
+from measure.fingerprint import ROOT
+from workflow import machine, sweep
+from workflow.config import ConfigError
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def overlay(name):
+    return DEFAULT | yaml.safe_load((ROOT / f"sweeps/{name}.yaml").read_text())
+
+
+def test_the_default_sweep_is_the_online_softmax_protocol_with_every_variant():
+    points = sweep.points(DEFAULT, "h200")
+    sizes = {2**i for i in range(8, 18)}
+    assert {p.N for p in points} == sizes | {262144}
+    assert {p.M for p in points} == {1024}
+    for n in sizes:
+        assert {p.variant for p in points if n == p.N} == set(kernels.names())
+    assert {p.variant for p in points if p.N == 262144} == {"torch_softmax", "triton_fused"}
+    assert {(p.distribution, p.seed, p.dtype) for p in points} == {("uniform", 3407, "float32")}
+
+
+def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
+    points = sweep.points(DEFAULT, "cpu")
+    assert max(p.M * p.N for p in points) == DEFAULT["cpu"]["max_elements"]
+    assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
+    left = len(sweep.points(DEFAULT, "h200")) - len(points)
+    assert sweep.left_out(DEFAULT, "cpu") == left > 0
+    assert f"({left} left out" in sweep.announce(DEFAULT, "cpu")
+    assert "left out" not in sweep.announce(DEFAULT, "h200")
+
+
+def test_protocols_have_the_sizes_of_their_sources():
+    fused = sweep.points(overlay("fused_softmax"), "h200")
+    assert sorted({p.N for p in fused}) == [128 * i for i in range(2, 100)]
+    assert {(p.M, p.distribution) for p in fused} == {(4096, "normal")}
+    eighth = {p.N for p in sweep.points(overlay("fused_softmax_eighth"), "h200")}
+    assert eighth == {128 * i for i in range(2, 100, 8)} | {12160}
+    online = sweep.points(overlay("online_softmax"), "h200")
+    assert len(online) == 6 * 10 + 2
+
+
+def test_a_point_that_is_named_twice_is_measured_once():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": [8, 8]}, {"M": [4, 4], "N": 8}]}
+    assert len(sweep.points(config, "h200")) == len(kernels.names())
+
+
+def test_a_row_lies_where_its_identity_says():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"]}
+    (point,) = sweep.points(config, "h200")
+    path = "results/cells/h200/softmax/float32/uniform/M4/N8/triton_row.csv"
+    assert sweep.row_path(point) == path
+
+
+def test_nothing_to_measure_is_an_error():
+    config = DEFAULT | {"shapes": [{"M": 2**20, "N": 2**20}]}
+    with pytest.raises(ConfigError, match="nothing to measure on cpu"):
+        sweep.points(config, "cpu")
+    backwards = DEFAULT | {"shapes": [{"M": 4, "N": {"from": 9, "to": 8, "step": 1}}]}
+    with pytest.raises(ConfigError, match="'to' is smaller"):
+        sweep.points(backwards, "h200")
+
+
+def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["torch_jit", "triton_row"]}
+    timed, interpreted = sweep.points(config, "cpu")
+    assert (sweep.threads(timed, 8), sweep.threads(interpreted, 8)) == (8, 1)
+    assert [sweep.threads(p, 8) for p in sweep.points(config, "h200")] == [1, 1]
+
+
+def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
+    recorded = tmp_path / "recorded"
+    for gpu in ("h200", "b200"):
+        (recorded / gpu).mkdir(parents=True)
+        (recorded / gpu / "online_softmax.csv").write_text(
+            f"gpu,dtype\n{gpu},float32\n{gpu},bfloat16\n"
+        )
+    config = DEFAULT | {"gpus": ["b200"]}
+    assert sweep.figure_sets(config, recorded, ROOT / "results/published") == [
+        ("b200", "float32", "online_softmax"),
+        ("h200", "float32", "online_softmax"),
+        ("h200", "bfloat16", "online_softmax"),
+        ("a100", "float32", "online_softmax"),
+        ("rtx3090", "float32", "fused_softmax"),
+        ("a100", "float32", "oneflow"),
+    ]
+
+
+def test_the_command_that_repeats_a_sweep():
+    assert sweep.command(["config.yaml"]) == "snakemake --cores all"
+    given = sweep.command(["config.yaml", "my sweeps/x.yaml"])
+    assert given == "snakemake --cores all --configfile 'my sweeps/x.yaml'"
+
+
+def test_a_machine_says_what_it_lacks(monkeypatch):
+    monkeypatch.setattr(machine.gpus, "visible", lambda: ["h200"])
+    assert machine.lacks({"h200", "cpu"}) is None
+    assert re.match(r"this machine cannot measure a100: it has h200\.", machine.lacks({"a100"}))
+    monkeypatch.setattr(machine.gpus, "visible", lambda: [])
+    assert "it has no GPU" in machine.lacks({"a100"})
+
+
+def test_a_folder_is_the_same_until_its_code_changes(tmp_path):
+    for name in ("one", "two"):
+        shutil.copytree(ROOT / "workflow", tmp_path / name)
+    before = sweep.code_sha256(tmp_path / "one")
+    assert before == sweep.code_sha256(tmp_path / "two")
+    (tmp_path / "two" / "sweep.py").write_text("changed = True\n")
+    sweep.code_sha256.cache_clear()
+    assert before != sweep.code_sha256(tmp_path / "two")
