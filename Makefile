@@ -1,5 +1,5 @@
 # make run: set up .venv, run the default sweep, say where the report is.
-# make test: set up .venv, run all tests and checks of style.
+# make test: set up .venv, run all tests. make lint: the checks of style.
 
 PYTHON ?= python3
 VENV := .venv
@@ -29,7 +29,7 @@ format: $(VENV)/.ready
 
 # After a change of versions in pyproject.toml: install them, then pin what that brought.
 lock: $(VENV)/.ready
-	$(BIN)/python3 -m workflow.pins
+	"$(BIN)/python3" -m workflow.pins
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache
@@ -41,5 +41,5 @@ $(VENV)/.ready: requirements.txt
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
 	  { echo "error: $(PYTHON) cannot create environments; on Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt
+	"$(BIN)/python3" -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt
 	touch $@

@@ -33,7 +33,11 @@ rule all:
 onstart:
     for gpu in POINTS:
         print(sweep.announce(config, gpu), file=sys.stderr)
-    pending = {j.wildcards.gpu for j in workflow.dag.needrun_jobs() if j.rule.name == "point"}
+    pending = {
+        j.wildcards.gpu
+        for j in workflow.dag.needrun_jobs()
+        if j.rule.name == "point"
+    }
     # on a cluster the GPUs are elsewhere; each job looks for itself
     if workflow.local_exec and (fault := machine.lacks(pending)):
         raise WorkflowError(fault)

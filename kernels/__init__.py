@@ -43,7 +43,9 @@ def names() -> list[str]:
 
 @functools.cache
 def _names() -> tuple[str, ...]:
-    return tuple(sorted(p.stem for p in _FOLDER.glob("*.py") if not p.stem.startswith("_")))
+    # Editors leave files of their own beside the ones they edit: a variant is a module's name.
+    files = (p for p in _FOLDER.glob("*.py") if p.stem.isidentifier() and p.is_file())
+    return tuple(sorted(p.stem for p in files if not p.stem.startswith("_")))
 
 
 def check_name(name: str) -> None:
@@ -106,24 +108,27 @@ def sha256(name: str) -> str:
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Top-level packages that the variant's sources import, e.g. {'torch', 'triton'}."""
-    found = set()
-    for path in sources(name):
-        for node in ast.walk(_tree(path)):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                found.add(node.module.split(".")[0])
-    return frozenset(found)
-
-
-@functools.cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_bytes(), filename=str(path))
+    return frozenset(module.split(".")[0] for path in sources(name) for module in _imports(path))
 
 
 def _local_imports(path: Path) -> list[Path]:
-    stems = set()
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            stems |= {node.module} if node.module else {alias.name for alias in node.names}
+    stems = {m.split(".")[1] for m in _imports(path) if m.startswith(f"{__name__}.")}
     return [p for stem in stems if (p := _FOLDER / f"{stem}.py").is_file()]
+
+
+@functools.cache
+def _imports(path: Path) -> frozenset[str]:
+    """Full names of what a file imports; of a from-import, with and without the imported name."""
+    try:
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+    except (SyntaxError, ValueError):
+        return frozenset()  # loading it will say so, where that costs its own row only
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parts = ([__name__] if node.level == 1 else []) + ([node.module] if node.module else [])
+            base = ".".join(parts)
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(found)

@@ -1,6 +1,7 @@
 """``python -m measure point …`` measures one point and writes its row."""
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Exit code 0 when a row was written, whatever its status; 2 when none was."""
+    # A cancelled job ends as an interrupted one does: worker killed, temporary files removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     arguments = vars(parser().parse_args(argv))
     output = arguments.pop("output")
     del arguments["command"]  # there is only one

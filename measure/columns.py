@@ -26,16 +26,17 @@ def of_samples(point: Point, samples: Samples) -> dict:
         **_interval("aa_ratio", samples.ratio(TORCH, TORCH_AGAIN), "aa"),
         # read x once, write y once
         "throughput_gbps": point.pair_bytes / time_us / 1000,
-        **(_rival(point, samples) if point.rival else {}),
+        **(_rival(point, samples) if RIVAL in samples.times_us else {}),
     }
 
 
-def flags(columns: dict, beyond_cache: bool) -> list[str]:
+def flags(columns: dict, beyond_cache: bool, rotation: float) -> list[str]:
     """What a reader must know before trusting the row.
 
     ``aa_biased``: torch against itself is off by more than 1 %. ``faster_than_copy``: the memory
     cannot do that (looked at only ``beyond_cache``, where a call's bytes exceed the cache).
-    ``launch_bound``: an eager caller waits for the host, not for the kernel.
+    ``launch_bound``: an eager caller waits for the host, not for the kernel. ``not_cold``: the
+    buffers that calls rotated over, ``rotation`` times the cache, did not exceed it.
     """
     found = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
@@ -44,6 +45,8 @@ def flags(columns: dict, beyond_cache: bool) -> list[str]:
         found.append("faster_than_copy")
     if columns.get("latency_us", 0) > columns["time_us"]:
         found.append("launch_bound")
+    if rotation <= 1:
+        found.append("not_cold")
     return found
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import torch
 
+from .outcome import out_of_memory
+
 Call = Callable[[torch.Tensor, torch.Tensor], object]
 Pair = tuple[torch.Tensor, torch.Tensor]
 
@@ -74,9 +76,9 @@ def capture(call: Call, pairs: list[Pair], captures: int = 1) -> _Series:
     call(*pairs[-1])
     try:
         trial = _Series(call, pairs, len(pairs), captures=1)
-    except torch.OutOfMemoryError:
-        raise
     except RuntimeError as error:
+        if out_of_memory(error):
+            raise
         torch.cuda.synchronize()
         raise NotCapturable(str(error)) from error
     trial.enqueue()

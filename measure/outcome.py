@@ -5,20 +5,29 @@ import torch
 
 def status_of(error: BaseException) -> str:
     """compile_error, out_of_memory, unsupported (asks for more than the device has) or crash."""
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+    if out_of_memory(error):
         return "out_of_memory"
-    kind, text = type(error).__name__, str(error)
-    if kind == "OutOfResources":  # Triton: registers, threads or shared memory of one block
+    if isinstance(error, ImportError):  # packages may be imported as late as in the first call
+        return "unavailable"
+    # By name, because a variant without Triton must not need it; subclasses count.
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if "OutOfResources" in kinds:  # Triton: registers, threads or shared memory of one block
         return "unsupported"
-    if isinstance(error, RuntimeError) and "can't allocate memory" in text:  # torch on a CPU
-        return "out_of_memory"
-    # By name, because a variant without Triton must not need it; PTXASError and the pass
-    # manager's RuntimeError are compilers refusing later stages of the same kernel.
-    if kind in ("CompilationError", "CompileTimeAssertionFailure", "PTXASError"):
+    # PTXASError and the pass manager's RuntimeError refuse later stages of the same kernel.
+    if kinds & {"CompilationError", "PTXASError", "SyntaxError"}:
         return "compile_error"
-    if isinstance(error, RuntimeError) and "PassManager::run failed" in text:
+    if isinstance(error, RuntimeError) and "PassManager::run failed" in str(error):
         return "compile_error"
     return "crash"
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that the device or the host had no memory left."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    # torch on a CPU; a driver that loads a binary or builds a graph
+    words = ("can't allocate memory", "out of memory")
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 
 
 def message_of(error: BaseException) -> str:

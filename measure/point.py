@@ -48,6 +48,8 @@ class Point:
             size = getattr(self, name)
             if type(size) is not int or size < 1:
                 raise BadPoint(f"{name} = {size!r}: a whole number of at least 1 is needed")
+        if not 0 <= self.seed < 2**32:
+            raise BadPoint(f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed")
         for name in ("interval_width", "time_budget_s", "timeout_s"):
             if not getattr(self, name) > 0:
                 raise BadPoint(f"{name} = {getattr(self, name)!r}: it must be above 0")

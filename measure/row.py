@@ -30,7 +30,8 @@ _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
 
 def one_line(text: object) -> str:
     """Any text as one line of at most 500 characters, fit for ``message``."""
-    line = " ".join(str(text).split())
+    # a lone surrogate, from a file name say, has no place in UTF-8
+    line = " ".join(str(text).encode("utf-8", "backslashreplace").decode().split())
     return line if len(line) <= _MESSAGE_LENGTH else line[: _MESSAGE_LENGTH - 1] + "…"
 
 

@@ -66,14 +66,34 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     if point.interpreted:
         raise Ended("interpreted", f"gate passed on {rows} of {point.M} rows; not timed")
 
+    rival, why_not = (None, "")
+    if point.rival:
+        journal.stage("gate of the rival")
+        rival, why_not = ready_rival(point, x, checked)
     journal.stage("timing")
     pairs = timing.make_pairs(point, device, x)
-    columns, samples, after = timing.time_point(point, device, variant.softmax, pairs)
+    columns, samples = timing.time_point(point, device, variant.softmax, rival, pairs)
+    after = timing.check_timed(point, pairs)
     row |= gate.worst([before, after]).columns()
     if after.problem:
         raise Ended("incorrect", f"after timing: {after.problem}")
-    row |= columns | {"status": "ok"}
+    row |= columns | {"status": "ok", "message": why_not}
     return samples.raw
+
+
+def ready_rival(point: Point, x: torch.Tensor, checked: torch.Tensor) -> tuple:
+    """(the rival's softmax, "") when it may stand as a control, else (None, why it may not).
+
+    A rival that cannot run, or is wrong, costs its own columns, never the variant's row.
+    """
+    if point.is_cpu and "triton" in kernels.packages(point.rival):
+        return None, f"rival {point.rival}: Triton cannot be timed on a CPU"
+    try:
+        rival = kernels.load(point.rival)
+        reason = rival.unsupported(x) or gate.check_call(rival.softmax, x, checked).problem
+    except (Exception, SystemExit) as error:
+        reason = outcome.message_of(error)
+    return (None, f"rival {point.rival}: {reason}") if reason else (rival.softmax, "")
 
 
 def interpreted_rows(point: Point) -> int:
@@ -91,14 +111,16 @@ def _load(name: str) -> kernels.Variant:
 
 def _check_memory(rows: int, point: Point, device: Device) -> None:
     """A host that is asked for too much kills a process at random: ask first."""
-    # x and its result; the gate's rows in float64, three times
-    needed = point.pair_bytes // point.M * rows
-    needed += 24 * min(rows * point.N, gate.ELEMENTS_CHECKED)
+    # inputs and outputs: those of the gate, or all that are rotated over
+    pairs = 1 if point.interpreted else timing.pair_count(point.pair_bytes, device.cache_bytes)
+    needed = pairs * point.pair_bytes // point.M * rows
+    needed += 4 * rows * point.N  # one matrix as it is drawn, in float32
+    needed += 48 * min(rows * point.N, gate.ELEMENTS_CHECKED)  # six arrays of float64
     free = device.free_bytes()
     if needed > free:
         raise Ended(
             "out_of_memory",
-            f"x, its result and the check need {needed / 2**30:.1f} GiB; "
+            f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
             f"{free / 2**30:.1f} GiB are free",
         )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .fingerprint import ROOT
 from .point import Point
+from .row import one_line
 
 
 class NoRow(RuntimeError):
@@ -32,7 +33,7 @@ def measure_point(point: Point) -> tuple[dict, list[tuple]]:
         returncode = _run(point, folder)
         row, samples = _outcome(point, folder, returncode)
     identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
-    row |= identity | {"seed": point.seed}
+    row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
     row["started_at"] = started_at.isoformat(timespec="seconds")
     row["wall_s"] = time.monotonic() - begin
     return row, samples

@@ -1,10 +1,9 @@
 """Timing a variant that passed the gate against its controls."""
 
+import contextlib
 from collections.abc import Callable
 
 import torch
-
-import kernels
 
 from . import columns, gate, graph_clock, inputs, sampling
 from .device import Device
@@ -12,39 +11,46 @@ from .event_clock import EventClock
 from .host_clock import HostClock
 from .point import Point
 
-COLD = 3  # the buffers that calls rotate over exceed this many caches
+COLD = 3  # the buffers that calls rotate over exceed this many caches …
+MOST_PAIRS = 4096  # … unless it takes more pairs than this: each is a node of every graph
 PAIRS_CHECKED = 3  # timed pairs that pass the gate again: the first, the last, one between
 
 Call = Callable[[torch.Tensor, torch.Tensor], object]
 
 
 def pair_count(pair_bytes: int, cache_bytes: int) -> int:
-    """Input/output pairs that together exceed three caches; at least 2."""
-    return max(2, COLD * cache_bytes // pair_bytes + 1)
+    """Input/output pairs that together exceed three caches; at least 2, at most MOST_PAIRS."""
+    return min(MOST_PAIRS, max(2, COLD * cache_bytes // pair_bytes + 1))
 
 
 def make_pairs(point: Point, device: Device, first: torch.Tensor) -> list[tuple]:
     """Pairs (x, out) to rotate over: ``first`` and others drawn with the seeds that follow."""
     count = pair_count(point.pair_bytes, device.cache_bytes)
-    others = [
-        inputs.draw(point.distribution, first.dtype, point.M, point.N, point.seed + i, first.device)
-        for i in range(1, count)
-    ]
+    others = [_draw(point, first, index) for index in range(1, count)]
     return [(x, torch.empty_like(x)) for x in (first, *others)]
 
 
 def time_point(
-    point: Point, device: Device, softmax: Call, pairs: list[tuple]
-) -> tuple[dict, sampling.Samples, gate.Accuracy]:
-    """Columns of the row, all samples, and how accurate the timed buffers were afterwards."""
-    clock, row = _prepare(point, device, softmax, pairs)
+    point: Point, device: Device, softmax: Call, rival: Call | None, pairs: list[tuple]
+) -> tuple[dict, sampling.Samples]:
+    """Columns of the row, and all samples. ``rival``: timed as one more control, if given."""
+    clock = _clock(device, softmax, pairs)
     names = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
-    names += [sampling.RIVAL] if point.rival else []
+    clock.add(sampling.TORCH, torch_softmax)
+    clock.add(sampling.TORCH_AGAIN, torch_softmax)
+    if rival:
+        with contextlib.suppress(graph_clock.NotCapturable):  # its columns stay empty
+            clock.add(sampling.RIVAL, rival)
+            names.append(sampling.RIVAL)
+    row = {"timing": clock.timing}
+    if point.pair_bytes <= device.cache_bytes:
+        row["warm_us"] = clock.warm_us(sampling.VARIANT)
     telemetry = None
     if not device.is_cpu:
         from .telemetry import Telemetry  # needs NVIDIA's library
 
         telemetry = Telemetry(device)
+        row["latency_us"] = graph_clock.latency_us(softmax, pairs[0])
     samples = sampling.collect(
         clock,
         names,
@@ -54,52 +60,62 @@ def time_point(
         while_busy=telemetry.sample if telemetry else None,
     )
     row |= columns.of_samples(point, samples)
-    flags = columns.flags(row, beyond_cache=point.pair_bytes > device.cache_bytes)
+    flags = columns.flags(
+        row,
+        beyond_cache=point.pair_bytes > device.cache_bytes,
+        rotation=len(pairs) * point.pair_bytes / device.cache_bytes,
+    )
     if telemetry:
         row |= telemetry.row()
         flags += telemetry.flags()
-    row["flags"] = " ".join(flags)
-    return row, samples, check_timed(clock, pairs, point.seed)
-
-
-def check_timed(clock, pairs: list[tuple], seed: int) -> gate.Accuracy:
-    """The gate once more, on buffers that were timed: one more replay over outputs of NaN."""
-    chosen = [pairs[i] for i in sorted({0, len(pairs) // 2, len(pairs) - 1})[:PAIRS_CHECKED]]
-    for _, out in chosen:
+    # once more on what was timed: outputs of NaN, one more replay
+    for _, out in _checked(pairs).values():
         out.fill_(float("nan"))
     clock.replay(sampling.VARIANT)
-    rows = gate.rows_to_check(*pairs[0][0].shape, seed + 1, pairs[0][0].device)
-    return gate.worst([gate.check_values(out[rows], x[rows]) for x, out in chosen])
+    return row | {"flags": " ".join(flags)}, samples
 
 
-def _prepare(point: Point, device: Device, softmax: Call, pairs: list[tuple]) -> tuple:
-    """A clock that holds the variant and its controls; the row's single-pair times."""
-    torch_softmax = kernels.load("torch_softmax").softmax
-    row = {}
+def check_timed(point: Point, pairs: list[tuple]) -> gate.Accuracy:
+    """The gate once more, on pairs that were timed, against their inputs drawn anew."""
+    findings = []
+    for index, (x, out) in _checked(pairs).items():
+        fresh = _draw(point, x, index)
+        rows = gate.rows_to_check(point.M, point.N, point.seed + 1 + index, x.device)
+        findings.append(gate.check_values(out[rows], fresh[rows]))
+        if not torch.equal(gate.bits(x), gate.bits(fresh)):
+            findings.append(gate.Accuracy(problem="changed its input"))
+    return gate.worst(findings)
+
+
+def torch_softmax(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    """The baseline control; here and not in kernels/, so that it is part of how one measures."""
+    return torch.softmax(x, dim=-1, out=out)
+
+
+def _checked(pairs: list[tuple]) -> dict[int, tuple]:
+    chosen = sorted({0, len(pairs) // 2, len(pairs) - 1})[:PAIRS_CHECKED]
+    return {index: pairs[index] for index in chosen}
+
+
+def _draw(point: Point, like: torch.Tensor, index: int) -> torch.Tensor:
+    seed = point.seed + index
+    return inputs.draw(point.distribution, like.dtype, point.M, point.N, seed, like.device)
+
+
+def _clock(device: Device, softmax: Call, pairs: list[tuple]):
+    """A clock that holds the variant and the copy."""
     if device.is_cpu:
         clock = HostClock(pairs)
         clock.add(sampling.VARIANT, softmax)
         clock.add(sampling.COPY, lambda x, out: out.copy_(x))
-    else:
-        from . import copy_kernel  # needs Triton
+        return clock
+    from . import copy_kernel  # needs Triton
 
-        clock = _gpu_clock(device, softmax, pairs)
-        clock.add_fastest(sampling.COPY, copy_kernel.candidates(pairs[0][0].element_size()))
-        row["latency_us"] = graph_clock.latency_us(softmax, pairs[0])
-    clock.add(sampling.TORCH, torch_softmax)
-    clock.add(sampling.TORCH_AGAIN, torch_softmax)
-    if point.rival:
-        clock.add(sampling.RIVAL, kernels.load(point.rival).softmax)
-    if point.pair_bytes <= device.cache_bytes:
-        row["warm_us"] = clock.warm_us(sampling.VARIANT)
-    return clock, row | {"timing": clock.timing}
-
-
-def _gpu_clock(device: Device, softmax: Call, pairs: list[tuple]):
     clock = graph_clock.GraphClock(pairs)
     try:
         clock.add(sampling.VARIANT, softmax)
     except graph_clock.NotCapturable:
         clock = EventClock(pairs, device.cache_bytes)
         clock.add(sampling.VARIANT, softmax)
+    clock.add_fastest(sampling.COPY, copy_kernel.candidates(pairs[0][0].element_size()))
     return clock

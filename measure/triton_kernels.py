@@ -9,7 +9,8 @@ def resources(module_names: Iterable[str]) -> dict:
     """The row's kernel columns, from every Triton kernel that these modules hold and have run.
 
     With several kernels, the largest of each figure, and the fewest resident blocks. Empty where
-    there is none, or where this Triton keeps its compiled kernels elsewhere.
+    there is none, where this Triton keeps its compiled kernels elsewhere, and for autotuned
+    kernels, of which most were compiled only to be rejected.
     """
     compiled = [k for name in module_names for k in _compiled(sys.modules.get(name))]
     if not compiled:

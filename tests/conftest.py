@@ -40,11 +40,12 @@ def device():
 def project(tmp_path) -> Path:
     """A copy of the project without results of runs, free to be edited and run in."""
     copy = tmp_path / "project"
-    shutil.copytree(
-        ROOT,
-        copy,
-        ignore=shutil.ignore_patterns(
-            ".*", "__pycache__", "cells", "measurements*", "figures", "logs", "tests"
-        ),
-    )
+    shutil.copytree(ROOT, copy, ignore=_not_copied)
     return copy
+
+
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    if Path(folder) == ROOT / "results":
+        return set(names) - {"published", "recorded"}
+    hidden = {name for name in names if name.startswith(".")}
+    return hidden | {"__pycache__"} | ({"tests"} if Path(folder) == ROOT else set())

@@ -52,6 +52,7 @@ def _say(error) -> str:
     rule = {
         "minItems": "the list is empty; name at least one",
         "minimum": f"must be at least {error.validator_value}",
+        "maximum": f"must be at most {error.validator_value}",
         "exclusiveMinimum": f"must be above {error.validator_value}",
         "pattern": "only lower-case letters, digits"
         + (" and underscores" if "_" in str(error.validator_value) else ""),

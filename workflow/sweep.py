@@ -4,8 +4,9 @@ import csv
 import functools
 import hashlib
 import itertools
+import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -140,7 +141,10 @@ def announce(config: dict, gpu: str) -> str:
     return f"sweep {config['sweep']} on {gpu}: {len(points(config, gpu))} points{note}"
 
 
-def command(configfiles: Iterable[str]) -> str:
-    """The command that repeats this sweep."""
-    own = [str(path) for path in configfiles if Path(path).name != "config.yaml"]
-    return shlex.join(["snakemake", "--cores", "all", *(["--configfile", *own] if own else [])])
+def command(configfiles: Iterable[Path], overrides: Mapping[str, object]) -> str:
+    """The command that repeats this sweep: as given, paths relative to the working directory."""
+    files = [os.path.relpath(path) for path in configfiles]
+    values = [f"{key}={value}" for key, value in overrides.items()]
+    words = ["--configfile", *files] if files else []
+    words += ["--config", *values] if values else []
+    return shlex.join(["snakemake", "--cores", "all", *words])

@@ -1,5 +1,6 @@
 """What every figure shares: the theme, the axis of N, the footer."""
 
+import math
 import textwrap
 from collections.abc import Iterable
 
@@ -45,12 +46,23 @@ def label_n(axes: Axes, sizes: list[int]) -> None:
         step = (sizes[-1] / sizes[0]) ** (1 / (MOST_TICKS - 1))
         places = [sizes[0] * step**i for i in range(MOST_TICKS)]
         ticks = sorted({min(sizes, key=lambda n: abs(n / place - 1)) for place in places})
+    ticks = _apart(ticks)
     powers = all_powers(sizes)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     rotated = {} if powers else {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(ticks, [size_label(n, powers) for n in ticks], **rotated)
     axes.set_xlabel("N (columns)")
+
+
+def _apart(ticks: list[int]) -> list[int]:
+    """The ticks less those so near the one before that their labels would overlap."""
+    nearest = math.log(ticks[-1] / ticks[0]) / (1.5 * MOST_TICKS)
+    kept = ticks[:1]
+    for n in ticks[1:]:
+        if math.log(n / kept[-1]) >= nearest:
+            kept.append(n)
+    return kept
 
 
 def footer(figure: Figure, selection: Selection, shown: int, total: int) -> None:

@@ -87,3 +87,40 @@ def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block(
     for name in ("triton_fused", "triton_row", "triton_persistent"):
         assert "largest block" in kernels.load(name).unsupported(x)
     assert kernels.load("triton_online").unsupported(x) is None
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder in place of kernels/, for files of any kind."""
+    monkeypatch.setattr(kernels, "_FOLDER", tmp_path)
+    for cached in (kernels._names, kernels.sources, kernels.sha256, kernels.packages):
+        cached.cache_clear()
+    yield tmp_path
+    for cached in (kernels._names, kernels.sources, kernels.sha256, kernels.packages):
+        cached.cache_clear()
+
+
+def test_what_an_editor_leaves_is_no_variant(folder):
+    (folder / "mine.py").write_text("")
+    (folder / "my-kernel.py").write_text("")
+    (folder / "_helper.py").write_text("")
+    (folder / ".#mine.py").symlink_to("nobody@nowhere")
+    assert kernels.names() == ["mine"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["from ._b import f", "from . import _b", "from kernels._b import f", "import kernels._b"],
+)
+def test_every_form_of_import_is_followed(folder, line):
+    (folder / "a.py").write_text(f"{line}\n")
+    (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
+    assert [path.name for path in kernels.sources("a")] == ["_b.py", "a.py"]
+    assert "triton" in kernels.packages("a")
+
+
+def test_a_file_that_does_not_parse_can_still_be_planned(folder):
+    (folder / "broken.py").write_text("def softmax(x, out=None)\n")
+    assert kernels.names() == ["broken"]
+    assert len(kernels.sha256("broken")) == 64
+    assert kernels.packages("broken") == frozenset()

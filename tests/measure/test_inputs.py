@@ -32,3 +32,7 @@ def test_the_rotation_exceeds_three_caches(pair_bytes, cache, pairs):
     count = timing.pair_count(pair_bytes, cache)
     assert count == pairs
     assert count * pair_bytes > 3 * cache
+
+
+def test_the_rotation_has_no_more_pairs_than_a_graph_can_bear():
+    assert timing.pair_count(8, 60 * 2**20) == timing.MOST_PAIRS

@@ -24,6 +24,7 @@ def point(**change):
         ({"N": -3}, "N = -3"),
         ({"N": 2.0}, "N = 2.0"),
         ({"M": True}, "M = True"),
+        ({"seed": 2**64}, "seed = 18446744073709551616: a whole number from 0"),
         ({"time_budget_s": 0}, "time_budget_s = 0: it must be above 0"),
         ({"interval_width": float("nan")}, "interval_width = nan"),
     ],

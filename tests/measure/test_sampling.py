@@ -92,4 +92,9 @@ def test_columns_of_the_row_follow_from_the_samples():
 )
 def test_flags(change, beyond_cache, expected):
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0, "latency_us": 5.0}
-    assert columns.flags(row | change, beyond_cache) == expected
+    assert columns.flags(row | change, beyond_cache, rotation=3.1) == expected
+
+
+def test_a_rotation_within_the_cache_is_flagged():
+    row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
+    assert columns.flags(row, beyond_cache=False, rotation=1.0) == ["not_cold"]

@@ -4,6 +4,7 @@ import csv
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -22,17 +23,16 @@ def softmax(x, out=None):
 def measure(project):
     """measure(act, **options): run a kernel with this line in it; (row or None, the process)."""
 
-    def run(act=None, variant="misfit", timeout=60, gpu="cpu", source=None, **environment):
+    def run(act=None, variant="misfit", timeout=60, gpu="cpu", source=None, rival=None, M=64, N=96):
         if act is not None or source is not None:
             text = source or BODY.format(act=act)
             (project / "kernels" / f"{variant}.py").write_text(text)
         output = project / "row.csv"
         command = [sys.executable, "-m", "measure", "point", "--gpu", gpu, "--variant", variant]
-        command += ["--M", "64", "--N", "96", "--output", str(output)]
+        command += ["--M", str(M), "--N", str(N), "--output", str(output)]
         command += ["--time-budget", "0.1", "--timeout", str(timeout)]
-        done = subprocess.run(
-            command, cwd=project, capture_output=True, text=True, env=os.environ | environment
-        )
+        command += ["--rival", rival] if rival else []
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True)
         if not output.exists():
             return None, done
         assert done.returncode == 0, done.stderr
@@ -52,6 +52,9 @@ def measure(project):
         ("os.kill(os.getpid(), signal.SIGSEGV)", "crash", "the process ended (signal SIGSEGV)"),
         ("torch.empty(2**60)", "out_of_memory", "can't allocate memory"),
         ("raise MemoryError", "out_of_memory", "MemoryError"),
+        ("raise RuntimeError('bad \\udc80 name')", "crash", "bad \\udc80 name"),
+        ("import not_there", "unavailable", "not_there"),
+        ("def broken(:", "compile_error", "SyntaxError"),
         ("return None", "incorrect", "returned NoneType, not a tensor"),
         ("return y[:, :-1]", "incorrect", "returned shape (64, 95), expected (64, 96)"),
         ("return y.double()", "incorrect", "returned dtype torch.float64"),
@@ -89,6 +92,50 @@ def test_right_while_checked_but_wrong_while_timed_is_incorrect(measure):
     assert row["status"] == "incorrect"
     assert row["message"].startswith("after timing: ")
     assert row["time_us"] == ""
+
+
+def test_a_kernel_that_makes_its_output_right_by_changing_its_input_is_incorrect(measure):
+    act = "global calls; calls += 1\n    if calls > 3: x.zero_(); y.fill_(1 / x.shape[1])"
+    row, _ = measure(source=BODY.format(act=act) + "\ncalls = 0\n")
+    assert row["status"] == "incorrect"
+
+
+@pytest.mark.parametrize("rival", ["triton_row", "misfit"])
+def test_a_rival_that_cannot_be_timed_costs_only_its_own_columns(measure, project, rival):
+    (project / "kernels" / "misfit.py").write_text(BODY.format(act="y.zero_()"))
+    row, _ = measure(variant="torch_softmax", rival=rival)
+    assert (row["status"], row["rival_us"]) == ("ok", "")
+    assert row["message"].startswith(f"rival {rival}: ")
+
+
+def test_a_rival_is_one_more_control(measure):
+    row, _ = measure(variant="torch_softmax", rival="torch_naive")
+    assert row["rival"] == "torch_naive"
+    assert float(row["rival_low"]) <= float(row["rival_speedup"]) <= float(row["rival_high"])
+
+
+def test_a_tiny_matrix_does_not_take_for_ever(measure):
+    row, _ = measure(variant="torch_softmax", M=1, N=1)
+    assert row["status"] == "ok"
+    assert "not_cold" in row["flags"]
+
+
+def test_a_cancelled_job_leaves_no_process_and_no_folder(measure, project, tmp_path):
+    act = "import subprocess; subprocess.Popen(['sleep', '4712']); time.sleep(1000)"
+    (project / "kernels" / "misfit.py").write_text(BODY.format(act=act))
+    command = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--variant", "misfit"]
+    command += ["--M", "4", "--N", "4", "--output", str(tmp_path / "row.csv")]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    job = subprocess.Popen(command, cwd=project, env=os.environ | {"TMPDIR": str(scratch)})
+    for _ in range(300):
+        if subprocess.run(["pgrep", "-f", "sleep 4712"], capture_output=True).returncode == 0:
+            break
+        time.sleep(0.1)
+    job.terminate()
+    assert job.wait(20) == 143
+    assert subprocess.run(["pgrep", "-f", "sleep 4712"], capture_output=True).returncode == 1
+    assert list(scratch.iterdir()) == []
 
 
 def test_a_missing_package_is_unavailable(measure):

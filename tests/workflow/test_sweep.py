@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
@@ -96,9 +97,9 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
 
 
 def test_the_command_that_repeats_a_sweep():
-    assert sweep.command(["config.yaml"]) == "snakemake --cores all"
-    given = sweep.command(["config.yaml", "my sweeps/x.yaml"])
-    assert given == "snakemake --cores all --configfile 'my sweeps/x.yaml'"
+    assert sweep.command([], {}) == "snakemake --cores all"
+    given = sweep.command([Path("my sweeps/x.yaml").absolute()], {"seed": 7})
+    assert given == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
 
 
 def test_a_machine_says_what_it_lacks(monkeypatch):

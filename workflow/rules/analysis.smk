@@ -3,6 +3,7 @@ from pathlib import Path
 
 RECORDED = Path(ROOT) / "results/recorded"
 PUBLISHED = Path(ROOT) / "results/published"
+TABLES = sorted(map(str, PUBLISHED.iterdir()))
 SETS = sweep.figure_sets(config, RECORDED, PUBLISHED)
 # editing analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = sweep.code_sha256(Path(ROOT) / "analysis")
@@ -29,7 +30,6 @@ rule merge:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
         sweep=config["sweep"],
     message:
         "Merging the rows of {wildcards.gpu}"
@@ -40,7 +40,9 @@ rule merge:
 rule collect:
     input:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
-        recorded=[str(p) for p in sweep.recorded_tables(list(POINTS), RECORDED)],
+        recorded=[
+            os.path.relpath(p) for p in sweep.recorded_tables(list(POINTS), RECORDED)
+        ],
     output:
         "results/measurements.csv",
     log:
@@ -49,10 +51,12 @@ rule collect:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
+        root=ROOT,
+        recorded=str(RECORDED),
     message:
         "Putting measured and recorded rows together"
     shell:
-        "PYTHONPATH={ROOT:q} python3 -m analysis collect --recorded {RECORDED:q}"
+        "PYTHONPATH={params.root:q} python3 -m analysis collect --recorded {params.recorded:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 
 
@@ -67,16 +71,18 @@ rule summary:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
+        root=ROOT,
     message:
         "Ranking"
     shell:
-        "PYTHONPATH={ROOT:q} python3 -m analysis summary --measurements {input:q}"
+        "PYTHONPATH={params.root:q} python3 -m analysis summary --measurements {input:q}"
         " --output {output:q} > {log:q} 2>&1"
 
 
 rule claims:
     input:
-        "results/measurements.csv",
+        measurements="results/measurements.csv",
+        tables=TABLES,
     output:
         "results/claims.csv",
     log:
@@ -85,16 +91,19 @@ rule claims:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
+        root=ROOT,
+        published=lambda wildcards, input: os.path.dirname(input.tables[0]),
     message:
         "Checking the published claims"
     shell:
-        "PYTHONPATH={ROOT:q} python3 -m analysis claims --measurements {input:q}"
-        " --published {PUBLISHED:q} --output {output:q} > {log:q} 2>&1"
+        "PYTHONPATH={params.root:q} python3 -m analysis claims --measurements {input.measurements:q}"
+        " --published {params.published:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule figures:
     input:
-        "results/measurements.csv",
+        measurements="results/measurements.csv",
+        tables=TABLES,
     output:
         multiext(
             "results/figures/{gpu}_{dtype}_{sweep}_",
@@ -113,11 +122,13 @@ rule figures:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
+        root=ROOT,
+        published=lambda wildcards, input: os.path.dirname(input.tables[0]),
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
-        "PYTHONPATH={ROOT:q} python3 -m analysis figures --measurements {input:q}"
-        " --published {PUBLISHED:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
+        "PYTHONPATH={params.root:q} python3 -m analysis figures --measurements {input.measurements:q}"
+        " --published {params.published:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
         " --sweep {wildcards.sweep:q} --output-dir results/figures > {log:q} 2>&1"
 
 
@@ -126,6 +137,7 @@ rule report:
         measurements="results/measurements.csv",
         summary="results/summary.csv",
         claims="results/claims.csv",
+        tables=TABLES,
         figures=[f"results/figures/{g}_{d}_{s}_speedup.png" for g, d, s in SETS],
     output:
         "results/report.md",
@@ -135,11 +147,15 @@ rule report:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        command=sweep.command(workflow.configfiles),
+        root=ROOT,
+        published=lambda wildcards, input: os.path.dirname(input.tables[0]),
+        command=sweep.command(
+            workflow.config_settings.configfiles, workflow.config_settings.config
+        ),
     message:
         "Writing results/report.md"
     shell:
-        "PYTHONPATH={ROOT:q} python3 -m analysis report --measurements {input.measurements:q}"
+        "PYTHONPATH={params.root:q} python3 -m analysis report --measurements {input.measurements:q}"
         " --summary {input.summary:q} --claims {input.claims:q} --figures-dir results/figures"
-        " --published {PUBLISHED:q} --command {params.command:q}"
+        " --published {params.published:q} --command {params.command:q}"
         " --output {output:q} > {log:q} 2>&1"

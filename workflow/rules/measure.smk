@@ -1,10 +1,12 @@
 # One job per point; whatever a kernel does, the job ends with a row.
+import os
 from pathlib import Path
 
 import kernels
 from measure import fingerprint, row
 
-ROOT = workflow.basedir
+# where the packages are, as seen from where jobs run: the same in every copy of the project
+ROOT = os.path.relpath(workflow.basedir)
 BY_ROW = {sweep.row_path(p): p for points in POINTS.values() for p in points}
 
 
@@ -38,12 +40,14 @@ rule point:
     params:
         # contents, not file times: a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant),
+        rival=kernels.sha256(config["rival"]) if config["rival"] else None,
         measure=fingerprint.measure_sha256(),
+        root=ROOT,
         options=lambda wildcards: sweep.options(point_of(wildcards)),
     message:
         "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "PYTHONPATH={ROOT:q} python3 -m measure point --gpu {wildcards.gpu:q}"
+        "PYTHONPATH={params.root:q} python3 -m measure point --gpu {wildcards.gpu:q}"
         " --op {wildcards.op:q} --dtype {wildcards.dtype:q}"
         " --distribution {wildcards.distribution:q} --M {wildcards.M:q} --N {wildcards.N:q}"
         " --variant {wildcards.variant:q} {params.options:q}"

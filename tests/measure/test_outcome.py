@@ -1,0 +1,31 @@
+"""From exceptions, as torch and Triton raise them, to statuses."""
+
+import pytest
+import torch
+from triton.compiler.errors import CompilationError, UnsupportedLanguageConstruct
+from triton.runtime.errors import OutOfResources, PTXASError
+
+from measure import outcome
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), "out_of_memory"),
+        (RuntimeError("Triton Error [CUDA]: out of memory"), "out_of_memory"),
+        (RuntimeError("CUDA error: out of memory"), "out_of_memory"),
+        (MemoryError(), "out_of_memory"),
+        (OutOfResources(300_000, 232_448, "shared memory"), "unsupported"),
+        (CompilationError("x = 1", None, "no"), "compile_error"),
+        (UnsupportedLanguageConstruct("try: pass", None, "no try"), "compile_error"),
+        (PTXASError("ptxas failed"), "compile_error"),
+        (RuntimeError("PassManager::run failed"), "compile_error"),
+        (SyntaxError("expected ':'"), "compile_error"),
+        (ModuleNotFoundError("No module named 'quack'"), "unavailable"),
+        (RuntimeError("an illegal memory access was encountered"), "crash"),
+        (ValueError("no"), "crash"),
+    ],
+)
+def test_statuses(error, status):
+    assert outcome.status_of(error) == status
+    assert type(error).__name__ in outcome.message_of(error)

@@ -1,0 +1,229 @@
+"""The pipeline through real Snakemake: from nothing to a report, and what each edit runs again."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from measure.fingerprint import ROOT
+
+TINY = {
+    "sweep": "tiny",
+    "gpus": ["cpu"],
+    "shapes": [{"M": 4, "N": [8, 13]}],
+    "variants": ["torch_naive", "torch_softmax", "triton_online", "triton_online_nocache"],
+    "time_budget_s": 0.05,
+}
+POINTS = 8
+AFTER_POINTS = {"merge": 1, "collect": 1, "summary": 1, "claims": 1, "report": 1, "all": 1}
+
+
+class Runner:
+    """Snakemake in a copy of the project."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def __call__(self, *options: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", *options]
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env=environment | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+
+    def jobs(self, *options: str) -> dict[str, int]:
+        """rule -> number of jobs that a run would start now."""
+        done = self("-n", *options)
+        assert done.returncode == 0, done.stderr + done.stdout
+        table = re.search(
+            r"^job +count\n-[- ]+\n(.*?)\ntotal", done.stdout + done.stderr, re.M | re.S
+        )
+        return (
+            {k: int(v) for k, v in re.findall(r"^(\w+) +(\d+)$", table[1], re.M)} if table else {}
+        )
+
+    def edit(self, path: str, old: str, new: str, count: int = -1) -> None:
+        file = self.folder / path
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new, count))
+
+    def rows(self) -> list[Path]:
+        return sorted((self.folder / "results/cells").rglob("*[a-z].csv"))
+
+
+def configure(folder: Path, **change) -> None:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text()) | TINY | change
+    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A project in which the tiny sweep has run, from nothing to the report."""
+    from conftest import _not_copied
+
+    folder = tmp_path_factory.mktemp("pipeline") / "project"
+    shutil.copytree(ROOT, folder, ignore=_not_copied)
+    configure(folder)
+    runner = Runner(folder)
+    planned = runner.jobs()
+    done = runner()
+    assert done.returncode == 0, done.stderr + done.stdout
+    return folder, planned
+
+
+@pytest.fixture
+def runner(finished, tmp_path):
+    """A copy of the finished project, to be edited."""
+    copy = tmp_path / "project"
+    shutil.copytree(finished[0], copy)
+    return Runner(copy)
+
+
+def table(path: Path) -> list[dict]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_from_empty_to_a_report(finished):
+    folder, planned = finished
+    figures = planned.pop("figures")
+    assert planned == {"point": POINTS} | AFTER_POINTS
+    measured = [r for r in table(folder / "results/measurements.csv") if r["origin"] == "measured"]
+    assert len(measured) == POINTS
+    by_status = {r["status"] for r in measured if r["variant"].startswith("torch")}
+    assert by_status == {"ok"}
+    assert {r["status"] for r in measured if "triton" in r["variant"]} == {"interpreted"}
+    report = (folder / "results/report.md").read_text()
+    assert "torch_softmax" in report
+    assert "snakemake --cores all" in report
+    assert len(list((folder / "results/figures").glob("*.svg"))) == 3 * figures
+    # the A100's are always drawn
+    for kind in ("time", "throughput"):
+        svg = folder / f"results/figures/a100_float32_online_softmax_{kind}.svg"
+        assert svg.stat().st_size > 10_000
+    assert {r["claim"] for r in table(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
+
+
+def test_nothing_is_left_to_do(runner):
+    assert runner.jobs() == {}
+
+
+def test_touching_every_file_measures_nothing(runner):
+    for path in runner.folder.rglob("*.py"):
+        path.touch()
+    assert runner.jobs().get("point", 0) == 0
+
+
+def test_editing_a_kernel_measures_that_kernel_again(runner):
+    runner.edit("kernels/torch_naive.py", '"""Eager', '"""Edited: eager')
+    jobs = runner.jobs()
+    assert jobs["point"] == 2
+    others = {p: p.stat().st_mtime_ns for p in runner.rows() if "naive" not in p.name}
+    assert runner("--until", "merge").returncode == 0
+    assert {p: p.stat().st_mtime_ns for p in others} == others
+    assert "point" not in runner.jobs()
+
+
+def test_editing_a_shared_kernel_measures_all_that_use_it(runner):
+    runner.edit("kernels/triton_online.py", '"""Two passes', '"""Edited: two passes')
+    assert runner.jobs()["point"] == 4
+
+
+def test_editing_measure_measures_everything_again(runner):
+    runner.edit("measure/stats.py", '"""Statistics', '"""Edited: statistics')
+    assert runner.jobs()["point"] == POINTS
+
+
+def test_editing_analysis_measures_nothing_again(runner):
+    runner.edit("analysis/ratios.py", '"""', '"""Edited: ', count=1)
+    jobs = runner.jobs()
+    figures = jobs.pop("figures")
+    assert figures >= 4
+    assert jobs == AFTER_POINTS
+
+
+def test_a_deleted_row_is_measured_again_and_nothing_else(runner):
+    runner.rows()[0].unlink()
+    assert runner.jobs()["point"] == 1
+    assert runner("--until", "merge").returncode == 0
+    assert len(runner.rows()) == POINTS
+
+
+def test_a_longer_list_of_sizes_measures_only_the_new_ones(runner):
+    configure(runner.folder, shapes=[{"M": 4, "N": [8, 13, 21]}])
+    assert runner.jobs()["point"] == 4
+
+
+def test_another_seed_measures_everything_again(runner):
+    configure(runner.folder, seed=1)
+    assert runner.jobs()["point"] == POINTS
+
+
+def test_another_name_for_the_sweep_measures_nothing_again(runner):
+    configure(runner.folder, sweep="other")
+    jobs = runner.jobs()
+    assert "point" not in jobs
+    assert jobs["merge"] == 1
+
+
+def test_a_broken_row_stops_the_merge_with_a_clear_message_and_keeps_the_rows(runner):
+    row = runner.rows()[0]
+    text = row.read_text()
+    row.write_text(text[: len(text) // 2])
+    os.utime(row)
+    done = runner()
+    assert done.returncode != 0
+    output = done.stdout + done.stderr
+    assert row.name in output
+    assert "Traceback" not in output
+    assert len(runner.rows()) == POINTS
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"variants": ["triton_onlin"]}, "did you mean triton_online"),
+        ({"time_budgets": 3}, "unknown key 'time_budgets'; did you mean 'time_budget_s'"),
+        ({"shapes": [{"M": 4, "N": 0}]}, "shapes[0].N = 0: must be at least 1"),
+        ({"gpus": ["rtx9999"]}, "this machine cannot measure rtx9999"),
+    ],
+)
+def test_a_bad_config_is_refused_before_anything_runs(project, change, words):
+    configure(project, **change)
+    done = Runner(project)()
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert words in output
+    assert "Traceback" not in output
+    assert not (project / "results/cells").exists()
+
+
+def test_figures_and_report_need_no_torch(runner):
+    for name in ("torch", "triton"):  # the working directory comes first on the path
+        (runner.folder / f"{name}.py").write_text("raise ImportError('there is no torch here')\n")
+    runner.edit("analysis/ratios.py", '"""', '"""Edited: ', count=1)
+    before = (runner.folder / "results/report.md").read_text()
+    assert runner().returncode == 0
+    assert (runner.folder / "results/report.md").read_text() == before
+
+
+def test_ten_thousand_points_are_planned(project):
+    """Only that it works; how long it takes is measured by hand (docs say so)."""
+    configure(
+        project,
+        gpus=["h200"],
+        shapes=[{"M": {"from": 1, "to": 50, "step": 1}, "N": {"from": 1, "to": 50, "step": 1}}],
+    )
+    assert Runner(project).jobs("--quiet", "rules")["point"] == 10_000
