@@ -40,9 +40,7 @@ rule merge:
 rule collect:
     input:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
-        recorded=[
-            os.path.relpath(p) for p in sweep.recorded_tables(list(POINTS), RECORDED)
-        ],
+        recorded=[str(p) for p in sweep.recorded_tables(list(POINTS), RECORDED)],
     output:
         "results/measurements.csv",
     log:
