@@ -1,4 +1,5 @@
 # make run: set up .venv, run the default sweep, say where the report is.
+# make report: the same from recorded and published rows, measuring nothing.
 # make test: set up .venv, run all tests. make lint: the checks of style.
 
 PYTHON ?= python3
@@ -7,10 +8,15 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
 
-.PHONY: run test lint format lock clean
+.PHONY: run report test lint format lock docs clean
 
 run: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" snakemake --cores all $(ARGS)
+	@echo "Report: results/report.md    Figures: results/figures/"
+
+# What is recorded and published, without measuring anything.
+report: $(VENV)/.ready
+	PATH="$(BIN):$$PATH" snakemake --cores all --configfile sweeps/recorded.yaml
 	@echo "Report: results/report.md    Figures: results/figures/"
 
 test: $(VENV)/.ready
@@ -30,6 +36,11 @@ format: $(VENV)/.ready
 # After a change of versions in pyproject.toml: install them, then pin what that brought.
 lock: $(VENV)/.ready
 	"$(BIN)/python3" -m workflow.pins
+
+# The two figures of the README, from the recorded and the published rows.
+docs: report
+	cp results/figures/h200_float32_online_softmax_throughput.png docs/figures/
+	cp results/figures/a100_float32_online_softmax_time.png docs/figures/
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache

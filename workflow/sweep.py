@@ -17,6 +17,7 @@ from measure.point import Point
 
 from .config import ConfigError
 
+RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = "results/cells/{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
 
 
@@ -29,8 +30,9 @@ _IDENTITY = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
 
 
 def gpu_names(config: dict) -> list[str]:
-    """The configured GPUs, ``auto`` replaced by what this machine has, without repeats."""
-    return list(dict.fromkeys(gpus.resolve(gpu) for gpu in config["gpus"]))
+    """The GPUs to measure: ``auto`` replaced by what is here, ``recorded`` left out, no repeats."""
+    wanted = (gpu for gpu in config["gpus"] if gpu != RECORDED_ONLY)
+    return list(dict.fromkeys(gpus.resolve(gpu) for gpu in wanted))
 
 
 def points(config: dict, gpu: str) -> list[Point]:
@@ -122,11 +124,12 @@ def code_sha256(folder: Path) -> str:
 
 
 def options(point: Point) -> list[str]:
-    """How a point is measured, as options of ``python -m measure point``."""
-    given = ["--seed", point.seed, "--interval-width", point.interval_width]
-    given += ["--time-budget", point.time_budget_s, "--timeout", point.timeout_s]
-    given += ["--rival", point.rival] if point.rival else []
-    return [str(word) for word in given]
+    """A point as options of ``python -m measure point``."""
+    words = []
+    for field, value in point.as_dict().items():
+        if value is not None:
+            words += [f"--{field.removesuffix('_s').replace('_', '-')}", str(value)]
+    return words
 
 
 def threads(point: Point, cores: int | None) -> int:

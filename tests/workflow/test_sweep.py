@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 import kernels
+from measure import __main__ as command_line
 from measure.fingerprint import ROOT
+from measure.point import Point
 from workflow import machine, sweep
 from workflow.config import ConfigError
 
@@ -96,6 +98,14 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
     ]
 
 
+def test_recorded_measures_nothing():
+    assert sweep.gpu_names(overlay("recorded")) == []
+    assert sweep.gpu_names(DEFAULT | {"gpus": ["h200", "recorded", "cpu", "h200"]}) == [
+        "h200",
+        "cpu",
+    ]
+
+
 def test_the_command_that_repeats_a_sweep():
     assert sweep.command([], {}) == "snakemake --cores all"
     given = sweep.command([Path("my sweeps/x.yaml").absolute()], {"seed": 7})
@@ -118,3 +128,11 @@ def test_a_folder_is_the_same_until_its_code_changes(tmp_path):
     (tmp_path / "two" / "sweep.py").write_text("changed = True\n")
     sweep.code_sha256.cache_clear()
     assert before != sweep.code_sha256(tmp_path / "two")
+
+
+def test_a_point_survives_its_way_through_the_command_line():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "rival": "torch_naive", "seed": 5}
+    for point in sweep.points(config, "h200"):
+        words = ["point", *sweep.options(point), "--output", "row.csv"]
+        given = vars(command_line.parser().parse_args(words))
+        assert Point(**{k: v for k, v in given.items() if k not in ("command", "output")}) == point

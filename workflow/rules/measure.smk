@@ -47,8 +47,5 @@ rule point:
     message:
         "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "PYTHONPATH={params.root:q} python3 -m measure point --gpu {wildcards.gpu:q}"
-        " --op {wildcards.op:q} --dtype {wildcards.dtype:q}"
-        " --distribution {wildcards.distribution:q} --M {wildcards.M:q} --N {wildcards.N:q}"
-        " --variant {wildcards.variant:q} {params.options:q}"
+        "PYTHONPATH={params.root:q} python3 -m measure point {params.options:q}"
         " --output {output.row:q} > {log:q} 2>&1"
