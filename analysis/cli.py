@@ -105,7 +105,14 @@ def _parser() -> argparse.ArgumentParser:
     merge.add_argument("cells", nargs="+", type=Path, metavar="CELL", help="one-row CSV file")
 
     collect = command("collect", _collect, "merged rows, and recorded rows of the other GPUs")
-    path(collect, "--recorded", "folder of recorded rows, {gpu}/{sweep}.csv")
+    collect.add_argument(
+        "--recorded",
+        nargs="*",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="recorded rows, results/recorded/{gpu}/{sweep}.csv",
+    )
     path(collect, "--output", "file to write, e.g. results/measurements.csv")
     collect.add_argument("merged", nargs="*", type=Path, metavar="MERGED", help="from `merge`")
 

@@ -7,13 +7,13 @@ from analysis import atomic, rows, schema
 from analysis.errors import InputError
 
 
-def collect(merged: Iterable[Path], recorded: Path, output: Path) -> int:
-    """Write results/measurements.csv from `merged` files and the folder `recorded`.
+def collect(merged: Iterable[Path], recorded: Iterable[Path], output: Path) -> int:
+    """Write results/measurements.csv from `merged` files and `recorded` ones.
 
-    `recorded` holds {gpu}/{sweep}.csv with the plain columns of a row. The rows of a GPU found
-    there are added (origin = recorded, sweep = the file's stem) only when no merged file has that
-    GPU: fresh rows always replace recorded ones. Sorted by sweep, origin and identity. Returns
-    the number of rows. Raises InputError, before anything is written, when a file does not pass
+    The recorded files are {gpu}/{sweep}.csv with the plain columns of a row. Their rows are added
+    (origin = recorded, sweep = the file's stem) only when no merged file has that GPU: fresh rows
+    always replace recorded ones. Sorted by sweep, origin and identity. Returns the number of rows.
+    Raises InputError, before anything is written, when a file does not pass
     the reader, a recorded row carries another gpu than its folder, or a (sweep, point) comes
     twice.
     """
@@ -21,7 +21,7 @@ def collect(merged: Iterable[Path], recorded: Path, output: Path) -> int:
     gpu_at = names.index("gpu")
     entries = [(row, path) for path in merged for row in rows.read_rows(Path(path), schema.LEADING)]
     measured_gpus = {row[gpu_at] for row, _ in entries}
-    for path in recorded_files(recorded):
+    for path in map(Path, recorded):
         fresh = path.parent.name in measured_gpus
         for row in _recorded_rows(path):
             if not fresh:
@@ -32,13 +32,6 @@ def collect(merged: Iterable[Path], recorded: Path, output: Path) -> int:
     with atomic.replacing(output) as temporary:
         rows.write_rows(temporary, names, (row for _, _, row in keyed))
     return len(keyed)
-
-
-def recorded_files(recorded: Path) -> list[Path]:
-    """The recorded row files {gpu}/{sweep}.csv, sorted. A folder that is missing is an error."""
-    if not Path(recorded).is_dir():
-        raise InputError(f"{recorded}: no such folder; give --recorded the folder of recorded rows")
-    return sorted(Path(recorded).glob("*/*.csv"))
 
 
 def _recorded_rows(path: Path) -> list[list[str]]:

@@ -110,8 +110,17 @@ def recorded_tables(measured_here: list[str], recorded: Path) -> list[Path]:
 
 @functools.cache
 def _dtypes(path: Path) -> tuple[str, ...]:
+    """The dtypes of a recorded table. Raises ConfigError when its GPU is not the folder's."""
     with path.open(newline="") as file:
-        return tuple(dict.fromkeys(line["dtype"] for line in csv.DictReader(file)))
+        found = list(csv.DictReader(file))
+    for line in found:
+        name = line.get("gpu_name") or "a GPU without a name"
+        if gpus.slug(name) != path.parent.name:
+            raise ConfigError(
+                f"{path}: rows of {name}, whose short name is {gpus.slug(name)!r}, in the folder "
+                f"of {path.parent.name!r}; move the file to the folder of its GPU"
+            )
+    return tuple(dict.fromkeys(line["dtype"] for line in found))
 
 
 @functools.cache

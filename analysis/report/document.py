@@ -50,7 +50,9 @@ def figure_links(
 ) -> str:
     """Markdown images of the PNG files in `figures`, by set; paths relative to `base`."""
     text = ""
-    for gpu, dtype, sweep in existing(measurements, published):
+    sets = existing(measurements, published)
+    here = set(measurements["gpu"])
+    for gpu, dtype, sweep in sorted(sets, key=lambda found: (found[0] not in here, found)):
         present = [
             (kind, path)
             for kind in KINDS

@@ -34,7 +34,7 @@ def main() -> None:
         print(f"merge: {time.monotonic() - started:.1f} s")
         rows = ["--measurements", root / "all.csv"]
         tables = ["--published", REPOSITORY / "results/published"]
-        recorded = ["--recorded", REPOSITORY / "results/recorded"]
+        recorded = ["--recorded", *sorted((REPOSITORY / "results/recorded").glob("*/*.csv"))]
         _run("collect", *recorded, "--output", root / "all.csv", root / "m" / "h200.csv")
         _run("summary", *rows, "--output", root / "summary.csv")
         _run("claims", *rows, *tables, "--output", root / "claims.csv")

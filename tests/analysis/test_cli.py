@@ -27,13 +27,12 @@ def run(*arguments, cwd):
 def test_from_cells_to_report(tmp_path):
     rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_online"])
     cells = [synthetic.write_cell(tmp_path, row) for row in rows]
-    (tmp_path / "recorded").mkdir()
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
     of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
     steps = [
         ("merge", "--sweep", "mine", "--output", "h200.csv", *cells),
-        ("collect", "--recorded", "recorded", "--output", "all.csv", "h200.csv"),
+        ("collect", "--recorded", "--output", "all.csv", "h200.csv"),
         ("summary", *read, "--output", "s.csv"),
         ("claims", *read, *published, "--output", "c.csv"),
         *(
@@ -58,7 +57,7 @@ def test_from_cells_to_report(tmp_path):
         (("merge", "--sweep", "s", "--output", "out", "bad.csv"), "column gpu is missing"),
         (("merge", "--sweep", "s", "--output", "out", "none.csv"), "none.csv: no such file"),
         (("merge", "--sweep", "s", "--output", "good.csv/out", "good.csv"), "cannot write"),
-        (("collect", "--recorded", "none", "--output", "out"), "none: no such folder"),
+        (("collect", "--recorded", "none", "--output", "out"), "none: no such file"),
         (("summary", "--measurements", "bad.csv", "--output", "out"), "column sweep is missing"),
         (
             ("claims", "--measurements", "all.csv", "--published", "none", "--output", "out"),

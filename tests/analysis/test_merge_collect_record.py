@@ -67,10 +67,14 @@ def recorded(tmp_path):
     return folder
 
 
+def files(recorded):
+    return sorted(recorded.glob("*/*.csv"))
+
+
 def test_collect_adds_recorded_gpus(recorded, tmp_path):
     cell = synthetic.write_cell(tmp_path, synthetic.row(gpu="cpu"))
     merge_cells([cell], "online_softmax", tmp_path / "cpu.csv")
-    assert collect([tmp_path / "cpu.csv"], recorded, tmp_path / "all.csv") == 2
+    assert collect([tmp_path / "cpu.csv"], files(recorded), tmp_path / "all.csv") == 2
     found = {row["gpu"]: (row["sweep"], row["origin"]) for row in read(tmp_path / "all.csv")}
     assert found == {
         "cpu": ("online_softmax", "measured"),
@@ -80,38 +84,37 @@ def test_collect_adds_recorded_gpus(recorded, tmp_path):
 
 def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, cells, tmp_path):
     merge_cells(cells, "mine", tmp_path / "h200.csv")
-    collect([tmp_path / "h200.csv"], recorded, tmp_path / "all.csv")
+    collect([tmp_path / "h200.csv"], files(recorded), tmp_path / "all.csv")
     assert {row["origin"] for row in read(tmp_path / "all.csv")} == {"measured"}
 
 
 def test_collect_without_merged_files(recorded, tmp_path):
-    assert collect([], recorded, tmp_path / "all.csv") == 1
+    assert collect([], files(recorded), tmp_path / "all.csv") == 1
     assert frame.load(tmp_path / "all.csv")["origin"].to_list() == ["recorded"]
 
 
 def test_collect_without_anything_writes_the_header(tmp_path):
-    (tmp_path / "recorded").mkdir()
-    assert collect([], tmp_path / "recorded", tmp_path / "all.csv") == 0
+    assert collect([], [], tmp_path / "all.csv") == 0
     assert frame.load(tmp_path / "all.csv").empty
 
 
 def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
     synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(gpu="a100")])
     with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
-        collect([], recorded, tmp_path / "all.csv")
+        collect([], files(recorded), tmp_path / "all.csv")
     assert not (tmp_path / "all.csv").exists()
 
 
 def test_collect_refuses_a_duplicate_recorded_point(recorded, tmp_path):
     synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(), synthetic.row()])
     with pytest.raises(InputError, match=r"duplicate point \(more h200"):
-        collect([], recorded, tmp_path / "all.csv")
+        collect([], files(recorded), tmp_path / "all.csv")
 
 
 def test_collect_refuses_a_recorded_file_with_another_header(recorded, tmp_path):
     (recorded / "h200" / "more.csv").write_text("gpu,op\nh200,softmax\n")
     with pytest.raises(InputError, match="wrong header: column dtype is missing"):
-        collect([], recorded, tmp_path / "all.csv")
+        collect([], files(recorded), tmp_path / "all.csv")
 
 
 def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
@@ -119,7 +122,7 @@ def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
     out = tmp_path / "recorded" / "h200"
     tree = cells[0].parents[6]
     table, samples, about = record(tmp_path / "h200.csv", tree, out, "snakemake --cores 1")
-    assert collect([], out.parent, tmp_path / "all.csv") == 6
+    assert collect([], files(out.parent), tmp_path / "all.csv") == 6
     assert list(read(table)[0]) == list(schema.header())
     lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
     assert lines[0] == "gpu,op,dtype,distribution,M,N,variant,block,order,series,time_us"

@@ -161,6 +161,21 @@ def test_a_deleted_row_is_measured_again_and_nothing_else(runner):
     assert len(runner.rows()) == POINTS
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "results/report.md",
+        "results/claims.csv",
+        "results/figures/a100_float32_online_softmax_time.svg",
+    ],
+)
+def test_a_deleted_product_is_made_again_without_measuring(runner, name):
+    (runner.folder / name).unlink()
+    jobs = runner.jobs()
+    assert "point" not in jobs
+    assert jobs["report"] == 1
+
+
 def test_a_longer_list_of_sizes_measures_only_the_new_ones(runner):
     configure(runner.folder, shapes=[{"M": 4, "N": [8, 13, 21]}])
     assert runner.jobs()["point"] == 4

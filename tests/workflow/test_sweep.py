@@ -85,7 +85,7 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
     for gpu in ("h200", "b200"):
         (recorded / gpu).mkdir(parents=True)
         (recorded / gpu / "online_softmax.csv").write_text(
-            f"gpu,dtype\n{gpu},float32\n{gpu},bfloat16\n"
+            f"gpu_name,dtype\nNVIDIA {gpu.upper()},float32\nNVIDIA {gpu.upper()},bfloat16\n"
         )
     config = DEFAULT | {"gpus": ["b200"]}
     assert sweep.figure_sets(config, recorded, ROOT / "results/published") == [
@@ -96,6 +96,13 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
         ("rtx3090", "float32", "fused_softmax"),
         ("a100", "float32", "oneflow"),
     ]
+
+
+def test_recorded_rows_of_another_gpu_than_the_folders_are_refused(tmp_path):
+    (tmp_path / "h100").mkdir()
+    (tmp_path / "h100" / "online_softmax.csv").write_text("gpu_name,dtype\nNVIDIA H200,float32\n")
+    with pytest.raises(ConfigError, match="short name is 'h200', in the folder of 'h100'"):
+        sweep.figure_sets(DEFAULT, tmp_path, ROOT / "results/published")
 
 
 def test_recorded_measures_nothing():

@@ -1,12 +1,4 @@
 # From rows to knowledge; needs neither a GPU nor torch.
-from pathlib import Path
-
-RECORDED = Path(ROOT) / "results/recorded"
-PUBLISHED = Path(ROOT) / "results/published"
-TABLES = sorted(map(str, PUBLISHED.iterdir()))
-SETS = sweep.figure_sets(config, RECORDED, PUBLISHED)
-# editing analysis/ draws and writes everything again, and measures nothing
-ANALYSIS = sweep.code_sha256(Path(ROOT) / "analysis")
 
 
 localrules:
@@ -40,7 +32,7 @@ rule merge:
 rule collect:
     input:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
-        recorded=[str(p) for p in sweep.recorded_tables(list(POINTS), RECORDED)],
+        recorded=RECORDED,
     output:
         "results/measurements.csv",
     log:
@@ -50,11 +42,10 @@ rule collect:
     params:
         code=ANALYSIS,
         root=ROOT,
-        recorded=str(RECORDED),
     message:
         "Putting measured and recorded rows together"
     shell:
-        "PYTHONPATH={params.root:q} python3 -m analysis collect --recorded {params.recorded:q}"
+        "PYTHONPATH={params.root:q} python3 -m analysis collect --recorded {input.recorded:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 
 
@@ -103,15 +94,7 @@ rule figures:
         measurements="results/measurements.csv",
         tables=TABLES,
     output:
-        multiext(
-            "results/figures/{gpu}_{dtype}_{sweep}_",
-            "time.svg",
-            "time.png",
-            "throughput.svg",
-            "throughput.png",
-            "speedup.svg",
-            "speedup.png",
-        ),
+        multiext(FIGURE, *KINDS),
     log:
         "results/logs/figures/{gpu}_{dtype}_{sweep}.log",
     wildcard_constraints:
@@ -136,7 +119,7 @@ rule report:
         summary="results/summary.csv",
         claims="results/claims.csv",
         tables=TABLES,
-        figures=[f"results/figures/{g}_{d}_{s}_speedup.png" for g, d, s in SETS],
+        figures=FIGURES,
     output:
         "results/report.md",
     log:
@@ -147,9 +130,7 @@ rule report:
         code=ANALYSIS,
         root=ROOT,
         published=lambda wildcards, input: os.path.dirname(input.tables[0]),
-        command=sweep.command(
-            workflow.config_settings.configfiles, workflow.config_settings.config
-        ),
+        command=sweep.command(workflow.config_settings.configfiles, workflow.config_settings.config),
     message:
         "Writing results/report.md"
     shell:

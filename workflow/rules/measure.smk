@@ -1,27 +1,4 @@
 # One job per point; whatever a kernel does, the job ends with a row.
-import os
-from pathlib import Path
-
-import kernels
-from measure import fingerprint, row
-
-# where the packages are, as seen from where jobs run: the same in every copy of the project
-ROOT = os.path.relpath(workflow.basedir)
-BY_ROW = {sweep.row_path(p): p for points in POINTS.values() for p in points}
-
-
-wildcard_constraints:
-    gpu="[a-z0-9]+",
-    op="[a-z_]+",
-    dtype="[a-z0-9]+",
-    distribution="[a-z]+",
-    M=r"\d+",
-    N=r"\d+",
-    variant="[A-Za-z0-9_]+",
-
-
-def point_of(wildcards):
-    return BY_ROW[sweep.ROW.format(**wildcards)]
 
 
 rule point:
@@ -29,9 +6,7 @@ rule point:
         row=sweep.ROW,
         samples=str(row.samples_path(Path(sweep.ROW))),
     log:
-        sweep.ROW.replace("results/cells", "results/logs/points").replace(
-            ".csv", ".log"
-        ),
+        sweep.ROW.replace("results/cells", "results/logs/points").replace(".csv", ".log"),
     conda:
         "../../environment.yml"
     threads: lambda wildcards: sweep.threads(point_of(wildcards), workflow.cores)
