@@ -53,15 +53,19 @@ def figure_links(
     sets = existing(measurements, published)
     here = set(measurements["gpu"])
     for gpu, dtype, sweep in sorted(sets, key=lambda found: (found[0] not in here, found)):
+        own, tables = (
+            rows[(rows[["gpu", "dtype", "sweep"]] == [gpu, dtype, sweep]).all(axis=1)]
+            for rows in (measurements, published.rows)
+        )
+        # a source without torch (S3) has nothing to show in the heat map of speed-ups
+        known = own["speedup"].notna().any() or tables["speedup"].notna().any()
         present = [
             (kind, path)
             for kind in KINDS
             if (path := figures / f"{gpu}_{dtype}_{sweep}_{kind}.png").is_file()
+            and (known or kind != "speedup")
         ]
         if present:
-            own = measurements[
-                (measurements[["gpu", "dtype", "sweep"]] == [gpu, dtype, sweep]).all(axis=1)
-            ]
             origin = ", ".join(sorted(own["origin"].unique())) or "published, not measured here"
             text += f"### {gpu}, {dtype}, {sweep} ({origin})\n\n"
         for kind, path in present:

@@ -27,7 +27,8 @@ def reproduce(measurements: pd.DataFrame, command: str) -> str:
     for (origin, gpu), rows in measurements.groupby(["origin", "gpu"], sort=True):
         commits = ", ".join(f"`{commit}`" for commit in distinct(rows["git_commit"]))
         dirty = " (with uncommitted changes)" if "true" in set(rows["git_dirty"]) else ""
-        text += f"\nRows of {gpu} ({origin}): commit {commits or 'unknown'}{dirty}.\n"
+        how = f"; commands in `results/recorded/{gpu}/*.yaml`" if origin == "recorded" else ""
+        text += f"\nRows of {gpu} ({origin}): commit {commits or 'unknown'}{dirty}{how}.\n"
     return text
 
 
