@@ -45,6 +45,7 @@ rule all:
         "results/claims.csv",
         FIGURES,
         list(BY_ROW),
+        [str(row.samples_path(Path(path))) for path in BY_ROW],
 
 
 onstart:
@@ -52,5 +53,6 @@ onstart:
         print(sweep.announce(config, gpu), file=sys.stderr)
     pending = {j.wildcards.gpu for j in workflow.dag.needrun_jobs() if j.rule.name == "point"}
     # on a cluster the GPUs are elsewhere; each job looks for itself
-    if workflow.local_exec and (fault := machine.lacks(pending)):
+    fault = machine.lacks(pending) if workflow.local_exec else None
+    if fault:
         raise WorkflowError(fault)

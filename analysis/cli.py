@@ -69,6 +69,7 @@ def _report(given: argparse.Namespace) -> str:
         given.figures_dir,
         given.reproduce_with,
         given.output,
+        given.recorded,
     )
     return str(given.output)
 
@@ -140,6 +141,14 @@ def _parser() -> argparse.ArgumentParser:
     path(report, "--figures-dir", "folder of the figures to link")
     path(report, "--published", tables)
     text(report, "--command", exact, dest="reproduce_with", metavar="COMMAND")
+    report.add_argument(
+        "--recorded",
+        nargs="*",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="what made the recorded rows, results/recorded/{gpu}/{sweep}.yaml",
+    )
     path(report, "--output", "file to write, e.g. results/report.md")
 
     record = command("record", _record, "keep rows and samples of a GPU as recorded data")

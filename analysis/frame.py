@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from analysis import rows, schema
@@ -11,8 +12,8 @@ def load(path: Path) -> pd.DataFrame:
     """Measurements as a frame: columns `sweep`, `origin`, then those of a row.
 
     Text is str with "" for not applicable; M and N are int64; other numbers are float64 with NaN
-    for not applicable; booleans stay text (`true`, `false`, ""). Raises InputError as
-    rows.read_rows does.
+    for not applicable; booleans stay text (`true`, `false`, ""). One column is added,
+    `between_sd`: see between_processes. Raises InputError as rows.read_rows does.
     """
     names = (*schema.LEADING, *schema.header())
     frame = pd.DataFrame(rows.read_rows(path, schema.LEADING), columns=list(names), dtype="str")
@@ -27,7 +28,26 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
             kind = "int64" if column.name in ("M", "N") else "float64"
             text = frame[column.name]
             frame[column.name] = text.where(text != "", None).astype(kind)
+    frame["between_sd"] = between_processes(frame)
     return frame
+
+
+POINT = ["sweep", "origin", "gpu", "op", "dtype", "distribution", "M", "N"]
+FEWEST = 3  # processes, for a deviation to say anything
+
+
+def between_processes(frame: pd.DataFrame) -> pd.Series:
+    """Relative standard deviation, per point, of the same torch call timed in other processes.
+
+    Every row of a point has timed torch.softmax on the same shape in a process of its own. How far
+    these times lie apart is what an interval from within one process cannot know. Part of it is a
+    drift of the clocks that cancels in a ratio, so it is an upper bound for ratios. 0 where fewer
+    than FEWEST processes timed torch.
+    """
+    logs = np.log(frame["torch_us"])
+    groups = logs.groupby([frame[name] for name in POINT])
+    spread = groups.transform("std").where(groups.transform("count") >= FEWEST)
+    return spread.fillna(0.0)
 
 
 def timed(frame: pd.DataFrame) -> pd.Series:

@@ -2,8 +2,9 @@
 
 The variants of one point are timed in different processes, minutes or hours apart, but each of
 them interleaved with torch.softmax. Their speed-ups over that common control are therefore
-compared, not their raw times: whatever slowed the GPU in one process (clock, heat, a neighbour)
-slowed torch as well, and cancels.
+compared, not their raw times: most of what slowed the GPU in one process (clock, heat, a
+neighbour) slowed torch as well, and cancels. What does not cancel is estimated from how far the
+same torch call lies apart in the processes of one point, and widens every interval.
 """
 
 import math
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 NAN = math.nan
 BASELINE = "torch_softmax"
+Z = 1.96  # standard deviations on each side of a normal 95 % interval
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,19 @@ class Ratio:
 def over_torch(row: Mapping) -> Ratio:
     """Speed-up of a row over torch.softmax, paired block by block within its own process.
 
-    torch.softmax itself is 1 exactly: what its row measures is the noise of the pairing.
+    Its interval is the row's, widened in quadrature by the row's `between_sd` (see
+    analysis.frame), where there is one. torch.softmax itself is 1 exactly: what its row measures
+    is the noise of the pairing.
     """
     if row["variant"] == BASELINE:
         return Ratio(1.0, 1.0, 1.0)
-    return Ratio(row["speedup"], row["speedup_low"], row["speedup_high"])
+    value, low, high = row["speedup"], row["speedup_low"], row["speedup_high"]
+    if math.isnan(low):
+        return Ratio(value)
+    between = Z * row.get("between_sd", 0.0)
+    down = math.hypot(math.log(value / low), between)
+    up = math.hypot(math.log(high / value), between)
+    return Ratio(value, value * math.exp(-down), value * math.exp(up))
 
 
 def speed_ratio(a: Mapping, b: Mapping) -> Ratio:

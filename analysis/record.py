@@ -33,6 +33,8 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
             f"{merged} has rows of gpu {strangers[0]}, but --output is the folder of "
             f"{Path(output).name}; give a folder named {strangers[0]}"
         )
+    if Path(output).name == "cpu":
+        raise InputError("rows of a CPU are not recorded: every machine measures its own")
     if not found:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
     written = []
@@ -92,7 +94,9 @@ def _samples(row: dict[str, str], cells: Path) -> Iterator[list[str]]:
     path = folder / f"{variant}.samples.csv.gz"
     if not path.is_file():
         if row["time_us"]:
-            raise InputError(f"{path}: no such file, but the row has times; measure it again")
+            raise InputError(
+                f"{path}: no such file, but the row has times; delete the row and run again"
+            )
         return
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:

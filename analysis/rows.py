@@ -89,7 +89,7 @@ def write_rows(target: Path, names: Sequence[str], rows: Iterable[Sequence[str]]
         writer.writerows(rows)
 
 
-_REMEDY = "delete it and run again"
+_REMEDY = "delete it and run again (a tracked file: restore it with git checkout)"
 
 
 def _text(path: Path) -> str:
@@ -119,8 +119,8 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
         at = next(i for i, name in enumerate(expected) if given[i] != name)
         fault = f"column {at + 1} is {given[at]}, expected {expected[at]}"
     raise InputError(
-        f"{path}: wrong header: {fault}; the columns are those of workflow/schemas/row.csv, "
-        "so measure this file again with this version"
+        f"{path}: wrong header: {fault}; the columns are those of workflow/schemas/row.csv; "
+        f"{_REMEDY}"
     )
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 
 from analysis import atomic, ratios
 from analysis.errors import InputError
-from analysis.frame import timed
+from analysis.frame import POINT, timed
 
-KEY = ["sweep", "origin", "gpu", "op", "dtype", "distribution", "M", "N"]
+KEY = POINT
 RANKING = ["rank", "best", "runner_up", "lead", "lead_low", "lead_high", "lead_sure"]
 CARRIED = [
     "time_us",

@@ -23,7 +23,8 @@ def check(config: dict) -> None:
     if not faults:
         faults = _unknown_variants(config)
     if faults:
-        raise ConfigError("\n".join(["the configuration is not usable:", *faults]))
+        unique = dict.fromkeys(faults)
+        raise ConfigError("\n".join(["the configuration is not usable:", *unique]))
 
 
 @functools.cache
@@ -57,7 +58,9 @@ def _say(error) -> str:
         "pattern": "only lower-case letters, digits"
         + (" and underscores" if "_" in str(error.validator_value) else ""),
         "const": "must be a list of variants, or the word all",
-        "type": f"must be of type {error.validator_value}",
+        "type": f"must be of type {error.validator_value}"
+        if error.validator_value != "object"
+        else "must be a whole number, a list of them, or {from, to, step}",
     }.get(error.validator, error.message)
     return f"  {where} = {given!r}: {rule}"
 

@@ -1,6 +1,10 @@
 """Does this machine have the GPUs that a sweep wants to measure?"""
 
+import os
+import shutil
+import sysconfig
 from collections.abc import Iterable
+from pathlib import Path
 
 from measure import gpus
 
@@ -10,10 +14,21 @@ def lacks(wanted: Iterable[str]) -> str | None:
     here = gpus.visible()
     absent = sorted(set(wanted) - {*here, gpus.CPU})
     if not absent:
-        return None
+        return cannot_compile() if set(wanted) - {gpus.CPU} else None
     return (
         f"this machine cannot measure {', '.join(absent)}: it has "
         f"{', '.join(here) or 'no GPU that nvidia-smi shows'}. Set 'gpus: [auto]' in the config "
         "to measure what is here, or run on a machine that has it; recorded rows of other GPUs "
         "are in the report without being asked for."
     )
+
+
+def cannot_compile() -> str | None:
+    """None, or what Triton lacks here to build its launcher for a GPU: a compiler, or headers."""
+    compilers = filter(None, (os.environ.get("CC"), "cc", "gcc", "clang"))
+    if not any(map(shutil.which, compilers)):
+        return "Triton needs a C compiler on a machine with a GPU: sudo apt install gcc"
+    header = Path(sysconfig.get_paths()["include"], "Python.h")
+    if not header.is_file():
+        return f"Triton needs Python's headers ({header} is missing): sudo apt install python3-dev"
+    return None

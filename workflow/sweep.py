@@ -154,9 +154,14 @@ def announce(config: dict, gpu: str) -> str:
 
 
 def command(configfiles: Iterable[Path], overrides: Mapping[str, object]) -> str:
-    """The command that repeats this sweep: as given, paths relative to the working directory."""
+    """The commands that repeat this sweep; paths relative to the working directory."""
     files = [os.path.relpath(path) for path in configfiles]
     values = [f"{key}={value}" for key, value in overrides.items()]
     words = ["--configfile", *files] if files else []
     words += ["--config", *values] if values else []
-    return shlex.join(["snakemake", "--cores", "all", *words])
+    by_make = ["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])]
+    return (
+        f"{shlex.join(by_make)}\n"
+        "# or, where Snakemake is installed:\n"
+        f"{shlex.join(['snakemake', '--cores', 'all', *words])}"
+    )

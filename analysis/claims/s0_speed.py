@@ -103,7 +103,7 @@ CLAIMS = [
     Claim(
         "S0-b",
         "fused is the best of the Triton versions for N < 65536 and bad beyond",
-        "share of sizes where the ranking is as claimed",
+        "share of sizes where the ranking among the article's five Triton versions is as claimed",
         ONLINE,
         fused_turns,
         TABLE,

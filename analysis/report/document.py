@@ -1,9 +1,11 @@
 """The report as a whole: its sections in order, and its file."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
 from analysis import atomic
 from analysis.figures import KINDS
@@ -21,11 +23,13 @@ def write(
     figures: Path,
     command: str,
     output: Path,
+    recorded: Iterable[Path] = (),
 ) -> None:
     """Write the report (Markdown) to `output`.
 
     `figures` is the folder of figures, linked relative to `output`; only those that exist are
-    shown. `command` is the exact command that made the rows.
+    shown. `command` is the exact command that made the rows; `recorded` are the descriptions
+    results/recorded/{gpu}/{sweep}.yaml of the recorded ones.
     """
     names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
     links = figure_links(measurements, published, Path(figures), Path(output).parent)
@@ -39,10 +43,16 @@ def write(
         "Accuracy": quality.accuracy(measurements),
         "Published tables": claim_parts.tables(published),
         "Environment": environment.section(measurements),
-        "How to reproduce": environment.reproduce(measurements, command),
+        "How to reproduce": environment.reproduce(measurements, command, _commands(recorded)),
     }
     body = "\n".join(f"## {title}\n\n{text}" for title, text in sections.items())
     atomic.write_text(output, f"# Row softmax: which kernel is fastest\n\n{body}")
+
+
+def _commands(recorded: Iterable[Path]) -> dict[tuple[str, str], str]:
+    """(gpu, sweep) -> the command that recorded it."""
+    told = {(p.parent.name, p.stem): yaml.safe_load(p.read_text()) for p in map(Path, recorded)}
+    return {key: about["command"] for key, about in told.items()}
 
 
 def figure_links(

@@ -1,5 +1,7 @@
 """On what the rows were measured, and how to do it again."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from analysis.report import markdown as md
@@ -21,14 +23,18 @@ def section(measurements: pd.DataFrame) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def reproduce(measurements: pd.DataFrame, command: str) -> str:
-    """The command, and the commits whose code measured the rows."""
+def reproduce(measurements: pd.DataFrame, command: str, recorded: Mapping[tuple, str]) -> str:
+    """The command, and for every table its commit and, if recorded, the command that made it.
+
+    `recorded` maps (gpu, sweep) to that command.
+    """
     text = f"```sh\n{command}\n```\n"
-    for (origin, gpu), rows in measurements.groupby(["origin", "gpu"], sort=True):
+    for (origin, gpu, sweep), rows in measurements.groupby(["origin", "gpu", "sweep"], sort=True):
         commits = ", ".join(f"`{commit}`" for commit in distinct(rows["git_commit"]))
         dirty = " (with uncommitted changes)" if "true" in set(rows["git_dirty"]) else ""
-        how = f"; commands in `results/recorded/{gpu}/*.yaml`" if origin == "recorded" else ""
-        text += f"\nRows of {gpu} ({origin}): commit {commits or 'unknown'}{dirty}{how}.\n"
+        text += f"\nRows of {gpu}, {sweep} ({origin}): commit {commits or 'unknown'}{dirty}"
+        made_by = recorded.get((gpu, sweep)) if origin == "recorded" else None
+        text += f", made by `{made_by}`.\n" if made_by else ".\n"
     return text
 
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from analysis.frame import POINT
 from analysis.report import markdown as md
 
 # Below this a call is mostly launch, and an A/A bias of 1 to 2 % is known (GPU rows of 3 µs).
@@ -9,6 +10,27 @@ SHORT_US = 10
 
 
 def noise(measurements: pd.DataFrame) -> str:
+    """The noise within a process (A/A) and between processes."""
+    return within(measurements) + between(measurements)
+
+
+def between(measurements: pd.DataFrame) -> str:
+    """How far the same torch call lies apart in the processes of one point."""
+    text = ""
+    for (gpu, origin), rows in measurements.groupby(["gpu", "origin"], sort=True):
+        known = rows[rows["between_sd"] > 0].drop_duplicates(POINT)["between_sd"]
+        if len(known):
+            points = md.counted(len(known), "point")
+            text += (
+                f"\nBetween the processes of a point on {gpu} ({origin}), the time of the same "
+                f"torch call has a standard deviation of {100 * known.median():.2f} % in the "
+                f"median over {points}, {100 * known.max():.2f} % at most; the intervals of "
+                "leads and claims include it.\n"
+            )
+    return text
+
+
+def within(measurements: pd.DataFrame) -> str:
     """A/A: torch against a second capture of torch, which must give 1."""
     rows = measurements[measurements["aa_ratio"].notna()]
     if rows.empty:

@@ -1,6 +1,7 @@
 """From a configuration to points, to files, to figure sets."""
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -114,13 +115,17 @@ def test_recorded_measures_nothing():
 
 
 def test_the_command_that_repeats_a_sweep():
-    assert sweep.command([], {}) == "snakemake --cores all"
-    given = sweep.command([Path("my sweeps/x.yaml").absolute()], {"seed": 7})
-    assert given == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
+    lines = sweep.command([], {}).splitlines()
+    assert (lines[0], lines[-1]) == ("make run", "snakemake --cores all")
+    lines = sweep.command([Path("my sweeps/x.yaml").absolute()], {"seed": 7}).splitlines()
+    assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
+    (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
+    assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
 
 
 def test_a_machine_says_what_it_lacks(monkeypatch):
     monkeypatch.setattr(machine.gpus, "visible", lambda: ["h200"])
+    monkeypatch.setattr(machine, "cannot_compile", lambda: None)
     assert machine.lacks({"h200", "cpu"}) is None
     assert re.match(r"this machine cannot measure a100: it has h200\.", machine.lacks({"a100"}))
     monkeypatch.setattr(machine.gpus, "visible", lambda: [])
@@ -143,3 +148,17 @@ def test_a_point_survives_its_way_through_the_command_line():
         words = ["point", *sweep.options(point), "--output", "row.csv"]
         given = vars(command_line.parser().parse_args(words))
         assert Point(**{k: v for k, v in given.items() if k not in ("command", "output")}) == point
+
+
+def test_a_gpu_needs_a_compiler_and_headers(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine.gpus, "visible", lambda: ["h200"])
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "a C compiler" in machine.lacks({"h200"})
+    assert machine.lacks({"cpu"}) is None
+    (tmp_path / "gcc").write_text("#!/bin/sh\n")
+    (tmp_path / "gcc").chmod(0o755)
+    monkeypatch.setattr(machine.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
+    assert "python3-dev" in machine.lacks({"h200"})
+    (tmp_path / "Python.h").write_text("")
+    assert machine.lacks({"h200"}) is None

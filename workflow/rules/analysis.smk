@@ -120,6 +120,7 @@ rule report:
         claims="results/claims.csv",
         tables=TABLES,
         figures=FIGURES,
+        recorded=[path.replace(".csv", ".yaml") for path in RECORDED],
     output:
         "results/report.md",
     log:
@@ -137,4 +138,5 @@ rule report:
         "PYTHONPATH={params.root:q} python3 -m analysis report --measurements {input.measurements:q}"
         " --summary {input.summary:q} --claims {input.claims:q} --figures-dir results/figures"
         " --published {params.published:q} --command {params.command:q}"
+        " --recorded {input.recorded:q}"
         " --output {output:q} > {log:q} 2>&1"
