@@ -11,10 +11,11 @@ from measure.fingerprint import ROOT
 pytestmark = pytest.mark.gpu
 
 
-def measure(tmp_path, *options):
+def measure(tmp_path, *options, folder=ROOT):
+    """The row of one point, measured by the project in ``folder``."""
     output = tmp_path / "row.csv"
     command = [sys.executable, "-m", "measure", "point", "--output", str(output), *options]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
     with output.open(newline="") as file:
         (row,) = csv.DictReader(file)
     return row
@@ -54,12 +55,8 @@ def test_a_kernel_that_reads_nothing_back_is_caught_with_its_context_broken(proj
         "    return torch.softmax(x, dim=-1, out=out)\n"
     )
     (project / "kernels" / "wild.py").write_text(source)
-    output = tmp_path / "wild.csv"
-    command = [sys.executable, "-m", "measure", "point", "--output", str(output)]
-    command += ["--M", "64", "--N", "64", "--variant", "wild"]
-    subprocess.run(command, cwd=project, check=True, capture_output=True)
-    with output.open(newline="") as file:
-        (row,) = csv.DictReader(file)
+    options = ["--M", "64", "--N", "64", "--variant", "wild"]
+    row = measure(tmp_path, *options, folder=project)
     assert row["status"] == "crash"
     assert "illegal memory access" in row["message"]
 
@@ -72,11 +69,7 @@ def test_what_cannot_be_captured_is_timed_by_events(project, tmp_path):
         "    return torch.softmax(x, dim=-1, out=out)\n"
     )
     (project / "kernels" / "waits.py").write_text(source)
-    output = tmp_path / "waits.csv"
-    command = [sys.executable, "-m", "measure", "point", "--output", str(output)]
-    command += ["--M", "1024", "--N", "4096", "--variant", "waits"]
-    subprocess.run(command, cwd=project, check=True, capture_output=True)
-    with output.open(newline="") as file:
-        (row,) = csv.DictReader(file)
+    options = ["--M", "1024", "--N", "4096", "--variant", "waits"]
+    row = measure(tmp_path, *options, folder=project)
     assert (row["status"], row["timing"]) == ("ok", "events"), row["message"]
     assert float(row["time_us"]) > 0
