@@ -49,8 +49,8 @@ rule all:
 
 
 onstart:
-    for gpu in POINTS:
-        print(sweep.announce(config, gpu), file=sys.stderr)
+    for gpu, chosen in POINTS.items():
+        print(sweep.announce(config, gpu, chosen), file=sys.stderr)
     pending = {j.wildcards.gpu for j in workflow.dag.needrun_jobs() if j.rule.name == "point"}
     # on a cluster the GPUs are elsewhere; each job looks for itself
     fault = machine.lacks(pending) if workflow.local_exec else None

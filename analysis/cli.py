@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
 
     rows = "merged rows of all GPUs (written by `collect`)"
     tables = "folder of the published tables and sources.yaml"
+    some = {"nargs": "*", "default": [], "metavar": "FILE", "required": False}
     exact = "the exact command that measures these rows, quoted in the output"
 
     merge = command("merge", _merge, "the cells of one sweep become one file")
@@ -106,14 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     merge.add_argument("cells", nargs="+", type=Path, metavar="CELL", help="one-row CSV file")
 
     collect = command("collect", _collect, "merged rows, and recorded rows of the other GPUs")
-    collect.add_argument(
-        "--recorded",
-        nargs="*",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="recorded rows, results/recorded/{gpu}/{sweep}.csv",
-    )
+    path(collect, "--recorded", "recorded rows, results/recorded/{gpu}/{sweep}.csv", **some)
     path(collect, "--output", "file to write, e.g. results/measurements.csv")
     collect.add_argument("merged", nargs="*", type=Path, metavar="MERGED", help="from `merge`")
 
@@ -141,14 +135,8 @@ def _parser() -> argparse.ArgumentParser:
     path(report, "--figures-dir", "folder of the figures to link")
     path(report, "--published", tables)
     text(report, "--command", exact, dest="reproduce_with", metavar="COMMAND")
-    report.add_argument(
-        "--recorded",
-        nargs="*",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="what made the recorded rows, results/recorded/{gpu}/{sweep}.yaml",
-    )
+    told = "what made the recorded rows, results/recorded/{gpu}/{sweep}.yaml"
+    path(report, "--recorded", told, **some)
     path(report, "--output", "file to write, e.g. results/report.md")
 
     record = command("record", _record, "keep rows and samples of a GPU as recorded data")

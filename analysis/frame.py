@@ -7,6 +7,10 @@ import pandas as pd
 
 from analysis import rows, schema
 
+# What the variants of one point have in common, in merged rows.
+POINT = [*schema.LEADING, *schema.POINT[:-1]]
+FEWEST = 3  # processes, for a deviation between them to say anything
+
 
 def load(path: Path) -> pd.DataFrame:
     """Measurements as a frame: columns `sweep`, `origin`, then those of a row.
@@ -32,10 +36,6 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-POINT = ["sweep", "origin", "gpu", "op", "dtype", "distribution", "M", "N"]
-FEWEST = 3  # processes, for a deviation to say anything
-
-
 def between_processes(frame: pd.DataFrame) -> pd.Series:
     """Relative standard deviation, per point, of the same torch call timed in other processes.
 
@@ -56,5 +56,14 @@ def timed(frame: pd.DataFrame) -> pd.Series:
     Only status `ok` has a time, and a row flagged `faster_than_copy` is an error of the
     measurement: beyond L2 nothing can move its bytes faster than a copy does.
     """
-    flagged = frame["flags"].str.split().map(lambda flags: "faster_than_copy" in flags)
-    return (frame["status"] == "ok") & frame["time_us"].notna() & ~flagged.astype(bool)
+    return (frame["status"] == "ok") & frame["time_us"].notna() & ~faster_than_copy(frame)
+
+
+def faster_than_copy(frame: pd.DataFrame) -> pd.Series:
+    """Mask of the rows that carry that flag."""
+    return frame["flags"].str.split().map(lambda flags: "faster_than_copy" in flags).astype(bool)
+
+
+def distinct(values: pd.Series) -> list[str]:
+    """The different values that are not empty, sorted."""
+    return sorted(set(values) - {""})

@@ -9,7 +9,6 @@ from analysis import atomic, ratios
 from analysis.errors import InputError
 from analysis.frame import POINT, timed
 
-KEY = POINT
 RANKING = ["rank", "best", "runner_up", "lead", "lead_low", "lead_high", "lead_sure"]
 CARRIED = [
     "time_us",
@@ -22,7 +21,7 @@ CARRIED = [
     "of_copy",
 ]
 VERDICT = ["status", "flags", "message"]
-COLUMNS = [*KEY, "variant", *RANKING[:2], *CARRIED, *RANKING[2:], *VERDICT]
+COLUMNS = [*POINT, "variant", *RANKING[:2], *CARRIED, *RANKING[2:], *VERDICT]
 
 
 def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
@@ -45,7 +44,7 @@ def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
     )
     candidates = measurements[timed(measurements)]
     places: dict[str, dict[int, object]] = {name: {} for name in RANKING}
-    for indices in candidates.groupby(KEY, sort=False).indices.values():
+    for indices in candidates.groupby(POINT, sort=False).indices.values():
         group = candidates.iloc[indices]
         labels = group.index.to_list()
         records = group.to_dict("records")
@@ -62,7 +61,7 @@ def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
     for name, values in places.items():
         if values:
             frame.loc[list(values), name] = list(values.values())
-    frame = frame.sort_values([*KEY, "rank", "variant"])
+    frame = frame.sort_values([*POINT, "rank", "variant"])
     return frame[COLUMNS].reset_index(drop=True)
 
 
@@ -89,7 +88,7 @@ def read(path: Path) -> pd.DataFrame:
 
     Raises InputError when the file is missing or is not a summary.
     """
-    text = [*KEY[:6], "variant", "runner_up", *VERDICT]
+    text = [*POINT[:6], "variant", "runner_up", *VERDICT]
     try:
         table = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
     except (OSError, ValueError) as error:

@@ -1,14 +1,11 @@
 """Where the tests run: on the first GPU, or else in Triton's interpreter on the CPU."""
 
 import os
-import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))  # helpers that several tests share
+from tests import copies
 
 
 def pytest_configure(config):
@@ -39,13 +36,4 @@ def device():
 @pytest.fixture
 def project(tmp_path) -> Path:
     """A copy of the project without results of runs, free to be edited and run in."""
-    copy = tmp_path / "project"
-    shutil.copytree(ROOT, copy, ignore=_not_copied)
-    return copy
-
-
-def _not_copied(folder: str, names: list[str]) -> set[str]:
-    if Path(folder) == ROOT / "results":
-        return set(names) - {"published", "recorded"}
-    hidden = {name for name in names if name.startswith(".")}
-    return hidden | {"__pycache__"} | ({"tests"} if Path(folder) == ROOT else set())
+    return copies.copy_project(tmp_path / "project")

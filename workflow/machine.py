@@ -1,4 +1,4 @@
-"""Does this machine have the GPUs that a sweep wants to measure?"""
+"""Can this machine measure what a sweep wants: are the GPUs here, and what Triton needs?"""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from measure import gpus
 
 
 def lacks(wanted: Iterable[str]) -> str | None:
-    """None, or one message naming the GPUs that are wanted and not here, and what to do."""
+    """None, or one message: which of the GPUs, or which tool for them, is not here; what to do."""
     here = gpus.visible()
     absent = sorted(set(wanted) - {*here, gpus.CPU})
     if not absent:

@@ -23,10 +23,7 @@ ROW = "results/cells/{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
 
 def row_path(point: Point) -> str:
     """Where the row of a point lies; sweeps that share a point share its row."""
-    return ROW.format(**{field: getattr(point, field) for field in _IDENTITY})
-
-
-_IDENTITY = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
+    return ROW.format(**vars(point))
 
 
 def gpu_names(config: dict) -> list[str]:
@@ -51,7 +48,7 @@ def points(config: dict, gpu: str) -> list[Point]:
 
 def left_out(config: dict, gpu: str) -> int:
     """How many points of the sweep are too much for this device."""
-    return len(_all_points(config, gpu)) - len(points(config, gpu))
+    return sum(_too_much(p, config["cpu"]) for p in _all_points(config, gpu))
 
 
 def _all_points(config: dict, gpu: str) -> list[Point]:
@@ -146,11 +143,11 @@ def threads(point: Point, cores: int | None) -> int:
     return cores or 1 if point.is_cpu and not point.interpreted else 1
 
 
-def announce(config: dict, gpu: str) -> str:
-    """One line on what a sweep is about to do."""
+def announce(config: dict, gpu: str, chosen: list[Point]) -> str:
+    """One line on what a sweep is about to do; ``chosen``: its ``points``."""
     fewer = left_out(config, gpu)
     note = f" ({fewer} left out: too large for it, see 'cpu' in the config)" if fewer else ""
-    return f"sweep {config['sweep']} on {gpu}: {len(points(config, gpu))} points{note}"
+    return f"sweep {config['sweep']} on {gpu}: {len(chosen)} points{note}"
 
 
 def command(configfiles: Iterable[Path], overrides: Mapping[str, object]) -> str:

@@ -68,6 +68,11 @@ class Evidence:
         return f"{variant}: {text or 'no row'}"
 
 
+def sizes_on(side: str, every: dict[int, Ratio]) -> list[int]:
+    """The sizes whose ratio is on that side of 1 (see Ratio.side)."""
+    return [n for n, ratio in every.items() if ratio.side() == side]
+
+
 def listed(sizes: Iterable[int]) -> str:
     """Sizes for a sentence: `N = 256, 512`, or `no N`."""
     text = ", ".join(str(n) for n in sizes)

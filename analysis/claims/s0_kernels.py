@@ -3,7 +3,7 @@
 import math
 
 from analysis import ratios
-from analysis.claims.evidence import Evidence, NotMeasurableError, interval, listed
+from analysis.claims.evidence import Evidence, NotMeasurableError, interval, listed, sizes_on
 from analysis.claims.protocol import ONLINE
 from analysis.claims.registry import FAILS, HOLDS, UNDECIDED, Claim, Finding, verdict
 from analysis.claims.s0_speed import LARGEST, LEAST, TABLE
@@ -38,8 +38,8 @@ def cache_trick(cached: str):
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(cached, f"{cached}_nocache", LEAST)
         mean = ratios.geometric_mean(every.values())
-        hurts = [n for n, ratio in every.items() if ratio.side() == "below"]
-        unsure = [n for n, ratio in every.items() if ratio.side() == "unclear"]
+        hurts = sizes_on("below", every)
+        unsure = sizes_on("unclear", every)
         close = ", too close to call" if mean.side() == "unclear" else ""
         why = (
             f"geometric mean {interval(mean)} over {len(every)} sizes{close}; slower with the "

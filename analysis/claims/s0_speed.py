@@ -1,6 +1,6 @@
 """Claims S0-a and S0-b: how fast online and fused softmax are on an A100."""
 
-from analysis.claims.evidence import Evidence, NotMeasurableError, interval, listed
+from analysis.claims.evidence import Evidence, NotMeasurableError, interval, listed, sizes_on
 from analysis.claims.protocol import ONLINE
 from analysis.claims.registry import FAILS, HOLDS, UNDECIDED, Claim, Finding, reaches
 from analysis.ratios import BASELINE
@@ -33,10 +33,7 @@ def online_stable(evidence: Evidence) -> Finding:
     close to call. Needs five sizes. The sentence lists the sizes where online loses.
     """
     every = evidence.speed_ratios("triton_online", BASELINE, LEAST)
-    wins, loses, close = (
-        [n for n, ratio in every.items() if ratio.side() == side]
-        for side in ("above", "below", "unclear")
-    )
+    wins, loses, close = (sizes_on(side, every) for side in ("above", "below", "unclear"))
     decided = FAILS if loses else UNDECIDED if close else HOLDS
     why = (
         f"faster at {len(wins)} of {len(every)} sizes; slower at {listed(loses)}; "

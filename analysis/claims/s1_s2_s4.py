@@ -1,7 +1,7 @@
 """Claims of S1, S2 and S4: fused softmax, the protocol that the three share."""
 
 from analysis import ratios
-from analysis.claims.evidence import Evidence, interval, listed
+from analysis.claims.evidence import Evidence, interval, listed, sizes_on
 from analysis.claims.protocol import FUSED
 from analysis.claims.registry import FAILS, UNDECIDED, Claim, Finding, reaches, verdict
 from analysis.ratios import BASELINE
@@ -22,7 +22,7 @@ def mean_faster(fast: str, slow: str):
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(fast, slow, LEAST)
         mean = ratios.geometric_mean(every.values())
-        loses = [n for n, ratio in every.items() if ratio.side() == "below"]
+        loses = sizes_on("below", every)
         close = ", too close to call" if mean.side() == "unclear" else ""
         why = (
             f"geometric mean {interval(mean)} over {len(every)} of {len(FUSED.shapes)} sizes"
@@ -57,7 +57,7 @@ def torch_ahead(evidence: Evidence) -> Finding:
     """
     ratio = evidence.speed_ratio(BASELINE, "triton_row", SMALLEST)
     every = evidence.speed_ratios(BASELINE, "triton_row", least=1)
-    ahead = [n for n, other in every.items() if other.side() == "above"]
+    ahead = sizes_on("above", every)
     close = ", too close to call" if ratio.side() == "unclear" else ""
     why = (
         f"torch is {interval(ratio)} as fast at N = {SMALLEST}{close}; ahead at "
@@ -75,7 +75,7 @@ def slightly_and_stably(evidence: Evidence) -> Finding:
     """
     every = evidence.speed_ratios("triton_row", BASELINE, LEAST)
     mean = ratios.geometric_mean(every.values())
-    loses = [n for n, ratio in every.items() if ratio.side() == "below"]
+    loses = sizes_on("below", every)
     decided = FAILS if loses else verdict(mean.side())
     values = [ratio.value for ratio in every.values()]
     close = ", too close to call" if decided == UNDECIDED else ""

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from analysis.figures.select import Selection
+from analysis.frame import distinct, faster_than_copy
 
 MOST_TICKS = 11
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -79,7 +80,7 @@ def footer(figure: Figure, selection: Selection, shown: int, total: int) -> None
             f"{versions}, {_all(day)}"
         )
         others = own[own["status"] != "ok"]["status"].value_counts().sort_index()
-        suspect = own["flags"].str.split().map(lambda flags: "faster_than_copy" in flags).sum()
+        suspect = faster_than_copy(own).sum()
         left_out = [f"{count} {status}" for status, count in others.items()]
         left_out += [f"{suspect} faster_than_copy"] if suspect else []
         if left_out:
@@ -112,8 +113,7 @@ def nothing_timed(figure: Figure, selection: Selection) -> None:
 
 
 def _all(values: pd.Series) -> str:
-    distinct = sorted(set(values) - {""})
-    return "/".join(distinct)
+    return "/".join(distinct(values))
 
 
 def _range(values: pd.Series) -> str:

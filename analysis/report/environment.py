@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from analysis.frame import distinct
 from analysis.report import markdown as md
 
 FACTS = ["gpu_name", "driver", "cuda", "torch", "triton", "python", "git_commit", "git_dirty"]
@@ -36,8 +37,3 @@ def reproduce(measurements: pd.DataFrame, command: str, recorded: Mapping[tuple,
         made_by = recorded.get((gpu, sweep)) if origin == "recorded" else None
         text += f", made by `{made_by}`.\n" if made_by else ".\n"
     return text
-
-
-def distinct(values: pd.Series) -> list[str]:
-    """The different values that are not empty, sorted."""
-    return sorted(set(values) - {""})

@@ -5,7 +5,7 @@ import pandas as pd
 from analysis.frame import POINT
 from analysis.report import markdown as md
 
-# Below this a call is mostly launch, and an A/A bias of 1 to 2 % is known (GPU rows of 3 µs).
+# Shorter calls are shown apart: what a launch varies by weighs most on them.
 SHORT_US = 10
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from measure.fingerprint import ROOT
+from tests import copies
 
 TINY = {
     "sweep": "tiny",
@@ -71,10 +72,7 @@ def configure(folder: Path, **change) -> None:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A project in which the tiny sweep has run, from nothing to the report."""
-    from conftest import _not_copied
-
-    folder = tmp_path_factory.mktemp("pipeline") / "project"
-    shutil.copytree(ROOT, folder, ignore=_not_copied)
+    folder = copies.copy_project(tmp_path_factory.mktemp("pipeline") / "project")
     configure(folder)
     runner = Runner(folder)
     planned = runner.jobs()

@@ -39,8 +39,8 @@ def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
     assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
     left = len(sweep.points(DEFAULT, "h200")) - len(points)
     assert sweep.left_out(DEFAULT, "cpu") == left > 0
-    assert f"({left} left out" in sweep.announce(DEFAULT, "cpu")
-    assert "left out" not in sweep.announce(DEFAULT, "h200")
+    assert f"({left} left out" in sweep.announce(DEFAULT, "cpu", points)
+    assert "left out" not in sweep.announce(DEFAULT, "h200", sweep.points(DEFAULT, "h200"))
 
 
 def test_protocols_have_the_sizes_of_their_sources():

@@ -1,0 +1,18 @@
+"""Copies of the project that a test may edit and run in."""
+
+import shutil
+from pathlib import Path
+
+from measure.fingerprint import ROOT
+
+
+def copy_project(target: Path) -> Path:
+    """Copy the project to ``target``, without its tests and without results of runs."""
+    return shutil.copytree(ROOT, target, ignore=_not_copied)
+
+
+def _not_copied(folder: str, names: list[str]) -> set[str]:
+    if Path(folder) == ROOT / "results":
+        return set(names) - {"published", "recorded"}
+    hidden = {name for name in names if name.startswith(".")}
+    return hidden | {"__pycache__"} | ({"tests"} if Path(folder) == ROOT else set())
