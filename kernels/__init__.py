@@ -2,7 +2,8 @@
 
 A variant is a file in this folder whose name does not begin with an underscore. It defines
 ``softmax(x, out=None)`` for a matrix ``x`` of shape (M, N), and, where it has limits of its own,
-``unsupported(x)``. There is no list to edit: a new file is a new variant.
+``unsupported(x)``; it may define ``log_softmax(x, out=None)`` too. There is no list to edit: a new
+file is a new variant.
 
 This package imports neither torch nor triton until a variant is loaded, so that a workflow
 can be planned on a machine that has neither.
@@ -13,7 +14,8 @@ import difflib
 import functools
 import hashlib
 import importlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -27,13 +29,23 @@ class Variant:
 
     ``softmax(x, out=None)``: x of shape (M, N), any row stride, unit column stride, dtype float32,
     float16 or bfloat16; arithmetic in float32, result in x's dtype; returns ``out``, or a new
-    tensor where none was given. ``unsupported(x)``: None, or one sentence saying why not.
+    tensor where none was given. ``log_softmax(x, out=None)``: the same for the logarithm of the
+    softmax; None where the variant has none. ``unsupported(x)``: None, or one sentence saying why
+    not.
     """
 
     name: str
     module: ModuleType
     softmax: Callable
+    log_softmax: Callable | None
     unsupported: Callable
+
+    def function(self, op: str) -> Callable:
+        """``softmax`` or ``log_softmax``. Raises NotImplementedError where the variant has none."""
+        found = {"softmax": self.softmax, "log_softmax": self.log_softmax}.get(op)
+        if found is None:
+            raise NotImplementedError(f"{self.name} has no {op}")
+        return found
 
 
 def names() -> list[str]:
@@ -76,15 +88,16 @@ def load(name: str) -> Variant:
     def unsupported(x) -> str | None:
         return _rows.problem(x) or (own(x) if own else None)
 
-    return Variant(name, module, softmax, unsupported)
+    return Variant(name, module, softmax, getattr(module, "log_softmax", None), unsupported)
 
 
 @functools.cache
 def sources(name: str) -> tuple[Path, ...]:
-    """The variant's file and every file of this folder that it imports, directly or not.
+    """The variant's file and every file of this folder that it uses, directly or not.
 
-    Read from the import statements, without running them. Names a kernel's identity: when one
-    of these files changes, so may its time.
+    Modules that it imports, CUDA sources in cuda/ that it names, headers that these include; read
+    from the text, without running it. Names a kernel's identity: when one of these files changes,
+    so may its time.
     """
     check_name(name)
     found, todo = set(), [_FOLDER / f"{name}.py"]
@@ -92,39 +105,63 @@ def sources(name: str) -> tuple[Path, ...]:
         path = todo.pop()
         if path not in found:
             found.add(path)
-            todo += _local_imports(path)
+            todo += _local_imports(path) if path.suffix == ".py" else _includes(path)
     return tuple(sorted(found))
 
 
 @functools.cache
 def sha256(name: str) -> str:
     """Hash over ``sources(name)``, names and contents."""
-    digest = hashlib.sha256()
-    for path in sources(name):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return digest(sources(name), _FOLDER)
+
+
+def digest(paths: Iterable[Path], base: Path) -> str:
+    """SHA-256 over files: their paths below ``base`` and their contents, in the order given."""
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(path.relative_to(base).as_posix().encode() + b"\0")
+        found.update(path.read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Top-level packages that the variant's sources import, e.g. {'torch', 'triton'}."""
-    return frozenset(module.split(".")[0] for path in sources(name) for module in _imports(path))
+    modules = (m for path in sources(name) if path.suffix == ".py" for m in _imports(path))
+    return frozenset(module.split(".")[0] for module in modules)
 
 
 def _local_imports(path: Path) -> list[Path]:
     stems = {m.split(".")[1] for m in _imports(path) if m.startswith(f"{__name__}.")}
-    return [p for stem in stems if (p := _FOLDER / f"{stem}.py").is_file()]
+    modules = [p for stem in stems if (p := _FOLDER / f"{stem}.py").is_file()]
+    return modules + [p for name in _cuda_sources(path) if (p := _FOLDER / "cuda" / name).is_file()]
+
+
+def _includes(path: Path) -> list[Path]:
+    """Files beside a CUDA source that it includes."""
+    names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
+    return [p for name in names if (p := path.parent / name).is_file()]
+
+
+@functools.cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    try:
+        return tuple(ast.walk(ast.parse(path.read_bytes(), filename=str(path))))
+    except (SyntaxError, ValueError):
+        return ()  # loading it will say so, where that costs its own row only
+
+
+def _cuda_sources(path: Path) -> set[str]:
+    """Every text in a Python file that ends as a CUDA source does."""
+    texts = (node.value for node in _nodes(path) if isinstance(node, ast.Constant))
+    return {text for text in texts if isinstance(text, str) and text.endswith(".cu")}
 
 
 @functools.cache
 def _imports(path: Path) -> frozenset[str]:
     """Full names of what a file imports; of a from-import, with and without the imported name."""
-    try:
-        tree = ast.parse(path.read_bytes(), filename=str(path))
-    except (SyntaxError, ValueError):
-        return frozenset()  # loading it will say so, where that costs its own row only
     found = set()
-    for node in ast.walk(tree):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

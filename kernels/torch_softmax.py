@@ -11,3 +11,8 @@ import torch
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """Row softmax of x (M, N); see ``kernels.Variant``."""
     return torch.softmax(x, dim=-1, out=out)
+
+
+def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    return torch.log_softmax(x, dim=-1, out=out)

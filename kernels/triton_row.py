@@ -16,13 +16,17 @@ from .triton_fused import unsupported as unsupported  # a row in one block: the 
 
 
 @triton.jit
-def softmax_fwd_kernel_row(out_ptr, x_ptr, out_stride, x_stride, n_cols, BLOCK: tl.constexpr):
+def softmax_fwd_kernel_row(
+    out_ptr, x_ptr, out_stride, x_stride, n_cols, BLOCK: tl.constexpr, LOG: tl.constexpr
+):
     row = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK)
     inside = cols < n_cols
     x = tl.load(x_ptr + row * x_stride + cols, mask=inside, other=float("-inf")).to(tl.float32)
-    numerator = tl.exp(x - tl.max(x, axis=0))
-    y = numerator / tl.sum(numerator, axis=0)
+    shifted = x - tl.max(x, axis=0)
+    numerator = tl.exp(shifted)
+    denominator = tl.sum(numerator, axis=0)
+    y = shifted - tl.log(denominator) if LOG else numerator / denominator
     tl.store(out_ptr + row * out_stride + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
 
 
@@ -33,10 +37,19 @@ def warps_for(block: int) -> int:
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return _launch(x, out, log=False)
+
+
+def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    return _launch(x, out, log=True)
+
+
+def _launch(x: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
     out = result_for(x, out)
     rows, cols = x.shape
     block = triton.next_power_of_2(cols)
     softmax_fwd_kernel_row[(rows,)](
-        out, x, out.stride(0), x.stride(0), cols, BLOCK=block, num_warps=warps_for(block)
+        out, x, out.stride(0), x.stride(0), cols, BLOCK=block, LOG=log, num_warps=warps_for(block)
     )
     return out

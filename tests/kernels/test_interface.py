@@ -1,5 +1,6 @@
 """The package's interface: names, loading, and what a variant's identity is made of."""
 
+import ast
 import subprocess
 import sys
 
@@ -7,8 +8,9 @@ import pytest
 
 import kernels
 from measure.fingerprint import ROOT
+from tests.kernels.variants import CUDA, ONEFLOW
 
-TEN = {
+SEVENTEEN = {
     "torch_softmax",
     "torch_naive",
     "torch_jit",
@@ -19,11 +21,12 @@ TEN = {
     "triton_online_nocache",
     "triton_persistent",
     "triton_row",
+    *CUDA,
 }
 
 
-def test_the_ten_variants_are_there_and_sorted():
-    assert set(kernels.names()) >= TEN
+def test_the_variants_are_there_and_sorted():
+    assert set(kernels.names()) >= SEVENTEEN
     assert kernels.names() == sorted(kernels.names())
 
 
@@ -49,6 +52,42 @@ def test_sources_follow_imports_inside_the_folder():
     assert files == ["_rows.py", "triton_online.py", "triton_online_nocache.py"]
 
 
+def test_sources_follow_cuda_sources_and_their_headers():
+    files = [path.name for path in kernels.sources("cuda_fastertransformer_v2")]
+    assert [f for f in files if f.endswith((".cu", ".cuh"))] == [
+        "fastertransformer.cuh",
+        "fastertransformer_v2.cu",
+        "row.cuh",
+    ]
+    dispatch = {path.name for path in kernels.sources("cuda_oneflow")}
+    assert dispatch >= {"oneflow_warp.cu", "oneflow_smem.cu", "oneflow_uncached.cu", "row.cuh"}
+
+
+def test_an_edited_header_changes_the_variants_that_include_it(project):
+    def hashes():
+        code = "import kernels; print({n: kernels.sha256(n) for n in kernels.names()})"
+        command = [sys.executable, "-c", code]
+        return ast.literal_eval(subprocess.check_output(command, cwd=project, text=True))
+
+    before = hashes()
+    header = project / "kernels" / "cuda" / "fastertransformer.cuh"
+    header.write_text(header.read_text() + "// edited\n")
+    after = hashes()
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {name for name in CUDA if "fastertransformer" in name}
+
+
+@pytest.mark.parametrize("name", [*ONEFLOW, "torch_softmax", "triton_row"])
+def test_log_softmax_is_there(name):
+    variant = kernels.load(name)
+    assert variant.function("log_softmax") is variant.log_softmax is variant.module.log_softmax
+
+
+def test_a_variant_without_log_softmax_says_so():
+    with pytest.raises(NotImplementedError, match="triton_online has no log_softmax"):
+        kernels.load("triton_online").function("log_softmax")
+
+
 def test_variants_that_share_a_kernel_have_different_hashes():
     assert kernels.sha256("triton_online") != kernels.sha256("triton_online_nocache")
 
@@ -59,7 +98,8 @@ def test_packages_are_read_without_importing():
         "assert 'triton' in kernels.packages('triton_row')\n"
         "assert 'triton' not in kernels.packages('torch_jit')\n"
         "assert kernels.sha256('triton_row')\n"
-        "assert 'torch' not in sys.modules and 'triton' not in sys.modules\n"
+        "assert 'cuda' in kernels.packages('cuda_oneflow')\n"
+        "assert not {'torch', 'triton', 'cuda'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 

@@ -1,0 +1,27 @@
+"""What FasterTransformer's softmax kernels share on the host's side."""
+
+import torch
+
+from . import _cuda
+
+MOST_COLS = 1024
+THREADS = (32, 64, 128, 256, 512, 1024)
+
+
+def threads_for(cols: int) -> int:
+    """N rounded up to the next size of a block. Raises StopIteration above MOST_COLS."""
+    return next(threads for threads in THREADS if threads >= cols)
+
+
+def groups(rows: int, cols: int) -> int:
+    """batch·heads of a matrix: how many groups of N rows it has, the last one perhaps short."""
+    return -(-rows // cols)
+
+
+def problem(x: torch.Tensor, blocks: int) -> str | None:
+    """None, or why a kernel that takes so many blocks for x cannot run it."""
+    if x.shape[1] > MOST_COLS:
+        return f"N = {x.shape[1]}: one thread per column allows at most {MOST_COLS} columns"
+    if blocks > _cuda.MOST_BLOCKS:
+        return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
+    return _cuda.missing(x)

@@ -1,0 +1,93 @@
+"""CUDA C++ to a binary, by NVRTC through NVIDIA's cuda-core. Needs neither a GPU nor a driver."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import torch
+from cuda.core import ObjectCode, Program, ProgramOptions
+
+FOLDER = Path(__file__).parent / "cuda"
+TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
+
+# Bytes of shared memory that a block may ask for: CUDA C++ Programming Guide, "Compute
+# Capabilities". For compiling where there is no GPU to ask.
+SHARED_LIMIT = {"sm_80": 163 * 1024, "sm_90": 227 * 1024, "sm_100": 227 * 1024}
+
+
+class Call(NamedTuple):
+    """What of a call decides which kernel runs: no address, no stride but by what they allow."""
+
+    dtype: torch.dtype
+    rows: int
+    cols: int
+    pack: int  # elements that may be moved at once: 4, 2 or 1
+    log: bool  # log_softmax instead of softmax
+    shared_limit: int  # bytes of shared memory that a block may have on the device
+
+
+class Spec(NamedTuple):
+    """A kernel to compile, and how to launch it."""
+
+    source: str  # file in kernels/cuda/
+    kernel: str  # C++ name of a template's instance
+    threads: int  # of a block
+    blocks: int  # that the rows fill
+    shared_bytes: int = 0  # dynamic shared memory of a block
+    waves: int | None = None  # for kernels that stride over rows: no more blocks than fill the GPU
+    # with threads so many times
+
+
+# From a call to the kernels that may serve it, block sizes ascending; none where it is beyond what
+# the algorithm can do.
+Specialise = Callable[[Call], tuple[Spec, ...]]
+
+
+def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
+    """4, 2 or 1: how many elements of ``itemsize`` bytes one load or store may move.
+
+    ``addresses``: all addresses in bytes, or-ed together; ``counts``: all row strides and the row's
+    length in elements, likewise. A pack's address must be a multiple of its size, and a row must be
+    a whole number of packs.
+    """
+    elements = (addresses // itemsize) | counts
+    return 4 if elements % 4 == 0 else 2 if elements % 2 == 0 else 1
+
+
+def instance(template: str, *arguments: str | int | bool) -> str:
+    """C++ name of a template's instance, e.g. "f<float, 4, true>"."""
+    words = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
+    return f"{template}<{', '.join(words)}>"
+
+
+def build(
+    source: str, kernels: tuple[str, ...], arch: str, log: TextIO | None = None
+) -> ObjectCode:
+    """A binary of these kernels of kernels/cuda/``source`` for ``arch``, e.g. "sm_90".
+
+    ``log`` receives the compiler's warnings and, kernel by kernel, ptxas's account of registers and
+    spills. Raises cuda-core's NVRTCError, which quotes the compiler.
+    """
+    options = ProgramOptions(
+        name=source,
+        arch=arch,
+        std="c++17",
+        include_path=str(FOLDER),
+        ptxas_options=["-v"] if log else None,
+    )
+    program = Program((FOLDER / source).read_text(), code_type="c++", options=options)
+    return program.compile("cubin", name_expressions=kernels, logs=log)
+
+
+def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> list[str]:
+    """Compile, for a GPU that need not be here, whatever a call on x (M, N) may launch on it.
+
+    Returns the kernels' C++ names: none where x is beyond the algorithm. Raises as ``build`` does,
+    and KeyError for an architecture that is not in SHARED_LIMIT.
+    """
+    rows, cols = x.shape
+    pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
+    specs = specialise(Call(x.dtype, rows, cols, pack, log, SHARED_LIMIT[arch]))
+    for spec in specs:
+        build(spec.source, (spec.kernel,), arch)
+    return [spec.kernel for spec in specs]

@@ -1,0 +1,50 @@
+// OneFlow's softmax for rows that fit in shared memory: a block per row, each element read once.
+#include "row.cuh"
+
+// PACK: elements per load; divides cols. THREADS: of the block. Dynamic shared memory: one row in
+// float32, element by element of the packs (element i of pack p at [i * packs + p]), so that the 32
+// lanes of a warp, which hold neighbouring packs, always meet 32 different banks.
+template <typename T, typename Out, int PACK, int THREADS>
+__global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
+                             Index x_stride, Index rows, Index cols) {
+  extern __shared__ float kept[];
+  __shared__ float max_parts[THREADS / kWarp];
+  __shared__ float sum_parts[THREADS / kWarp];
+  const int packs = static_cast<int>(cols) / PACK;
+
+  for (Index row = blockIdx.x; row < rows; row += gridDim.x) {
+    const T* const x_row = x + row * x_stride;
+    T* const out_row = out + row * out_stride;
+    // A thread meets only its own packs again, so `kept` needs no barrier.
+    float row_max = lowest();
+    for (int p = threadIdx.x; p < packs; p += THREADS) {
+      float value[PACK];
+      load(value, x_row + p * PACK);
+#pragma unroll
+      for (int i = 0; i < PACK; ++i) {
+        kept[i * packs + p] = value[i];
+        row_max = fmaxf(row_max, value[i]);
+      }
+    }
+    row_max = block_reduce<Max, THREADS>(row_max, max_parts);
+
+    float sum = 0.0f;
+    for (int p = threadIdx.x; p < packs; p += THREADS) {
+#pragma unroll
+      for (int i = 0; i < PACK; ++i) {
+        const float shifted = kept[i * packs + p] - row_max;
+        const float exponential = __expf(shifted);
+        sum += exponential;
+        kept[i * packs + p] = Out::keep(shifted, exponential);
+      }
+    }
+    const Out finish(block_reduce<Sum, THREADS>(sum, sum_parts));
+
+    for (int p = threadIdx.x; p < packs; p += THREADS) {
+      float value[PACK];
+#pragma unroll
+      for (int i = 0; i < PACK; ++i) value[i] = finish.of_kept(kept[i * packs + p]);
+      store(out_row + p * PACK, value);
+    }
+  }
+}

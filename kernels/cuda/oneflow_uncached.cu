@@ -1,0 +1,45 @@
+// OneFlow's softmax for rows of any length: a block per row, three passes over global memory.
+#include "row.cuh"
+
+// PACK: elements per load; divides cols. What the first pass brought into L1 and L2 is all that
+// makes the second and third cheaper than the first.
+template <typename T, typename Out, int PACK, int THREADS>
+__global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
+                                 Index x_stride, Index rows, Index cols) {
+  __shared__ float max_parts[THREADS / kWarp];
+  __shared__ float sum_parts[THREADS / kWarp];
+  const Index packs = cols / PACK;
+
+  for (Index row = blockIdx.x; row < rows; row += gridDim.x) {
+    const T* const x_row = x + row * x_stride;
+    T* const out_row = out + row * out_stride;
+    float row_max = lowest();
+    for (Index p = threadIdx.x; p < packs; p += THREADS) {
+      float value[PACK];
+      load(value, x_row + p * PACK);
+#pragma unroll
+      for (int i = 0; i < PACK; ++i) row_max = fmaxf(row_max, value[i]);
+    }
+    row_max = block_reduce<Max, THREADS>(row_max, max_parts);
+
+    float sum = 0.0f;
+    for (Index p = threadIdx.x; p < packs; p += THREADS) {
+      float value[PACK];
+      load(value, x_row + p * PACK);
+#pragma unroll
+      for (int i = 0; i < PACK; ++i) sum += __expf(value[i] - row_max);
+    }
+    const Out finish(block_reduce<Sum, THREADS>(sum, sum_parts));
+
+    for (Index p = threadIdx.x; p < packs; p += THREADS) {
+      float value[PACK];
+      load(value, x_row + p * PACK);
+#pragma unroll
+      for (int i = 0; i < PACK; ++i) {
+        const float shifted = value[i] - row_max;
+        value[i] = finish.of_kept(Out::keep(shifted, __expf(shifted)));
+      }
+      store(out_row + p * PACK, value);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// OneFlow's softmax for short rows: a row lives in the registers of a warp, or of a part of one.
+#include "row.cuh"
+
+constexpr int kThreads = 128;
+
+// Out: Softmax or LogSoftmax. PACK: elements per load. COLS: elements of a row per lane, a multiple
+// of PACK. LANES: lanes that share a row, a power of two up to 32. ROWS: rows that they hold at
+// once. WHOLE: a row is exactly COLS * LANES long, so that no column needs to be compared.
+template <typename T, typename Out, int PACK, int COLS, int LANES, int ROWS, bool WHOLE>
+__global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
+                             Index x_stride, Index rows, Index cols) {
+  constexpr int kPacks = COLS / PACK;
+  constexpr int kRowsPerWarp = kWarp / LANES * ROWS;
+  const int lane = threadIdx.x % LANES;
+  const int group = threadIdx.x % kWarp / LANES;
+  const Index warp = static_cast<Index>(blockIdx.x) * (kThreads / kWarp) + threadIdx.x / kWarp;
+  const Index step = static_cast<Index>(gridDim.x) * (kThreads / kWarp) * kRowsPerWarp;
+
+  // All lanes of a warp make the same rounds, for the shuffles; those beyond the last row idle.
+  for (Index first = warp * kRowsPerWarp; first < rows; first += step) {
+    const Index row = first + group * ROWS;
+    const bool inside = row < rows;
+    float value[ROWS][kPacks][PACK];
+    float row_max[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      row_max[r] = lowest();
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        const int col = (p * LANES + lane) * PACK;
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) value[r][p][i] = lowest();
+        if (inside && (WHOLE || col < cols)) load(value[r][p], x + (row + r) * x_stride + col);
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) row_max[r] = fmaxf(row_max[r], value[r][p][i]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      row_max[r] = warp_reduce<Max, LANES>(row_max[r]);
+      float sum = 0.0f;
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) {
+          const float shifted = value[r][p][i] - row_max[r];
+          const float exponential = __expf(shifted);
+          sum += exponential;
+          value[r][p][i] = Out::keep(shifted, exponential);
+        }
+      }
+      const Out finish(warp_reduce<Sum, LANES>(sum));
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        const int col = (p * LANES + lane) * PACK;
+#pragma unroll
+        for (int i = 0; i < PACK; ++i) value[r][p][i] = finish.of_kept(value[r][p][i]);
+        if (inside && (WHOLE || col < cols)) store(out + (row + r) * out_stride + col, value[r][p]);
+      }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// What the softmax kernels share: element types, packs, reductions over a warp and over a block.
+//
+// Compiled by NVRTC, which brings no header files: 16-bit types are converted by one instruction
+// each, so that none is needed. bfloat16 conversion needs compute capability 8.0.
+#pragma once
+
+using Index = long long;  // rows and strides: a matrix may hold more than 2^31 elements
+
+constexpr unsigned kWholeWarp = 0xffffffffu;
+constexpr int kWarp = 32;
+
+struct Half {
+  unsigned short bits;
+};
+struct BFloat16 {
+  unsigned short bits;
+};
+
+__device__ inline float to_float(float x) { return x; }
+__device__ inline float to_float(Half x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+__device__ inline float to_float(BFloat16 x) {
+  return __uint_as_float(static_cast<unsigned>(x.bits) << 16);
+}
+
+__device__ inline void from_float(float& y, float x) { y = x; }
+__device__ inline void from_float(Half& y, float x) {
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+}
+__device__ inline void from_float(BFloat16& y, float x) {
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+}
+
+__device__ inline float lowest() { return __int_as_float(0xff800000); }  // -inf
+
+// N neighbouring elements, moved by one load or store. The address must be a multiple of the size.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Pack {
+  T at[N];
+};
+
+template <typename T, int N>
+__device__ inline void load(float (&to)[N], const T* from) {
+  const Pack<T, N> pack = *reinterpret_cast<const Pack<T, N>*>(from);
+#pragma unroll
+  for (int i = 0; i < N; ++i) to[i] = to_float(pack.at[i]);
+}
+
+template <typename T, int N>
+__device__ inline void store(T* to, const float (&from)[N]) {
+  Pack<T, N> pack;
+#pragma unroll
+  for (int i = 0; i < N; ++i) from_float(pack.at[i], from[i]);
+  *reinterpret_cast<Pack<T, N>*>(to) = pack;
+}
+
+struct Max {
+  __device__ static float identity() { return lowest(); }
+  __device__ static float of(float a, float b) { return fmaxf(a, b); }
+};
+struct Sum {
+  __device__ static float identity() { return 0.0f; }
+  __device__ static float of(float a, float b) { return a + b; }
+};
+
+// The reduction over LANES neighbouring lanes, known to each of them: a butterfly of shuffles. All
+// lanes of the warp must call it.
+template <typename Op, int LANES = kWarp>
+__device__ inline float warp_reduce(float value) {
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    value = Op::of(value, __shfl_xor_sync(kWholeWarp, value, distance));
+  }
+  return value;
+}
+
+// The reduction over a block of THREADS, known to all of them, for one barrier. Each warp leaves
+// its part in shared memory and then adds up all parts by itself. Two reductions in turn need two
+// `parts`: while a slow warp still reads one, a fast warp may already write the other, and the
+// barrier of that one keeps it from coming back to the first too early.
+template <typename Op, int THREADS>
+__device__ inline float block_reduce(float value, float (&parts)[THREADS / kWarp]) {
+  value = warp_reduce<Op>(value);
+  if constexpr (THREADS > kWarp) {
+    const int lane = threadIdx.x % kWarp;
+    if (lane == 0) parts[threadIdx.x / kWarp] = value;
+    __syncthreads();
+    value = warp_reduce<Op>(lane < THREADS / kWarp ? parts[lane] : Op::identity());
+  }
+  return value;
+}
+
+// How an element of the output follows from x - max and the row's sum of exp(x - max). Division is
+// the fast one, as exp is: both err by 2 units in the last place.
+struct Softmax {
+  float scale;
+  __device__ explicit Softmax(float sum) : scale(__fdividef(1.0f, sum)) {}
+  // kept in place of x between the passes: exp(x - max)
+  __device__ static float keep(float, float exponential) { return exponential; }
+  __device__ float of_kept(float kept) const { return kept * scale; }
+};
+struct LogSoftmax {
+  float log_sum;
+  __device__ explicit LogSoftmax(float sum) : log_sum(logf(sum)) {}
+  // kept in place of x between the passes: x - max
+  __device__ static float keep(float shifted, float) { return shifted; }
+  __device__ float of_kept(float kept) const { return kept - log_sum; }
+};

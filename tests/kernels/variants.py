@@ -1,0 +1,37 @@
+"""The variants as test parameters, and how long a row each of them takes."""
+
+import pytest
+
+import kernels
+
+ONEFLOW = [
+    "cuda_oneflow",
+    "cuda_oneflow_warp",
+    "cuda_oneflow_smem",
+    "cuda_oneflow_uncached",
+]
+FASTERTRANSFORMER = [
+    "cuda_fastertransformer",
+    "cuda_fastertransformer_v1",
+    "cuda_fastertransformer_v2",
+]
+CUDA = ONEFLOW + FASTERTRANSFORMER
+
+# How far 1 may be off where only one element counts: FasterTransformer adds 1e-6 to every sum.
+OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
+
+# From the variants' descriptions; a test holds what they say themselves against it.
+LONGEST = dict.fromkeys(["cuda_oneflow_warp", *FASTERTRANSFORMER], 1024)
+
+
+def parameters(names) -> list:
+    """Names as parameters; CUDA C++ runs on a GPU only."""
+    return [
+        pytest.param(name, marks=pytest.mark.gpu if "cuda" in kernels.packages(name) else ())
+        for name in names
+    ]
+
+
+def takes(name: str, cols: int) -> bool:
+    """Whether a variant's algorithm can hold rows of this length."""
+    return cols <= LONGEST.get(name, cols)
