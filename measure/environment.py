@@ -5,6 +5,7 @@ import platform
 
 import kernels
 
+from . import cuda_kernels
 from .device import Device
 from .fingerprint import git_state, measure_sha256
 
@@ -26,6 +27,7 @@ def provenance(device: Device, variant: str) -> dict:
         "cuda": torch.version.cuda,
         "torch": torch.__version__,
         "triton": _version("triton"),
+        **(_cuda_versions() if cuda_kernels.uses(variant) else {}),
         "python": platform.python_version(),
         **git_state(),
         "kernel_sha256": kernels.sha256(variant),
@@ -39,3 +41,15 @@ def _version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def _cuda_versions() -> dict:
+    """Of what CUDA C++ is compiled and launched with; empty where it is not installed."""
+    try:
+        from cuda.bindings import nvrtc
+
+        _, major, minor = nvrtc.nvrtcVersion()
+        compiler = f"{major}.{minor}"
+    except Exception:  # whatever is wrong with it, loading the variant will say it in the row
+        compiler = None
+    return {"cuda_core": _version("cuda-core"), "nvrtc": compiler}

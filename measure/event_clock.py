@@ -1,14 +1,10 @@
 """Timing on a GPU for what no graph can hold: call by call, launch cost included."""
 
-import statistics
 from collections.abc import Callable
 
 import torch
 
-Call = Callable[[torch.Tensor, torch.Tensor], object]
-Pair = tuple[torch.Tensor, torch.Tensor]
-
-CANDIDATE_SAMPLES = 7  # per candidate, when the fastest of several is chosen
+from .clock import Call, Pair, fastest
 
 
 class EventClock:
@@ -27,13 +23,10 @@ class EventClock:
 
     def add_fastest(self, name: str, calls: list[Call]) -> None:
         """Keep the fastest of several calls that do the same."""
-        medians = []
-        for call in calls:
-            self.add(name, call)
-            medians.append(
-                statistics.median(self.block([name])[0] for _ in range(CANDIDATE_SAMPLES))
-            )
-        self._calls[name] = calls[medians.index(min(medians))]
+        for index, call in enumerate(calls):
+            self.add(f"{name} {index}", call)
+        best = fastest(len(calls), lambda index: self.block([f"{name} {index}"])[0])
+        self.add(name, calls[best])
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, in this order; µs per call, in the same order."""

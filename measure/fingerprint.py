@@ -1,9 +1,10 @@
 """What code made a row: hashes of sources, and the state of the checkout."""
 
 import functools
-import hashlib
 import subprocess
 from pathlib import Path
+
+import kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
@@ -17,10 +18,7 @@ def measure_files() -> list[Path]:
 @functools.cache
 def measure_sha256() -> str:
     """Hash over ``measure_files()``, names and contents."""
-    digest = hashlib.sha256()
-    for path in measure_files():
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return kernels.digest(measure_files(), ROOT)
 
 
 def git_state() -> dict:

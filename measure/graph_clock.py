@@ -13,17 +13,14 @@ from collections.abc import Callable
 
 import torch
 
+from .clock import Call, Pair, fastest
 from .outcome import out_of_memory
-
-Call = Callable[[torch.Tensor, torch.Tensor], object]
-Pair = tuple[torch.Tensor, torch.Tensor]
 
 # On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.05 % of 4 ms); several captures of each series, used in turn, make what is left
 # part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 4000.0
 CAPTURES = 8
-CANDIDATE_REPLAYS = 7  # per candidate, when the fastest of several is chosen
 WARM_REPLAYS = 11
 LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue
 LATENCY_BATCHES = 11
@@ -105,14 +102,13 @@ class GraphClock:
     def add_fastest(self, name: str, calls: list[Call]) -> None:
         """Record the fastest of several calls that do the same."""
         candidates = [capture(call, self.pairs) for call in calls]
-        times = [[] for _ in candidates]
-        for _ in range(CANDIDATE_REPLAYS):  # in turn, so that a drift of the clocks hits all alike
-            for candidate, seen in zip(candidates, times, strict=True):
-                candidate.enqueue()
-                torch.cuda.synchronize()
-                seen.append(candidate.read_us())
-        medians = [statistics.median(seen) for seen in times]
-        self.add(name, calls[medians.index(min(medians))])
+
+        def time_us(index: int) -> float:
+            candidates[index].enqueue()
+            torch.cuda.synchronize()
+            return candidates[index].read_us()
+
+        self.add(name, calls[fastest(len(calls), time_us)])
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, in this order; µs per call, in the same order.

@@ -9,12 +9,14 @@ def status_of(error: BaseException) -> str:
         return "out_of_memory"
     if isinstance(error, ImportError):  # packages may be imported as late as in the first call
         return "unavailable"
-    # By name, because a variant without Triton must not need it; subclasses count.
+    # By name, because a variant must not need another's packages; subclasses count.
     kinds = {kind.__name__ for kind in type(error).__mro__}
+    if "DynamicLibNotFoundError" in kinds:  # cuda-core: NVRTC's or another library is not installed
+        return "unavailable"
     if "OutOfResources" in kinds:  # Triton: registers, threads or shared memory of one block
         return "unsupported"
     # PTXASError and the pass manager's RuntimeError refuse later stages of the same kernel.
-    if kinds & {"CompilationError", "PTXASError", "SyntaxError"}:
+    if kinds & {"CompilationError", "PTXASError", "SyntaxError", "NVRTCError"}:
         return "compile_error"
     if isinstance(error, RuntimeError) and "PassManager::run failed" in str(error):
         return "compile_error"
@@ -26,10 +28,14 @@ def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     # torch on a CPU; a driver that loads a binary or builds a graph
-    words = ("can't allocate memory", "out of memory")
-    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+    words = ("can't allocate memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY")
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if not kinds & {"RuntimeError", "CUDAError"}:  # torch, Triton; cuda-core
+        return False
+    return any(word in str(error) for word in words)
 
 
 def message_of(error: BaseException) -> str:
-    """The exception's own words, with its type."""
-    return f"{type(error).__name__}: {error}"
+    """The exception's own words, with its type; what to do where a package is missing."""
+    hint = "; install the package that it needs" if status_of(error) == "unavailable" else ""
+    return f"{type(error).__name__}: {error}{hint}"

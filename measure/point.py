@@ -7,7 +7,7 @@ import kernels
 
 from . import gpus
 
-OPS = ("softmax",)
+OPS = ("softmax", "log_softmax")
 DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # name -> bytes
 DISTRIBUTIONS = ("uniform", "normal")
 
@@ -72,6 +72,11 @@ class Point:
     def interpreted(self) -> bool:
         """A Triton variant on a CPU: run in Triton's interpreter, for the gate only."""
         return self.is_cpu and "triton" in kernels.packages(self.variant)
+
+    @property
+    def timed(self) -> bool:
+        """Whether this device can run the variant itself: on a CPU, only what is torch alone."""
+        return not (self.is_cpu and kernels.packages(self.variant) & {"triton", "cuda"})
 
     def as_dict(self) -> dict:
         return asdict(self)

@@ -6,7 +6,7 @@ import torch
 
 import kernels
 
-from . import environment, gate, inputs, outcome, timing
+from . import cuda_kernels, environment, gate, inputs, outcome, timing
 from .device import Device, open_device
 from .point import Point
 
@@ -45,7 +45,13 @@ def measure(point: Point, journal) -> list[tuple]:
 def _measure(point: Point, device: Device, journal) -> list[tuple]:
     row = journal.row
     journal.stage("loading the variant")
-    variant = _load(point.variant)
+    variant = kernels.load(point.variant)
+    try:
+        call = variant.function(point.op)
+    except NotImplementedError as error:
+        raise Ended("unsupported", str(error)) from error
+    if device.is_cpu and cuda_kernels.uses(variant.name):
+        _compile_only(variant, point, journal)
     rows = interpreted_rows(point) if point.interpreted else point.M
     _check_memory(rows, point, device)
     dtype = getattr(torch, point.dtype)
@@ -55,11 +61,11 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
 
     journal.stage("first call")
     if not device.is_cpu:
-        row |= _first_call(variant, x)
+        row |= _first_call(variant.name, call, x)
 
     journal.stage("gate")
     checked = gate.rows_to_check(rows, point.N, point.seed, device.torch_device)
-    before = gate.check_call(variant.softmax, x, checked)
+    before = gate.check_call(call, x, checked, point.op)
     row |= before.columns()
     if before.problem:
         raise Ended("incorrect", before.problem)
@@ -72,7 +78,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
         rival, why_not = ready_rival(point, x, checked)
     journal.stage("timing")
     pairs = timing.make_pairs(point, device, x)
-    columns, samples = timing.time_point(point, device, variant.softmax, rival, pairs)
+    columns, samples = timing.time_point(point, device, call, rival, pairs)
     after = timing.check_timed(point, pairs)
     row |= gate.worst([before, after]).columns()
     if after.problem:
@@ -82,7 +88,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
 
 
 def ready_rival(point: Point, x: torch.Tensor, checked: torch.Tensor) -> tuple:
-    """(the rival's softmax, "") when it may stand as a control, else (None, why it may not).
+    """(the rival's function, "") when it may stand as a control, else (None, why it may not).
 
     A rival that cannot run, or is wrong, costs its own columns, never the variant's row.
     """
@@ -90,10 +96,11 @@ def ready_rival(point: Point, x: torch.Tensor, checked: torch.Tensor) -> tuple:
         return None, f"rival {point.rival}: Triton cannot be timed on a CPU"
     try:
         rival = kernels.load(point.rival)
-        reason = rival.unsupported(x) or gate.check_call(rival.softmax, x, checked).problem
+        call = rival.function(point.op)
+        reason = rival.unsupported(x) or gate.check_call(call, x, checked, point.op).problem
     except (Exception, SystemExit) as error:
         reason = outcome.message_of(error)
-    return (None, f"rival {point.rival}: {reason}") if reason else (rival.softmax, "")
+    return (None, f"rival {point.rival}: {reason}") if reason else (call, "")
 
 
 def interpreted_rows(point: Point) -> int:
@@ -101,12 +108,16 @@ def interpreted_rows(point: Point) -> int:
     return min(point.M, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
 
 
-def _load(name: str) -> kernels.Variant:
-    try:
-        return kernels.load(name)
-    except ImportError as error:
-        message = f"{outcome.message_of(error)}; install the package that it needs"
-        raise Ended("unavailable", message) from error
+def _compile_only(variant: kernels.Variant, point: Point, journal) -> None:
+    """CUDA C++ without a GPU: compile it, and end the point. Raises Ended."""
+    journal.stage("compiling for GPUs that are not here")
+    begin = time.perf_counter()
+    compiled = cuda_kernels.compile_for_absent(variant, point)
+    journal.row["compile_s"] = time.perf_counter() - begin
+    one = torch.empty(1, point.N, dtype=getattr(torch, point.dtype))
+    reason = variant.unsupported(one)
+    what = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
+    raise Ended("unsupported", f"{reason}{what}")
 
 
 def _check_memory(rows: int, point: Point, device: Device) -> None:
@@ -115,7 +126,7 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
     pairs = 1 if point.interpreted else timing.pair_count(point.pair_bytes, device.cache_bytes)
     needed = pairs * point.pair_bytes // point.M * rows
     needed += 4 * rows * point.N  # one matrix as it is drawn, in float32
-    needed += 48 * min(rows * point.N, gate.ELEMENTS_CHECKED)  # six arrays of float64
+    needed += 80 * min(rows * point.N, gate.ELEMENTS_CHECKED)  # ten arrays of float64
     free = device.free_bytes()
     if needed > free:
         raise Ended(
@@ -125,7 +136,7 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
         )
 
 
-def _first_call(variant: kernels.Variant, x: torch.Tensor) -> dict:
+def _first_call(name: str, call, x: torch.Tensor) -> dict:
     """compile_s, peak_memory_bytes and what the compiler made of the kernels."""
     from . import triton_kernels  # asks the driver
 
@@ -133,12 +144,13 @@ def _first_call(variant: kernels.Variant, x: torch.Tensor) -> dict:
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     begin = time.perf_counter()
-    variant.softmax(x, out)
+    call(x, out)
     torch.cuda.synchronize()
-    return {
+    first = {
         "compile_s": time.perf_counter() - begin,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(),
-        **triton_kernels.resources(
-            f"kernels.{path.stem}" for path in kernels.sources(variant.name)
-        ),
     }
+    if cuda_kernels.uses(name):
+        return first | cuda_kernels.resources()
+    modules = (f"kernels.{path.stem}" for path in kernels.sources(name))
+    return first | triton_kernels.resources(modules)

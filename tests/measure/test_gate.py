@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from measure import accuracy as tolerances
 from measure import gate, inputs
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -31,7 +32,7 @@ def verdict(softmax, x):
 def test_a_correctly_rounded_softmax_passes(cols, distribution, dtype):
     accuracy = verdict(right, draw(distribution, dtype, 3, cols))
     assert accuracy.problem is None
-    assert accuracy.max_rel_error < 2 * max(gate.UNIT_ROUNDOFF[dtype], 1e-6)
+    assert accuracy.max_rel_error < 2 * max(tolerances.UNIT_ROUNDOFF[dtype], 1e-6)
 
 
 def zeros(x):

@@ -21,14 +21,31 @@ def measure(tmp_path, *options, folder=ROOT):
     return row
 
 
+RIVAL = {"rival", "rival_us", "rival_speedup", "rival_low", "rival_high"}
+MAY_BE_EMPTY = RIVAL | {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
+
+
+def empty_columns(row):
+    return {name for name, value in row.items() if value == ""}
+
+
 def test_a_row_of_a_triton_variant_is_complete(tmp_path):
     row = measure(tmp_path, "--M", "1024", "--N", "1024", "--variant", "triton_row")
     assert (row["status"], row["timing"]) == ("ok", "graph")
-    empty = {name for name, value in row.items() if value == ""}
-    rival = {"rival", "rival_us", "rival_speedup", "rival_low", "rival_high"}
-    assert empty <= rival | {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
+    assert empty_columns(row) <= MAY_BE_EMPTY | {"cuda_core", "nvrtc"}
     assert row["num_warps"] == "4"
     assert int(row["peak_memory_bytes"]) >= 2 * 1024 * 1024 * 4
+
+
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+def test_a_row_of_a_cuda_variant_is_complete(tmp_path, op):
+    options = ["--M", "1024", "--N", "1024", "--variant", "cuda_oneflow", "--op", op]
+    row = measure(tmp_path, *options)
+    assert (row["status"], row["timing"], row["op"]) == ("ok", "graph", op)
+    assert empty_columns(row) <= MAY_BE_EMPTY
+    assert (row["num_warps"], row["shared_bytes"], row["spilled_bytes"]) == ("4", "0", "0")
+    assert int(row["registers"]) > 32
+    assert int(row["blocks_per_sm"]) >= 1
 
 
 def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(tmp_path):

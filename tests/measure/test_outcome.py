@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from cuda.core._utils.cuda_utils import CUDAError, NVRTCError
+from cuda.pathfinder import DynamicLibNotFoundError
 from triton.compiler.errors import CompilationError, UnsupportedLanguageConstruct
 from triton.runtime.errors import OutOfResources, PTXASError
 
@@ -24,8 +26,17 @@ from measure import outcome
         (ModuleNotFoundError("No module named 'quack'"), "unavailable"),
         (RuntimeError("an illegal memory access was encountered"), "crash"),
         (ValueError("no"), "crash"),
+        (NVRTCError("6: NVRTC_ERROR_COMPILATION"), "compile_error"),
+        (CUDAError("CUDA_ERROR_OUT_OF_MEMORY: no room"), "out_of_memory"),
+        (CUDAError("CUDA_ERROR_ILLEGAL_ADDRESS"), "crash"),
+        (DynamicLibNotFoundError("libnvrtc"), "unavailable"),
     ],
 )
 def test_statuses(error, status):
     assert outcome.status_of(error) == status
     assert type(error).__name__ in outcome.message_of(error)
+
+
+def test_a_missing_package_is_told_what_to_do():
+    assert "install the package" in outcome.message_of(ModuleNotFoundError("No module named 'x'"))
+    assert "install" not in outcome.message_of(ValueError("no"))

@@ -1,0 +1,78 @@
+"""The gate's other operation: log-softmax."""
+
+import pytest
+import torch
+
+from measure import accuracy, gate
+
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+
+
+def right(x):
+    return torch.log_softmax(x.double(), dim=-1).to(x.dtype)
+
+
+def problem(y, x):
+    return accuracy.check_values(y, x, "log_softmax").problem
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("cols", [1, 2, 3, 781, 50_000])
+def test_a_correctly_rounded_result_passes(cols, dtype):
+    torch.manual_seed(cols)
+    for scale in (0, 1, 30):
+        x = (torch.randn(4, cols) * scale).to(dtype)
+        assert problem(right(x), x) is None
+
+
+def test_what_a_kernel_in_float32_can_reach_passes():
+    torch.manual_seed(0)
+    x = torch.randn(8, 4000) * 5
+    shifted = x - x.amax(dim=1, keepdim=True)
+    assert problem(shifted - shifted.exp().sum(dim=1, keepdim=True).log(), x) is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        torch.zeros_like,
+        lambda x: torch.softmax(x.float(), dim=-1).to(x.dtype),
+        lambda x: x - x.amax(dim=1, keepdim=True),
+        lambda x: right(x) + 0.1,
+        lambda x: torch.softmax(x.float(), dim=-1).to(x.dtype).log(),
+    ],
+    ids=["zeros", "softmax", "not divided by the sum", "off by 0.1", "log of the rounded"],
+)
+def test_what_is_wrong_fails(wrong, dtype):
+    torch.manual_seed(1)
+    x = (torch.randn(4, 781) * torch.tensor([[1.0], [8.0], [40.0], [40.0]])).to(dtype)
+    assert problem(wrong(x), x) is not None
+
+
+def test_infinities_belong_where_softmax_is_zero_for_good():
+    x = torch.tensor([[0.0, -float("inf"), 1.0]])
+    y = right(x)
+    assert problem(y, x) is None
+    for column, value in ((1, -1e30), (0, -float("inf")), (0, float("inf")), (2, float("nan"))):
+        changed = y.clone()
+        changed[0, column] = value
+        assert f"at column {column}" in problem(changed, x)
+
+
+def test_a_value_beyond_the_dtype_may_be_its_infinity_or_its_largest():
+    x = torch.tensor([[-65504.0, 65504.0]], dtype=torch.float16)  # log-softmax: -131008 and 0
+    for low in (-float("inf"), -65504.0):
+        assert problem(torch.tensor([[low, 0.0]], dtype=torch.float16), x) is None
+    assert problem(torch.tensor([[-60000.0, 0.0]], dtype=torch.float16), x) is not None
+
+
+def test_the_gate_checks_the_operation_it_is_told():
+    x = torch.randn(4, 100)
+    rows = torch.arange(4)
+
+    def log_softmax(x, out=None):
+        return torch.log_softmax(x, dim=-1, out=out)
+
+    assert gate.check_call(log_softmax, x, rows, "log_softmax").problem is None
+    assert gate.check_call(log_softmax, x, rows).problem is not None
