@@ -55,7 +55,8 @@ def _figures(given: argparse.Namespace) -> str:
 
     rows, tables = frame.load(given.measurements), published.load(given.published)
     set_ = (given.gpu, given.dtype, given.sweep)
-    return f"{len(figures.write(rows, tables, *set_, given.output_dir))} files"
+    kinds = figures.BARS if given.command == "bars" else figures.OVER_N
+    return f"{len(figures.write(rows, tables, *set_, given.output_dir, kinds))} files"
 
 
 def _report(given: argparse.Namespace) -> str:
@@ -120,13 +121,15 @@ def _parser() -> argparse.ArgumentParser:
     path(claims, "--published", tables)
     path(claims, "--output", "file to write, e.g. results/claims.csv")
 
-    figures = command("figures", _figures, "draw time, throughput and speed-up of one set")
-    path(figures, "--measurements", rows)
-    path(figures, "--published", tables)
-    text(figures, "--gpu", "slug of the GPU, e.g. a100")
-    text(figures, "--dtype", "element type, e.g. float32")
-    text(figures, "--sweep", "name of the sweep, e.g. online_softmax")
-    path(figures, "--output-dir", "folder for {gpu}_{dtype}_{sweep}_{kind}.svg and .png")
+    over_n, bars = "draw a set over N", "draw published times beside a set's"
+    for name, words in (("figures", over_n), ("bars", bars)):
+        figures = command(name, _figures, words)
+        path(figures, "--measurements", rows)
+        path(figures, "--published", tables)
+        text(figures, "--gpu", "slug of the GPU, e.g. a100")
+        text(figures, "--dtype", "element type, e.g. float32")
+        text(figures, "--sweep", "name of the sweep, e.g. online_softmax")
+        path(figures, "--output-dir", "folder for {gpu}_{dtype}_{sweep}_{kind}.svg and .png")
 
     report = command("report", _report, "write the report in Markdown")
     path(report, "--measurements", rows)

@@ -14,6 +14,10 @@ from analysis import atomic, rows, schema
 from analysis.errors import InputError
 
 SAMPLE = ["block", "order", "series", "time_us"]
+FACTS = (
+    *("commit", "dirty", "gpu_name", "driver", "cuda", "torch", "triton"),
+    *(*schema.OPTIONAL, "python"),
+)
 
 
 def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
@@ -64,9 +68,11 @@ def provenance(part: list[dict[str, str]], sweep: str, command: str) -> dict:
     facts = {"title": f"{sweep} on {part[0]['gpu_name']}", "recorded": started[-1][:10]}
     facts["command"] = command
     columns = {"commit": "git_commit", "dirty": "git_dirty"}
-    for fact in ("commit", "dirty", "gpu_name", "driver", "cuda", "torch", "triton", "python"):
-        values = sorted({row[columns.get(fact, fact)] for row in part})
-        facts[fact] = values[0] if len(values) == 1 else values
+    for fact in FACTS:
+        absent = {""} if fact in schema.OPTIONAL else set()
+        values = sorted({row[columns.get(fact, fact)] for row in part} - absent)
+        if values:
+            facts[fact] = values[0] if len(values) == 1 else values
     return facts | {
         "started_at": {"first": started[0], "last": started[-1]},
         "rows": len(part),

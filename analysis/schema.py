@@ -20,6 +20,9 @@ POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
 # comes from: `measured` by this run, or `recorded` (results/recorded/).
 LEADING = ("sweep", "origin")
 
+# Facts of an environment that are told only where a row has them.
+OPTIONAL = ("cuda_core", "nvrtc")
+
 # Bytes per element of torch's dtypes.
 ITEMSIZE = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 

@@ -16,11 +16,15 @@ class NotMeasurableError(Exception):
 
 
 class Evidence:
-    """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N)."""
+    """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
 
-    def __init__(self, rows: pd.DataFrame, protocol: Protocol):
+    `published` is the evidence of the claim's own table; None for that itself, or without a table.
+    """
+
+    def __init__(self, rows: pd.DataFrame, protocol: Protocol, published: "Evidence | None" = None):
         rows = protocol.select(rows)
         self.protocol = protocol
+        self.published = published
         self.rows = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
         counts = rows[timed(rows)]
         self._timed = set(zip(counts["variant"], counts["N"], strict=True))

@@ -1,4 +1,4 @@
-"""The three published protocols: which rows a claim speaks about."""
+"""The three published protocols: which rows a claim speaks about. All are of softmax."""
 
 from dataclasses import dataclass
 

@@ -5,22 +5,29 @@ from analysis.claims.protocol import ONEFLOW
 from analysis.claims.registry import FAILS, HOLDS, UNDECIDED, Claim, Finding
 
 TABLE = "a100_oneflow_vs_fastertransformer.csv"
+PAIR = ("cuda_oneflow", "cuda_fastertransformer")
 
 
 def oneflow_faster(evidence: Evidence) -> Finding:
     """S3-a. Speed of OneFlow over FasterTransformer at the five sizes; the value is the smallest.
 
     Holds when all five lie above 1, does not hold when one lies below, otherwise too close to
-    call. Needs all five sizes.
+    call. Needs all five sizes. The sentence puts the published ratio beside each measured one.
     """
-    every = {
-        n: evidence.speed_ratio("cuda_oneflow", "cuda_fastertransformer", n) for n in ONEFLOW.shapes
-    }
+    every = {n: evidence.speed_ratio(*PAIR, n) for n in ONEFLOW.shapes}
     sides = {ratio.side() for ratio in every.values()}
     decided = FAILS if "below" in sides else UNDECIDED if "unclear" in sides else HOLDS
-    why = ", ".join(f"{interval(ratio)} at N = {n}" for n, ratio in every.items())
+    why = "; ".join(
+        f"{interval(ratio)} at N = {n}{_published(evidence, n)}" for n, ratio in every.items()
+    )
     why += "; too close to call" if decided == UNDECIDED else ""
     return Finding.of(decided, min(every.values(), key=lambda ratio: ratio.value), why)
+
+
+def _published(evidence: Evidence, n: int) -> str:
+    if evidence.published is None:
+        return ""
+    return f" (published {interval(evidence.published.speed_ratio(*PAIR, n))})"
 
 
 CLAIMS = [

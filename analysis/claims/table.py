@@ -35,9 +35,9 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     """
     lines = []
     for claim in ALL:
-        where, finding = _published(claim, published)
+        where, finding, table = _published(claim, published)
         known = claim.stated if math.isnan(finding.value) else finding.value
-        found = [(where, finding), *_measured(claim, measurements)]
+        found = [(where, finding), *_measured(claim, measurements, table)]
         lines += [_line(claim, at, what, known) for at, what in found]
     return pd.DataFrame(lines, columns=COLUMNS)
 
@@ -61,25 +61,31 @@ def read(path: Path) -> pd.DataFrame:
     return table.fillna(dict.fromkeys(text, ""))
 
 
-def judge(claim: Claim, rows: pd.DataFrame) -> Finding:
-    """The finding of one claim on the rows of one gpu, dtype, origin and sweep."""
+def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:
+    """The finding of one claim on the rows of one gpu, dtype, origin and sweep.
+
+    `published` is the evidence of the claim's own table, to be told beside it.
+    """
     try:
-        return claim.judge(Evidence(rows, claim.protocol))
+        return claim.judge(Evidence(rows, claim.protocol, published))
     except NotMeasurableError as error:
         return Finding(UNDECIDED, str(error))
 
 
-def _published(claim: Claim, published: Published) -> tuple[dict, Finding]:
+def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
     where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
     if not claim.table:
-        return where, Finding(UNDECIDED, claim.untabled)
+        return where, Finding(UNDECIDED, claim.untabled), None
     rows = published.rows[published.rows["table"] == Path(claim.table).stem]
     if rows.empty:
-        return where, Finding(UNDECIDED, f"{claim.table} is not among the published tables")
-    return rows.iloc[0][WHERE].to_dict(), judge(claim, rows)
+        return where, Finding(UNDECIDED, f"{claim.table} is not among the published tables"), None
+    evidence = Evidence(rows, claim.protocol)
+    return rows.iloc[0][WHERE].to_dict(), judge(claim, rows), evidence
 
 
-def _measured(claim: Claim, measurements: pd.DataFrame) -> Iterator[tuple[dict, Finding]]:
+def _measured(
+    claim: Claim, measurements: pd.DataFrame, published: Evidence | None
+) -> Iterator[tuple[dict, Finding]]:
     for _, rows in measurements.groupby(["origin", "gpu", "dtype"], sort=True):
         where = rows.iloc[0][WHERE].to_dict()
         fitting = [
@@ -91,7 +97,7 @@ def _measured(claim: Claim, measurements: pd.DataFrame) -> Iterator[tuple[dict, 
             reason = f"no rows of {claim.protocol}"
             yield where | {"sweep": ""}, Finding(UNDECIDED, reason)
         for sweep in fitting:
-            yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep])
+            yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep], published)
 
 
 def _line(claim: Claim, where: dict, finding: Finding, published_value: float) -> dict:

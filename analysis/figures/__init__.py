@@ -1,5 +1,8 @@
-"""Figures of one gpu, dtype and sweep: time and throughput over N, speed-up as a heat map."""
+"""Figures of one gpu, dtype and sweep.
 
-from analysis.figures.write import KINDS, write
+Time and throughput over N, speed-up as a heat map, and published beside measured times as bars.
+"""
 
-__all__ = ["KINDS", "write"]
+from analysis.figures.write import BARS, KINDS, OVER_N, write
+
+__all__ = ["BARS", "KINDS", "OVER_N", "write"]

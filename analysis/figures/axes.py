@@ -8,12 +8,20 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+    StrMethodFormatter,
+)
 
+from analysis import schema
 from analysis.figures.select import Selection
 from analysis.frame import distinct, faster_than_copy
 
 MOST_TICKS = 11
+VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # svg: text stays text, and ids do not depend on the run.
@@ -39,10 +47,16 @@ def all_powers(sizes: Iterable[int]) -> bool:
 
 
 def label_n(axes: Axes, sizes: list[int]) -> None:
-    """A log axis of N with ticks at sizes that were measured, at most MOST_TICKS of them."""
+    """A log axis of N with ticks at sizes that were measured, at most MOST_TICKS of them.
+
+    Among many sizes the powers of two, where they are about as wide as all.
+    """
     axes.set_xscale("log", base=2)
-    ticks = sizes
-    if len(sizes) > MOST_TICKS:
+    ticks = [n for n in sizes if all_powers([n])]
+    wide = ticks and math.log(ticks[-1] / ticks[0]) > 0.75 * math.log(sizes[-1] / sizes[0])
+    if len(sizes) <= MOST_TICKS:
+        ticks = sizes
+    elif not wide or len(ticks) > MOST_TICKS:
         # Evenly in log N: for each place the nearest size.
         step = (sizes[-1] / sizes[0]) ** (1 / (MOST_TICKS - 1))
         places = [sizes[0] * step**i for i in range(MOST_TICKS)]
@@ -54,6 +68,15 @@ def label_n(axes: Axes, sizes: list[int]) -> None:
     rotated = {} if powers else {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(ticks, [size_label(n, powers) for n in ticks], **rotated)
     axes.set_xlabel("N (columns)")
+
+
+def label_time(axes: Axes) -> None:
+    """A log axis of time in µs in plain numbers, at 1, 2 and 5 where it spans few decades."""
+    low, high = axes.get_ylim()
+    few = high / low < 100
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _apart(ticks: list[int]) -> list[int]:
@@ -72,7 +95,7 @@ def footer(figure: Figure, selection: Selection, shown: int, total: int) -> None
     own = selection.own
     if len(own):
         origin = "/".join(sorted(own["origin"].unique()))
-        known = [(n, _all(own[n])) for n in ("driver", "cuda", "torch", "triton")]
+        known = [(n, _all(own[n])) for n in VERSIONS]
         versions = ", ".join(f"{name} {version}" for name, version in known if version)
         day = own["started_at"].str.slice(0, 10)
         lines.append(
@@ -99,7 +122,8 @@ def heading(figure: Figure, selection: Selection, what: str) -> None:
     """Title of the figure; says when nothing in it was measured here."""
     rows = selection.own if len(selection.own) else selection.published
     name = rows["gpu_name"].iloc[0].split(" (")[0]
-    text = f"Row softmax on {name}, {selection.dtype}, {selection.sweep}: {what}"
+    ops = "/".join(sorted(rows["op"].unique()))
+    text = f"Row {ops} on {name}, {selection.dtype}, {selection.sweep}: {what}"
     if selection.own.empty:
         text += "\npublished, not measured here"
     figure.suptitle(text, x=0.01, y=0.99, ha="left", va="top", fontsize=11, fontweight="bold")

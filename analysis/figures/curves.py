@@ -78,6 +78,8 @@ def _panel(axes: Axes, panel: Panel, value: str, selection: Selection) -> None:
         axes.autoscale_view()
         axes.set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
     axes.autoscale_view()
+    if value == "time_us":
+        shared.label_time(axes)
     label_ends(axes, ends)
 
 

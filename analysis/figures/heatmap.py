@@ -21,10 +21,10 @@ COLOURS = "RdBu"
 LIMIT = 1.0
 TICKS = {"½x": 1 / 2, "⅔x": 2 / 3, "1x": 1, "1.5x": 1.5, "2x": 2}
 COLUMNS = 14  # a long sweep is folded into bands of at most so many sizes
-# Inches: height of the colour bar; one cell, the names of the variants, the margins, and the space
-# between two bands.
+# Inches: height of the colour bar; one cell, one letter of a variant's name, the margins, and the
+# space between two bands.
 BAR = 2.2
-CELL, LEFT, RIGHT, TOP, BOTTOM, BETWEEN = (0.68, 0.36), 1.75, 1.1, 0.35, 0.55, 0.95
+CELL, LETTER, RIGHT, TOP, BOTTOM, BETWEEN = (0.68, 0.36), 0.085, 1.1, 0.35, 0.55, 0.95
 
 
 def draw_speedup(selection: Selection) -> Figure:
@@ -39,10 +39,11 @@ def draw_speedup(selection: Selection) -> Figure:
         bands = [band for panel in found for band in _bands(panel)]
         heights = [len(band[1].index) * CELL[1] for band in bands]
         across = max(len(band[1].columns) for band in bands) * CELL[0]
+        left = 0.15 + LETTER * max(len(name) for _, cells in bands for name in cells.index)
         needed = TOP + sum(heights) + len(bands) * BETWEEN + BOTTOM
         # Not narrower than heading and footer, not lower than the colour bar.
         size = (
-            max(LEFT + across + RIGHT, 9.0),
+            max(left + across + RIGHT, 9.0),
             max(needed, TOP + BETWEEN / 2 + BAR + BOTTOM + 0.2),
         )
         figure = Figure(figsize=size)
@@ -50,12 +51,12 @@ def draw_speedup(selection: Selection) -> Figure:
         for (title, rows), height in zip(bands, heights, strict=True):
             y -= BETWEEN / 2 + height
             width = len(rows.columns) * CELL[0]
-            place = (LEFT / size[0], y / size[1], width / size[0], height / size[1])
+            place = (left / size[0], y / size[1], width / size[0], height / size[1])
             _band(figure, place, title, rows)
             y -= BETWEEN / 2
         bar = figure.add_axes(
             (
-                (LEFT + across + 0.3) / size[0],
+                (left + across + 0.3) / size[0],
                 1 - (TOP + BETWEEN / 2 + BAR) / size[1],
                 0.15 / size[0],
                 BAR / size[1],
@@ -109,12 +110,16 @@ def _band(figure: Figure, place: tuple, title: str, cells: pd.DataFrame) -> None
         word = _text(cells.iat[i, j])
         axes.text(j + 0.5, i + 0.5, word, ha="center", va="center", fontsize=6, color="0.35")
     powers = shared.all_powers(cells.columns)
-    sizes = [shared.size_label(n, powers) for n in cells.columns]
-    axes.set_xticks(np.arange(len(sizes)) + 0.5, sizes)
+    labels = [shared.size_label(n, powers) for n in cells.columns]
+    rows = [next(row["M"] for row in cells[n] if row) for n in cells.columns]
+    varying = len(set(rows)) > 1
+    if varying:  # each N has its own M
+        labels = [f"{label}\n{m}" for label, m in zip(labels, rows, strict=True)]
+    axes.set_xticks(np.arange(len(labels)) + 0.5, labels)
     axes.set_yticks(np.arange(len(cells.index)) + 0.5, cells.index)
     axes.tick_params(length=0)
     axes.set_title(title, loc="left", fontsize=9)
-    axes.set_xlabel("N (columns)")
+    axes.set_xlabel("N (columns), and below it M (rows)" if varying else "N (columns)")
     axes.set_ylabel("")
 
 

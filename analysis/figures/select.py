@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis import shapes
 from analysis.errors import InputError
 from analysis.frame import timed
 from analysis.published import Published, Source
@@ -50,9 +51,30 @@ def select(
             f"no rows of gpu {gpu}, dtype {dtype}, sweep {sweep}; there are: "
             + "; ".join(" ".join(found) for found in existing(measurements, published))
         )
-    used = set(tables["table"])
-    sources = [s for s in published.sources.values() if s.file.removesuffix(".csv") in used]
-    return Selection(gpu, dtype, sweep, own, tables, sources)
+    return Selection(gpu, dtype, sweep, own, tables, _sources(published, tables))
+
+
+def beside_published(
+    measurements: pd.DataFrame, published: Published, gpu: str, dtype: str, sweep: str
+) -> Selection:
+    """The published tables of (dtype, sweep), of whatever GPU, and the rows of `gpu` beside them.
+
+    `own` is restricted to the published points and variants. Raises InputError where there is no
+    such table, no row of `gpu` at all (as `select`), or `gpu` is a CPU.
+    """
+    own = select(measurements, published, gpu, dtype, sweep).own
+    rows = published.rows
+    tables = rows[(rows["dtype"] == dtype) & (rows["sweep"] == sweep)]
+    if tables.empty:
+        known = sorted(set(rows["dtype"] + " " + rows["sweep"]))
+        raise InputError(
+            f"no published table of dtype {dtype}, sweep {sweep}; there are: {'; '.join(known)}"
+        )
+    if gpu == "cpu":
+        raise InputError("a CPU's times do not stand beside those of a GPU; give --gpu a GPU")
+    point = ["op", "M", "N", "variant"]
+    own = own[pd.MultiIndex.from_frame(own[point]).isin(pd.MultiIndex.from_frame(tables[point]))]
+    return Selection(gpu, dtype, sweep, own, tables, _sources(published, tables))
 
 
 def existing(measurements: pd.DataFrame, published: Published) -> list[tuple[str, str, str]]:
@@ -62,13 +84,18 @@ def existing(measurements: pd.DataFrame, published: Published) -> list[tuple[str
     return sorted(both.drop_duplicates().itertuples(index=False, name=None))
 
 
+def _sources(published: Published, tables: pd.DataFrame) -> list[Source]:
+    used = set(tables["table"])
+    return [s for s in published.sources.values() if s.file.removesuffix(".csv") in used]
+
+
 def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
     """The panels to draw and how many there would be without the limit of MOST_PANELS.
 
     One panel for each operation, input and M; but one for all when every N has its own single M
-    (as in the oneflow protocol). Published rows join the panels of own rows with their M,
-    whatever their input was. `only_timed` leaves rows without a time that counts out first.
-    Beyond the limit, an even choice that keeps the first and the last.
+    (as in the oneflow protocol, or where M·N is constant). Published rows join the panels of own
+    rows with their M, whatever their input was. `only_timed` leaves rows without a time that counts
+    out first. Beyond the limit, an even choice that keeps the first and the last.
     """
     own, tables = selection.own, selection.published
     if only_timed:
@@ -81,8 +108,9 @@ def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
             joined = tables[tables["M"].isin(rows["M"]) & (tables["op"] == op)]
             found[op, distribution, m] = Panel(_title(rows), rows, joined)
     drawn = set().union(*(panel.published.index for panel in found.values()))
-    for m, rows in _by_m(tables.drop(index=list(drawn))):
-        found["softmax", "published", m] = Panel(_title(rows), own.iloc[:0], rows)
+    for op, left in tables.drop(index=list(drawn)).groupby("op"):
+        for m, rows in _by_m(left):
+            found[op, "published", m] = Panel(_title(rows), own.iloc[:0], rows)
     every = [found[key] for key in sorted(found)]
     if len(every) <= MOST_PANELS:
         return every, len(every)
@@ -93,13 +121,11 @@ def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
 def _by_m(rows: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
     if rows.empty:
         return []
-    if (rows.groupby("N")["M"].nunique() == 1).all():
+    if shapes.one_m_for_each_n(rows):
         return [(int(rows["M"].min()), rows)]
     return [(int(m), part) for m, part in rows.groupby("M")]
 
 
 def _title(rows: pd.DataFrame) -> str:
-    low, high = rows["M"].min(), rows["M"].max()
-    m = f"M = {low}" if low == high else f"M from {low} to {high}, one for each N"
     (op,), distributions = rows["op"].unique(), sorted(rows["distribution"].unique())
-    return f"{op}, {m}, {'/'.join(distributions)} input"
+    return f"{op}, {shapes.describe(rows)}, {'/'.join(distributions)} input"

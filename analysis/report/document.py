@@ -8,11 +8,11 @@ import pandas as pd
 import yaml
 
 from analysis import atomic
-from analysis.figures import KINDS
+from analysis.figures import BARS, KINDS
 from analysis.figures.select import existing
 from analysis.published import Published
 from analysis.report import claims as claim_parts
-from analysis.report import environment, quality, verdict
+from analysis.report import environment, oneflow, quality, verdict
 
 
 def write(
@@ -36,6 +36,7 @@ def write(
     sections = {
         "Verdict": verdict.section(summary, names),
         "Published claims": claim_parts.section(claims),
+        "OneFlow": oneflow.section(measurements),
         "Figures": links or "No figures were drawn.\n",
         "Noise floor": quality.noise(measurements),
         "Flags": quality.flags(measurements),
@@ -45,8 +46,9 @@ def write(
         "Environment": environment.section(measurements),
         "How to reproduce": environment.reproduce(measurements, command, _commands(recorded)),
     }
-    body = "\n".join(f"## {title}\n\n{text}" for title, text in sections.items())
-    atomic.write_text(output, f"# Row softmax: which kernel is fastest\n\n{body}")
+    body = "\n".join(f"## {title}\n\n{text}" for title, text in sections.items() if text)
+    ops = " and ".join(sorted(set(measurements["op"]))) or "softmax"
+    atomic.write_text(output, f"# Row {ops}: which kernel is fastest\n\n{body}")
 
 
 def _commands(recorded: Iterable[Path]) -> dict[tuple[str, str], str]:
@@ -80,5 +82,6 @@ def figure_links(
             text += f"### {gpu}, {dtype}, {sweep} ({origin})\n\n"
         for kind, path in present:
             link = Path(os.path.relpath(path, base)).as_posix()
-            text += f"![{kind} over N, {gpu}, {dtype}, {sweep}]({link})\n\n"
+            what = "published beside measured" if kind in BARS else f"{kind} over N"
+            text += f"![{what}, {gpu}, {dtype}, {sweep}]({link})\n\n"
     return text

@@ -4,10 +4,14 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from analysis import schema
 from analysis.frame import distinct
 from analysis.report import markdown as md
 
-FACTS = ["gpu_name", "driver", "cuda", "torch", "triton", "python", "git_commit", "git_dirty"]
+FACTS = [
+    *("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"),
+    *("git_commit", "git_dirty"),
+]
 
 
 def section(measurements: pd.DataFrame) -> str:
@@ -16,7 +20,8 @@ def section(measurements: pd.DataFrame) -> str:
         return "No rows were measured or recorded.\n"
     parts = []
     for (origin, gpu), rows in measurements.groupby(["origin", "gpu"], sort=True):
-        lines = [[name, ", ".join(distinct(rows[name])) or "none"] for name in FACTS]
+        known = {name: ", ".join(distinct(rows[name])) for name in FACTS}
+        lines = [[k, v or "none"] for k, v in known.items() if v or k not in schema.OPTIONAL]
         started = distinct(rows["started_at"])
         lines.append(["started_at", " to ".join(dict.fromkeys(started[:1] + started[-1:]))])
         lines.append(["rows", len(rows)])

@@ -17,13 +17,13 @@ def noise(measurements: pd.DataFrame) -> str:
 def between(measurements: pd.DataFrame) -> str:
     """How far the same torch call lies apart in the processes of one point."""
     text = ""
-    for (gpu, origin), rows in measurements.groupby(["gpu", "origin"], sort=True):
+    for (gpu, origin, op), rows in measurements.groupby(["gpu", "origin", "op"], sort=True):
         known = rows[rows["between_sd"] > 0].drop_duplicates(POINT)["between_sd"]
         if len(known):
             points = md.counted(len(known), "point")
             text += (
-                f"\nBetween the processes of a point on {gpu} ({origin}), the time of the same "
-                f"torch call has a standard deviation of {100 * known.median():.2f} % in the "
+                f"\nBetween the processes of a point on {gpu} ({origin}, {op}), the time of the "
+                f"same torch call has a standard deviation of {100 * known.median():.2f} % in the "
                 f"median over {points}, {100 * known.max():.2f} % at most; the intervals of "
                 "leads and claims include it.\n"
             )
@@ -50,11 +50,12 @@ def within(measurements: pd.DataFrame) -> str:
             f"{100 * part['off'].max():.2f} %",
             f"{100 * part['excludes'].mean():.1f} %",
         ]
-        for key, part in rows.groupby(["gpu", "origin", "length"], sort=True)
+        for key, part in rows.groupby(["gpu", "origin", "op", "length"], sort=True)
     ]
     columns = [
         "gpu",
         "origin",
+        "op",
         "torch takes",
         "rows",
         "median off 1",
@@ -78,7 +79,7 @@ def flags(measurements: pd.DataFrame) -> str:
     )
     if rows.empty:
         return "No row carries a flag.\n"
-    return _grouped(rows, ["flag", "gpu", "dtype", "variant"], "flags")
+    return _grouped(rows, ["flag", "gpu", "op", "dtype", "variant"], "flags")
 
 
 def failures(measurements: pd.DataFrame) -> str:
@@ -86,22 +87,22 @@ def failures(measurements: pd.DataFrame) -> str:
     rows = measurements[measurements["status"] != "ok"]
     if rows.empty:
         return "Every point is ok.\n"
-    return _grouped(rows, ["gpu", "dtype", "variant", "status", "message"], "points")
+    return _grouped(rows, ["gpu", "op", "dtype", "variant", "status", "message"], "points")
 
 
 def accuracy(measurements: pd.DataFrame) -> str:
-    """The largest errors against softmax in float64, for each variant and dtype."""
+    """The largest errors against float64, for each operation, dtype and variant."""
     names = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
     rows = measurements.dropna(subset=names, how="all")
     if rows.empty:
         return "No row has been compared with float64.\n"
-    worst = rows.groupby(["gpu", "dtype", "variant", "status"], sort=True)[names].max()
+    by = ["gpu", "op", "dtype", "variant", "status"]
+    worst = rows.groupby(by, sort=True)[names].max()
     lines = [
         [*key, *(f"{value:.2e}" for value in line)]
         for key, line in zip(worst.index, worst.to_numpy(), strict=True)
     ]
-    columns = ["gpu", "dtype", "variant", "status", "absolute", "relative", "row sum"]
-    return md.table(columns, lines, "accuracy") + "\n"
+    return md.table([*by, "absolute", "relative", "row sum"], lines, "accuracy") + "\n"
 
 
 def _grouped(rows: pd.DataFrame, by: list[str], what: str) -> str:

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from analysis import regimes, shapes
 from analysis.ratios import BASELINE
 from analysis.report import markdown as md
 
@@ -17,18 +18,18 @@ def section(summary: pd.DataFrame, names: dict[str, str]) -> str:
     for (origin, gpu), rows in summary.groupby(["origin", "gpu"], sort=True):
         mark = " (recorded, not measured in this run)" if origin == "recorded" else ""
         parts.append(f"### {names[gpu]} — `{gpu}`{mark}")
-        for (dtype, sweep), part in rows.groupby(["dtype", "sweep"], sort=True):
-            parts.append(_sentence(names[gpu], dtype, sweep, part))
+        for (dtype, sweep, op), part in rows.groupby(["dtype", "sweep", "op"], sort=True):
+            what = f"sweep `{sweep}`" + ("" if op == "softmax" else f", {op}")
+            parts.append(_sentence(f"On **{names[gpu]}** in {dtype} ({what})", part))
             winners = part[part["best"]]
             if len(winners):
                 parts.append(_table(winners, f"{dtype}, {sweep}: every point"))
     return "\n\n".join(parts) + "\n"
 
 
-def _sentence(name: str, dtype: str, sweep: str, rows: pd.DataFrame) -> str:
+def _sentence(where: str, rows: pd.DataFrame) -> str:
     """Who wins how often, how surely, how far from a copy, in one paragraph."""
     winners = rows[rows["best"]]
-    where = f"On **{name}** in {dtype} (sweep `{sweep}`)"
     if winners.empty:
         counts = rows["status"].value_counts().sort_index()
         return f"{where} no row has a time that counts: {_counts(counts)}."
@@ -45,6 +46,11 @@ def _sentence(name: str, dtype: str, sweep: str, rows: pd.DataFrame) -> str:
         if winners["lead"].notna().any()
         else ". No other variant is timed, so there is no lead"
     )
+    if twins := regimes.twins(rows, winners):
+        text += (
+            f". At {twins} of them winner and runner-up are one kernel under two names, "
+            f"{regimes.DISPATCH} and the one it takes, so that no lead is to be expected"
+        )
     faster = winners[winners["variant"] != BASELINE]["speedup"].dropna()
     if len(faster):
         text += f". Where it is not torch, the fastest is {_range(faster)}x as fast as torch"
@@ -73,7 +79,9 @@ def _table(winners: pd.DataFrame, what: str) -> str:
         "of copy",
     ]
     rows = []
-    for row in winners.sort_values(POINT).to_dict("records"):
+    # By size of a row where each has its own M; M alone would turn M·N = const upside down.
+    by = [*POINT[:2], "N", "M"] if shapes.one_m_for_each_n(winners) else POINT
+    for row in winners.sort_values(by).to_dict("records"):
         speedup = md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"])
         lead = md.with_interval(row["lead"], row["lead_low"], row["lead_high"])
         rows.append(

@@ -152,6 +152,19 @@ def test_verdict(measurements, tables, claim, quantity, rows, verdict, why):
     assert (line["gpu"], line["gpu_name"], line["dtype"]) == ("h200", "NVIDIA H200", "float32")
 
 
+def test_each_measured_ratio_of_s3_has_the_published_one_beside_it(measurements, tables):
+    table = claims.check(measurements(oneflow(lambda s: 2 + s / 512), sweep="oneflow"), tables)
+    published, own = table[table["claim"] == "S3-a"]["why"]
+    assert "published" not in published
+    told = dict(part.split(" at N = ")[::-1] for part in published.split("; "))
+    for part in own.split("; "):
+        ratio, at = part.split(" at N = ")
+        n, beside = at.removesuffix(")").split(" (published ")
+        assert ratio.startswith(f"{2 + int(n) / 512:.3f}x (")
+        assert beside == told[n]
+    assert len(told) == 5
+
+
 def test_every_claim_is_covered():
     assert {case[0] for case in CASES} == {
         *("S0-a", "S0-b", "S0-c", "S0-d", "S0-e"),

@@ -30,6 +30,7 @@ def test_from_cells_to_report(tmp_path):
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
     of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
+    a100 = ("--gpu", "a100", "--dtype", "float32", "--sweep", "oneflow")
     steps = [
         ("merge", "--sweep", "mine", "--output", "h200.csv", *cells),
         ("collect", "--recorded", "--output", "all.csv", "h200.csv"),
@@ -39,6 +40,7 @@ def test_from_cells_to_report(tmp_path):
             ("figures", *read, *published, *set_, "--output-dir", "f")
             for set_ in [("--gpu", "h200", "--dtype", "float32", "--sweep", "mine")]
         ),
+        ("bars", *read, *published, *a100, "--output-dir", "f"),
         ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
         ("record", "--rows", "h200.csv", "--cells", "cells", "--command", "x", "--output", "h200"),
     ]
@@ -49,6 +51,7 @@ def test_from_cells_to_report(tmp_path):
     report = (tmp_path / "r.md").read_text()
     assert "**triton_online** is fastest at 2 of 2 points" in report
     assert report.count("](f/h200_float32_mine_") == 3
+    assert "](f/a100_float32_oneflow_published.png)" in report
 
 
 @pytest.mark.parametrize(

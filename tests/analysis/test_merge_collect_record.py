@@ -133,9 +133,23 @@ def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
     assert facts["command"] == "snakemake --cores 1"
     assert facts["recorded"] == "2026-11-20"
     assert facts["rows_by_status"] == {"ok": 6}
+    assert "nvrtc" not in facts
     before = samples.read_bytes()
     record(tmp_path / "h200.csv", tree, out, "snakemake --cores 1")
     assert samples.read_bytes() == before
+
+
+def test_record_tells_the_versions_of_cuda_where_a_row_has_them(tmp_path):
+    versions = [{"cuda_core": "0.4.1", "nvrtc": "13.0.88"}, {}]
+    cells = [
+        synthetic.write_cell(tmp_path, synthetic.row(N=n, **given))
+        for n, given in zip((256, 512), versions, strict=True)
+    ]
+    merge_cells(cells, "s", tmp_path / "h200.csv")
+    *_, about = record(tmp_path / "h200.csv", tmp_path / "cells", tmp_path / "out" / "h200", "x")
+    facts = yaml.safe_load(about.read_text())
+    assert list(facts)[9:13] == ["triton", "cuda_core", "nvrtc", "python"]
+    assert (facts["cuda_core"], facts["nvrtc"]) == ("0.4.1", "13.0.88")
 
 
 def test_record_refuses_missing_samples_and_another_gpu(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from analysis import claims, report, summary
 from analysis.report import document
 from analysis.report.markdown import number, table, with_interval
-from tests.analysis import synthetic
+from tests.analysis import oneflow_rows, synthetic
 
 
 @pytest.fixture
@@ -110,8 +110,8 @@ def test_flags_and_noise(written, measurements):
     (noise,) = [row for row in section(text, "Noise floor").splitlines() if "h200" in row]
     assert "| over 10 µs | 4 | 0.05 % | 3.00 % | 25.0 % |" in noise
     flags = section(text, "Flags")
-    assert "| aa_biased | h200 | float32 | triton_tiled | 1 |" in flags
-    assert "| throttled | h200 | float32 | triton_tiled | 1 |" in flags
+    assert "| aa_biased | h200 | softmax | float32 | triton_tiled | 1 |" in flags
+    assert "| throttled | h200 | softmax | float32 | triton_tiled | 1 |" in flags
 
 
 def test_only_existing_figures_are_linked(written, measurements, online_rows):
@@ -128,6 +128,42 @@ def test_published_table_environment_and_command(written, measurements, online_r
     how = section(text, "How to reproduce")
     assert "```sh\nsnakemake --cores 1 --use-conda\n```" in how
     assert "commit `0123456789abcdef0123456789abcdef01234567`" in how
+
+
+def test_versions_of_cuda_are_told_where_a_row_has_them(written, measurements, online_rows):
+    assert "nvrtc" not in section(written(measurements(online_rows)), "Environment")
+    newer = synthetic.row(variant="cuda_oneflow", cuda_core="0.4.1", nvrtc="13.0.88")
+    text = section(written(measurements([*online_rows, newer])), "Environment")
+    assert "| cuda_core | 0.4.1 |\n| nvrtc | 13.0.88 |" in text
+
+
+def test_oneflow_has_a_section_where_it_is_timed(written, measurements):
+    text = written(measurements(oneflow_rows.rows(oneflow_rows.PROTOCOL), sweep="oneflow"))
+    assert text.index("\n## Published claims") < text.index("\n## OneFlow") < text.index("\n## Fig")
+    assert "| 512 | 1048576 | warp |" in section(text, "OneFlow")
+    claim = section(text, "Published claims")
+    first = oneflow_rows.speedup(oneflow_rows.WARP, 16) / 0.4
+    (line,) = [row for row in claim.splitlines() if "| S3-a |" in row and "measured" in row]
+    assert f"| {first:.3f}x (" in line
+    assert "at N = 16 (published 2.736x); " in line
+
+
+def test_sizes_with_their_own_m_go_by_n(written, measurements):
+    text = section(written(measurements(oneflow_rows.rows(oneflow_rows.WIDE))), "Verdict")
+    found = [row.split(" | ")[1] for row in text.splitlines() if row.startswith("| ")]
+    assert found[2:] == [str(n) for n in oneflow_rows.WIDE]
+
+
+def test_the_title_names_the_operation(written, measurements):
+    rows = [synthetic.row(op=op) for op in ("softmax", "log_softmax")]
+    assert written(measurements(rows[:1])).startswith("# Row softmax: which")
+    assert written(measurements(rows)).startswith("# Row log_softmax and softmax: which")
+
+
+def test_bars_are_linked_under_their_own_name(measurements, tables, tmp_path):
+    (tmp_path / "a100_float32_oneflow_published.png").write_bytes(b"")
+    links = document.figure_links(measurements([]), tables, tmp_path, tmp_path)
+    assert "![published beside measured, a100, float32, oneflow](" in links
 
 
 def test_long_tables_are_folded():

@@ -8,6 +8,7 @@ localrules:
     summary,
     claims,
     figures,
+    bars,
     report,
 
 
@@ -109,6 +110,30 @@ rule figures:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
         "PYTHONPATH={params.root:q} python3 -m analysis figures --measurements {input.measurements:q}"
+        " --published {params.published:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
+        " --sweep {wildcards.sweep:q} --output-dir results/figures > {log:q} 2>&1"
+
+
+rule bars:
+    input:
+        measurements="results/measurements.csv",
+        tables=TABLES,
+    output:
+        multiext(FIGURE, *BARS),
+    log:
+        "results/logs/bars/{gpu}_{dtype}_{sweep}.log",
+    wildcard_constraints:
+        sweep="[a-z0-9_]+",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+        root=ROOT,
+        published=lambda wildcards, input: os.path.dirname(input.tables[0]),
+    message:
+        "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
+    shell:
+        "PYTHONPATH={params.root:q} python3 -m analysis bars --measurements {input.measurements:q}"
         " --published {params.published:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
         " --sweep {wildcards.sweep:q} --output-dir results/figures > {log:q} 2>&1"
 

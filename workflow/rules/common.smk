@@ -1,16 +1,23 @@
 # What the rules share: where things are, which files there will be.
 import kernels
 from measure import fingerprint, row
+from workflow import published
 
 BY_ROW = {sweep.row_path(p): p for points in POINTS.values() for p in points}
 TABLES = sorted(map(str, Path(RESULTS, "published").iterdir()))
 RECORDED = list(map(str, sweep.recorded_tables(list(POINTS), Path(RESULTS, "recorded"))))
 FIGURE = "results/figures/{gpu}_{dtype}_{sweep}_"
 KINDS = [f"{kind}.{form}" for kind in ("time", "throughput", "speedup") for form in ("svg", "png")]
+BARS = ["published.svg", "published.png"]
+# every set over N; where a published table is short enough, it is drawn beside the measured rows
 FIGURES = [
     FIGURE.format(gpu=gpu, dtype=dtype, sweep=name) + kind
-    for gpu, dtype, name in SETS
-    for kind in KINDS
+    for sets, kinds in (
+        (SETS, KINDS),
+        (published.with_bars(SETS, Path(RESULTS, "published")), BARS),
+    )
+    for gpu, dtype, name in sets
+    for kind in kinds
 ]
 # editing analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = sweep.code_sha256(Path(ROOT, "analysis"))

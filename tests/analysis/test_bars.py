@@ -1,0 +1,163 @@
+"""Published beside measured times, as bars."""
+
+import pytest
+from matplotlib.colors import to_hex
+
+from analysis import figures, palette
+from analysis.errors import InputError
+from analysis.figures.bars import draw_published
+from analysis.figures.select import beside_published
+from tests.analysis import oneflow_rows as oneflow
+
+SET = ("float32", "oneflow")
+PAIR = ("cuda_oneflow", "cuda_fastertransformer")
+
+
+@pytest.fixture
+def drawn(measurements, tables):
+    """Function that draws the bars of some rows, of the h200 unless told otherwise."""
+
+    def draw(rows, gpu="h200", sweep="oneflow"):
+        frame = measurements(rows, sweep=sweep)
+        return draw_published(beside_published(frame, tables, gpu, *SET))
+
+    return draw
+
+
+def bars(figure):
+    return {bar.get_gid(): bar for bar in figure.axes[0].patches}
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def everything(figure):
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    titles = [figure._suptitle.get_text(), *(axes.get_title() for axes in figure.axes)]
+    return [*legend, *titles, *(text.get_text() for text in figure.texts), *texts(figure)]
+
+
+def test_only_published_points_and_variants_are_drawn(drawn):
+    rows = oneflow.rows(oneflow.PROTOCOL) + oneflow.rows({256: 2048 * 256, 512: 4096})
+    expected = {
+        f"{variant} {origin} {n}"
+        for variant in PAIR
+        for origin in ("published", "measured")
+        for n in oneflow.PROTOCOL
+    }
+    assert set(bars(drawn(rows))) == expected
+
+
+def test_heights_are_the_times(drawn):
+    rows = oneflow.rows(oneflow.PROTOCOL)
+    found = bars(drawn(rows))
+    assert found["cuda_oneflow published 16"].get_height() == pytest.approx(9.66)
+    assert found["cuda_fastertransformer published 512"].get_height() == pytest.approx(6090)
+    (own,) = [r for r in rows if (r["variant"], r["N"]) == ("cuda_oneflow", "64")]
+    assert found["cuda_oneflow measured 64"].get_height() == pytest.approx(float(own["time_us"]))
+
+
+def test_published_bars_are_hatched_and_measured_ones_full_in_the_variants_colour(drawn):
+    for gid, bar in bars(drawn(oneflow.rows(oneflow.PROTOCOL))).items():
+        variant, origin, _ = gid.split()
+        colour = palette.style(variant).colour.lower()
+        assert to_hex(bar.get_edgecolor()) == colour
+        if origin == "published":
+            assert bar.get_hatch()
+            assert to_hex(bar.get_facecolor()) == "#ffffff"
+        else:
+            assert not bar.get_hatch()
+            assert to_hex(bar.get_facecolor()) == colour
+
+
+def test_measured_bars_have_whiskers_and_every_bar_its_value(drawn):
+    figure = drawn(oneflow.rows(oneflow.PROTOCOL))
+    whiskers = {line.get_gid(): line for line in figure.axes[0].lines}
+    assert set(whiskers) == {f"{v} measured {n} q" for v in PAIR for n in oneflow.PROTOCOL}
+    bar = bars(figure)["cuda_oneflow measured 64"]
+    low, high = whiskers["cuda_oneflow measured 64 q"].get_ydata()
+    assert low < bar.get_height() < high
+    assert {"9.66", "26.43", "6,090", "3,100", "59.65"} <= set(texts(figure))
+
+
+def test_no_value_is_wider_than_its_bar(drawn):
+    figure = drawn(oneflow.rows(oneflow.PROTOCOL))
+    figure.draw_without_rendering()
+    narrowest = min(bar.get_window_extent().width for bar in figure.axes[0].patches)
+    values = [text for text in figure.axes[0].texts if hasattr(text, "xyann")]
+    assert len(values) == 20
+    assert max(text.get_window_extent().width for text in values) <= narrowest / 0.9
+
+
+def test_ratios_stand_below_published_without_and_measured_with_an_interval(drawn):
+    found = texts(drawn(oneflow.rows(oneflow.PROTOCOL)))
+    assert "speed of cuda_oneflow over cuda_fastertransformer:" in found
+    assert {"2.74x", "2.45x", "2.01x", "2.06x", "1.96x"} <= set(found)
+    fast = oneflow.speedup(oneflow.WARP, 512) / 0.4
+    (measured,) = [text for text in found if text.startswith(f"{fast:.2f}x [")]
+    low, high = (float(part) for part in measured.split("[")[1].rstrip("]").split(","))
+    assert low <= fast <= high
+    assert {"published, a100  ", "measured, h200  "} <= set(found)
+
+
+def test_hardware_and_that_it_was_not_measured_here_are_visible(drawn):
+    words = everything(drawn(oneflow.rows(oneflow.PROTOCOL)))
+    label = "cuda_oneflow, published, not measured here (NVIDIA A100-PCIE-40GB, ones input)"
+    assert label in words
+    assert "cuda_oneflow, measured (NVIDIA H200, normal input)" in words
+    assert any("published, not measured here (NVIDIA A100-PCIE-40GB)" in w for w in words)
+    assert words[4].startswith("Row softmax on NVIDIA H200")
+
+
+def test_a_variant_without_a_time_has_no_bar_and_is_named(drawn):
+    rows = oneflow.rows(oneflow.PROTOCOL, variants=["cuda_oneflow"])
+    rows += oneflow.rows(oneflow.PROTOCOL, variants=["cuda_fastertransformer"], status="timeout")
+    figure = drawn(rows)
+    assert not [gid for gid in bars(figure) if gid.startswith("cuda_fastertransformer measured")]
+    assert "none" in texts(figure)
+    assert any("5 timeout" in text for text in everything(figure))
+
+
+def test_the_published_table_alone(drawn):
+    figure = drawn([], gpu="a100")
+    assert len(bars(figure)) == 10
+    assert "published, not measured here" in figure._suptitle.get_text()
+    assert not any("no timed row" in text for text in everything(figure))
+
+
+def test_a_gpu_without_rows_at_these_points_is_said(drawn):
+    figure = drawn(oneflow.rows({256: 2048 * 256}))
+    assert len(bars(figure)) == 10
+    assert "h200: no timed row at these points" in everything(figure)
+
+
+def test_rows_of_another_operation_are_not_beside_it(drawn):
+    figure = drawn(oneflow.rows(oneflow.PROTOCOL, op="log_softmax"))
+    assert len(bars(figure)) == 10
+
+
+@pytest.mark.parametrize(
+    ("gpu", "sweep", "complaint"),
+    [
+        ("h200", "mine", "no published table of dtype float32, sweep mine; there are: float32 "),
+        ("cpu", "oneflow", "a CPU's times do not stand beside those of a GPU"),
+        ("h100", "oneflow", "no rows of gpu h100"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(measurements, tables, tmp_path, gpu, sweep, complaint):
+    rows = [r for name in ("h200", "cpu") for r in oneflow.rows(oneflow.PROTOCOL, gpu=name)]
+    set_ = (gpu, "float32", sweep)
+    with pytest.raises(InputError, match=complaint):
+        figures.write(measurements(rows, sweep), tables, *set_, tmp_path, figures.BARS)
+    assert not list(tmp_path.iterdir())
+
+
+def test_its_files_are_its_own(measurements, tables, tmp_path):
+    frame = measurements(oneflow.rows(oneflow.PROTOCOL), sweep="oneflow")
+    for folder in ("a", "b"):
+        figures.write(frame, tables, "h200", *SET, tmp_path / folder, figures.BARS)
+    names = [f"h200_float32_oneflow_published.{form}" for form in ("png", "svg")]
+    assert [path.name for path in sorted((tmp_path / "a").iterdir())] == names
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()

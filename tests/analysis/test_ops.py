@@ -1,0 +1,102 @@
+"""Rows of softmax and of log_softmax are never mixed."""
+
+import pytest
+
+from analysis import claims, summary
+from analysis.figures.curves import draw_time
+from analysis.figures.heatmap import draw_speedup
+from analysis.figures.select import panels, select
+from analysis.report import quality, verdict
+from tests.analysis import synthetic
+
+OPS = ("softmax", "log_softmax")
+
+
+@pytest.fixture
+def both(measurements):
+    """Rows of both operations at one point; each has another fastest variant and other errors."""
+    speeds = {
+        "softmax": {"triton_row": 1.5, "triton_online": 1.2},
+        "log_softmax": {"triton_row": 1.1, "triton_online": 1.4},
+    }
+    return measurements(
+        synthetic.with_speedup(value, op=op, variant=variant, max_abs_error=error)
+        for (op, speed), error in zip(speeds.items(), (1e-9, 5e-7), strict=True)
+        for variant, value in speed.items()
+    )
+
+
+def test_each_operation_has_its_own_ranking(both):
+    best = summary.summarise(both).query("best").set_index("op")
+    assert best["variant"].to_dict() == {"softmax": "triton_row", "log_softmax": "triton_online"}
+    assert best["lead"].to_dict() == pytest.approx({"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1})
+
+
+def test_the_deviation_between_processes_is_that_of_one_operation(measurements):
+    rows = [
+        synthetic.row(op=op, variant=variant, torch_us=time)
+        for op, time in zip(OPS, (100.0, 900.0), strict=True)
+        for variant in ("triton_row", "triton_online", "triton_fused")
+    ]
+    assert set(measurements(rows)["between_sd"]) == {0.0}
+
+
+def test_the_verdict_has_a_sentence_for_each(both):
+    text = verdict.section(summary.summarise(both), {"h200": "NVIDIA H200"})
+    assert "(sweep `online_softmax`) **triton_row** is fastest at 1 of 1 point" in text
+    assert "(sweep `online_softmax`, log_softmax) **triton_online** is fastest at 1 of 1" in text
+
+
+def test_claims_about_softmax_do_not_see_log_softmax(measurements, tables):
+    point = {"op": "log_softmax", "N": 131072}
+    rows = [
+        synthetic.with_speedup(1.36, variant="triton_online", **point),
+        synthetic.row(variant="torch_softmax", **point),
+    ]
+    table = claims.check(measurements(rows), tables)
+    own = table[table["origin"] == "measured"]
+    assert set(own["verdict"]) == {"not measurable"}
+    softmax = [row | {"op": "softmax"} for row in rows]
+    slow = [row | {"speedup": "0.5", "speedup_low": "0.49", "speedup_high": "0.51"} for row in rows]
+    table = claims.check(measurements(softmax + slow), tables)
+    own = table[(table["origin"] == "measured") & table["quantity"].str.contains("reduction")]
+    assert own["why"].str.contains("1.360x").to_list() == [True]
+
+
+def test_quality_tells_them_apart(both, measurements):
+    accuracy = quality.accuracy(both)
+    assert "| h200 | softmax | float32 | triton_row | ok | 1.00e-09 |" in accuracy
+    assert "| h200 | log_softmax | float32 | triton_row | ok | 5.00e-07 |" in accuracy
+    noise = quality.within(both)
+    assert [f"| h200 | measured | {op} |" in noise for op in OPS] == [True, True]
+    rows = [synthetic.row(op=op, status="crash", message="x", flags="shared_gpu") for op in OPS]
+    for text in (quality.failures(measurements(rows)), quality.flags(measurements(rows))):
+        assert sum(f" {op} |" in text for op in OPS) == 2
+        assert "| 2 |" not in text
+
+
+@pytest.fixture
+def log_only(measurements, tables):
+    rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_row"], op="log_softmax")
+    return select(measurements(rows, sweep="mine"), tables, "h200", "float32", "mine")
+
+
+@pytest.mark.parametrize("draw", [draw_time, draw_speedup])
+def test_titles_name_the_operation(log_only, draw):
+    figure = draw(log_only)
+    assert figure._suptitle.get_text().startswith("Row log_softmax on NVIDIA H200")
+    assert figure.axes[0].get_title("left").startswith("log_softmax, M = 1024")
+
+
+def test_both_operations_are_two_panels(both, tables):
+    found, total = panels(select(both, tables, "h200", "float32", "online_softmax"), True)
+    assert total == 2
+    assert [set(panel.own["op"]) for panel in found] == [{"log_softmax"}, {"softmax"}]
+
+
+def test_published_softmax_is_not_beside_log_softmax(measurements, tables):
+    rows = synthetic.sweep_rows(variants=["triton_online"], gpu="a100", op="log_softmax")
+    chosen = select(measurements(rows), tables, "a100", "float32", "online_softmax")
+    own, published = panels(chosen, True)[0]
+    assert own.published.empty
+    assert published.own.empty

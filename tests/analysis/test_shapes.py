@@ -1,0 +1,87 @@
+"""How M goes with N, in words."""
+
+import pandas as pd
+import pytest
+
+from analysis import shapes
+from analysis.figures.axes import label_n
+from analysis.figures.curves import draw_throughput, draw_time
+from analysis.figures.heatmap import draw_speedup
+from analysis.figures.select import select
+from tests.analysis import oneflow_rows as oneflow
+
+
+def frame(m_of_n):
+    return pd.DataFrame([{"M": m, "N": n} for n, m in m_of_n.items()])
+
+
+@pytest.mark.parametrize(
+    ("m_of_n", "words"),
+    [
+        ({256: 1024, 512: 1024}, "M = 1024"),
+        ({16: 32768, 512: 1048576}, "M = 2048·N"),
+        ({128: 1024, 256: 512, 512: 256}, "M·N = 131,072"),
+        (oneflow.WIDE, "M·N ≈ 100,663,296"),
+        ({128: 1024, 256: 900}, "M = 900 to 1,024"),
+        ({12160: 4096}, "M = 4096"),
+    ],
+)
+def test_the_rule_behind_m(m_of_n, words):
+    assert shapes.describe(frame(m_of_n)) == words
+
+
+def test_several_m_at_one_n_are_no_constant_product():
+    several = pd.DataFrame({"M": [1000, 1001, 1000], "N": [1000, 1000, 1001]})
+    assert not shapes.one_m_for_each_n(several)
+    assert shapes.describe(several) == "M = 1,000 to 1,001"
+
+
+@pytest.fixture(scope="module")
+def wide(measurements, tables):
+    rows = measurements(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
+    return select(rows, tables, "h200", "float32", "oneflow_wide")
+
+
+@pytest.mark.parametrize("draw", [draw_time, draw_throughput])
+def test_a_constant_product_is_one_panel_with_lines_over_n(wide, draw):
+    (axes,) = draw(wide).axes
+    assert axes.get_title("left") == "softmax, M·N ≈ 100,663,296, normal input"
+    lines = {line.get_gid(): line for line in axes.lines}
+    assert list(lines["cuda_oneflow"].get_xdata()) == list(oneflow.WIDE)
+    assert list(lines[oneflow.WARP].get_xdata()) == [128, 768, 1000, 1024]
+    assert list(lines[oneflow.SMEM].get_xdata())[-1] == 58000
+
+
+def test_the_heat_map_names_the_m_of_each_column(wide):
+    cells, _ = draw_speedup(wide).axes  # one band and the colour bar
+    labels = [label.get_text() for label in cells.get_xticklabels()]
+    assert labels[:3] == ["128\n786432", "768\n131072", "1000\n100663"]
+    assert cells.get_xlabel() == "N (columns), and below it M (rows)"
+    assert len(cells.texts) == len(oneflow.WIDE) * len(oneflow.VARIANTS)
+
+
+def test_no_name_of_a_variant_is_cut_off(wide):
+    figure = draw_speedup(wide)
+    figure.draw_without_rendering()
+    names = figure.axes[0].get_yticklabels()
+    assert min(name.get_window_extent().x0 for name in names) >= 0
+
+
+def ticks(sizes):
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    label_n(axes, sizes)
+    return [label.get_text() for label in axes.get_xticklabels()]
+
+
+def test_ticks_are_powers_of_two_where_they_span_the_sizes():
+    mixed = sorted({2**i for i in range(7, 17)} | {1000, 3000, 5000, 40000, 58000})
+    assert ticks(mixed) == [str(2**i) for i in range(7, 17)]
+
+
+def test_ticks_are_sizes_that_were_measured_where_few_are_powers():
+    sizes = [128 * i for i in range(3, 60, 2)]
+    found = [int(text) for text in ticks(sizes)]
+    assert set(found) <= set(sizes)
+    assert 5 <= len(found) <= 11
