@@ -25,12 +25,14 @@ test: $(VENV)/.ready
 lint: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" ruff check .
 	PATH="$(BIN):$$PATH" ruff format --check .
+	PATH="$(BIN):$$PATH" clang-format --dry-run -Werror kernels/cuda/*
 	PATH="$(BIN):$$PATH" snakefmt --check Snakefile workflow
 	PATH="$(BIN):$$PATH" snakemake --lint
 
 format: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" ruff check --fix .
 	PATH="$(BIN):$$PATH" ruff format .
+	PATH="$(BIN):$$PATH" clang-format -i kernels/cuda/*
 	PATH="$(BIN):$$PATH" snakefmt Snakefile workflow
 
 # After a change of versions in pyproject.toml: install them, then pin what that brought.

@@ -50,6 +50,9 @@ def _say(error) -> str:
         return f"  {where or 'config'}: missing {', '.join(missing)}"
     if error.validator == "enum":
         return f"  {where}: unknown value {given!r}{nearest(given, error.validator_value)}"
+    if error.validator == "oneOf":
+        both = {"M", "elements"} <= set(given)
+        return f"  {where}: give M or elements" + (", not both" if both else "")
     rule = {
         "minItems": "the list is empty; name at least one",
         "minimum": f"must be at least {error.validator_value}",

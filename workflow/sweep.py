@@ -2,19 +2,17 @@
 
 import csv
 import functools
-import hashlib
 import itertools
 import os
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import yaml
-
 import kernels
 from measure import gpus
 from measure.point import Point
 
+from . import published as tables
 from .config import ConfigError
 
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
@@ -54,18 +52,33 @@ def left_out(config: dict, gpu: str) -> int:
 def _all_points(config: dict, gpu: str) -> list[Point]:
     settings = {
         key: config[key]
-        for key in ("distribution", "seed", "interval_width", "time_budget_s", "timeout_s", "rival")
+        for key in (
+            "op",
+            "distribution",
+            "seed",
+            "interval_width",
+            "time_budget_s",
+            "timeout_s",
+            "rival",
+        )
     }
     found = {}
     for shape in config["shapes"]:
         variants = shape.get("variants", config["variants"])
         variants = kernels.names() if variants == "all" else variants
-        for dtype, M, N, variant in itertools.product(
-            config["dtypes"], _sizes(shape["M"]), _sizes(shape["N"]), variants
+        for dtype, (M, N), variant in itertools.product(
+            config["dtypes"], _matrices(shape), variants
         ):
             point = Point(gpu=gpu, dtype=dtype, M=M, N=N, variant=variant, **settings)
             found.setdefault(row_path(point), point)
     return list(found.values())
+
+
+def _matrices(shape: dict) -> Iterable[tuple[int, int]]:
+    """Every (M, N) of an entry of ``shapes``."""
+    if "elements" in shape:
+        return [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
+    return list(itertools.product(_sizes(shape["M"]), _sizes(shape["N"])))
 
 
 def _sizes(given) -> Iterable[int]:
@@ -92,11 +105,8 @@ def figure_sets(config: dict, recorded: Path, published: Path) -> list[tuple[str
     sets = [(gpu, dtype, config["sweep"]) for gpu in here for dtype in config["dtypes"]]
     for path in recorded_tables(here, recorded):
         sets += [(path.parent.name, dtype, path.stem) for dtype in _dtypes(path)]
-    sources = yaml.safe_load((published / "sources.yaml").read_text())
-    for name, source in sources.items():
-        with (published / name).open(newline="") as file:
-            keys = {(line["gpu"], line["dtype"]) for line in csv.DictReader(file)}
-        sets += [(*key, source["sweep"]) for key in sorted(keys)]
+    for table in tables.tables(published):
+        sets += [(*kind, table.sweep) for kind in table.kinds]
     return list(dict.fromkeys(sets))
 
 
@@ -123,10 +133,7 @@ def _dtypes(path: Path) -> tuple[str, ...]:
 @functools.cache
 def code_sha256(folder: Path) -> str:
     """Hash over the Python files of a folder: what makes a rule run again when they change."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return kernels.digest(sorted(folder.rglob("*.py")), folder)
 
 
 def options(point: Point) -> list[str]:
@@ -140,7 +147,7 @@ def options(point: Point) -> list[str]:
 
 def threads(point: Point, cores: int | None) -> int:
     """Cores a job holds: all of them where the CPU itself is timed, so that it is alone."""
-    return cores or 1 if point.is_cpu and not point.interpreted else 1
+    return cores or 1 if point.is_cpu and point.timed else 1
 
 
 def announce(config: dict, gpu: str, chosen: list[Point]) -> str:

@@ -51,6 +51,21 @@ def test_protocols_have_the_sizes_of_their_sources():
     assert eighth == {128 * i for i in range(2, 100, 8)} | {12160}
     online = sweep.points(overlay("online_softmax"), "h200")
     assert len(online) == 6 * 10 + 2
+    oneflow = {(p.M, p.N) for p in sweep.points(overlay("oneflow"), "h200")}
+    assert oneflow == {(32 * 64 * seq, seq) for seq in (16, 32, 64, 128, 512)}
+
+
+def test_elements_fix_the_size_of_a_matrix_whatever_its_rows():
+    config = DEFAULT | {"shapes": [{"elements": 1000, "N": [10, 300, 2000]}]}
+    points = sweep.points(config | {"variants": ["torch_softmax"]}, "h200")
+    assert [(p.M, p.N) for p in points] == [(100, 10), (3, 300), (1, 2000)]
+
+
+def test_the_operation_is_part_of_every_point():
+    points = sweep.points(DEFAULT | {"op": "log_softmax"}, "h200")
+    assert {p.op for p in points} == {"log_softmax"}
+    assert "/log_softmax/" in sweep.row_path(points[0])
+    assert "log_softmax" in sweep.options(points[0])
 
 
 def test_a_point_that_is_named_twice_is_measured_once():
@@ -75,10 +90,10 @@ def test_nothing_to_measure_is_an_error():
 
 
 def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["torch_jit", "triton_row"]}
-    timed, interpreted = sweep.points(config, "cpu")
-    assert (sweep.threads(timed, 8), sweep.threads(interpreted, 8)) == (8, 1)
-    assert [sweep.threads(p, 8) for p in sweep.points(config, "h200")] == [1, 1]
+    variants = ["torch_jit", "triton_row", "cuda_oneflow"]
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": variants}
+    assert [sweep.threads(p, 8) for p in sweep.points(config, "cpu")] == [8, 1, 1]
+    assert [sweep.threads(p, 8) for p in sweep.points(config, "h200")] == [1, 1, 1]
 
 
 def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):

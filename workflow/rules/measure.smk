@@ -11,7 +11,7 @@ rule point:
         "../../environment.yml"
     threads: lambda wildcards: sweep.threads(point_of(wildcards), workflow.cores)
     resources:
-        gpu=lambda wildcards: 0 if point_of(wildcards).interpreted else 1,
+        gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
     params:
         # contents, not file times: a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant),
