@@ -12,7 +12,7 @@ import torch
 from cuda.bindings import driver
 from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
-from ._nvrtc import Call, Spec, Specialise, build, widest_pack
+from ._nvrtc import TYPES, Call, Spec, Specialise, build, widest_pack
 from ._rows import result_for
 
 OLDEST = (8, 0)  # compute capability; bfloat16 needs it
@@ -36,12 +36,36 @@ class Ready(NamedTuple):
 _ready: dict[tuple, Ready] = {}
 
 
+class _Streams(threading.local):
+    """cuda-core's view of torch's streams, made once in each thread that launches.
+
+    By thread, because a thread that has not yet worked on a device has no CUDA context there, and
+    only the thread's own end may forget that it has one: numbers of threads are used again.
+    """
+
+    def __init__(self):
+        self.known: dict[tuple[int, int], Stream] = {}
+
+    def enter(self, device: int, handle: int) -> Stream:
+        """Make torch's context this thread's own, and wrap a stream of it."""
+        Device(device).set_current()
+        if len(self.known) >= MOST_KEPT:
+            self.known.clear()
+        stream = self.known[device, handle] = Stream.from_handle(handle)
+        return stream
+
+
+_streams = _Streams()
+
+
 def run(
     specialise: Specialise, x: torch.Tensor, out: torch.Tensor | None, log: bool = False
 ) -> torch.Tensor:
     """Launch what ``specialise`` chooses for x (M, N); returns ``out``, or a new tensor.
 
-    Raises ValueError when no kernel of this algorithm can take x, and cuda-core's errors.
+    Raises ValueError when no kernel of this algorithm can take x, and cuda-core's errors. What
+    ``kernels.Variant.unsupported`` refuses, and an ``out`` unlike x, must not come here: a look at
+    each would cost a tenth of the call.
     """
     out = result_for(x, out)
     rows, cols = x.shape
@@ -49,12 +73,15 @@ def run(
     x_address, out_address = x.data_ptr(), out.data_ptr()
     device = x.get_device()
     if device != torch.cuda.current_device():
+        if problem := missing(x):
+            raise ValueError(problem)
         with torch.cuda.device(device):
             return run(specialise, x, out, log)
     pack = widest_pack(x.element_size(), x_address | out_address, x_stride | out_stride | cols)
     key = (specialise, x.dtype, rows, cols, pack, log, device)
     ready = _ready.get(key) or _prepare(key)
-    stream = _stream(device, _raw_stream(device), threading.get_ident())
+    handle = _raw_stream(device)
+    stream = _streams.known.get((device, handle)) or _streams.enter(device, handle)
     launch(
         stream,
         ready.config,
@@ -81,13 +108,15 @@ def shared_limit(device: torch.device | int) -> int:
 
 
 def in_use() -> list[Ready]:
-    """Every kernel that was launched so far, once for each shape."""
+    """The kernels that were launched for the last MOST_KEPT shapes or fewer."""
     return list(_ready.values())
 
 
 def _prepare(key: tuple) -> Ready:
     specialise, dtype, rows, cols, pack, log, device = key
-    _enter(device)
+    if dtype not in TYPES:
+        raise ValueError(f"x is {dtype}; allowed: {', '.join(map(str, TYPES))}")
+    Device(device).set_current()
     specs = specialise(Call(dtype, rows, cols, pack, log, shared_limit(device)))
     if not specs:
         raise ValueError(f"no kernel of this algorithm takes rows of N = {cols} on cuda:{device}")
@@ -101,8 +130,8 @@ def _prepare(key: tuple) -> Ready:
     )
     if len(_ready) >= MOST_KEPT:
         _ready.clear()
-    _ready[key] = Ready(kernels[best], config, spec, resident[best])
-    return _ready[key]
+    ready = _ready[key] = Ready(kernels[best], config, spec, resident[best])
+    return ready
 
 
 def _load(spec: Spec, device: int) -> Kernel:
@@ -112,6 +141,7 @@ def _load(spec: Spec, device: int) -> Kernel:
     return kernel
 
 
+# A kernel has a few hundred forms at most, so these two need no bound.
 @functools.cache
 def _kernel(source: str, name: str, device: int) -> Kernel:
     major, minor = torch.cuda.get_device_capability(device)
@@ -139,15 +169,3 @@ def _blocks(spec: Spec, device: int) -> int:
     gpu = torch.cuda.get_device_properties(device)
     full = gpu.multi_processor_count * gpu.max_threads_per_multi_processor // spec.threads
     return min(spec.blocks, spec.waves * full)
-
-
-@functools.lru_cache(maxsize=256)
-def _stream(device: int, handle: int, thread: int) -> Stream:
-    """cuda-core's view of torch's stream, made once for each thread."""
-    _enter(device)
-    return Stream.from_handle(handle)
-
-
-def _enter(device: int) -> None:
-    """A thread that has not yet worked on a device has no CUDA context; torch's own comes then."""
-    Device(device).set_current()

@@ -7,7 +7,7 @@ threads it takes the largest of which as many are resident on a multiprocessor a
 stride over the rows.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: a float32 row must fit in a block's shared memory (N up to about 58,000 on an H100 or H200,
-41,600 on an A100); compute capability 8.0.
+41,700 on an A100); compute capability 8.0.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 """
 

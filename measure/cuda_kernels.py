@@ -15,11 +15,14 @@ def uses(variant: str) -> bool:
 def resources() -> dict:
     """The row's kernel columns, from every CUDA C++ kernel that this process has launched.
 
-    With several kernels, the largest of each figure, and the fewest resident blocks.
+    With several kernels, the largest of each figure, and the fewest resident blocks. Empty where
+    none was launched through kernels/_cuda.py.
     """
     from kernels import _cuda  # needs cuda-core
 
     used = [(ready, ready.kernel.attributes) for ready in _cuda.in_use()]
+    if not used:
+        return {}
     return {
         "registers": max(has.num_regs for _, has in used),
         "spilled_bytes": max(has.local_size_bytes for _, has in used),
@@ -30,13 +33,17 @@ def resources() -> dict:
 
 
 def compile_for_absent(variant: kernels.Variant, point: Point) -> list[str]:
-    """Compile what the point would launch on each of ABSENT; the names of the architectures.
+    """Compile what the point would launch on each of ABSENT; the names of these architectures.
 
-    None where the point is beyond what the algorithm can do. Raises what the compiler raises.
+    Those are left out on which the point is beyond what the algorithm can do; all are, for a
+    variant that does not say what it would launch. Raises what the compiler raises.
     """
     import torch
 
     from kernels import _nvrtc
+
+    if not hasattr(variant.module, "specialise"):
+        return []
 
     # no data, no memory, rows aligned as a new tensor's are
     x = torch.empty(point.M, point.N, dtype=getattr(torch, point.dtype), device="meta")

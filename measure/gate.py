@@ -49,7 +49,9 @@ def bits(x: torch.Tensor) -> torch.Tensor:
     return x.view(torch.int32 if x.element_size() == 4 else torch.int16)
 
 
-def check_call(function, x: torch.Tensor, rows: torch.Tensor, op: str = "softmax") -> Accuracy:
+def check_call(
+    function, x: torch.Tensor, rows: torch.Tensor, op: str = "softmax", truncates: bool = False
+) -> Accuracy:
     """Run a variant's ``op`` on x (M, N) with and without ``out``; check the given rows of both.
 
     The output is filled with NaN first, so that an element that is not written is seen; x must
@@ -63,7 +65,7 @@ def check_call(function, x: torch.Tensor, rows: torch.Tensor, op: str = "softmax
         if problem := check_result(y, x, out):
             findings.append(Accuracy(problem=problem))
             continue
-        findings.append(check_values(y[rows], x_rows, op))
+        findings.append(check_values(y[rows], x_rows, op, truncates))
         if not torch.equal(bits(x[rows]), bits(x_rows)):
             findings.append(Accuracy(problem="changed its input"))
         del y, out  # or two results would be held at once

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 
 from .clock import Call, Pair, fastest
-from .outcome import out_of_memory
+from .outcome import out_of_memory, refused_by_gpu
 
 # On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.05 % of 4 ms); several captures of each series, used in turn, make what is left
@@ -73,8 +73,8 @@ def capture(call: Call, pairs: list[Pair], captures: int = 1) -> _Series:
     call(*pairs[-1])
     try:
         trial = _Series(call, pairs, len(pairs), captures=1)
-    except RuntimeError as error:
-        if out_of_memory(error):
+    except Exception as error:
+        if out_of_memory(error) or not refused_by_gpu(error):
             raise
         torch.cuda.synchronize()
         raise NotCapturable(str(error)) from error

@@ -29,10 +29,12 @@ def out_of_memory(error: BaseException) -> bool:
         return True
     # torch on a CPU; a driver that loads a binary or builds a graph
     words = ("can't allocate memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY")
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    if not kinds & {"RuntimeError", "CUDAError"}:  # torch, Triton; cuda-core
-        return False
-    return any(word in str(error) for word in words)
+    return refused_by_gpu(error) and any(word in str(error) for word in words)
+
+
+def refused_by_gpu(error: BaseException) -> bool:
+    """Whether it is of the kinds that torch, Triton and cuda-core raise for the driver."""
+    return bool({kind.__name__ for kind in type(error).__mro__} & {"RuntimeError", "CUDAError"})
 
 
 def message_of(error: BaseException) -> str:

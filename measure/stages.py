@@ -1,6 +1,7 @@
 """The stages of measuring a point: device, variant, first call, gate, timing, gate again."""
 
 import time
+from dataclasses import replace
 
 import torch
 
@@ -65,7 +66,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
 
     journal.stage("gate")
     checked = gate.rows_to_check(rows, point.N, point.seed, device.torch_device)
-    before = gate.check_call(call, x, checked, point.op)
+    before = gate.check_call(call, x, checked, point.op, truncates=point.interpreted)
     row |= before.columns()
     if before.problem:
         raise Ended("incorrect", before.problem)
@@ -92,8 +93,8 @@ def ready_rival(point: Point, x: torch.Tensor, checked: torch.Tensor) -> tuple:
 
     A rival that cannot run, or is wrong, costs its own columns, never the variant's row.
     """
-    if point.is_cpu and "triton" in kernels.packages(point.rival):
-        return None, f"rival {point.rival}: Triton cannot be timed on a CPU"
+    if not replace(point, variant=point.rival, rival=None).timed:
+        return None, f"rival {point.rival}: it cannot be timed on a CPU"
     try:
         rival = kernels.load(point.rival)
         call = rival.function(point.op)
@@ -115,8 +116,10 @@ def _compile_only(variant: kernels.Variant, point: Point, journal) -> None:
     compiled = cuda_kernels.compile_for_absent(variant, point)
     journal.row["compile_s"] = time.perf_counter() - begin
     one = torch.empty(1, point.N, dtype=getattr(torch, point.dtype))
-    reason = variant.unsupported(one)
+    reason = variant.unsupported(one.expand(point.M, point.N)) or "it is not timed without a GPU"
     what = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
+    if compiled and (beyond := sorted(set(cuda_kernels.ABSENT) - set(compiled))):
+        what += f", beyond the limits of {' and '.join(beyond)}"
     raise Ended("unsupported", f"{reason}{what}")
 
 

@@ -15,8 +15,11 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
   for (Index row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* const x_row = x + row * x_stride;
     T* const out_row = out + row * out_stride;
-    // A thread meets only its own packs again, so `kept` needs no barrier.
+    // A thread meets only its own packs again, so `kept` needs no barrier. Loops are unrolled
+    // twice: more is not faster, and takes registers that could hold more rows on the
+    // multiprocessor.
     float row_max = lowest();
+#pragma unroll 2
     for (int p = threadIdx.x; p < packs; p += THREADS) {
       float value[PACK];
       load(value, x_row + p * PACK);
@@ -29,6 +32,7 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
     row_max = block_reduce<Max, THREADS>(row_max, max_parts);
 
     float sum = 0.0f;
+#pragma unroll 2
     for (int p = threadIdx.x; p < packs; p += THREADS) {
 #pragma unroll
       for (int i = 0; i < PACK; ++i) {
@@ -40,6 +44,7 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
     }
     const Out finish(block_reduce<Sum, THREADS>(sum, sum_parts));
 
+#pragma unroll 2
     for (int p = threadIdx.x; p < packs; p += THREADS) {
       float value[PACK];
 #pragma unroll

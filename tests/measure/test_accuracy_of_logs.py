@@ -50,6 +50,40 @@ def test_what_is_wrong_fails(wrong, dtype):
     assert problem(wrong(x), x) is not None
 
 
+def tail_missing(x):
+    shifted = x.double() - x.double().amax(dim=1, keepdim=True)
+    return (shifted - shifted[:, :-8].exp().sum(dim=1, keepdim=True).log()).to(x.dtype)
+
+
+def in_16_bits(x):
+    shifted = x - x.amax(dim=1, keepdim=True)
+    return shifted - shifted.float().exp().sum(dim=1, keepdim=True).log().to(x.dtype)
+
+
+def probabilities_a_fifth_off(x):
+    signs = torch.tensor([1.0, -1.0]).repeat(x.shape[1] // 2)
+    return (torch.log_softmax(x.double(), dim=-1) + 0.2 * signs).to(x.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[1:], ids=str)
+@pytest.mark.parametrize("wrong", [tail_missing, in_16_bits, probabilities_a_fifth_off])
+def test_faults_near_the_size_of_a_16_bit_rounding_are_caught(wrong, dtype):
+    torch.manual_seed(2)
+    x = torch.randn(8, 1024).to(dtype)
+    assert problem(wrong(x), x) is not None
+
+
+def test_truncation_is_told_from_rounding():
+    """As Triton's interpreter converts to bfloat16: right there, and only there."""
+    torch.manual_seed(3)
+    x = torch.randn(8, 1000).to(torch.bfloat16)
+    exact = torch.log_softmax(x.float(), dim=-1)
+    truncated = (exact.view(torch.int32) & -65536).view(torch.float32).to(torch.bfloat16)
+    assert problem(truncated, x) is not None
+    assert accuracy.check_values(truncated, x, "log_softmax", truncates=True).problem is None
+    assert accuracy.check_values(tail_missing(x), x, "log_softmax").problem is not None
+
+
 def test_infinities_belong_where_softmax_is_zero_for_good():
     x = torch.tensor([[0.0, -float("inf"), 1.0]])
     y = right(x)

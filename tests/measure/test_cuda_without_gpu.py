@@ -41,6 +41,19 @@ def test_a_source_that_does_not_compile_is_a_compile_error(project):
     assert "NVRTC_ERROR_COMPILATION" in row["message"]
 
 
+def test_it_says_which_gpu_cannot_hold_the_row(project):
+    row = measure(project, "cuda_oneflow_smem", 50_000)
+    assert "compiled for sm_90 without error, beyond the limits of sm_80" in row["message"]
+
+
+def test_a_variant_of_its_own_kind_is_not_compiled(project):
+    (project / "kernels" / "mine.py").write_text(
+        "from cuda.core import launch\n\ndef softmax(x, out=None):\n    raise SystemExit\n"
+    )
+    row = measure(project, "mine", 64)
+    assert (row["status"], row["message"]) == ("unsupported", "it is not timed without a GPU")
+
+
 def test_without_cuda_core_it_is_unavailable(project):
     (project / "cuda").mkdir()
     (project / "cuda" / "__init__.py").write_text("raise ModuleNotFoundError('no cuda.core')")
