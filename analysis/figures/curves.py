@@ -14,7 +14,7 @@ from analysis.figures.select import Panel, Selection, panels
 
 ROOFLINE = "0.25"
 # Inches: of one panel, of the column of labels right of it, and of the margins.
-WIDTH, HEIGHT, LABELS, LEFT, ABOVE, BELOW = 5.6, 4.4, 2.3, 0.75, 0.3, 0.7
+WIDTH, HEIGHT, LABELS, LEFT, ABOVE, BELOW = 5.6, 4.4, 2.3, 0.9, 0.3, 0.7
 TOP, BOTTOM = 0.45, 0.5  # heading and footer of the whole figure
 
 
