@@ -6,6 +6,8 @@ import pynvml
 
 from .device import Device
 
+CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more than this flags the row
+
 # Reasons that slow the GPU below what it would do by itself; idle and clock settings do not.
 _THROTTLES = {
     "power_cap": pynvml.nvmlClocksEventReasonSwPowerCap,
@@ -49,8 +51,9 @@ class Telemetry:
         return {**medians, "throttle_reasons": " ".join(sorted(self._throttles))}
 
     def flags(self) -> list[str]:
-        """``throttled``; ``shared_gpu`` when a process beside this one used the GPU."""
+        """``throttled``, ``clock_drift``, ``shared_gpu``: another process used the GPU, too."""
         found = ["throttled"] if self._throttles else []
+        found += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
         return found + (["shared_gpu"] if self._processes > 1 else [])
 
     def _add(self, column, ask, *args) -> None:
@@ -64,3 +67,10 @@ class Telemetry:
             return ask(*args)
         except pynvml.NVMLError:
             return None  # not every GPU or container answers every question
+
+
+def drifted(clocks_mhz: list[float]) -> bool:
+    """Whether the clock moved by more than CLOCK_DRIFT of its median between two samples."""
+    if not clocks_mhz:
+        return False
+    return max(clocks_mhz) - min(clocks_mhz) > CLOCK_DRIFT * statistics.median(clocks_mhz)

@@ -47,7 +47,7 @@ def write(
         "How to reproduce": environment.reproduce(measurements, command, _commands(recorded)),
     }
     body = "\n".join(f"## {title}\n\n{text}" for title, text in sections.items() if text)
-    ops = " and ".join(sorted(set(measurements["op"]))) or "softmax"
+    ops = " and ".join(sorted(set(measurements["op"]), key=len)) or "softmax"
     atomic.write_text(output, f"# Row {ops}: which kernel is fastest\n\n{body}")
 
 
