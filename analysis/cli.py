@@ -6,22 +6,23 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from analysis.compare import options as compare
 from analysis.errors import InputError
 
 # Each command imports what it needs when it runs: merging rows must not wait for seaborn.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0, or 1 after one line on stderr that says why."""
+    """Run one command; returns its exit code, for bad input after one line that says why."""
     given = _parser().parse_args(arguments)
     started = time.monotonic()
     try:
         done = given.run(given)
     except InputError as error:
         print(f"analysis {given.command}: error: {error}", file=sys.stderr)
-        return 1
+        return given.on_error
     print(f"analysis {given.command}: {done} ({time.monotonic() - started:.1f} s)", file=sys.stderr)
-    return 0
+    return given.code
 
 
 def _merge(given: argparse.Namespace) -> str:
@@ -88,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(name: str, run, summary: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=summary, description=summary)
-        added.set_defaults(run=run)
+        added.set_defaults(run=run, code=0, on_error=1)
         return added
 
     def path(to: argparse.ArgumentParser, name: str, text: str, **more) -> None:
@@ -142,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     path(report, "--recorded", told, **some)
     path(report, "--output", "file to write, e.g. results/report.md")
 
+    compare.add(command("compare", compare.run, compare.SUMMARY))
     record = command("record", _record, "keep rows and samples of a GPU as recorded data")
     path(record, "--rows", "merged rows of one GPU (written by `merge`)")
     path(record, "--cells", "folder of the cells, for their raw samples")

@@ -1,0 +1,104 @@
+"""The comparison as Markdown: one line first, then every point, worst first."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.compare import verdict
+from analysis.compare.match import Matched, describe
+from analysis.compare.runs import POINT
+from analysis.compare.verdict import Limits
+from analysis.frame import distinct
+from analysis.report import markdown as md
+
+COLUMNS = ["verdict", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
+
+
+def counts(found: pd.DataFrame) -> str:
+    """`1 slower, 4 same of 5 points`; every class that has a point, worst first."""
+    number = found["verdict"].value_counts()
+    parts = [f"{number[name]} {name}" for name in verdict.CLASSES if name in number]
+    return f"{', '.join(parts)} of {md.counted(len(found), 'point')}"
+
+
+def document(
+    found: pd.DataFrame, matched: Matched, limits: Limits, paths: tuple[Path, Path]
+) -> str:
+    """The whole comparison; `found` as verdict.judge made it, `paths` of OLD and NEW."""
+    failed = int(verdict.failed(found, limits).sum())
+    outcome = f"{md.counted(failed, 'point')} failed" if failed else "passed"
+    settled = found["verdict"].isin([verdict.SAME, verdict.NEITHER])
+    parts = [
+        f"**{counts(found)}: {outcome}.**",
+        "\n".join(_about(matched, paths)),
+        _method(matched, limits),
+    ]
+    if not settled.all():
+        parts.append(md.table(COLUMNS, _lines(found[~settled]), "not the same"))
+    if settled.any():
+        parts.append("The others:\n\n" + md.table(COLUMNS, _lines(found[settled]), "the same"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(matched: Matched, paths: tuple[Path, Path]) -> list[str]:
+    lines = []
+    for name, run, path in zip(("OLD", "NEW"), (matched.old, matched.new), paths, strict=True):
+        commits = ", ".join(c[:12] for c in distinct(run.rows["git_commit"])) or "unknown"
+        dirty = " with changes" if (run.rows["git_dirty"] == "true").any() else ""
+        first = min(distinct(run.rows["started_at"]), default="at an unknown time")
+        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}")
+    for count, name in ((matched.only_old, "OLD"), (matched.only_new, "NEW")):
+        if count:
+            lines.append(f"- {md.counted(count, 'point')} in {name} only, not compared")
+    if matched.differs:
+        lines.append(f"- **not measured alike** (`--allow`): {describe(matched.differs)}")
+    if matched.told:
+        lines.append(f"- also differs: {describe(matched.told)}")
+    return lines
+
+
+def _method(matched: Matched, limits: Limits) -> str:
+    if matched.paired:
+        used = (
+            "Ratio: old time / new time, each over torch in the same block of its own process, so "
+            "that a drift of the machine cancels (torch's version is the same in both)"
+        )
+    else:
+        used = (
+            "Ratio: old time / new time, not over torch, which is no unchanged control here (see "
+            "above), so a drift of the machine does not cancel"
+        )
+    return (
+        f"{used}; above 1 is faster. Its 95 % interval includes how far the controls, which are "
+        "unchanged, lie apart between the two runs. Same: the interval lies within "
+        f"{_percent(limits.margin)}. Faster, slower: the ratio is further off than that, with a "
+        f"false-discovery rate of {_percent(limits.rate)} over all points. Failed: broke, or "
+        f"slower by more than {_percent(limits.threshold)}. Of times: the ratio of the plain times."
+    )
+
+
+def _lines(found: pd.DataFrame) -> list[list[object]]:
+    return [
+        [
+            row["verdict"],
+            *point,
+            md.number(row["time_us_old"]),
+            md.number(row["time_us_new"]),
+            md.with_interval(row["ratio"], row["low"], row["high"]),
+            md.number(row["plain"]),
+            row["code"],
+            row["note"] or _statuses(row),
+        ]
+        for point, row in found.iterrows()
+    ]
+
+
+def _statuses(row: pd.Series) -> str:
+    old, new = row["status_old"], row["status_new"]
+    if old == new:
+        return "" if old == "ok" else old
+    return f"{old}, then {new}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"

@@ -1,0 +1,106 @@
+"""How far apart two processes are at one point, and how far apart unchanged code is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.compare.runs import COPY, TORCH, VARIANT
+
+RESAMPLES = 1000  # a standard error needs fewer than the end of an interval
+SHORT_US = 10  # as in the report: what a launch varies by weighs most on shorter calls
+MAD_TO_SD = 1.4826  # of a normal distribution
+FEWEST = 8  # points, for a median deviation to mean something
+# Relative. A tenth of the default margin: a smaller spread changes no verdict, and a chance row
+# of equal controls must not make one. With too few controls to tell: what still leaves room for
+# an interval within the default margin.
+MINIMUM, UNKNOWN = 0.001, 0.003
+OUTLIER = 3  # standard deviations: the usual place to stop taking a deviation for noise
+
+
+@dataclass(frozen=True)
+class Change:
+    """ln(old time / new time) at one point: above 0 is faster.
+
+    `paired` is that of the speed-ups over torch, `plain` that of the times, each followed by its
+    standard error within the processes, and in `paired_control` and `plain_control` what it would
+    have been without a change, from torch and the copy (_controls). The times are medians.
+    """
+
+    paired: float
+    paired_se: float
+    plain: float
+    plain_se: float
+    paired_control: float
+    plain_control: float
+    torch_us: float
+    time_us_old: float
+    time_us_new: float
+
+
+def change(old: pd.DataFrame, new: pd.DataFrame) -> Change:
+    """Compare two processes by their blocks (see runs.Run); deterministic."""
+    paired, paired_se = _difference(_speedup(new, VARIANT), _speedup(old, VARIANT))
+    plain, plain_se = _difference(np.log(old[VARIANT]), np.log(new[VARIANT]))
+    medians = (new[TORCH].median(), old[VARIANT].median(), new[VARIANT].median())
+    return Change(paired, paired_se, plain, plain_se, *_controls(old, new), *medians)
+
+
+def between(controls: Sequence[float], torch_us: Sequence[float]) -> np.ndarray:
+    """Standard deviation between two processes, per point: what their samples cannot know.
+
+    `controls` is what ln(old / new) of unchanged code came to at each point, NaN for unknown. Its
+    typical size, 1.4826 · median |control|, taken around 0 so that a common drift counts too, and
+    apart for short and long calls where there are FEWEST of each, is the floor. A point whose own
+    control is off by more than OUTLIER times that gets what its control is off by instead.
+    """
+    controls, short = np.abs(np.asarray(controls, float)), np.asarray(torch_us) <= SHORT_US
+    known = ~np.isnan(controls)
+    floor = np.full(len(controls), _typical(controls[known]))
+    for length in (short, ~short):
+        if (length & known).sum() >= FEWEST:
+            floor[length] = _typical(controls[length & known])
+    return np.where(controls > OUTLIER * floor, controls, floor)
+
+
+def _controls(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, float]:
+    """What lay between the processes, for a paired and for a plain ratio.
+
+    Plain: how much the time of the copy changed; NaN without one. Paired: torch, the divisor, is
+    trusted where the copy moved along with it or where it did not move, so the lesser of both
+    changes counts. That way a copy that is off alone spoils no point, and a torch that is does.
+    """
+    torch = _moved(old[TORCH], new[TORCH])
+    if COPY not in old or COPY not in new:
+        return torch, math.nan
+    beside = _moved(old[TORCH] / old[COPY], new[TORCH] / new[COPY])
+    return min(torch, beside, key=abs), _moved(old[COPY], new[COPY])
+
+
+def _moved(old: pd.Series, new: pd.Series) -> float:
+    return float(np.log(old).median() - np.log(new).median())
+
+
+def _typical(controls: np.ndarray) -> float:
+    if len(controls) == 0:
+        return UNKNOWN
+    least = MINIMUM if len(controls) >= FEWEST else UNKNOWN
+    return max(least, MAD_TO_SD * float(np.median(controls)))
+
+
+def _speedup(blocks: pd.DataFrame, series: str) -> pd.Series:
+    return np.log(blocks[TORCH] / blocks[series])
+
+
+def _difference(top: pd.Series, bottom: pd.Series) -> tuple[float, float]:
+    """Difference of two medians and its standard error, both sides resampled on their own."""
+    resampled = [_medians(values.to_numpy(), seed) for seed, values in enumerate((top, bottom))]
+    value = float(top.median() - bottom.median())
+    return value, float(np.std(resampled[0] - resampled[1], ddof=1))
+
+
+def _medians(values: np.ndarray, seed: int) -> np.ndarray:
+    picks = np.random.default_rng(seed).integers(0, len(values), (RESAMPLES, len(values)))
+    return np.median(values[picks], axis=1)

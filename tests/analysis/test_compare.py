@@ -1,0 +1,202 @@
+"""`compare` as a person uses it: what it reads, refuses, prints, writes, and how it exits."""
+
+import gzip
+import re
+
+import pytest
+
+from analysis import cli
+from tests.analysis import compared, synthetic
+
+VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
+
+
+@pytest.fixture
+def lines():
+    return compared.rows(VARIANTS, SIZES)
+
+
+def compare(capsys, *arguments):
+    code = cli.main(["compare", *map(str, arguments)])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def tables(folder, old, new, slower=None):
+    return (
+        compared.write_table(folder / "old.csv", old, 1),
+        compared.write_table(folder / "new.csv", new, 2, slower),
+    )
+
+
+def test_a_run_is_the_same_as_itself(tmp_path, capsys, lines):
+    table = compared.write_table(tmp_path / "a.csv", lines, 1)
+    code, out, _ = compare(capsys, table, table)
+    assert code == 0
+    assert out.splitlines()[0] == "**9 same of 9 points: passed.**"
+    assert len(re.findall(r"\| 1\.000 \[0\.99", out)) == 9
+
+
+def test_cells_and_the_recorded_table_of_one_run_are_the_same(tmp_path, capsys, lines):
+    lines.append(synthetic.row(status="unsupported", variant="triton_fused", message="no"))
+    cells = compared.write_cells(tmp_path, lines, 1)
+    table = compared.write_table(tmp_path / "a.csv", lines, 1)
+    code, out, _ = compare(capsys, cells, table)
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "**9 same, 1 ok in neither of 10 points: passed.**",
+    )
+
+
+def test_slower_exits_with_1_beyond_the_threshold_only(tmp_path, capsys, lines):
+    slow = compared.point(lines[4])
+    both = tables(tmp_path, lines, lines, {slow: 1.05})
+    code, out, err = compare(capsys, *both)
+    assert code == 1
+    assert out.startswith("**1 slower, ")
+    assert "1 point failed" in out.splitlines()[0]
+    first = next(line for line in out.splitlines() if line.startswith("| slower"))
+    assert "| triton_row |" in first
+    assert err.count("\n") == 1
+    assert compare(capsys, *both, "--threshold", "8")[0] == 0
+
+
+def test_broke_exits_with_1_and_works_now_does_not(tmp_path, capsys, lines):
+    crashed = [synthetic.row(**lines[0] | {"status": "ok"}), *lines[1:]]
+    point = {name: lines[0][name] for name in ("variant", "M", "N")}
+    crashed[0] = synthetic.row(status="crash", message="boom", **point)
+    code, out, _ = compare(capsys, *tables(tmp_path, lines, crashed))
+    assert code == 1
+    assert out.startswith("**1 broke, ")
+    assert "ok, then crash" in out
+    code, out, _ = compare(capsys, *tables(tmp_path, crashed, lines))
+    assert code == 0
+    assert "1 works now" in out
+
+
+def test_points_of_one_run_only_are_counted(tmp_path, capsys, lines):
+    _, out, _ = compare(capsys, *tables(tmp_path, lines[1:], lines[:-2]))
+    assert "- 2 points in OLD only, not compared" in out
+    assert "- 1 point in NEW only, not compared" in out
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "paired"),
+    [
+        ("gpu_name", "NVIDIA H200 NVL", False),
+        ("driver", "580.1", False),
+        ("cuda", "13.0", False),
+        ("torch", "2.12.0", False),
+        ("triton", "3.7.0", True),
+        ("measure_sha256", "n" * 64, True),
+    ],
+)
+def test_other_conditions_are_refused_unless_allowed(
+    tmp_path, capsys, lines, column, value, paired
+):
+    both = tables(tmp_path, lines, [row | {column: value} for row in lines])
+    code, out, err = compare(capsys, *both)
+    assert (code, out) == (2, "")
+    assert f"{column} {lines[0][column][:24]} in OLD, {value[:24]} in NEW" in err
+    assert "--allow" in err
+    code, out, _ = compare(capsys, *both, "--allow")
+    assert code == 0
+    assert f"(`--allow`): {column} " in out
+    assert ("not over torch" in out) == (not paired)
+
+
+def test_another_way_of_timing_or_an_error_of_measurement_is_unclear(tmp_path, capsys, lines):
+    lines, other = lines[3:], [dict(row) for row in lines[3:]]
+    other[0]["timing"] = "events"
+    other[1]["flags"] = "faster_than_copy"
+    code, out, _ = compare(capsys, *tables(tmp_path, lines, other))
+    assert code == 0
+    assert "timed in two ways: graph, then events" in out
+    assert "faster than a copy in NEW" in out
+
+
+def test_markdown_and_figure_are_written_whole_and_reproducibly(tmp_path, capsys, lines):
+    both = tables(tmp_path, lines, lines, {compared.point(lines[4]): 1.1})
+    _, out, _ = compare(capsys, *both, "--output-dir", tmp_path / "first")
+    compare(capsys, *both, "--output-dir", tmp_path / "second")
+    names = ["compare.md", "compare.png", "compare.svg"]
+    assert sorted(path.name for path in (tmp_path / "first").iterdir()) == names
+    for name in names:
+        first, second = ((tmp_path / part / name).read_bytes() for part in ("first", "second"))
+        assert first == second
+    assert (tmp_path / "first" / "compare.md").read_text().startswith(out)
+    svg = (tmp_path / "first" / "compare.svg").read_text()
+    assert svg.count('id="slower 1024x2048 triton_row"') == 1
+    assert len(re.findall(r'id="\w+ \d+x\d+ \w+"', svg)) == 9
+
+
+def test_nothing_timed_in_both_still_draws(tmp_path, capsys):
+    none = [synthetic.row(status="unsupported", message="no")]
+    path = synthetic.write_csv(tmp_path / "a.csv", none)
+    code, out, _ = compare(capsys, path, path, "--output-dir", tmp_path / "f")
+    assert code == 0
+    assert "1 ok in neither of 1 point" in out
+    assert "no point was timed in both runs" in (tmp_path / "f" / "compare.svg").read_text()
+
+
+def test_no_point_in_common(tmp_path, capsys, lines):
+    other = [row | {"gpu": "a100", "gpu_name": "NVIDIA A100"} for row in lines]
+    code, _, err = compare(capsys, *tables(tmp_path, lines, other))
+    assert code == 2
+    assert "no point in common: OLD has gpu h200" in err
+    assert "NEW has gpu a100" in err
+
+
+def repack(path, change):
+    text = gzip.decompress(path.read_bytes()).decode()
+    path.write_bytes(gzip.compress(change(text).encode()))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda t: t.replace("time_us", "time_ms"), "columns are"),
+        (lambda t: t[: t.rindex("\n", 0, -1) + 1], "a block lacks a time above 0"),
+        (lambda t: t + t.splitlines()[-1] + "\n", "a series comes twice in a block"),
+        (lambda t: "".join(x for x in t.splitlines(True) if ",torch," not in x), "no series torch"),
+        (lambda t: "".join(x for x in t.splitlines(True) if ",39," not in x), "39 blocks"),
+        (lambda t: re.sub(r"[\d.]+\n$", "-1\n", t), "a block lacks a time above 0"),
+        (lambda t: re.sub(r"[\d.]+\n$", "fast\n", t), "not numbers"),
+        (lambda t: t.splitlines(True)[0], "no samples of h200 softmax"),
+    ],
+)
+def test_samples_that_cannot_be_used_are_refused(tmp_path, capsys, lines, change, complaint):
+    path = compared.write_table(tmp_path / "a.csv", lines[:1], 1)
+    samples = tmp_path / "a.samples.csv.gz"
+    repack(samples, change)
+    code, _, err = compare(capsys, path, path)
+    assert code == 2
+    assert complaint in err
+    assert str(samples) in err
+
+
+def test_broken_or_missing_files_are_refused(tmp_path, capsys, lines):
+    path = compared.write_table(tmp_path / "a.csv", lines, 1)
+    samples = tmp_path / "a.samples.csv.gz"
+    samples.write_bytes(samples.read_bytes()[:-20])
+    assert "not readable samples" in compare(capsys, path, path)[2]
+    samples.unlink()
+    code, _, err = compare(capsys, path, path)
+    assert code == 2
+    assert f"{samples}: no such file" in err
+    (tmp_path / "empty").mkdir()
+    assert "no cells in this folder" in compare(capsys, tmp_path / "empty", path)[2]
+    assert "no such file" in compare(capsys, tmp_path / "none.csv", path)[2]
+
+
+def test_a_threshold_below_the_margin_is_refused(tmp_path, capsys):
+    code, _, err = compare(capsys, "a", "b", "--threshold", "0.5")
+    assert code == 2
+    assert "give a smaller --margin" in err
+
+
+@pytest.mark.parametrize("word", ["nan", "-1", "100", "many"])
+def test_a_percentage_is_one(word, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["compare", "a", "b", f"--margin={word}"])
+    assert stopped.value.code == 2

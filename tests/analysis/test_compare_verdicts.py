@@ -1,0 +1,150 @@
+"""Two runs of the same code hardly ever differ, and a planted change is found."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.compare import estimate, match, runs, significance, verdict
+from tests.analysis import compared
+
+LIMITS = verdict.Limits(margin=0.01, threshold=0.02, rate=0.05)
+
+
+def judged(folder, lines, slower=None, seeds=(1, 2)):
+    old = compared.write_table(folder / "old.csv", lines, seeds[0])
+    new = compared.write_table(folder / "new.csv", lines, seeds[1], slower)
+    return verdict.judge(match.match(runs.load(old), runs.load(new), allow=False), LIMITS)
+
+
+def differs(found):
+    return found["verdict"].isin([verdict.FASTER, verdict.SLOWER])
+
+
+@pytest.fixture(scope="module")
+def many():
+    """210 points, more than in the recorded sweeps."""
+    return compared.rows(m=(512, 1024, 4096))
+
+
+@pytest.mark.parametrize("seeds", [(1, 2), (3, 4)])
+def test_two_runs_of_the_same_code_do_not_differ(tmp_path, many, seeds):
+    found = judged(tmp_path, many, seeds=seeds)
+    assert len(found) == 210
+    assert differs(found).mean() <= 0.01
+    assert not verdict.failed(found, LIMITS).any()
+    assert (found["verdict"] == verdict.SAME).mean() > 0.8
+
+
+def test_a_slowdown_of_3_percent_is_found_and_the_rest_is_not(tmp_path, many):
+    planted = {compared.point(row): 1.03 for row in many[::14]}
+    found = judged(tmp_path, many, planted)
+    hit = found.index.isin(list(planted))
+    assert hit.sum() == 15
+    # A point where torch itself was off by 2 % in one of the two runs stays unclear.
+    assert (found["verdict"][hit] == verdict.SLOWER).sum() >= 14
+    assert set(found["verdict"][hit]) <= {verdict.SLOWER, verdict.UNCLEAR}
+    assert differs(found)[~hit].mean() <= 0.01
+    assert (found["verdict"].iloc[:14] == verdict.SLOWER).all(), "the worst come first"
+    assert verdict.failed(found, LIMITS)[hit].sum() >= 14
+
+
+def test_one_slower_point_among_many_is_found(tmp_path, many):
+    one = compared.point(many[100])
+    found = judged(tmp_path, many, {one: 1.03})
+    assert found["verdict"].loc[[one]].item() == verdict.SLOWER
+    assert found["ratio"].loc[[one]].item() == pytest.approx(1 / 1.03, abs=0.005)
+    assert differs(found).sum() <= 2
+
+
+def test_everything_slower_is_not_taken_for_the_machine(tmp_path):
+    lines = compared.rows(sizes=compared.SIZES[:4])
+    found = judged(tmp_path, lines, {compared.point(row): 1.04 for row in lines})
+    assert (found["verdict"] == verdict.SLOWER).mean() > 0.9
+
+
+def test_faster_is_above_1_and_its_interval_is_too(tmp_path):
+    lines = compared.rows(sizes=compared.SIZES[:4])
+    found = judged(tmp_path, lines, {compared.point(lines[0]): 0.9})
+    best = found.iloc[-1]
+    assert best["verdict"] == verdict.FASTER
+    assert 1.05 < best["low"] < best["ratio"] < best["high"] < 1.2
+    assert best["plain"] == pytest.approx(1 / 0.9, abs=0.02)
+
+
+def test_a_change_within_the_margin_is_the_same(tmp_path):
+    lines = compared.rows(sizes=compared.SIZES[:4])
+    found = judged(tmp_path, lines, {compared.point(row): 1.004 for row in lines})
+    assert (found["verdict"] == verdict.SAME).mean() > 0.7
+    assert not differs(found).any()
+
+
+def test_the_same_rows_give_the_same_verdicts_in_any_order(tmp_path):
+    lines = compared.rows(sizes=compared.SIZES[:2])
+    first = judged(tmp_path, lines)
+    assert first.equals(judged(tmp_path, lines[::-1]))
+
+
+def test_the_tail_of_students_t():
+    # Tables of Student's t at 8 degrees of freedom: 5 %, 1 % and 0.1 % outside.
+    assert significance.outside([0, 2.306, 3.355, 5.041]) == pytest.approx(
+        [1, 0.05, 0.01, 0.001], rel=2e-3
+    )
+    assert significance.outside([significance.T95]) == pytest.approx([0.05], rel=1e-3)
+
+
+def test_nothing_is_beyond_a_margin_that_it_lies_within():
+    p = significance.beyond(np.array([0.0, 0.005, 0.01, 0.02]), np.full(4, 0.001), 0.01)
+    assert p[0] > 0.999
+    assert p[2] == pytest.approx(0.5, abs=1e-3)
+    assert p[3] < 1e-5
+    assert (np.diff(p) < 0).all()
+
+
+def test_false_discoveries_as_in_benjamini_and_hochbergs_paper():
+    # Their example of 15 comparisons (1995, section 4.1): at 5 % the first four count.
+    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
+    p += [0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]
+    assert significance.discoveries(p[::-1], 0.05)[::-1].tolist() == [True] * 4 + [False] * 11
+    assert significance.discoveries([], 0.05).tolist() == []
+
+
+def test_what_lies_between_processes_is_typical_but_never_less_than_the_minimum():
+    long_us = [100.0] * 20
+    assert set(estimate.between([0.0] * 20, long_us)) == {estimate.MINIMUM}
+    wide = estimate.between([0.004, -0.004] * 10, long_us)
+    assert wide == pytest.approx(1.4826 * 0.004)
+    one_off = estimate.between([0.0] * 19 + [-0.02], long_us)
+    assert one_off.max() == pytest.approx(0.02)
+    assert (one_off[:19] == estimate.MINIMUM).all()
+
+
+def test_short_calls_have_a_floor_of_their_own():
+    found = estimate.between([0.01] * 10 + [0.0] * 10, [3.0] * 10 + [100.0] * 10)
+    assert set(found.round(6)) == {0.014826, estimate.MINIMUM}
+
+
+def test_too_few_controls_give_a_cautious_floor():
+    assert estimate.between([0.0] * 3, [100.0] * 3) == pytest.approx(estimate.UNKNOWN)
+    assert estimate.between([math.nan] * 30, [100.0] * 30) == pytest.approx(estimate.UNKNOWN)
+
+
+def moved(**factors):
+    """The control of a paired ratio when some series took `factors` times as long."""
+    old = pd.DataFrame({"variant": 20.0, "torch": 30.0, "copy": 10.0}, index=range(5))
+    return estimate.change(old, old.assign(**{n: old[n] * f for n, f in factors.items()}))
+
+
+def test_a_drift_that_all_share_and_a_copy_off_alone_do_no_harm():
+    for factors in ({"variant": 1.1, "torch": 1.1, "copy": 1.1}, {"copy": 1.1}):
+        found = moved(**factors)
+        assert (found.paired, found.paired_control) == pytest.approx((0, 0), abs=1e-12)
+        assert found.plain_control == pytest.approx(-math.log(1.1))
+
+
+def test_a_torch_off_alone_does():
+    found = moved(torch=1.1)
+    assert found.paired == pytest.approx(math.log(1.1))
+    assert abs(found.paired_control) == pytest.approx(math.log(1.1))
+    assert found.plain == pytest.approx(0, abs=1e-12)
