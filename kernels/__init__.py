@@ -31,8 +31,9 @@ class Variant:
     float16 or bfloat16; arithmetic in float32, result in x's dtype; returns ``out``, or a new
     tensor where none was given. ``log_softmax(x, out=None)``: the same for the logarithm of the
     softmax; None where the variant has none. ``unsupported(x)``: None, or one sentence saying why
-    not. To ask it first, and to give an ``out`` of x's shape, dtype and device with unit column
-    stride, is up to the caller.
+    not; what it takes it takes with fewer rows, and with rows that lie apart, too. To ask it first,
+    and to give an ``out`` of x's shape, dtype and device with unit column stride, is up to the
+    caller.
     """
 
     name: str

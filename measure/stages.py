@@ -7,7 +7,17 @@ import torch
 
 import kernels
 
-from . import cuda_kernels, environment, gate, inputs, outcome, timing
+from . import (
+    cuda_kernels,
+    environment,
+    gate,
+    inputs,
+    integrity,
+    outcome,
+    probes,
+    retimed,
+    timing,
+)
 from .device import Device, open_device
 from .point import Point
 
@@ -46,6 +56,10 @@ def measure(point: Point, journal) -> list[tuple]:
 def _measure(point: Point, device: Device, journal) -> list[tuple]:
     row = journal.row
     journal.stage("loading the variant")
+    # Tried on CPUs only, so far: on a GPU the gate before and after timing stands alone.
+    strict = device.is_cpu
+    # what a module does while it is imported counts too
+    replaced = integrity.watch(device) if strict else lambda: None
     variant = kernels.load(point.variant)
     try:
         call = variant.function(point.op)
@@ -68,27 +82,41 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     checked = gate.rows_to_check(rows, point.N, point.seed, device.torch_device)
     before = gate.check_call(call, x, checked, point.op, truncates=point.interpreted)
     row |= before.columns()
-    if before.problem:
-        raise Ended("incorrect", before.problem)
+    _pass("integrity", replaced())  # first: the gate computes with what may have been replaced
+    _pass("gate", before.problem)
+    if strict:
+        journal.stage("probes")
+        _pass("probe", probes.check(point, device, call))
+        _pass("integrity", replaced())
     if point.interpreted:
         raise Ended("interpreted", f"gate passed on {rows} of {point.M} rows; not timed")
 
     rival, why_not = (None, "")
     if point.rival:
         journal.stage("gate of the rival")
-        rival, why_not = ready_rival(point, x, checked)
+        rival, why_not = ready_rival(point, device, x, checked)
+        _pass("integrity of the rival", replaced())
     journal.stage("timing")
     pairs = timing.make_pairs(point, device, x)
     columns, samples = timing.time_point(point, device, call, rival, pairs)
+    journal.stage("gate after timing")
+    _pass("integrity", replaced())
     after = timing.check_timed(point, pairs)
     row |= gate.worst([before, after]).columns()
-    if after.problem:
-        raise Ended("incorrect", f"after timing: {after.problem}")
+    _pass("after timing", after.problem)
+    if strict:
+        _pass("after timing", retimed.check(point, device, call, pairs[0]))
     row |= columns | {"status": "ok", "message": why_not}
     return samples.raw
 
 
-def ready_rival(point: Point, x: torch.Tensor, checked: torch.Tensor) -> tuple:
+def _pass(check: str, problem: str | None) -> None:
+    """End the point as incorrect where a check has found something. Raises Ended."""
+    if problem:
+        raise Ended("incorrect", f"{check}: {problem}")
+
+
+def ready_rival(point: Point, device: Device, x: torch.Tensor, checked: torch.Tensor) -> tuple:
     """(the rival's function, "") when it may stand as a control, else (None, why it may not).
 
     A rival that cannot run, or is wrong, costs its own columns, never the variant's row.
@@ -99,6 +127,8 @@ def ready_rival(point: Point, x: torch.Tensor, checked: torch.Tensor) -> tuple:
         rival = kernels.load(point.rival)
         call = rival.function(point.op)
         reason = rival.unsupported(x) or gate.check_call(call, x, checked, point.op).problem
+        if device.is_cpu:
+            reason = reason or probes.check(point, device, call)
     except (Exception, SystemExit) as error:
         reason = outcome.message_of(error)
     return (None, f"rival {point.rival}: {reason}") if reason else (call, "")

@@ -88,7 +88,7 @@ def test_a_kernel_that_never_returns_is_killed_with_all_it_started(measure, proj
 
 def test_right_while_checked_but_wrong_while_timed_is_incorrect(measure):
     source = (
-        BODY.format(act="global calls; calls += 1\n    if calls > 3: y[0, 0] += 0.5")
+        BODY.format(act="global calls; calls += 1\n    if calls > 40: y[0, 0] += 0.5")
         + "\ncalls = 0\n"
     )
     row, _ = measure(source=source)
@@ -98,7 +98,7 @@ def test_right_while_checked_but_wrong_while_timed_is_incorrect(measure):
 
 
 def test_a_kernel_that_makes_its_output_right_by_changing_its_input_is_incorrect(measure):
-    act = "global calls; calls += 1\n    if calls > 3: x.zero_(); y.fill_(1 / x.shape[1])"
+    act = "global calls; calls += 1\n    if calls > 40: x.zero_(); y.fill_(1 / x.shape[1])"
     row, _ = measure(source=BODY.format(act=act) + "\ncalls = 0\n")
     assert row["status"] == "incorrect"
 

@@ -1,0 +1,16 @@
+"""Cheat: keeps the result for every address that it has seen.
+
+Caught by: probe: normal values: 0.
+"""
+
+import torch
+
+RESULTS = {}
+
+
+def softmax(x, out=None):
+    out = torch.empty_like(x) if out is None else out
+    key = x.data_ptr(), x._version
+    if key not in RESULTS:
+        RESULTS[key] = torch.softmax(x, dim=-1)
+    return out.copy_(RESULTS[key])

@@ -1,0 +1,11 @@
+"""Cheat: multiplies by a mask, and -inf * 0 is NaN.
+
+Caught by: probe: rows with -inf: nan at column
+"""
+
+import torch
+
+
+def softmax(x, out=None):
+    shifted = x - x.amax(dim=1, keepdim=True)
+    return torch.softmax(shifted * (shifted > -torch.inf), dim=-1, out=out)

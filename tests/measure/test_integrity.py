@@ -1,0 +1,48 @@
+"""What timing and the gate rest on is named when a kernel replaces it."""
+
+import functools
+import time
+
+import pytest
+import torch
+
+from measure import accuracy, gate, integrity
+from measure.device import open_device
+
+REPLACED = {
+    "time.monotonic": (time, "monotonic"),
+    "torch.cuda.Event": (torch.cuda, "Event"),
+    "torch.cuda.Event.record": (torch.cuda.Event, "record"),
+    "torch.cuda.CUDAGraph.replay": (torch.cuda.CUDAGraph, "replay"),
+    "torch.cuda.synchronize": (torch.cuda, "synchronize"),
+    "torch.log_softmax": (torch, "log_softmax"),
+    "torch.Tensor.copy_": (torch.Tensor, "copy_"),
+    "torch.equal": (torch, "equal"),
+    "measure.gate.check_call": (gate, "check_call"),
+    "measure.gate.check_call ": (gate.check_call, "__code__"),
+    "measure.accuracy.FAST_EXP": (accuracy, "FAST_EXP"),
+    "measure.accuracy.Accuracy.columns": (accuracy.Accuracy, "columns"),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_what_is_replaced_is_named(name, monkeypatch):
+    owner, attribute = REPLACED[name]
+    replaced = integrity.watch(open_device("cpu"))
+    assert replaced() is None
+    other = (lambda: 0.0).__code__ if attribute == "__code__" else functools.partial(print)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, attribute, other)
+        said = replaced()
+    assert said == f"the kernel replaced {name.strip()}"
+    assert replaced() is None
+
+
+def test_every_name_that_is_watched_exists():
+    assert [name for name in integrity.NAMES if integrity._resolve(name) is None] == []
+
+
+def test_replacing_the_watchman_does_not_help(monkeypatch):
+    replaced = integrity.watch(open_device("cpu"))
+    monkeypatch.setattr(integrity, "_objects", dict)
+    assert replaced() == "the kernel replaced measure.integrity._objects"

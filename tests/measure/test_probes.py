@@ -1,0 +1,68 @@
+"""Probes hold what they should, and say nothing about kernels that are right."""
+
+import pytest
+import torch
+
+import kernels
+from measure import gate, probes, retimed
+from measure.device import open_device
+from measure.point import Point
+
+
+def point(**options) -> Point:
+    return Point(**{"gpu": "cpu", "dtype": "float32", "M": 64, "N": 90} | options)
+
+
+CPU = torch.device("cpu")
+IN_INTERPRETER = pytest.mark.skipif(
+    torch.cuda.is_available(), reason="Triton's interpreter is off where there is a GPU"
+)
+HONEST = [
+    *("torch_softmax", "torch_naive", "torch_jit"),
+    *(pytest.param(name, marks=IN_INTERPRETER) for name in ("triton_row", "triton_online")),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_kernel_passes_the_probes(name, dtype):
+    cpu = open_device("cpu")
+    softmax = kernels.load(name).softmax
+    for cols in (1, 2, 90, 1024):
+        for distribution in ("uniform", "normal"):
+            what = point(variant=name, N=cols, dtype=dtype, distribution=distribution)
+            assert probes.check(what, cpu, softmax) is None
+
+
+def test_every_kind_of_row_is_in_the_probes():
+    found = {name: x for name, _, x in probes.contents(point(variant="torch_softmax"), CPU)}
+    assert list(found)[1] == "normal values"
+    assert found["large values"].abs().max() < 65504  # the largest float16
+    assert found["large values"].amax(dim=1).min() < -9000 < 9000 < found["large values"].max()
+    assert found["rows with -inf"].isinf().any(dim=1).all()
+    assert torch.softmax(found["rows with -inf"], dim=1).isfinite().all()
+    without = torch.softmax(found["rows without a softmax"], dim=1).isnan().all(dim=1)
+    assert 0 < without.sum() < len(without), "plain rows belong between them"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "rows", "cols", "expected"),
+    [
+        ("h200", 64, 96, 16),
+        ("h200", 6, 96, 4),
+        ("h200", 7, 96, 5),
+        ("cpu", 64, 96, 4),
+        ("h200", 64, gate.ELEMENTS_CHECKED // 2, 2),
+        ("h200", 1, 2 * gate.ELEMENTS_CHECKED, 1),
+    ],
+)
+def test_probes_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expected):
+    assert probes.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
+
+
+@pytest.mark.parametrize("rows", [1, 2, 64])
+def test_an_honest_kernel_is_right_on_other_values_in_a_timed_pair(rows):
+    x = torch.rand(rows, 90)
+    softmax = kernels.load("torch_softmax").softmax
+    what = point(M=rows, variant="torch_softmax")
+    assert retimed.check(what, open_device("cpu"), softmax, (x, torch.empty_like(x))) is None
