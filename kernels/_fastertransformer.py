@@ -3,6 +3,7 @@
 import torch
 
 from . import _cuda
+from ._nvrtc import TYPES, Call, Spec, instance
 
 MOST_COLS = 1024
 THREADS = (32, 64, 128, 256, 512, 1024)
@@ -16,6 +17,15 @@ def threads_for(cols: int) -> int:
 def groups(rows: int, cols: int) -> int:
     """batch·heads of a matrix: how many groups of N rows it has, the last one perhaps short."""
     return -(-rows // cols)
+
+
+def specs(source: str, call: Call, blocks: int) -> tuple[Spec, ...]:
+    """The instance of ``source`` for a row of this length; the kernel has the file's name."""
+    if call.cols > MOST_COLS or call.log:
+        return ()
+    threads = threads_for(call.cols)
+    kernel = instance(source.removesuffix(".cu"), TYPES[call.dtype], threads)
+    return (Spec(source, kernel, threads, blocks),)
 
 
 def problem(x: torch.Tensor, blocks: int) -> str | None:

@@ -10,17 +10,13 @@ Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 import torch
 
 from . import _cuda
-from ._fastertransformer import MOST_COLS, problem, threads_for
-from ._nvrtc import TYPES, Call, Spec, instance
+from ._fastertransformer import problem, specs
+from ._nvrtc import Call, Spec
 
 
 def specialise(call: Call) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
-    if call.cols > MOST_COLS or call.log:
-        return ()
-    threads = threads_for(call.cols)
-    kernel = instance("fastertransformer_v2", TYPES[call.dtype], threads)
-    return (Spec("fastertransformer_v2.cu", kernel, threads, call.rows),)
+    return specs("fastertransformer_v2.cu", call, call.rows)
 
 
 def unsupported(x: torch.Tensor) -> str | None:

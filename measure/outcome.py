@@ -10,7 +10,7 @@ def status_of(error: BaseException) -> str:
     if isinstance(error, ImportError):  # packages may be imported as late as in the first call
         return "unavailable"
     # By name, because a variant must not need another's packages; subclasses count.
-    kinds = {kind.__name__ for kind in type(error).__mro__}
+    kinds = _kinds(error)
     if "DynamicLibNotFoundError" in kinds:  # cuda-core: NVRTC's or another library is not installed
         return "unavailable"
     if "OutOfResources" in kinds:  # Triton: registers, threads or shared memory of one block
@@ -34,10 +34,15 @@ def out_of_memory(error: BaseException) -> bool:
 
 def refused_by_gpu(error: BaseException) -> bool:
     """Whether it is of the kinds that torch, Triton and cuda-core raise for the driver."""
-    return bool({kind.__name__ for kind in type(error).__mro__} & {"RuntimeError", "CUDAError"})
+    return bool(_kinds(error) & {"RuntimeError", "CUDAError"})
 
 
 def message_of(error: BaseException) -> str:
     """The exception's own words, with its type; what to do where a package is missing."""
     hint = "; install the package that it needs" if status_of(error) == "unavailable" else ""
     return f"{type(error).__name__}: {error}{hint}"
+
+
+def _kinds(error: BaseException) -> set[str]:
+    """Names of an exception's class and of all that it descends from."""
+    return {kind.__name__ for kind in type(error).__mro__}

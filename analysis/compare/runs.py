@@ -65,13 +65,13 @@ def _of_cells(table: pd.DataFrame, files: Iterable[Path]) -> dict[tuple, pd.Data
     found = {}
     for (point, row), file in zip(table.iterrows(), files, strict=True):
         if row["status"] == "ok":
-            beside = file.with_name(file.name.removesuffix(".csv") + SUFFIX)
+            beside = _samples_of(file)
             found[point] = _blocks(_read(beside, SAMPLE), row, beside)
     return found
 
 
 def _of_table(table: pd.DataFrame, path: Path) -> dict[tuple, pd.DataFrame]:
-    beside = path.with_name(path.name.removesuffix(".csv") + SUFFIX)
+    beside = _samples_of(path)
     ok = table[table["status"] == "ok"]
     if ok.empty:
         return {}
@@ -82,6 +82,10 @@ def _of_table(table: pd.DataFrame, path: Path) -> dict[tuple, pd.DataFrame]:
             raise InputError(f"{beside}: no samples of {_words(point)}; record the run again")
         found[point] = _blocks(lines[point], row, beside)
     return found
+
+
+def _samples_of(rows_file: Path) -> Path:
+    return rows_file.with_name(rows_file.stem + SUFFIX)
 
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
