@@ -7,6 +7,7 @@ from .sampling import COPY, RIVAL, TORCH, TORCH_AGAIN, VARIANT, Samples
 
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this flags the row
 COPY_TOLERANCE = 1.02  # a rate above this share of the copy's is an error of the measurement
+MOST_FOUND = 0.1  # of the lines that a cold call should not find in L2
 
 
 def of_samples(point: Point, samples: Samples) -> dict:
@@ -36,7 +37,8 @@ def flags(columns: dict, beyond_cache: bool, rotation: float) -> list[str]:
     ``aa_biased``: torch against itself is off by more than 1 %. ``faster_than_copy``: the memory
     cannot do that (looked at only ``beyond_cache``, where a call's bytes exceed the cache).
     ``launch_bound``: an eager caller waits for the host, not for the kernel. ``not_cold``: the
-    buffers that calls rotated over, ``rotation`` times the cache, did not exceed it.
+    buffers that calls rotated over, ``rotation`` times the cache, did not exceed it, or more than
+    MOST_FOUND of what was looked for in L2 was still there.
     """
     found = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
@@ -45,7 +47,7 @@ def flags(columns: dict, beyond_cache: bool, rotation: float) -> list[str]:
         found.append("faster_than_copy")
     if columns.get("latency_us", 0) > columns["time_us"]:
         found.append("launch_bound")
-    if rotation <= 1:
+    if rotation <= 1 or columns.get("found_in_l2", 0) > MOST_FOUND:
         found.append("not_cold")
     return found
 

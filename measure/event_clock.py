@@ -11,6 +11,7 @@ class EventClock:
     """Times series of calls against each other, block by block, each after an L2 flush."""
 
     timing = "events"
+    captures = 1
 
     def __init__(self, pairs: list[Pair], cache_bytes: int):
         self.pairs = pairs
@@ -45,6 +46,18 @@ class EventClock:
 
     def warm_us(self, name: str) -> None:
         """None: without a graph, launch cost would drown a warm time."""
+
+    def audit(self, name: str) -> None:
+        """None: without a graph, every timed call is made when it is timed."""
+
+    def again(self, name: str) -> None:
+        """Run a series on the first pair as a timed block does."""
+        self.block([name])
+
+    def leave_cold(self, name: str) -> None:
+        """Leave L2 as the next call of a series would find it."""
+        self._flush.zero_()
+        torch.cuda.synchronize()
 
     def replay(self, name: str) -> None:
         """Call a series once on every pair, untimed, and wait for it."""

@@ -7,14 +7,19 @@ nvbench's cold loop, which flushes L2 and times one launch at a time.
 
 import itertools
 import math
+import random
 import statistics
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 
 from .clock import Call, Pair, fastest
 from .outcome import out_of_memory, refused_by_gpu
+
+if TYPE_CHECKING:
+    from .audit import Audit  # needs Triton
 
 # On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.05 % of 4 ms); several captures of each series, used in turn, make what is left
@@ -30,24 +35,39 @@ class NotCapturable(RuntimeError):
     """A variant's calls cannot be recorded in a CUDA graph."""
 
 
-class _Series:
-    """Graphs of ``calls`` calls each, used in turn, and the events around a replay."""
+class LeftWork(RuntimeError):
+    """A call started work on another stream, and the caller's stream does not wait for it."""
 
-    def __init__(self, call: Call, pairs: list[Pair], calls: int, captures: int):
+
+class _Series:
+    """Graphs of ``calls`` calls each, used in turn, and the events around a replay.
+
+    With ``audit``, one more graph in which it follows every call.
+    """
+
+    def __init__(
+        self, call: Call, pairs: list[Pair], calls: int, captures: int, audit: "Audit | None" = None
+    ):
         self.calls = calls
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
         graphs = []
-        for _ in range(captures):
+        # Which one is audited cannot be known by counting.
+        audited = random.SystemRandom().randrange(captures + 1) if audit else None
+        for number in range(captures + bool(audit)):
             graph = torch.cuda.CUDAGraph()
             torch.cuda.synchronize()
             # One memory pool for all: they never run at the same time.
             with torch.cuda.graph(graph, pool=graphs[0].pool() if graphs else None):
                 for index in range(calls):
-                    call(*pairs[index % len(pairs)])
+                    pair = pairs[index % len(pairs)]
+                    call(*pair)
+                    if number == audited:
+                        audit(*pair)
             graph.replay()  # the first replay uploads the graph
             graphs.append(graph)
         torch.cuda.synchronize()
+        self.audited = graphs.pop(audited) if audit else None
         self._graphs = itertools.cycle(graphs)
 
     def replay(self) -> None:
@@ -64,24 +84,38 @@ class _Series:
         return self.start.elapsed_time(self.end) * 1000 / self.calls
 
 
-def capture(call: Call, pairs: list[Pair], captures: int = 1) -> _Series:
-    """Record whole rotations over ``pairs``, as many as make a replay last MIN_REPLAY_US.
+def capture(
+    call: Call,
+    pairs: list[Pair],
+    captures: int = 1,
+    audit: "Audit | None" = None,
+    replay_us: float = MIN_REPLAY_US,
+) -> _Series:
+    """Record whole rotations over ``pairs``, as many as make a replay last ``replay_us``.
 
-    Raises NotCapturable when the call cannot be recorded.
+    Raises NotCapturable when the call cannot be recorded, LeftWork when the recording ends before
+    all that the call has started.
     """
-    call(*pairs[0])  # compile, load and specialise outside the capture
-    call(*pairs[-1])
+    for pair in (pairs[0], pairs[-1]):  # compile, load and specialise outside the capture
+        call(*pair)
+        if audit:
+            audit(*pair)
+    stream = torch.cuda.current_stream()
     try:
         trial = _Series(call, pairs, len(pairs), captures=1)
     except Exception as error:
+        torch.cuda.set_stream(stream)  # torch leaves the recording's where recording fails
         if out_of_memory(error) or not refused_by_gpu(error):
             raise
         torch.cuda.synchronize()
+        # cudaErrorStreamCaptureUnjoined, by torch's and by the driver's name
+        if "unjoined" in str(error).lower():
+            raise LeftWork("work on another stream, for which nobody waits") from error
         raise NotCapturable(str(error)) from error
     trial.enqueue()
     torch.cuda.synchronize()
-    rotations = math.ceil(MIN_REPLAY_US / (trial.read_us() * len(pairs)))
-    return _Series(call, pairs, rotations * len(pairs), captures)
+    rotations = math.ceil(replay_us / (trial.read_us() * len(pairs)))
+    return _Series(call, pairs, rotations * len(pairs), captures, audit)
 
 
 class GraphClock:
@@ -89,14 +123,19 @@ class GraphClock:
 
     timing = "graph"
 
-    def __init__(self, pairs: list[Pair]):
-        self.pairs = pairs
+    def __init__(
+        self, pairs: list[Pair], captures: int = CAPTURES, replay_us: float = MIN_REPLAY_US
+    ):
+        """``captures`` graphs of each series; a replay takes ``replay_us`` at least."""
+        self.pairs, self.captures, self._replay_us = pairs, captures, replay_us
         self._series: dict[str, _Series] = {}
         self._calls: dict[str, Call] = {}
+        self._audits: dict[str, Audit | None] = {}
 
-    def add(self, name: str, call: Call) -> None:
-        """Record a series. Raises NotCapturable."""
-        self._series[name] = capture(call, self.pairs, CAPTURES)
+    def add(self, name: str, call: Call, audit: "Audit | None" = None) -> None:
+        """Record a series, and once more with ``audit`` after every call. Raises NotCapturable."""
+        self._series[name] = capture(call, self.pairs, self.captures, audit, self._replay_us)
+        self._audits[name] = audit
         self._calls[name] = call
 
     def add_fastest(self, name: str, calls: list[Call]) -> None:
@@ -125,9 +164,20 @@ class GraphClock:
         return [self._series[name].read_us() for name in order]
 
     def replay(self, name: str) -> None:
-        """Run a series once more, untimed, and wait for it."""
+        """Run a series once more on every pair, untimed, by a graph that was timed; wait for it."""
         self._series[name].replay()
         torch.cuda.synchronize()
+
+    again = replay
+
+    def audit(self, name: str) -> str | None:
+        """None, or what the audit says of the calls of a series."""
+        self._series[name].audited.replay()
+        return self._audits[name].problem()
+
+    def leave_cold(self, name: str) -> None:
+        """Leave L2 as the next call of a series, on the first pair, would find it."""
+        self.replay(name)
 
     def warm_us(self, name: str) -> float:
         """Median µs of a call on one pair of buffers that stays in L2."""

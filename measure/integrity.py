@@ -25,14 +25,16 @@ NAMES = (
     *("torch.cuda.synchronize", "torch.cuda.current_stream", "torch.cuda._sleep"),
     *("torch.softmax", "torch.log_softmax", "torch.Tensor.copy_", "torch.Tensor.fill_"),
     *("torch.Tensor.double", "torch.Tensor.view", "torch.Tensor.clone", "torch.Tensor.isnan"),
+    *("torch.Tensor.item", "torch.Tensor.zero_", "torch.Tensor.quantile", "torch.Tensor.mean"),
     *("torch.Tensor.abs", "torch.Tensor.sum", "torch.Tensor.any", "torch.Tensor.__getitem__"),
     *("torch.equal", "torch.where", "torch.rand", "torch.randn", "torch.Generator"),
     *("torch.empty_like", "torch.full_like"),
     *("numpy.array", "numpy.median", "numpy.quantile", "numpy.percentile", "numpy.max"),
-    *("numpy.random.default_rng", "statistics.median", "random.Random.sample"),
+    *("numpy.random.default_rng", "statistics.median"),
+    *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
 )
 # Modules of this package that wait for a GPU: imported before the kernel can reach them.
-ON_A_GPU = ("copy_kernel", "telemetry", "triton_kernels")
+ON_A_GPU = ("audit", "cold", "copy_kernel", "telemetry", "triton_kernels")
 BASELINE = ("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out")
 SETTINGS = {
     "torch.get_num_threads": torch.get_num_threads,

@@ -1,6 +1,14 @@
-"""From an exception that a kernel raised to the status of its row."""
+"""How a point ends: from an exception that a kernel raised to the status of its row."""
 
 import torch
+
+
+class Ended(Exception):
+    """A point ends here, with a status other than ok."""
+
+    def __init__(self, status: str, message: str):
+        super().__init__(message)
+        self.status, self.message = status, message
 
 
 def status_of(error: BaseException) -> str:

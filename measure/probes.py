@@ -17,6 +17,8 @@ GUARD = 64  # elements before, after and, where rows lie apart, between them; ke
 UNTOUCHED = 2.0  # fills outputs: neither a softmax nor its logarithm, and, unlike NaN, no signal
 LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
 SEEDS = 2**32  # beyond the seeds of all timed pairs
+ENDS = 8  # rows at either end that are read at once
+RACES = 5
 BUSY_CYCLES = 2_000_000  # about 1 ms: the host has queued the call long before the GPU gets to it
 
 
@@ -70,10 +72,11 @@ def contents(point: Point, device: torch.device) -> list[tuple[str, int, torch.T
     return [(name, gap, rows.to(dtype)) for name, gap, rows in probes]
 
 
-def check(point: Point, device: Device, call: Call) -> str | None:
+def check(point: Point, device: Device, call: Call, x: torch.Tensor) -> str | None:
     """None, or which probe the variant's ``call`` fails, and how.
 
-    Whoever takes M rows takes these too; a call that refuses them raises what it raises.
+    ``x``: the point's own matrix, shape (M, N). Whoever takes M rows takes the few of a probe too;
+    a call that refuses them raises what it raises.
     """
     probes = contents(point, device.torch_device)
     rows, cols = probes[0][2].shape
@@ -87,8 +90,29 @@ def check(point: Point, device: Device, call: Call) -> str | None:
         values = probes[1][2].flip(1)
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
-        if problem := _problem(point, call, held, 0, values):
+        problem = _problem(point, call, held, 0, values) or _unfinished(point, call, x)
+        if problem:
             return f"behind other work: {problem}"
+    return None
+
+
+def _unfinished(point: Point, call: Call, x: torch.Tensor) -> str | None:
+    """What is wrong with rows that are read on the caller's stream right behind the call.
+
+    The host has queued it all before the GPU begins, so nothing but the order of the streams makes
+    the reading wait for the call. Several times, since a short call may win such a race.
+    """
+    out = torch.empty_like(x)
+    ends = slice(0, ENDS), slice(-ENDS, None)
+    for _ in range(RACES):
+        out.fill_(UNTOUCHED)
+        torch.cuda.synchronize()
+        torch.cuda._sleep(BUSY_CYCLES)
+        call(x, out)
+        y = torch.cat([out[rows] for rows in ends])
+        expected = torch.cat([x[rows] for rows in ends])
+        if problem := accuracy.check_values(y, expected, point.op).problem:
+            return problem
     return None
 
 

@@ -5,46 +5,48 @@ at; in the timed blocks nothing did. Here the outputs hold what timed blocks lea
 rows and copies of the input, and the calls come from the timing's own code.
 """
 
+import itertools
 from collections.abc import Callable
 
 import torch
 
-from . import accuracy, gate, graph_clock, host_clock, inputs, sampling, timing
-from .clock import Call, Pair
-from .device import Device
+from . import accuracy, baseline, gate, inputs
+from .clock import Pair
 from .point import Point
 from .probes import LARGE, SEEDS, other_distribution
 
 
-def check(point: Point, device: Device, call: Call, pair: Pair) -> str | None:
-    """None, or how the variant's ``call`` is wrong on a timed ``pair`` that holds new values.
+def check(point: Point, pair: Pair, again: Callable[[], object], rounds: int = 3) -> str | None:
+    """None, or how the variant is wrong on a timed ``pair`` that holds new values.
 
-    Overwrites the pair, x and out of shape (M, N). Before each round all rows of out are right but
-    some, which are copies of x: every other row, the others, then a single one. So a look at a few
-    rows does not show whether there is anything left to do. Values are new in each round, of the
-    point's distribution, of the other, and far from 0; only the first row of x stays, so that a
-    look at it does not tell a new input from the last one.
+    ``again`` runs what was timed, as it was timed, on this pair at least; with several graphs in
+    turn, ``rounds`` should reach them all. Overwrites the pair, x and out of shape (M, N).
+
+    Before each round all rows of out are right but some, which are copies of x: every other row,
+    the others, then a single one. So a look at a few rows does not show whether there is anything
+    left to do. Values are new in each round, of the point's distribution, of the other, and far
+    from 0; only the first row of x stays, so that a look at it does not tell a new input from the
+    last one.
     """
     x, out = pair
-    replay = _as_timed(device, call, pair)
-    baseline = timing.control(point.op)
+    torch_call = baseline.control(point.op)
     one = torch.randint(point.M, (1,), generator=torch.Generator().manual_seed(point.seed)).item()
-    rounds = (
+    kinds = (
         (point.distribution, 0.0, slice(0, None, 2)),
         (other_distribution(point), 0.0, slice(1, None, 2)),
         (point.distribution, LARGE, slice(one, one + 1)),
     )
     first_row = None
-    for number, (distribution, shift, stale) in enumerate(rounds):
+    for number, (distribution, shift, stale) in zip(range(rounds), itertools.cycle(kinds)):
         seed = SEEDS + point.seed + 100 + number  # beyond those of the probes
         values = inputs.draw(distribution, x.dtype, point.M, point.N, seed, x.device).add_(shift)
         if first_row is not None and point.M > 1:
             values[0] = first_row
         first_row = values[0].clone()
         x.data.copy_(values)  # .data: without a new _version, by which a kernel could know
-        baseline(x, out.data)
+        torch_call(x, out.data)
         out.data[stale].copy_(x[stale])
-        replay()
+        again()
         rows = gate.rows_to_check(point.M, point.N, seed, x.device)
         rows = torch.cat([rows, rows.new_tensor([one])])
         problem = accuracy.check_values(out[rows], values[rows], point.op).problem
@@ -53,16 +55,3 @@ def check(point: Point, device: Device, call: Call, pair: Pair) -> str | None:
         if problem:
             return f"other values in a timed pair: {problem}"
     return None
-
-
-def _as_timed(device: Device, call: Call, pair: Pair) -> Callable[[], object]:
-    """A function that runs the calls as the clock of this device ran them, on this pair only."""
-    if device.is_cpu:
-        clock = host_clock.HostClock([pair])
-        clock.add(sampling.VARIANT, call)
-        return lambda: clock.block([sampling.VARIANT])
-    try:
-        series = graph_clock.capture(call, [pair])
-    except graph_clock.NotCapturable:
-        return lambda: call(*pair)
-    return series.replay

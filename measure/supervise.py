@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,17 +21,21 @@ class NoRow(RuntimeError):
     """The pipeline itself is at fault, or this machine is the wrong one: nothing was written."""
 
 
-def measure_point(point: Point) -> tuple[dict, list[tuple]]:
+Start = Callable[[Point, Path], int | None]  # runs the worker in a folder; its return code
+
+
+def measure_point(point: Point, start: Start | None = None) -> tuple[dict, list[tuple]]:
     """(row, samples) of a point, measured in a process of its own.
 
-    Raises NoRow when the machine does not have the GPU, or when the worker failed before the
-    kernel had a part in it.
+    ``start`` runs the worker and ends all that it has started; it gives the return code, None where
+    the point's time was up. Not given: a fresh Python. Raises NoRow when the machine does not have
+    the GPU, or when the worker failed before the kernel had a part in it.
     """
     begin, started_at = time.monotonic(), datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="point-") as name:
         folder = Path(name)
         (folder / "point.json").write_text(json.dumps(point.as_dict()))
-        returncode = _run(point, folder)
+        returncode = (start or start_python)(point, folder)
         row, samples = _outcome(point, folder, returncode)
     identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
     row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
@@ -39,7 +44,7 @@ def measure_point(point: Point) -> tuple[dict, list[tuple]]:
     return row, samples
 
 
-def _run(point: Point, folder: Path) -> int | None:
+def start_python(point: Point, folder: Path) -> int | None:
     """The worker's return code; None when it was killed because its time was up."""
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(

@@ -9,6 +9,7 @@ import ctypes
 import json
 import signal
 import sys
+import time
 from pathlib import Path
 
 from .point import Point
@@ -19,10 +20,12 @@ class Journal:
 
     def __init__(self, folder: Path):
         self._folder = folder
+        self._begin = time.monotonic()
         self.row: dict = {}
 
     def stage(self, name: str) -> None:
-        """Say what comes next, with the row so far."""
+        """Say what comes next, with the row so far; the log shows when."""
+        print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
         self._write("progress", {"stage": name, "row": self.row})
 
     def finish(self, samples: list[tuple]) -> None:
@@ -56,6 +59,7 @@ def main(folder: Path) -> None:
     except WrongDevice as error:
         journal.refuse(str(error))
     else:
+        journal.stage("done")
         journal.finish(samples)
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from measure import inputs, timing
+from measure import buffers, inputs
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
@@ -29,10 +29,10 @@ def test_16_bit_inputs_are_the_float32_matrix_rounded(device):
     [(2 * 2**20, 60 * 2**20, 91), (2**30, 60 * 2**20, 2), (180 * 2**20, 60 * 2**20, 2), (1, 1, 4)],
 )
 def test_the_rotation_exceeds_three_caches(pair_bytes, cache, pairs):
-    count = timing.pair_count(pair_bytes, cache)
+    count = buffers.pair_count(pair_bytes, cache)
     assert count == pairs
     assert count * pair_bytes > 3 * cache
 
 
 def test_the_rotation_has_no_more_pairs_than_a_graph_can_bear():
-    assert timing.pair_count(8, 60 * 2**20) == timing.MOST_PAIRS
+    assert buffers.pair_count(8, 60 * 2**20) == buffers.MOST_PAIRS

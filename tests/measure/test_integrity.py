@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from measure import accuracy, gate, integrity
+from measure import accuracy, gate, integrity, stages
 from measure.device import open_device
 
 REPLACED = {
@@ -39,6 +39,7 @@ def test_what_is_replaced_is_named(name, monkeypatch):
 
 
 def test_every_name_that_is_watched_exists():
+    assert stages.timing.sampling  # what a point imports is imported
     assert [name for name in integrity.NAMES if integrity._resolve(name) is None] == []
 
 

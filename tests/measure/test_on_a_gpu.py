@@ -92,3 +92,41 @@ def test_what_cannot_be_captured_is_timed_by_events(project, tmp_path):
     row = measure(tmp_path, *options, folder=project)
     assert (row["status"], row["timing"]) == ("ok", "events"), row["message"]
     assert float(row["time_us"]) > 0
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(64, 256), (1024, 256), (1024, 4096), (8192, 8192)])
+def test_a_cold_call_finds_nothing_in_the_cache(tmp_path, rows, cols):
+    row = measure(tmp_path, "--M", str(rows), "--N", str(cols), "--variant", "torch_softmax")
+    assert float(row["found_in_l2"]) < 0.05
+    assert float(row["cold_load_cycles"]) > 1.5 * float(row["resident_load_cycles"])
+
+
+def test_buffers_that_stay_in_the_cache_are_found_there():
+    import torch
+
+    from measure import cold
+
+    class Warm:
+        def leave_cold(self, series):
+            x.sum() + out.sum()
+            torch.cuda.synchronize()
+
+    x, out = (torch.rand(1024, 1024, device="cuda") for _ in range(2))
+    said = cold.evidence(Warm(), "variant", (x, out), seed=1)
+    assert said["found_in_l2"] > 0.8
+
+
+def test_an_audit_sees_a_stale_output_once():
+    import torch
+
+    from measure.audit import Audit
+
+    x = torch.rand(300, 257, device="cuda")
+    y = torch.softmax(x, dim=-1)
+    audit = Audit(y, "softmax")
+    audit(x, y)
+    assert audit.problem() is None
+    assert (y == 2.0).all()
+    audit(x, y)
+    assert audit.problem() is not None
+    assert audit.problem() is None

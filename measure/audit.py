@@ -1,0 +1,58 @@
+"""Does every call in a timed graph do its work?
+
+A graph goes round its buffers many times, so a call that finds the right rows in ``out`` could be
+left out when the graph is recorded, and no look at the outputs would show it. Therefore one more
+graph is recorded, at a random place among those that are timed and by the same lines of code, in
+which every call is followed by a comparison with torch and the output is spoilt.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from . import baseline
+from .accuracy import SMALLEST
+from .probes import UNTOUCHED
+
+BLOCK = 4096
+SMALLEST_NORMAL = 2.0**-126  # of float32: kernels may flush what is below it to 0
+COARSE = 0.05  # of the value: exact checks are the gate's, here stale or missing values count
+
+
+@triton.jit
+def audit_kernel(wrong_ptr, out_ptr, expected_ptr, n, absolute, RTOL: tl.constexpr,
+                 SPOIL: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    y = tl.load(out_ptr + offsets, mask=inside, other=0).to(tl.float32)
+    expected = tl.load(expected_ptr + offsets, mask=inside, other=0).to(tl.float32)
+    right = tl.abs(y - expected) <= RTOL * tl.abs(expected) + absolute  # not where y is NaN
+    tl.atomic_max(wrong_ptr, tl.max((right == 0).to(tl.int32), axis=0))
+    spoilt = tl.full([BLOCK], SPOIL, tl.float32).to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr + offsets, spoilt, mask=inside)
+
+
+class Audit:
+    """Compares and spoils outputs of shape (M, N), one call after the other."""
+
+    def __init__(self, like: torch.Tensor, op: str):
+        self._baseline = baseline.control(op)
+        self._expected = torch.empty_like(like)
+        self._wrong = torch.zeros(1, dtype=torch.int32, device=like.device)
+        self._absolute = (
+            COARSE if op == "log_softmax" else SMALLEST_NORMAL + 4 * SMALLEST[like.dtype]
+        )
+
+    def __call__(self, x: torch.Tensor, out: torch.Tensor) -> None:
+        """Count where ``out`` is not the softmax of ``x``, and spoil it. Can be captured."""
+        self._baseline(x, self._expected)
+        n = out.numel()
+        audit_kernel[(triton.cdiv(n, BLOCK),)](
+            self._wrong, out.data, self._expected, n, self._absolute, COARSE, UNTOUCHED, BLOCK
+        )
+
+    def problem(self) -> str | None:
+        """None, or what was wrong since the last time."""
+        wrong = self._wrong.item()
+        self._wrong.zero_()
+        return "a call in a timed graph did not do its work" if wrong else None

@@ -1,0 +1,85 @@
+"""Cold means cold: what is sampled, what it says, and what the kernel compiles to."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+import torch
+
+from measure import cold
+from measure.fingerprint import ROOT
+from tests.kernels.offline import CUOBJDUMP
+
+
+def test_lines_are_whole_distinct_and_from_both_buffers():
+    x, out = torch.empty(64, 256), torch.empty(64, 256)
+    addresses = cold.sample_lines((x, out), seed=1)
+    assert len(addresses) == len(set(addresses.tolist())) == 2 * 512
+    for tensor in (x, out):
+        inside = addresses - tensor.data_ptr()
+        inside = inside[(inside >= 0) & (inside < 64 * 256 * 4)]
+        assert len(inside) == 512
+        assert (inside % cold.LINE_BYTES == 0).all()
+
+
+def test_a_large_matrix_is_sampled():
+    x, out = torch.empty(2, 2**22), torch.empty(2, 2**22)
+    assert len(cold.sample_lines((x, out), seed=1)) == cold.PROGRAMS * cold.LOADS
+
+
+def test_a_matrix_of_a_few_lines_gives_no_evidence():
+    assert cold.sample_lines((torch.empty(4, 96), torch.empty(4, 96)), seed=1) is None
+
+
+def test_loads_that_take_as_long_as_hits_are_counted_as_found():
+    resident = torch.arange(200, 200 + 10 * cold.LOADS, dtype=torch.int32)
+    first = torch.arange(len(resident)) % cold.LOADS == 0
+    resident[first] = 10_000  # waits for the address, does not count
+    said = cold.summarise(resident, resident)
+    assert said["found_in_l2"] == pytest.approx(1.0, abs=0.01)
+    late = resident.clone()
+    late[::2] += 500
+    said = cold.summarise(late, resident)
+    assert said["found_in_l2"] == pytest.approx(0.5, abs=0.02)
+    assert said["resident_load_cycles"] < 400 < said["cold_load_cycles"]
+    assert cold.summarise(resident + 500, resident)["found_in_l2"] == 0
+
+
+def test_the_lines_of_a_program_lie_in_one_window():
+    x, out = torch.empty(64, 2**20), torch.empty(64, 2**20)
+    programs = cold.sample_lines((x, out), seed=1).view(-1, cold.LOADS)
+    spans = programs.max(dim=1).values - programs.min(dim=1).values
+    assert len(programs) == cold.PROGRAMS
+    assert spans.max() < cold.WINDOW_LINES * cold.LINE_BYTES
+
+
+@pytest.mark.parametrize("arch", [80, 90])
+def test_the_clock_is_read_after_the_value_has_arrived(arch):
+    """In SASS: clock, load past L1, a comparison with its value, a branch on it, clock."""
+    sass = _sass(arch)
+    places = [sass.index("CLOCKLO")]
+    for word in ("LDG.E.STRONG.GPU", "ISETP", "BRA", "CLOCKLO"):
+        places.append(sass.find(word, places[-1] + 1))
+    assert places == sorted(places), "a word was not found after the one before it"
+
+
+def _sass(arch: int) -> str:
+    script = (
+        "import sys, triton\n"
+        "from triton.backends.compiler import GPUTarget\n"
+        "from triton.compiler import ASTSource\n"
+        "from measure.cold import load_cycles_kernel as kernel\n"
+        "signature = {'cycles_ptr': '*i32', 'addresses_ptr': '*i64', 'LOADS': 'constexpr'}\n"
+        "source = ASTSource(kernel, signature, {(2,): 4})\n"
+        f"target = GPUTarget('cuda', {arch}, 32)\n"
+        "compiled = triton.compile(source, target, options={'num_warps': 1})\n"
+        "open(sys.argv[1], 'wb').write(compiled.asm['cubin'])\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        command = [sys.executable, "-c", script, file.name]
+        subprocess.run(command, check=True, cwd=ROOT, env=environment)
+        command = [CUOBJDUMP, "-sass", file.name]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
