@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from analysis import flags
 from analysis.compare import options as compare
 from analysis.errors import InputError
 
@@ -34,7 +35,8 @@ def _merge(given: argparse.Namespace) -> str:
 def _collect(given: argparse.Namespace) -> str:
     from analysis.collect import collect
 
-    return f"{collect(given.merged, given.recorded, given.output)} rows to {given.output}"
+    count = collect(given.merged, given.recorded, given.output, given.unranked_flags)
+    return f"{count} rows to {given.output}"
 
 
 def _summary(given: argparse.Namespace) -> str:
@@ -72,6 +74,7 @@ def _report(given: argparse.Namespace) -> str:
         given.reproduce_with,
         given.output,
         given.recorded,
+        given.unranked_flags,
     )
     return str(given.output)
 
@@ -98,6 +101,11 @@ def _parser() -> argparse.ArgumentParser:
     def text(to: argparse.ArgumentParser, name: str, words: str, **more) -> None:
         to.add_argument(name, required=True, help=words, **more)
 
+    def unranked(to: argparse.ArgumentParser, words: str) -> None:
+        more = {"nargs": "*", "default": flags.UNRANKED, "metavar": "FLAG", "type": flags.named}
+        words += f"; without any, all rows rank (default: {' '.join(flags.UNRANKED)})"
+        to.add_argument("--unranked-flags", help=words, **more)
+
     rows = "merged rows of all GPUs (written by `collect`)"
     tables = "folder of the published tables and sources.yaml"
     some = {"nargs": "*", "default": [], "metavar": "FILE", "required": False}
@@ -110,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
 
     collect = command("collect", _collect, "merged rows, and recorded rows of the other GPUs")
     path(collect, "--recorded", "recorded rows, results/recorded/{gpu}/{sweep}.csv", **some)
+    unranked(collect, "rows that carry one of these do not rank")
     path(collect, "--output", "file to write, e.g. results/measurements.csv")
     collect.add_argument("merged", nargs="*", type=Path, metavar="MERGED", help="from `merge`")
 
@@ -141,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     text(report, "--command", exact, dest="reproduce_with", metavar="COMMAND")
     told = "what made the recorded rows, results/recorded/{gpu}/{sweep}.yaml"
     path(report, "--recorded", told, **some)
+    unranked(report, "what was given to `collect`, for the report to say so")
     path(report, "--output", "file to write, e.g. results/report.md")
 
     compare.add(command("compare", compare.run, compare.SUMMARY))

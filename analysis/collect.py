@@ -1,31 +1,39 @@
 """Collect: merged rows of this run, and recorded rows of the GPUs that it could not measure."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from analysis import atomic, rows, schema
+from analysis import atomic, flags, rows, schema
 from analysis.errors import InputError
 
 
-def collect(merged: Iterable[Path], recorded: Iterable[Path], output: Path) -> int:
+def collect(
+    merged: Iterable[Path],
+    recorded: Iterable[Path],
+    output: Path,
+    unranked: Collection[str] = flags.UNRANKED,
+) -> int:
     """Write results/measurements.csv from `merged` files and `recorded` ones.
 
     The recorded files are {gpu}/{sweep}.csv with the plain columns of a row. Their rows are added
     (origin = recorded, sweep = the file's stem) only when no merged file has that GPU: fresh rows
-    always replace recorded ones. Sorted by sweep, origin and identity. Returns the number of rows.
-    Raises InputError, before anything is written, when a file does not pass
-    the reader, a recorded row carries another gpu than its folder, or a (sweep, point) comes
-    twice.
+    always replace recorded ones. The column `ranked`, after sweep and origin, is false for a row
+    that carries one of the flags `unranked`, whether measured or recorded, and true for any other.
+    Sorted by sweep, origin and identity. Returns the number of rows. Raises InputError, before
+    anything is written, when a file does not pass the reader, a recorded row carries another gpu
+    than its folder, or a (sweep, point) comes twice.
     """
-    names = (*schema.LEADING, *schema.header())
-    gpu_at = names.index("gpu")
-    entries = [(row, path) for path in merged for row in rows.read_rows(Path(path), schema.LEADING)]
+    names = (*schema.COLLECTED, *schema.header())
+    gpu_at, ranked_at, flags_at = (names.index(name) for name in ("gpu", "ranked", "flags"))
+    entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
     measured_gpus = {row[gpu_at] for row, _ in entries}
     for path in map(Path, recorded):
         fresh = path.parent.name in measured_gpus
         for row in _recorded_rows(path):
             if not fresh:
-                entries.append(([path.stem, "recorded", *row], path))
+                entries.append(([path.stem, "recorded", *rows.with_ranked(row)], path))
+    for row, _ in entries:
+        row[ranked_at] = flags.ranked(row[flags_at], unranked)
     keyed = [((row[0], *rows.point_of(row, names)), path, row) for row, path in entries]
     rows.refuse_duplicates((key, path) for key, path, _ in keyed)
     keyed.sort(key=lambda entry: entry[0])

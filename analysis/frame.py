@@ -1,4 +1,4 @@
-"""A merged row file as a pandas frame with the types of row.csv."""
+"""Collected rows as a pandas frame with the types of row.csv."""
 
 from pathlib import Path
 
@@ -13,15 +13,15 @@ FEWEST = 3  # processes, for a deviation between them to say anything
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Measurements as a frame: columns `sweep`, `origin`, then those of a row.
+    """Measurements as a frame: columns `sweep`, `origin`, `ranked`, then those of a row.
 
     Text is str with "" for not applicable; M and N are int64; other numbers are float64 with NaN
-    for not applicable; booleans stay text (`true`, `false`, ""). One column is added,
-    `between_sd`: see between_processes. Raises InputError as rows.read_rows does.
+    for not applicable; booleans stay text (`true`, `false`, ""). Two columns are added,
+    `between_sd` and `unranked_by`: see between_processes and unranked_by. A merged file is read
+    and InputError raised as by rows.read_collected.
     """
-    names = (*schema.LEADING, *schema.header())
-    frame = pd.DataFrame(rows.read_rows(path, schema.LEADING), columns=list(names), dtype="str")
-    return typed(frame)
+    names = [*schema.COLLECTED, *schema.header()]
+    return typed(pd.DataFrame(rows.read_collected(path), columns=names, dtype="str"))
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -33,6 +33,7 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
             text = frame[column.name]
             frame[column.name] = text.where(text != "", None).astype(kind)
     frame["between_sd"] = between_processes(frame)
+    frame["unranked_by"] = unranked_by(frame)
     return frame
 
 
@@ -53,15 +54,29 @@ def between_processes(frame: pd.DataFrame) -> pd.Series:
 def timed(frame: pd.DataFrame) -> pd.Series:
     """Mask of the rows whose time counts.
 
-    Only status `ok` has a time, and a row flagged `faster_than_copy` is an error of the
-    measurement: beyond L2 nothing can move its bytes faster than a copy does.
+    Only status `ok` has a time, and `ranked` is false where a flag speaks against it: which flags
+    do is said in the configuration (`unranked_flags`).
     """
-    return (frame["status"] == "ok") & frame["time_us"].notna() & ~faster_than_copy(frame)
+    return (frame["status"] == "ok") & frame["time_us"].notna() & (frame["ranked"] == "true")
 
 
-def faster_than_copy(frame: pd.DataFrame) -> pd.Series:
-    """Mask of the rows that carry that flag."""
-    return frame["flags"].str.split().map(lambda flags: "faster_than_copy" in flags).astype(bool)
+def unranked_by(frame: pd.DataFrame) -> pd.Series:
+    """The flags that keep an ok row from ranking, separated by blanks; "" for any other row.
+
+    The rows themselves tell: a flag that a row carries and ranks all the same is no reason. Of
+    flags that never come apart all are named.
+    """
+    carried = frame["flags"].str.split()
+    harmless = {flag for flags in carried[frame["ranked"] == "true"] for flag in flags}
+    reasons = [" ".join(flag for flag in flags if flag not in harmless) for flags in carried]
+    kept_out = (frame["status"] == "ok") & (frame["ranked"] == "false")
+    return pd.Series(reasons, index=frame.index, dtype="str").where(kept_out, "")
+
+
+def outcomes(frame: pd.DataFrame) -> pd.Series:
+    """What became of each row: its status, or `not ranked (…)`, with the flags, instead of ok."""
+    words = "not ranked (" + frame["unranked_by"].str.replace(" ", ", ") + ")"
+    return frame["status"].where(frame["unranked_by"] == "", words)
 
 
 def distinct(values: pd.Series) -> list[str]:

@@ -11,6 +11,7 @@ from analysis.errors import InputError
 
 # Per unit of sources.yaml: the column that holds the value.
 VALUE_COLUMN = {"ms": "time_ms", "us": "time_us", "GB/s": "throughput_gbps"}
+COLUMNS = [*schema.COLLECTED, *schema.header(), "unranked_by", "table"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,9 @@ class Source:
 class Published:
     """All published tables.
 
-    `rows` has the columns of measurements (`origin` = published, everything that the literature
-    does not give is NaN or "") and `table`, the name of the file. `sources` is keyed by it.
+    `rows` has the columns of measurements (`origin` = published; every row ranks; everything that
+    the literature does not give is NaN or "") and `table`, the name of the file. `sources` is keyed
+    by it.
     """
 
     rows: pd.DataFrame
@@ -64,7 +66,7 @@ def load(folder: Path) -> Published:
         lacks = "no entry in sources.yaml" if name in present else "an entry but no table"
         raise InputError(f"{folder / name}: {lacks}; a table and its source come in pairs")
     tables = [_table(folder / name, source) for name, source in sorted(sources.items())]
-    empty = pd.DataFrame(columns=[*schema.LEADING, *schema.header(), "table"])
+    empty = pd.DataFrame(columns=COLUMNS)
     return Published(pd.concat(tables, ignore_index=True) if tables else empty, sources)
 
 
@@ -105,6 +107,8 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
     table = given[needed[:-1]].assign(
         sweep=source.sweep,
         origin="published",
+        ranked="true",
+        unranked_by="",
         op="softmax",
         distribution=source.distribution,
         status="ok",
@@ -120,7 +124,7 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
     torch = table[table["variant"] == ratios.BASELINE].set_index(["M", "N"])["time_us"]
     baseline = torch.reindex(pd.MultiIndex.from_frame(table[["M", "N"]])).to_numpy()
     table["speedup"] = baseline / table["time_us"]
-    table = table.reindex(columns=[*schema.LEADING, *schema.header(), "table"])
+    table = table.reindex(columns=COLUMNS)
     text = [c.name for c in schema.columns() if c.type in ("str", "bool")]
     table[text] = table[text].astype("object").fillna("").astype("str")
     numbers = [c.name for c in schema.columns() if c.type == "float"]

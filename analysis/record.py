@@ -29,8 +29,8 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     InputError, before anything is written, when rows are not of the gpu that names the folder or
     a timed row has no samples.
     """
-    names = (*schema.LEADING, *schema.header())
-    found = [dict(zip(names, row, strict=True)) for row in rows.read_rows(merged, schema.LEADING)]
+    names = (*schema.COLLECTED, *schema.header())
+    found = [dict(zip(names, row, strict=True)) for row in rows.read_collected(merged)]
     strangers = sorted({row["gpu"] for row in found} - {Path(output).name})
     if strangers:
         raise InputError(
@@ -95,9 +95,8 @@ def _write_samples(target: Path, part: list[dict[str, str]], cells: Path) -> Non
 
 
 def _samples(row: dict[str, str], cells: Path) -> Iterator[list[str]]:
-    gpu, op, dtype, distribution, m, n, variant = (row[name] for name in schema.POINT)
-    folder = cells / gpu / op / dtype / distribution / f"M{m}" / f"N{n}"
-    path = folder / f"{variant}.samples.csv.gz"
+    cell = rows.cell_path(cells, [row[name] for name in schema.POINT])
+    path = cell.with_suffix(".samples.csv.gz")
     if not path.is_file():
         if row["time_us"]:
             raise InputError(

@@ -1,11 +1,11 @@
-"""Reading row files strictly: one cell, a merged file, or a recorded sweep."""
+"""Reading row files strictly: one cell, a merged or collected file, or a recorded sweep."""
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis import schema
+from analysis import flags, schema
 from analysis.errors import InputError
 
 
@@ -18,10 +18,7 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[list[str]]:
     """
     text = _text(path)
     expected = (*leading, *schema.header())
-    try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    except csv.Error as error:
-        raise InputError(f"{path}: truncated or not CSV ({error}); {_REMEDY}") from error
+    lines = _lines(path, text)
     _check_header(path, lines[0], expected)
     for number, line in enumerate(lines[1:], start=2):
         if len(line) != len(expected):
@@ -34,6 +31,31 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[list[str]]:
     if not text.endswith("\n"):
         raise InputError(f"{path}: the last line has no line end: a truncated line; {_REMEDY}")
     return lines[1:]
+
+
+def is_collected(path: Path) -> bool:
+    """Whether a file says which of its rows rank, as results/measurements.csv does.
+
+    Raises InputError when the file is missing, empty or not CSV.
+    """
+    return "ranked" in _lines(path, _text(path))[0]
+
+
+def read_collected(path: Path) -> list[list[str]]:
+    """Rows of results/measurements.csv, in the order of schema.COLLECTED + the columns of a row.
+
+    A merged file will do, too: its rows rank as by default (flags.UNRANKED). Checked, and raises
+    InputError, as `read_rows`.
+    """
+    if is_collected(path):
+        return read_rows(path, schema.COLLECTED)
+    found = read_rows(path, schema.LEADING)
+    return [[sweep, origin, *with_ranked(row)] for sweep, origin, *row in found]
+
+
+def with_ranked(row: Sequence[str]) -> list[str]:
+    """`ranked` and the columns of a row that does not say whether it ranks: as by default."""
+    return [flags.ranked(row[schema.header().index("flags")], flags.UNRANKED), *row]
 
 
 def read_cell(path: Path) -> list[str]:
@@ -59,6 +81,12 @@ def read_cell(path: Path) -> list[str]:
                     "a row belongs under its own identity, so delete the file and run again"
                 )
     return row
+
+
+def cell_path(cells: Path, point: Sequence[object]) -> Path:
+    """Where the cell of a point (in the order of schema.POINT) lies below the folder `cells`."""
+    gpu, op, dtype, distribution, m, n, variant = map(str, point)
+    return Path(cells, gpu, op, dtype, distribution, f"M{m}", f"N{n}", f"{variant}.csv")
 
 
 def point_of(row: Sequence[str], names: Sequence[str]) -> tuple:
@@ -104,6 +132,13 @@ def _text(path: Path) -> str:
     return text
 
 
+def _lines(path: Path, text: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}: truncated or not CSV ({error}); {_REMEDY}") from error
+
+
 def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> None:
     if tuple(given) == tuple(expected):
         return
@@ -132,6 +167,10 @@ def _check_values(path: Path, number: int, row: dict[str, str]) -> None:
         raise InputError(
             f"{path}: line {number}: unknown status {row['status']!r}; "
             f"allowed are {', '.join(schema.statuses())}"
+        )
+    if row.get("ranked", "true") not in ("true", "false"):
+        raise InputError(
+            f"{path}: line {number}: ranked is {row['ranked']!r}, expected true or false; {_REMEDY}"
         )
     for name, (parse, allowed) in schema.parsers().items():
         value = row[name]

@@ -20,6 +20,9 @@ POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
 # comes from: `measured` by this run, or `recorded` (results/recorded/).
 LEADING = ("sweep", "origin")
 
+# Those of results/measurements.csv: collecting adds whether the row ranks, `true` or `false`.
+COLLECTED = (*LEADING, "ranked")
+
 # Facts of an environment that are told only where a row has them.
 OPTIONAL = ("cuda_core", "nvrtc")
 

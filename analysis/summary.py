@@ -20,14 +20,15 @@ CARRIED = [
     "speedup_high",
     "of_copy",
 ]
-VERDICT = ["status", "flags", "message"]
+VERDICT = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*POINT, "variant", *RANKING[:2], *CARRIED, *RANKING[2:], *VERDICT]
 
 
 def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
     """One line per row of `measurements`, with its rank among the variants of its point.
 
-    `rank` 1 is the fastest; only rows whose time counts (frame.timed) have one. Candidates are
+    `rank` 1 is the fastest; only rows whose time counts (frame.timed) have one, and `unranked_by`
+    names the flags that keep an ok row from it (frame.unranked_by). Candidates are
     ranked by their paired speed-up over torch when all of them have one, because drift between
     the processes cancels in it (see analysis.ratios), and by `time_us` otherwise. On the winner's
     line: `runner_up`, `lead` = how many times faster it is than the runner-up, with the 95 %

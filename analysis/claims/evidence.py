@@ -94,4 +94,6 @@ def _untimed(row: dict) -> str:
         return "is interpreted: Triton's interpreter checks the result but gives no time"
     if row["status"] != "ok":
         return f"has status {row['status']}: {row['message'] or 'no message'}"
-    return "has no time that counts (flagged faster_than_copy, or empty)"
+    if row["unranked_by"]:
+        return f"is not ranked: flagged {', '.join(row['unranked_by'].split())}"
+    return "has no time"

@@ -20,7 +20,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Give `parser` the options of `run`; bad input exits with 2 (1 says that something slowed)."""
     parser.description = ABOUT
     # argparse reads a bare % in a help text as a format.
-    run_of = "folder of cells (results/cells) or recorded table (results/recorded/GPU/SWEEP.csv)"
+    run_of = (
+        "folder of cells (results/cells), results/measurements.csv with its cells beside it, or "
+        "recorded table (results/recorded/GPU/SWEEP.csv),"
+    )
     parser.add_argument("old", type=Path, metavar="OLD", help=f"{run_of} to compare with")
     parser.add_argument("new", type=Path, metavar="NEW", help=f"{run_of} to judge")
     percent = {"type": _percent, "metavar": "PERCENT"}

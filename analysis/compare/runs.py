@@ -12,6 +12,7 @@ from analysis.errors import InputError
 from analysis.record import SAMPLE
 
 POINT = list(schema.POINT)
+NAMES = ["ranked", *schema.header()]
 SUFFIX = ".samples.csv.gz"
 VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 
@@ -20,8 +21,9 @@ VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 class Run:
     """One run.
 
-    `rows` has the columns of a row, typed as by frame.load, and the point as its index; `samples`
-    maps the point of every ok row to µs per call, one line a block, one column a series.
+    `rows` has `ranked`, `unranked_by` and the columns of a row, typed as by frame.load, and the
+    point as its index; `samples` maps the point of every ok row to µs per call, one line a block,
+    one column a series.
     """
 
     rows: pd.DataFrame
@@ -29,33 +31,45 @@ class Run:
 
 
 def load(path: Path) -> Run:
-    """Read a folder of cells, or a recorded table, with the samples beside them.
+    """Read a folder of cells, measurements.csv, or a recorded table.
 
-    Raises InputError, naming the file, when there is nothing to read, a file is not what it should
-    be, a point comes twice, or the samples of an ok row are missing, broken or not its own.
+    The samples lie beside the cells or the table. Of measurements.csv the measured rows count, not
+    the recorded ones, which two runs have alike; their samples are in the folder `cells` beside it.
+    It alone says which rows rank; others rank as by default (rows.with_ranked). Raises InputError,
+    naming the file, when there is nothing to read, a file is not what it should be, a point comes
+    twice, or the samples of an ok row are missing, broken or not its own.
     """
     path = Path(path)
+    collected = path.is_file() and rows.is_collected(path)
     if path.is_dir():
         cells = sorted(path.rglob("*.csv"))
         if not cells:
             raise InputError(f"{path}: no cells in this folder; give results/cells of a run")
-        found = [(rows.read_cell(cell), cell) for cell in cells]
+        found = [(rows.with_ranked(rows.read_cell(cell)), cell) for cell in cells]
+    elif collected:
+        found = _measured(path)
     else:
-        found = [(row, path) for row in rows.read_rows(path)]
-        if not found:
-            raise InputError(f"{path}: no rows to compare; give a table with rows")
-    names = schema.header()
-    rows.refuse_duplicates((rows.point_of(row, names), file) for row, file in found)
+        found = [(rows.with_ranked(row), path) for row in rows.read_rows(path)]
+    if not found:
+        raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
+    rows.refuse_duplicates((rows.point_of(row, NAMES), file) for row, file in found)
     table = _typed([row for row, _ in found])
-    if path.is_dir():
+    if path.is_dir() or collected:
         samples = _of_cells(table, [file for _, file in found])
     else:
         samples = _of_table(table, path)
     return Run(table, samples)
 
 
+def _measured(path: Path) -> list[tuple[list[str], Path]]:
+    """The measured rows of measurements.csv, each with the place of its cell."""
+    chosen = [row for _, origin, *row in rows.read_collected(path) if origin == "measured"]
+    cells = path.parent / "cells"
+    return [(row, rows.cell_path(cells, rows.point_of(row, NAMES))) for row in chosen]
+
+
 def _typed(lines: list[list[str]]) -> pd.DataFrame:
-    text = pd.DataFrame(lines, columns=list(schema.header()), dtype="str")
+    text = pd.DataFrame(lines, columns=NAMES, dtype="str")
     leading = dict.fromkeys(schema.LEADING, "")
     typed = frame.typed(text.assign(**leading)).drop(columns=[*leading, "between_sd"])
     return typed.set_index(pd.MultiIndex.from_frame(typed[POINT]))

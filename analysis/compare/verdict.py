@@ -68,7 +68,8 @@ def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     note[old["timing"] != new["timing"]] = "timed in two ways: " + old["timing"] + ", then "
     note[old["timing"] != new["timing"]] += new["timing"]
     for rows, when in ((old, "OLD"), (new, "NEW")):
-        note[~timed(rows)] = f"faster than a copy in {when}: an error of the measurement"
+        unranked = ~timed(rows)
+        note[unranked] = f"not ranked in {when}: flagged " + rows["unranked_by"][unranked]
     return note
 
 

@@ -18,7 +18,7 @@ from matplotlib.ticker import (
 
 from analysis import schema
 from analysis.figures.select import Selection
-from analysis.frame import distinct, faster_than_copy
+from analysis.frame import distinct, outcomes
 
 MOST_TICKS = 11
 VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
@@ -102,12 +102,9 @@ def footer(figure: Figure, selection: Selection, shown: int, total: int) -> None
             f"{origin} on {_all(own['gpu_name'])}, {selection.dtype}, M = {_range(own['M'])}, "
             f"{versions}, {_all(day)}"
         )
-        others = own[own["status"] != "ok"]["status"].value_counts().sort_index()
-        suspect = faster_than_copy(own).sum()
-        left_out = [f"{count} {status}" for status, count in others.items()]
-        left_out += [f"{suspect} faster_than_copy"] if suspect else []
-        if left_out:
-            lines.append(f"rows without a time that counts: {', '.join(left_out)}")
+        found = outcomes(own)
+        if left_out := _counts(found[found != "ok"]):
+            lines.append(f"rows without a time that counts: {left_out}")
     for source in selection.sources:
         lines.append(f"published, not measured here ({source.hardware}): {source.cite()}")
     if shown < total:
@@ -131,9 +128,13 @@ def heading(figure: Figure, selection: Selection, what: str) -> None:
 
 def nothing_timed(figure: Figure, selection: Selection) -> None:
     """Say in the middle of an empty figure why it is empty."""
-    counts = selection.own["status"].value_counts().sort_index()
-    text = "no timed rows: " + ", ".join(f"{count} {status}" for status, count in counts.items())
+    text = f"no timed rows: {_counts(outcomes(selection.own))}"
     figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=12, color="0.35")
+
+
+def _counts(values: pd.Series) -> str:
+    counts = values.value_counts().sort_index()
+    return ", ".join(f"{count} {value}" for value, count in counts.items())
 
 
 def _all(values: pd.Series) -> str:

@@ -30,9 +30,9 @@ CELL, LETTER, RIGHT, TOP, BOTTOM, BETWEEN = (0.68, 0.36), 0.085, 1.1, 0.35, 0.55
 def draw_speedup(selection: Selection) -> Figure:
     """Heat map of `speedup`, log colours centred at 1, value and half-width of the 95 % interval.
 
-    A point without a time that counts shows its status; an empty cell is a point that was not
-    asked for. Rows that were measured here come first; a published table is drawn where they are
-    not.
+    A point without a time that counts shows its status, or the flag that keeps it from ranking; an
+    empty cell is a point that was not asked for. Rows that were measured here come first; a
+    published table is drawn where they are not.
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid": False}):
         found, total = panels(selection, only_timed=False)
@@ -132,13 +132,22 @@ def _text(row: dict | None) -> str:
     if row is None:
         return ""
     if not row["timed"]:
-        word = row["status"] if row["status"] != "ok" else "faster than copy"
-        return word.replace("_", "\n").replace(" ", "\n", 1)
+        return _why(row).replace("_", "\n").replace(" ", "\n")
     if math.isnan(row["speedup"]):
         return "no torch"
     half = (row["speedup_high"] - row["speedup_low"]) / 2
     text = f"{row['speedup']:.2f}"
     return text if math.isnan(half) else f"{text}\n±{half:.1g}"
+
+
+def _why(row: dict) -> str:
+    """Why a row has no time that counts, in no more words than a cell holds."""
+    if row["status"] != "ok":
+        return row["status"]
+    flags = row["unranked_by"].split()
+    if not flags:
+        return "no time"
+    return flags[0] if len(flags) == 1 else "not ranked"
 
 
 def _colour_bar(figure: Figure, bar) -> None:

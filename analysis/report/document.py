@@ -1,13 +1,13 @@
 """The report as a whole: its sections in order, and its file."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pandas as pd
 import yaml
 
-from analysis import atomic
+from analysis import atomic, flags
 from analysis.figures import BARS, KINDS
 from analysis.figures.select import existing
 from analysis.published import Published
@@ -24,12 +24,14 @@ def write(
     command: str,
     output: Path,
     recorded: Iterable[Path] = (),
+    unranked: Collection[str] = flags.UNRANKED,
 ) -> None:
     """Write the report (Markdown) to `output`.
 
     `figures` is the folder of figures, linked relative to `output`; only those that exist are
     shown. `command` is the exact command that made the rows; `recorded` are the descriptions
-    results/recorded/{gpu}/{sweep}.yaml of the recorded ones.
+    results/recorded/{gpu}/{sweep}.yaml of the recorded ones; `unranked` are the flags that kept
+    rows from ranking when the measurements were collected.
     """
     names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
     links = figure_links(measurements, published, Path(figures), Path(output).parent)
@@ -39,7 +41,7 @@ def write(
         "OneFlow": oneflow.section(measurements),
         "Figures": links or "No figures were drawn.\n",
         "Noise floor": quality.noise(measurements),
-        "Flags": quality.flags(measurements),
+        "Flags": quality.flags(measurements, unranked),
         "Points that are not ok": quality.failures(measurements),
         "Accuracy": quality.accuracy(measurements),
         "Published tables": claim_parts.tables(published),

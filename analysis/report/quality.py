@@ -1,5 +1,7 @@
 """How far the numbers can be trusted: noise floor, flags, rows that are not ok, accuracy."""
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from analysis.frame import POINT
@@ -73,8 +75,24 @@ def within(measurements: pd.DataFrame) -> str:
     )
 
 
-def flags(measurements: pd.DataFrame) -> str:
-    """Every flag with the rows that carry it."""
+def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
+    """Which flags keep a row from ranking (`unranked`), and every flag with its rows."""
+    return f"{_ranking(measurements, unranked)}\n\n{_carried(measurements)}"
+
+
+def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
+    said = "`unranked_flags` in the configuration"
+    if not unranked:
+        return f"No flag keeps a row from ranking ({said} is empty)."
+    names = " or ".join(f"`{flag}`" for flag in unranked)
+    count = md.counted(int((measurements["unranked_by"] != "").sum()), "row")
+    return (
+        f"A row flagged {names} is not ranked and is no evidence for a claim ({said}): {count} "
+        "here. Any other flag is only a warning."
+    )
+
+
+def _carried(measurements: pd.DataFrame) -> str:
     rows = (
         measurements.assign(flag=measurements["flags"].str.split())
         .explode("flag")

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from analysis import regimes, shapes
+from analysis.frame import distinct, outcomes
 from analysis.ratios import BASELINE
 from analysis.report import markdown as md
 
@@ -31,7 +32,7 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
     """Who wins how often, how surely, how far from a copy, in one paragraph."""
     winners = rows[rows["best"]]
     if winners.empty:
-        counts = rows["status"].value_counts().sort_index()
+        counts = outcomes(rows).value_counts().sort_index()
         return f"{where} no row has a time that counts: {_counts(counts)}."
     total = md.counted(len(winners), "point")
     wins = winners["variant"].value_counts()
@@ -62,6 +63,11 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
             f". Only the torch variants are timed here: {md.counted(interpreted, 'Triton variant')}"
             " ran in Triton's interpreter, which checks results but gives no times"
         )
+    # Whoever is fastest may owe it to a faster row's flag.
+    unranked = rows[rows["unranked_by"] != ""]["unranked_by"]
+    if len(unranked):
+        flags = ", ".join(distinct(unranked.str.split().explode()))
+        text += f". Not ranked: {md.counted(len(unranked), 'row')} flagged {flags}"
     return text + "."
 
 

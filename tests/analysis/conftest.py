@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import frame, published, schema
+from analysis import flags, frame, published, schema
 from tests.analysis import synthetic
 
 
@@ -19,9 +19,12 @@ def tables():
 def measurements():
     """Function that makes a typed frame of measurements from synthetic rows."""
 
-    def make(rows, sweep="online_softmax", origin="measured"):
-        names = [*schema.LEADING, *schema.header()]
-        lines = [{"sweep": sweep, "origin": origin, **row} for row in rows]
+    def make(rows, sweep="online_softmax", origin="measured", unranked=flags.UNRANKED):
+        names = [*schema.COLLECTED, *schema.header()]
+        lines = [
+            {"sweep": sweep, "origin": origin, "ranked": flags.ranked(row["flags"], unranked)} | row
+            for row in rows
+        ]
         return frame.typed(pd.DataFrame(lines, columns=names, dtype="str"))
 
     return make

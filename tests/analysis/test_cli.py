@@ -33,7 +33,10 @@ def test_from_cells_to_report(tmp_path):
     a100 = ("--gpu", "a100", "--dtype", "float32", "--sweep", "oneflow")
     steps = [
         ("merge", "--sweep", "mine", "--output", "h200.csv", *cells),
-        ("collect", "--recorded", "--output", "all.csv", "h200.csv"),
+        (
+            *("collect", "--recorded", "--unranked-flags", "throttled", "not_cold"),
+            *("--output", "all.csv", "h200.csv"),
+        ),
         ("summary", *read, "--output", "s.csv"),
         ("claims", *read, *published, "--output", "c.csv"),
         *(

@@ -6,6 +6,8 @@ import re
 import pytest
 
 from analysis import cli
+from analysis.collect import collect
+from analysis.merge import merge_cells
 from tests.analysis import compared, synthetic
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
@@ -46,6 +48,47 @@ def test_cells_and_the_recorded_table_of_one_run_are_the_same(tmp_path, capsys, 
         0,
         "**9 same, 1 ok in neither of 10 points: passed.**",
     )
+
+
+def collected(folder, lines, seed, unranked=(), recorded=()):
+    """measurements.csv of a run, with its cells beside it."""
+    cells = compared.write_cells(folder, lines, seed)
+    merge_cells(cells.rglob("*.csv"), "mine", folder / "h200.csv")
+    collect([folder / "h200.csv"], recorded, folder / "measurements.csv", unranked)
+    return cells, folder / "measurements.csv"
+
+
+def test_measurements_and_its_cells_are_the_same(tmp_path, capsys, lines):
+    other = [row | {"gpu": "a100"} for row in lines]
+    recorded = synthetic.write_csv(tmp_path / "recorded" / "a100" / "mine.csv", other)
+    cells, table = collected(tmp_path, lines, 1, recorded=[recorded])
+    code, out, _ = compare(capsys, cells, table)
+    # the recorded rows of the other GPU were not measured by this run
+    assert (code, out.splitlines()[0]) == (0, "**9 same of 9 points: passed.**")
+    assert "in NEW only" not in out
+
+
+def test_measurements_say_which_rows_rank(tmp_path, capsys, lines):
+    lines[4]["flags"] = "throttled"
+    (_, old), (_, new) = (
+        collected(tmp_path / str(seed), lines, seed, unranked)
+        for seed, unranked in ((1, []), (2, ["throttled"]))
+    )
+    _, out, _ = compare(capsys, old, new)
+    assert out.count("not ranked in NEW: flagged throttled |") == 1
+    assert "ranked in OLD" not in out
+    assert "ranked" not in compare(capsys, old, old)[1]
+
+
+def test_measurements_without_cells_or_measured_rows_are_refused(tmp_path, capsys, lines):
+    cells, table = collected(tmp_path, lines[:1], 1)
+    cells.rename(tmp_path / "elsewhere")
+    code, _, err = compare(capsys, table, table)
+    assert code == 2
+    assert f"{cells}/h200/" in err
+    assert "samples.csv.gz: no such file, but the row has times" in err
+    collect([], [], table)
+    assert "no rows to compare" in compare(capsys, table, table)[2]
 
 
 def test_slower_exits_with_1_beyond_the_threshold_only(tmp_path, capsys, lines):
@@ -112,7 +155,7 @@ def test_another_way_of_timing_or_an_error_of_measurement_is_unclear(tmp_path, c
     code, out, _ = compare(capsys, *tables(tmp_path, lines, other))
     assert code == 0
     assert "timed in two ways: graph, then events" in out
-    assert "faster than a copy in NEW" in out
+    assert "not ranked in NEW: flagged faster_than_copy |" in out
 
 
 def test_markdown_and_figure_are_written_whole_and_reproducibly(tmp_path, capsys, lines):

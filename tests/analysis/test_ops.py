@@ -70,7 +70,7 @@ def test_quality_tells_them_apart(both, measurements):
     noise = quality.within(both)
     assert [f"| h200 | measured | {op} |" in noise for op in OPS] == [True, True]
     rows = [synthetic.row(op=op, status="crash", message="x", flags="shared_gpu") for op in OPS]
-    for text in (quality.failures(measurements(rows)), quality.flags(measurements(rows))):
+    for text in (quality.failures(measurements(rows)), quality.flags(measurements(rows), [])):
         assert sum(f" {op} |" in text for op in OPS) == 2
         assert "| 2 |" not in text
 

@@ -1,10 +1,12 @@
 """A configuration is accepted or refused in the words of the person who wrote it."""
 
+import ast
 import copy
 
 import pytest
 import yaml
 
+from analysis.flags import known
 from measure.fingerprint import ROOT
 from workflow import config as checks
 
@@ -72,6 +74,13 @@ SHAPE = {"M": 4, "N": 8}
         ({"distribution": "gauss"}, "distribution: unknown value 'gauss'"),
         ({"seed": -1}, "seed = -1: must be at least 0"),
         ({"interval_width": 0}, "interval_width = 0: must be above 0"),
+        (
+            {"unranked_flags": ["not_cold", "thortled"]},
+            "unranked_flags[1]: unknown value 'thortled'; did you mean 'throttled'?",
+        ),
+        ({"unranked_flags": ["xyz"]}, "unranked_flags[0]: unknown value 'xyz'; allowed: aa_biased"),
+        ({"unranked_flags": "throttled"}, "unranked_flags = 'throttled': must be of type array"),
+        ({"unranked_flags": None}, "unranked_flags = None: must be of type array"),
         ({"time_budget_s": "long"}, "time_budget_s = 'long': must be of type number"),
         ({"sweep": "my sweep; rm -rf /"}, "only lower-case letters, digits and underscores"),
     ],
@@ -80,6 +89,28 @@ def test_bad_values_are_refused_by_name(change, words):
     with pytest.raises(checks.ConfigError) as caught:
         checks.check(edited(**change))
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("flags", [[], ["throttled"], list(known())])
+def test_any_choice_of_flags_may_keep_rows_from_ranking(flags):
+    checks.check(edited(unranked_flags=flags))
+
+
+def test_the_flags_to_choose_from_are_those_that_measuring_gives():
+    emitted = []
+    for path in sorted((ROOT / "measure").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name == "flags":
+                emitted += _listed(node)
+    assert sorted(emitted) == sorted(known())
+
+
+def _listed(function):
+    """The words that a function puts into a list: in brackets, or by append."""
+    for node in ast.walk(function):
+        appends = isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append"
+        words = node.args if appends else node.elts if isinstance(node, ast.List) else []
+        yield from (word.value for word in words if isinstance(word, ast.Constant))
 
 
 def test_every_fault_is_named_at_once():

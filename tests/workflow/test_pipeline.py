@@ -192,6 +192,25 @@ def test_another_name_for_the_sweep_measures_nothing_again(runner):
     assert jobs["merge"] == 1
 
 
+@pytest.mark.parametrize("unranked", [["throttled"], [], ["throttled", "launch_bound"]])
+def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner, unranked):
+    configure(runner.folder, unranked_flags=unranked)
+    jobs = runner.jobs()
+    assert jobs.pop("figures") >= 4
+    assert jobs.pop("bars") >= 1
+    assert jobs == {name: n for name, n in AFTER_POINTS.items() if name != "merge"}
+    done = runner("--until", "collect")
+    assert done.returncode == 0, done.stderr
+    rows = table(runner.folder / "results/measurements.csv")
+    assert list(rows[0])[:4] == ["sweep", "origin", "ranked", "gpu"]
+    assert list(table(runner.folder / "results/measurements/cpu.csv")[0])[:3] == [
+        *("sweep", "origin", "gpu")
+    ]
+    for row in rows:
+        assert row["ranked"] == str(not set(row["flags"].split()) & set(unranked)).lower()
+    assert {row["ranked"] for row in rows} == ({"true", "false"} if unranked else {"true"})
+
+
 def test_a_broken_row_stops_the_merge_with_a_clear_message_and_keeps_the_rows(runner):
     row = runner.rows()[0]
     text = row.read_text()
@@ -211,6 +230,7 @@ def test_a_broken_row_stops_the_merge_with_a_clear_message_and_keeps_the_rows(ru
         ({"variants": ["triton_onlin"]}, "did you mean triton_online"),
         ({"time_budgets": 3}, "unknown key 'time_budgets'; did you mean 'time_budget_s'"),
         ({"shapes": [{"M": 4, "N": 0}]}, "shapes[0].N = 0: must be at least 1"),
+        ({"unranked_flags": ["thortled"]}, "unranked_flags[0]: unknown value 'thortled'; did you"),
         ({"gpus": ["rtx9999"]}, "this machine cannot measure rtx9999"),
     ],
 )

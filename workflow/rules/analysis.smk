@@ -43,10 +43,12 @@ rule collect:
     params:
         code=ANALYSIS,
         root=ROOT,
+        unranked=config["unranked_flags"],
     message:
         "Putting measured and recorded rows together"
     shell:
         "PYTHONPATH={params.root:q} python3 -m analysis collect --recorded {input.recorded:q}"
+        " --unranked-flags {params.unranked:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 
 
@@ -156,6 +158,7 @@ rule report:
         code=ANALYSIS,
         root=ROOT,
         published=lambda wildcards, input: os.path.dirname(input.tables[0]),
+        unranked=config["unranked_flags"],
         command=sweep.command(workflow.config_settings.configfiles, workflow.config_settings.config),
     message:
         "Writing results/report.md"
@@ -163,5 +166,5 @@ rule report:
         "PYTHONPATH={params.root:q} python3 -m analysis report --measurements {input.measurements:q}"
         " --summary {input.summary:q} --claims {input.claims:q} --figures-dir results/figures"
         " --published {params.published:q} --command {params.command:q}"
-        " --recorded {input.recorded:q}"
+        " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
         " --output {output:q} > {log:q} 2>&1"

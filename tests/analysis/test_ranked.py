@@ -1,0 +1,237 @@
+"""Which rows rank is the configuration's choice, from collecting to the last sentence."""
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml
+
+from analysis import claims, cli, flags, frame, report, rows, schema, summary
+from analysis.collect import collect
+from analysis.errors import InputError
+from analysis.figures.curves import draw_throughput, draw_time
+from analysis.figures.heatmap import draw_speedup
+from analysis.figures.select import select
+from analysis.merge import merge_cells
+from analysis.record import record
+from analysis.report import quality
+from tests.analysis import synthetic
+
+CONFIG = Path(__file__).resolve().parents[2] / "config.yaml"
+THROTTLED, TOO_FAST = "launch_bound throttled", "aa_biased faster_than_copy"
+FLAGS = {
+    "torch_softmax": "",
+    "triton_row": "launch_bound aa_biased",
+    "triton_online": THROTTLED,
+    "triton_fused": TOO_FAST,
+}
+EVERY = set(FLAGS)
+
+
+@pytest.fixture
+def some():
+    """One point; the fastest are too fast, then throttled, then only warned of, then torch."""
+    speeds = zip(FLAGS, (1.0, 1.2, 1.4, 9.0), strict=True)
+    return [synthetic.with_speedup(v, variant=name, flags=FLAGS[name]) for name, v in speeds]
+
+
+@pytest.fixture
+def merged(some, tmp_path):
+    cells = [synthetic.write_cell(tmp_path, row) for row in some]
+    merge_cells(cells, "online_softmax", tmp_path / "h200.csv")
+    return tmp_path / "h200.csv"
+
+
+def ranked(rows_):
+    table = summary.summarise(rows_).dropna(subset="rank").sort_values("rank")
+    return table["variant"].to_list()
+
+
+CHOICES = [
+    (flags.UNRANKED, EVERY - {"triton_fused"}),
+    (["throttled"], EVERY - {"triton_online"}),
+    (["throttled", "faster_than_copy"], {"torch_softmax", "triton_row"}),
+    (["aa_biased"], {"torch_softmax", "triton_online"}),
+    ([], EVERY),
+]
+
+
+@pytest.mark.parametrize(("unranked", "expected"), CHOICES)
+def test_collected_rows_say_whether_they_rank(merged, unranked, expected):
+    out = merged.with_name("all.csv")
+    assert collect([merged], [], out, unranked) == 4
+    with out.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert list(found[0]) == ["sweep", "origin", "ranked", *schema.header()]
+    assert {row["variant"]: row["ranked"] for row in found} == {
+        name: "true" if name in expected else "false" for name in EVERY
+    }
+    assert set(ranked(frame.load(out))) == expected
+
+
+def test_recorded_rows_are_treated_alike(some, tmp_path):
+    path = synthetic.write_csv(tmp_path / "recorded" / "h200" / "s.csv", some)
+    collect([], [path], tmp_path / "all.csv", ["throttled"])
+    found = frame.load(tmp_path / "all.csv").set_index("variant")["ranked"]
+    assert found.to_dict() == dict.fromkeys(EVERY, "true") | {"triton_online": "false"}
+
+
+def test_a_merged_file_has_no_such_column_and_ranks_as_by_default(merged):
+    with merged.open() as file:
+        assert file.readline().startswith("sweep,origin,gpu,")
+    assert set(ranked(frame.load(merged))) == EVERY - {"triton_fused"}
+
+
+def test_collecting_what_is_collected_decides_anew(merged):
+    first, second = merged.with_name("first.csv"), merged.with_name("second.csv")
+    collect([merged], [], first, ["throttled"])
+    collect([first], [], second, [])
+    assert set(frame.load(second)["ranked"]) == {"true"}
+
+
+def test_rows_are_recorded_from_either_file_without_the_column(merged):
+    collect([merged], [], merged.with_name("all.csv"))
+    tables = []
+    for name in ("h200.csv", "all.csv"):
+        out = merged.parent / name.replace(".", "_") / "h200"
+        table, *_ = record(merged.with_name(name), merged.parent / "cells", out, "make run")
+        assert rows.read_rows(table), "the plain header of a row"
+        tables.append(table.read_bytes())
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize("value", ["", "yes"])
+def test_another_word_than_true_or_false_is_refused(tmp_path, value):
+    lines = [{"sweep": "s", "origin": "measured", "ranked": value} | synthetic.row()]
+    path = synthetic.write_csv(tmp_path / "all.csv", lines, schema.COLLECTED)
+    with pytest.raises(InputError, match=f"line 2: ranked is '{value}', expected true or false"):
+        frame.load(path)
+
+
+def test_the_order_of_the_ranking(measurements, some):
+    assert ranked(measurements(some)) == ["triton_online", "triton_row", "torch_softmax"]
+    assert ranked(measurements(some, unranked=["throttled"])) == [
+        *("triton_fused", "triton_row", "torch_softmax")
+    ]
+
+
+def test_the_reason_is_the_flag_that_no_ranked_row_has(measurements, some):
+    for unranked, variant, reason in (
+        (["throttled"], "triton_online", "throttled"),  # launch_bound is in a ranked row, too
+        (flags.UNRANKED, "triton_fused", "faster_than_copy"),
+        (["aa_biased"], "triton_fused", TOO_FAST),  # nothing tells these two apart
+    ):
+        found = measurements(some, unranked=unranked)
+        reasons = found.set_index("variant")["unranked_by"]
+        assert reasons[variant] == reason
+        assert set(reasons[found.set_index("variant")["ranked"] == "true"]) == {""}
+
+
+def test_the_summary_says_why_a_row_has_no_rank(measurements, some, tmp_path):
+    summary.write(measurements(some, unranked=["throttled"]), tmp_path / "s.csv")
+    table = summary.read(tmp_path / "s.csv").set_index("variant")
+    assert table["unranked_by"].to_dict() == dict.fromkeys(EVERY, "") | {
+        "triton_online": "throttled"
+    }
+    assert table["rank"].isna().to_dict() == {name: name == "triton_online" for name in EVERY}
+
+
+def test_figures_leave_it_out_and_name_the_flag(measurements, some, tables):
+    def words(figure):
+        return [text.get_text() for part in (figure, *figure.axes) for text in part.texts]
+
+    def select_with(unranked):
+        found = measurements(some, unranked=unranked)
+        return select(found, tables, "h200", "float32", "online_softmax")
+
+    chosen = select_with(["throttled"])
+    figure = draw_time(chosen)
+    assert "triton_online" not in {line.get_gid() for line in figure.axes[0].lines}
+    assert any("without a time that counts: 1 not ranked (throttled)" in t for t in words(figure))
+    assert "throttled" in words(draw_speedup(chosen))
+    chosen = select_with(list(flags.known()))
+    assert "triton_online" not in {line.get_gid() for line in draw_time(chosen).axes[0].lines}
+    assert "not\nranked" in words(draw_speedup(chosen))
+    chosen = select_with([])
+    assert "triton_fused" in {line.get_gid() for line in draw_time(chosen).axes[0].lines}
+    assert not any("without a time that counts" in text for text in words(draw_time(chosen)))
+
+
+def test_where_nothing_ranks_figure_and_verdict_say_so(measurements, tables, tmp_path):
+    lines = [synthetic.row(variant=v, flags="throttled") for v in ("triton_row", "torch_softmax")]
+    found = measurements(lines, unranked=["throttled"])
+    chosen = select(found, tables, "h200", "float32", "online_softmax")
+    shown = [text.get_text() for text in draw_throughput(chosen).texts]
+    assert "no timed rows: 2 not ranked (throttled)" in shown
+    text = report_of(found, tables, tmp_path, ["throttled"])
+    assert "no row has a time that counts: 2 not ranked (throttled)." in text
+
+
+def test_a_claim_names_the_flag(measurements, tables):
+    pair = ("torch_softmax", "triton_online")
+    lines = [synthetic.row(variant=v, N=131072, flags="throttled") for v in pair]
+    for unranked, named in ((["throttled"], True), ([], False)):
+        table = claims.check(measurements(lines, unranked=unranked), tables)
+        own = table[(table["claim"] == "S0-a") & (table["origin"] == "measured")]
+        why = own[own["quantity"].str.contains("reduction")]["why"].item()
+        assert ("N = 131072 is not ranked: flagged throttled" in why) == named
+
+
+def report_of(found, tables, folder, unranked):
+    summary.write(found, folder / "summary.csv")
+    claims.write(found, tables, folder / "claims.csv")
+    report.write(
+        found,
+        summary.read(folder / "summary.csv"),
+        claims.read(folder / "claims.csv"),
+        tables,
+        folder,
+        "make run",
+        folder / "report.md",
+        unranked=unranked,
+    )
+    return (folder / "report.md").read_text()
+
+
+def test_the_report_says_which_flags_keep_a_row_from_ranking(measurements, some, tables, tmp_path):
+    unranked = ["throttled", "faster_than_copy"]
+    text = report_of(measurements(some, unranked=unranked), tables, tmp_path, unranked)
+    (line,) = [line for line in text.splitlines() if "unranked_flags" in line]
+    assert line.startswith("A row flagged `throttled` or `faster_than_copy` is not ranked")
+    assert "2 rows here" in line
+    assert "**triton_row** is fastest at 1 of 1 point" in text
+    assert ". Not ranked: 2 rows flagged faster_than_copy, throttled." in text
+    assert "Not ranked" not in report_of(measurements(some, unranked=[]), tables, tmp_path, [])
+    assert "No flag keeps a row from ranking" in quality.flags(measurements(some), [])
+    plain = quality.flags(measurements([synthetic.row()]), flags.UNRANKED)
+    assert "A row flagged `faster_than_copy` is not ranked" in plain
+    assert plain.endswith("No row carries a flag.\n")
+
+
+def test_the_command_line_takes_some_flags_none_or_the_default(merged):
+    out = merged.with_name("all.csv")
+    for option, expected in (
+        ((), EVERY - {"triton_fused"}),
+        (("--unranked-flags",), EVERY),
+        (("--unranked-flags", "throttled", "aa_biased"), {"torch_softmax"}),
+    ):
+        assert cli.main(["collect", *option, "--output", str(out), str(merged)]) == 0
+        assert set(ranked(frame.load(out))) == expected
+
+
+@pytest.mark.parametrize(
+    ("flag", "hint"),
+    [("thortled", "did you mean 'throttled'?"), ("xyz", "allowed: aa_biased, faster_than_copy,")],
+)
+def test_an_unknown_flag_is_refused(merged, capsys, flag, hint):
+    out = merged.with_name("all.csv")
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["collect", "--unranked-flags", flag, "--output", str(out), str(merged)])
+    assert stopped.value.code == 2
+    assert f"unknown flag {flag!r}; {hint}" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_default_is_that_of_the_configuration():
+    assert yaml.safe_load(CONFIG.read_text())["unranked_flags"] == list(flags.UNRANKED)
+    assert set(flags.UNRANKED) <= set(flags.known())
