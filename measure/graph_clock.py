@@ -114,7 +114,7 @@ def capture(
         raise NotCapturable(str(error)) from error
     trial.enqueue()
     torch.cuda.synchronize()
-    rotations = math.ceil(replay_us / (trial.read_us() * len(pairs)))
+    rotations = max(1, math.ceil(replay_us / (trial.read_us() * len(pairs))))
     return _Series(call, pairs, rotations * len(pairs), captures, audit)
 
 

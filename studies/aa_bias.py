@@ -118,9 +118,9 @@ def draw(data, output: Path) -> None:
     sns.set_theme(style="whitegrid", context="paper")
     shapes = data.drop_duplicates(["M", "N"])[["M", "N"]].to_numpy()
     figure, axes = plt.subplots(
-        1, len(shapes), figsize=(10, 3.2), sharey=True, layout="constrained"
+        1, len(shapes), figsize=(10, 3.2), sharey=True, squeeze=False, layout="constrained"
     )
-    for axis, (rows, cols) in zip(axes, shapes, strict=True):
+    for axis, (rows, cols) in zip(axes[0], shapes, strict=True):
         part = data[(data["M"] == rows) & (data["N"] == cols)]
         sns.stripplot(part.assign(off=100 * (part["aa_ratio"] - 1)), x="off", y="step", ax=axis,
                       size=4, alpha=0.6, jitter=0.25, color="#0072B2")  # fmt: skip

@@ -41,6 +41,7 @@ def write(
         "OneFlow": oneflow.section(measurements),
         "Figures": links or "No figures were drawn.\n",
         "Noise floor": quality.noise(measurements),
+        "Cold calls": quality.cold(measurements),
         "Flags": quality.flags(measurements, unranked),
         "Points that are not ok": quality.failures(measurements),
         "Accuracy": quality.accuracy(measurements),

@@ -75,6 +75,39 @@ def within(measurements: pd.DataFrame) -> str:
     )
 
 
+def cold(measurements: pd.DataFrame) -> str:
+    """What a call found in L2 when its turn came."""
+    rows = measurements[measurements["found_in_l2"].notna()]
+    if rows.empty:
+        return "No row says what its calls found in the cache.\n"
+    by = ["gpu", "origin", "timing"]
+    lines = [
+        [
+            *key,
+            len(part),
+            f"{part['cold_load_cycles'].median():.0f}",
+            f"{part['resident_load_cycles'].median():.0f}",
+            f"{100 * part['found_in_l2'].median():.1f} %",
+            f"{100 * part['found_in_l2'].max():.1f} %",
+        ]
+        for key, part in rows.groupby(by, sort=True)
+    ]
+    columns = [
+        *by,
+        "rows",
+        "cycles of a load when its turn comes",
+        "cycles at once again",
+        "found in L2, median",
+        "found in L2, at most",
+    ]
+    return (
+        "After the timed calls, single loads from the buffers that are next in turn are timed on "
+        "the GPU itself, and the same loads at once again, when their lines are in L2.\n\n"
+        + md.table(columns, lines, "cold loads")
+        + "\n"
+    )
+
+
 def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
     """Which flags keep a row from ranking (`unranked`), and every flag with its rows."""
     return f"{_ranking(measurements, unranked)}\n\n{_carried(measurements)}"

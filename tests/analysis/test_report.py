@@ -40,7 +40,7 @@ def test_sections_in_order_verdict_first(written, measurements, online_rows):
     text = written(measurements(online_rows))
     titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert titles == [
-        *("Verdict", "Published claims", "Figures", "Noise floor", "Flags"),
+        *("Verdict", "Published claims", "Figures", "Noise floor", "Cold calls", "Flags"),
         *("Points that are not ok", "Accuracy", "Published tables", "Environment"),
         "How to reproduce",
     ]
@@ -112,6 +112,18 @@ def test_flags_and_noise(written, measurements):
     flags = section(text, "Flags")
     assert "| aa_biased | h200 | softmax | float32 | triton_tiled | 1 |" in flags
     assert "| throttled | h200 | softmax | float32 | triton_tiled | 1 |" in flags
+
+
+def test_what_calls_found_in_the_cache_is_told(written, measurements):
+    rows = [
+        synthetic.row(N=n, cold_load_cycles=765, resident_load_cycles=350, found_in_l2=found)
+        for n, found in ((256, 0.0), (512, 0.01), (1024, 0.25))
+    ]
+    rows.append(synthetic.row(N=2048))
+    text = section(written(measurements(rows)), "Cold calls")
+    assert "| h200 | measured | graph | 3 | 765 | 350 | 1.0 % | 25.0 % |" in text
+    without = section(written(measurements(rows[-1:])), "Cold calls")
+    assert "No row says what its calls found in the cache." in without
 
 
 def test_only_existing_figures_are_linked(written, measurements, online_rows):

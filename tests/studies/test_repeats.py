@@ -1,0 +1,35 @@
+"""What several runs of one commit say of the noise."""
+
+import pytest
+
+from studies import repeats
+from tests.analysis import compared, synthetic
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Cells of three runs of four points: N = 256 drifts by 3 %, the others stay."""
+    found = []
+    for number in range(3):
+        rows = []
+        for n in (256, 4096, 8192, 16384):
+            factor = 1 + 0.015 * number if n == 256 else 1.0
+            given = {"aa_low": 1.001, "aa_ratio": 1.002, "aa_high": 1.003} if n == 4096 else {}
+            time_us = float(synthetic.row(N=n)["time_us"]) * factor
+            rows.append(synthetic.row(N=n, time_us=time_us, **compared.CONDITIONS, **given))
+        found.append(compared.write_cells(tmp_path / str(number), rows, seed=number))
+    return found
+
+
+def test_spread_between_runs_by_length_of_the_call(folders, capsys):
+    assert repeats.main([str(folder) for folder in folders]) == 0
+    text = capsys.readouterr().out
+    short, long = [line for line in text.splitlines() if " of " in line and "µs" in line]
+    assert short.startswith("| below 5 µs | 1 | 2.96% | 2.96% | 2.96% |")
+    assert long.startswith("| 10 µs and more | 3 | 0.00% | 0.00% | 0.00% |")
+    assert "| 3 of 9 | 0 |" in long
+
+
+def test_one_run_is_not_enough(tmp_path, capsys):
+    assert repeats.main([str(tmp_path)]) == 2
+    assert "at least two" in capsys.readouterr().err
