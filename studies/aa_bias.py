@@ -12,6 +12,8 @@ import random
 import sys
 from pathlib import Path
 
+from studies import environment
+
 # (name, random order, µs of a replay at least, graphs per series, a buffer set of its own)
 STEPS = (
     ("one rotation a graph", False, 0.0, 1, False),
@@ -73,6 +75,7 @@ def measure(output: Path, processes: int) -> None:
                     writer.writerow([f"{v:.7g}" if isinstance(v, float) else v for v in line])
             file.flush()
             print(f"process {process + 1} of {processes}", file=sys.stderr)
+    environment.write(output.with_suffix(".yaml"), "torch against itself")
 
 
 def summary(data):

@@ -18,9 +18,9 @@ from pathlib import Path
 from measure import gpus
 from measure.fingerprint import ROOT
 from measure.point import Point
-from studies import forked
+from studies import environment, forked
 
-from . import environment, harnesses, table
+from . import harnesses, table
 from .points import points
 
 OURS = "ours"
@@ -36,7 +36,7 @@ def measure(output: Path, processes: int, only: Sequence[str] = ALL, most: int |
     parts.mkdir(parents=True, exist_ok=True)
     spent_s, turns = defaultdict(float), [(i, name) for i in range(processes) for name in only]
     begin = time.monotonic()
-    environment.write(output / f"{NAME}.yaml", chosen[0].gpu)
+    environment.write(output / f"{NAME}.yaml", f"side by side on {chosen[0].gpu}")
     for number, (process, name) in enumerate(turns, 1):
         path = parts / f"{name}-{process}.csv"
         started = time.monotonic()
@@ -57,7 +57,9 @@ def measure(output: Path, processes: int, only: Sequence[str] = ALL, most: int |
         merge(output)
     for name, seconds in spent_s.items():
         print(f"{name}: {seconds:.1f} s in all")
-    environment.write(output / f"{NAME}.yaml", chosen[0].gpu)  # once more, with the date of the end
+    environment.write(
+        output / f"{NAME}.yaml", f"side by side on {chosen[0].gpu}"
+    )  # once more, with the date of the end
 
 
 def _complete(lines: list[dict], chosen: list[Point]) -> bool:

@@ -80,14 +80,9 @@ def test_a_point_without_a_row_does_not_end_the_others(forks):
     assert [(root / forked.cell(point)).exists() for point in points] == [True, False, True]
     words = [line.split()[:2] for line in done.stderr.splitlines() if "eta" in line]
     assert words == [["1/3", "torch_softmax"], ["2/3", "torch_naive"], ["3/3", "triton_row"]]
-    assert "every point starts Python anew" not in done.stderr
+    assert "fresh Python" not in done.stderr
 
 
 def test_cells_lie_as_in_a_sweep():
     point = Point(variant="triton_row", **TINY)
     assert Path("results/cells") / forked.cell(point) == Path(sweep.row_path(point))
-
-
-def test_a_process_with_threads_is_not_forked(monkeypatch):
-    monkeypatch.setattr(forked.threading, "active_count", lambda: 3)
-    assert forked.import_once() == "this process has 3 threads, and a fork has only one"

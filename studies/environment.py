@@ -17,9 +17,9 @@ PACKAGES = (
 )
 
 
-def write(path: Path, gpu: str) -> None:
-    """Write what is known now. ``gpu``: the short name; asks nvidia-smi, opens no CUDA context."""
-    facts = {"title": f"side by side on {gpu}", "measured": _now(), **_gpu()}
+def write(path: Path, title: str) -> None:
+    """Write what is known now, under a title. Asks nvidia-smi, opens no CUDA context."""
+    facts = {"title": title, "measured": _now(), **_gpu()}
     facts |= git_state() | {"measure_sha256": measure_sha256()}
     facts |= {"python": platform.python_version(), "versions": _versions()}
     path.write_text(yaml.safe_dump(facts, sort_keys=False, allow_unicode=True))
