@@ -12,7 +12,7 @@ import torch
 from cuda.bindings import driver
 from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
-from ._nvrtc import TYPES, Call, Spec, Specialise, build, widest_pack
+from ._nvrtc import TYPES, Call, Spec, Specialise, build_once, widest_pack
 from ._rows import result_for
 
 OLDEST = (8, 0)  # compute capability; bfloat16 needs it
@@ -145,7 +145,7 @@ def _load(spec: Spec, device: int) -> Kernel:
 @functools.cache
 def _kernel(source: str, name: str, device: int) -> Kernel:
     major, minor = torch.cuda.get_device_capability(device)
-    return build(source, (name,), f"sm_{major}{minor}").get_kernel(name)
+    return build_once(source, name, f"sm_{major}{minor}").get_kernel(name)
 
 
 @functools.cache

@@ -1,14 +1,20 @@
 """CUDA C++ to a binary, by NVRTC through NVIDIA's cuda-core. Needs neither a GPU nor a driver."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 import torch
 from cuda.core import ObjectCode, Program, ProgramOptions
+from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
+
+from . import digest
 
 FOLDER = Path(__file__).parent / "cuda"
 TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
+
+CACHE_BYTES = 256 * 2**20  # of ~/.cache/cuda-python; a binary has some 20 KiB
 
 # Bytes of shared memory that a block may ask for: CUDA C++ Programming Guide, "Compute
 # Capabilities". For compiling where there is no GPU to ask.
@@ -68,15 +74,40 @@ def build(
     ``log`` receives the compiler's warnings and, kernel by kernel, ptxas's account of registers and
     spills. Raises cuda-core's NVRTCError, which quotes the compiler.
     """
-    options = ProgramOptions(
-        name=source,
-        arch=arch,
-        std="c++17",
-        include_path=str(FOLDER),
-        ptxas_options=["-v"] if log else None,
-    )
+    options = _options(source, arch, ptxas_options=["-v"] if log else None)
     program = Program((FOLDER / source).read_text(), code_type="c++", options=options)
     return program.compile("cubin", name_expressions=kernels, logs=log)
+
+
+def build_once(source: str, kernel: str, arch: str) -> ObjectCode:
+    """As ``build`` of one kernel; its binary is kept in the user's cache for later processes.
+
+    There, NVRTC's version, the options and all sources are part of its name. Without a cache, in a
+    home that cannot be written say, it is built every time.
+    """
+    key = make_program_cache_key(
+        code=(FOLDER / source).read_text(),
+        code_type="c++",
+        options=_options(source, arch),
+        target_type="cubin",
+        name_expressions=(kernel,),
+        extra_digest=_included().encode(),
+    )
+    try:
+        with FileStreamProgramCache(max_size_bytes=CACHE_BYTES) as cache:
+            return _cached(cache, key, source, kernel, arch)
+    except OSError:
+        return build(source, (kernel,), arch)
+
+
+def _cached(cache, key: bytes, source: str, kernel: str, arch: str) -> ObjectCode:
+    binary, symbol = cache.get(key), cache.get(key + b" symbol")
+    if binary and symbol:
+        return ObjectCode.from_cubin(binary, symbol_mapping={kernel: symbol})
+    built = build(source, (kernel,), arch)
+    cache[key + b" symbol"] = built.symbol_mapping[kernel]
+    cache[key] = bytes(built.code)
+    return built
 
 
 def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> list[str]:
@@ -91,3 +122,13 @@ def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> 
     for spec in specs:
         build(spec.source, (spec.kernel,), arch)
     return [spec.kernel for spec in specs]
+
+
+def _options(source: str, arch: str, **more) -> ProgramOptions:
+    return ProgramOptions(name=source, arch=arch, std="c++17", include_path=str(FOLDER), **more)
+
+
+@functools.cache
+def _included() -> str:
+    """Hash over all that a source may include, which its own text does not tell."""
+    return digest(sorted(FOLDER.glob("*.cuh")), FOLDER)

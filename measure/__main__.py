@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import gpus, row, summary
+from . import gpus, row, served, start, summary
 from .point import DISTRIBUTIONS, DTYPES, OPS, BadPoint, Point
 from .supervise import NoRow, measure_point
 
@@ -50,6 +50,13 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--rival", help="a variant to time as one more interleaved control")
     add("--output", type=Path, required=True, help="the row; its samples are written beside it")
+    add(
+        "--served-for",
+        type=int,
+        metavar="PID",
+        help="fork from a process that has torch loaded, shared by all points that name the same "
+        "process, and ended with it; without this, a fresh Python",
+    )
     return top
 
 
@@ -58,10 +65,10 @@ def main(argv: list[str] | None = None) -> int:
     # A cancelled job ends as an interrupted one does: worker killed, temporary files removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     arguments = vars(parser().parse_args(argv))
-    output = arguments.pop("output")
+    output, owner = arguments.pop("output"), arguments.pop("served_for")
     del arguments["command"]  # there is only one
     try:
-        return _point(arguments, output)
+        return _point(arguments, output, owner)
     except (BadPoint, NoRow) as error:
         print(f"error: {error}", file=sys.stderr)
     except OSError as error:
@@ -69,9 +76,10 @@ def main(argv: list[str] | None = None) -> int:
     return 2
 
 
-def _point(arguments: dict, output: Path) -> int:
+def _point(arguments: dict, output: Path, owner: int | None) -> int:
     arguments["gpu"] = gpus.resolve(arguments["gpu"])
-    measured, samples = measure_point(Point(**arguments))
+    run = served.starter(owner) if owner else start.python
+    measured, samples = measure_point(Point(**arguments), run)
     row.write(output, measured, samples)
     print(summary.text(measured))
     return 0

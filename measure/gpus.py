@@ -1,9 +1,11 @@
 """Short names of GPUs, and which GPU this machine has. Needs neither torch nor a driver."""
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
+from typing import NamedTuple
 
 CPU = "cpu"
 AUTO = "auto"
@@ -22,6 +24,74 @@ def slug(name: str) -> str:
     """'NVIDIA A100-PCIE-40GB' -> 'a100', 'NVIDIA GeForce RTX 3090 Ti' -> 'rtx3090ti'."""
     words = re.split(r"[^A-Za-z0-9]+", name)
     return "".join(w.lower() for w in words if w and not _NOISE.fullmatch(w))
+
+
+class Found(NamedTuple):
+    """A GPU, or a MIG slice of one, as CUDA_VISIBLE_DEVICES may name it."""
+
+    uuid: str
+    slug: str
+
+
+def devices() -> list[Found]:
+    """The GPUs that a process started here may use, MIG slices as GPUs of their own.
+
+    Asks NVML, which needs no CUDA context; [] where it is not there. CUDA_VISIBLE_DEVICES is
+    honoured; its numbers are taken in PCI bus order, as nvidia-smi shows them.
+    """
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:  # no library, no driver: pynvml has an exception for each
+        return []
+    try:
+        boards = [
+            pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())
+        ]
+        return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    except pynvml.NVMLError:
+        return []
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _chosen(boards: list, visible_devices: str | None) -> list[Found]:
+    """The boards that CUDA_VISIBLE_DEVICES leaves, in its order; it ends at the first bad word."""
+    slices = [_slices(board) for board in boards]
+    if visible_devices is None:
+        return [gpu for each in slices for gpu in each]
+    whole = [_found(board) for board in boards]
+    by_uuid = [gpu for each in slices for gpu in each] + whole
+    found = []
+    for word in filter(None, (part.strip() for part in visible_devices.split(","))):
+        if word.isdigit() and int(word) < len(boards):
+            found += slices[int(word)]
+            continue
+        matching = [gpu for gpu in by_uuid if gpu.uuid.startswith(word)]
+        if not matching:
+            break
+        found.append(matching[0])
+    return list(dict.fromkeys(found))
+
+
+def _slices(board) -> list[Found]:
+    """The MIG slices of a board; the board itself where it is not cut."""
+    import pynvml
+
+    found = []
+    with contextlib.suppress(pynvml.NVMLError):  # boards without MIG say that it is not supported
+        if pynvml.nvmlDeviceGetMigMode(board)[0]:
+            for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(board)):
+                with contextlib.suppress(pynvml.NVMLError):  # not every place is taken
+                    found.append(_found(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index)))
+    return found or [_found(board)]
+
+
+def _found(handle) -> Found:
+    import pynvml
+
+    return Found(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
 
 
 def visible() -> list[str]:

@@ -2,17 +2,15 @@
 
 import contextlib
 import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .fingerprint import ROOT
+from . import gpus, slots, start
 from .point import Point
 from .row import one_line
 
@@ -21,58 +19,50 @@ class NoRow(RuntimeError):
     """The pipeline itself is at fault, or this machine is the wrong one: nothing was written."""
 
 
-Start = Callable[[Point, Path], int | None]  # runs the worker in a folder; its return code
+# Runs the worker in a folder, on the GPU that is held for it, and ends all that it has started; the
+# worker's return code, None where the point's time was up.
+Start = Callable[[Point, Path, slots.Slot | None], int | None]
 
 
-def measure_point(point: Point, start: Start | None = None) -> tuple[dict, list[tuple]]:
-    """(row, samples) of a point, measured in a process of its own.
+def measure_point(point: Point, run: Start = start.python) -> tuple[dict, list[tuple]]:
+    """(row, samples) of a point, measured in a process of its own, alone on its GPU.
 
-    ``start`` runs the worker and ends all that it has started; it gives the return code, None where
-    the point's time was up. Not given: a fresh Python. Raises NoRow when the machine does not have
-    the GPU, or when the worker failed before the kernel had a part in it.
+    Raises NoRow when the machine does not have the GPU, or when the worker failed before the kernel
+    had a part in it.
     """
+    with _held(point) as slot:
+        return _measured(point, run, slot)
+
+
+@contextlib.contextmanager
+def _held(point: Point) -> Iterator[slots.Slot | None]:
+    """A GPU of the point's kind; none for the CPU, or where there is none: the worker says so."""
+    wanted = [] if point.is_cpu else [gpu for gpu in gpus.devices() if gpu.slug == point.gpu]
+    if not wanted:
+        yield None
+        return
+    try:
+        slot = slots.acquire(wanted, lambda text: print(text, file=sys.stderr, flush=True))
+    except slots.NoSlot as error:
+        raise NoRow(str(error)) from error
+    try:
+        yield slot
+    finally:
+        slot.release()
+
+
+def _measured(point: Point, run: Start, slot: slots.Slot | None) -> tuple[dict, list[tuple]]:
     begin, started_at = time.monotonic(), datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="point-") as name:
         folder = Path(name)
         (folder / "point.json").write_text(json.dumps(point.as_dict()))
-        returncode = (start or start_python)(point, folder)
+        returncode = run(point, folder, slot)
         row, samples = _outcome(point, folder, returncode)
     identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
     row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
     row["started_at"] = started_at.isoformat(timespec="seconds")
     row["wall_s"] = time.monotonic() - begin
     return row, samples
-
-
-def start_python(point: Point, folder: Path) -> int | None:
-    """The worker's return code; None when it was killed because its time was up."""
-    environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join(
-        filter(None, (str(ROOT), environment.get("PYTHONPATH")))
-    )
-    if point.gpu == "cpu":
-        environment["CUDA_VISIBLE_DEVICES"] = ""
-    if point.interpreted:
-        environment["TRITON_INTERPRET"] = "1"
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "measure.worker", str(folder)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,  # a kernel's prints belong into the log
-        start_new_session=True,  # so that all it starts can be ended with it
-    )
-    try:
-        return worker.wait(point.timeout_s)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _kill(worker)
-
-
-def _kill(worker: subprocess.Popen) -> None:
-    with contextlib.suppress(ProcessLookupError):  # all gone already
-        os.killpg(worker.pid, signal.SIGKILL)
-    worker.wait()
 
 
 def _outcome(point: Point, folder: Path, returncode: int | None) -> tuple[dict, list[tuple]]:

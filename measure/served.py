@@ -1,0 +1,141 @@
+"""Points measured by a child of a process that has everything loaded, see ``measure.server``.
+
+The first point that asks starts the server, for the process that it names as its owner: the
+Snakemake that runs the sweep. Owner, user, interpreter, checkout, measuring code and environment
+are part of the socket's name, so that a server is only ever asked by points that are its own.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import kernels
+
+from . import fingerprint, owner, start, wire
+from .point import Point
+from .slots import Slot
+
+LOAD_S = 120.0  # for a server to load torch, from a slow disk
+NAME = "{}.socket"
+# Differ between the jobs of one sweep, or say nothing about how Python and torch behave.
+OF_THE_JOB = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_", "TMPDIR", "TMP", "TEMP")
+
+
+class NoServer(RuntimeError):
+    """Why there is none; the point is measured in a fresh Python then."""
+
+
+def starter(pid: int):
+    """A ``start`` for supervise.measure_point, from the server that belongs to process ``pid``."""
+
+    def run(point: Point, folder: Path, slot: Slot | None = None) -> int | None:
+        try:
+            connection = _connect(start.environment(point, slot), pid)
+        except (NoServer, OSError) as reason:
+            print(f"measuring in a fresh Python: {reason}", file=sys.stderr)
+            return start.python(point, folder, slot)
+        with connection:
+            return _ask(connection, point, folder, slot)
+
+    return run
+
+
+def _ask(connection: socket.socket, point: Point, folder: Path, slot: Slot | None) -> int | None:
+    request = {
+        "folder": str(folder),
+        "directory": os.getcwd(),
+        "environment": start.environment(point, slot),
+    }
+    fds = [sys.stderr.fileno(), *([slot.fd] if slot else [])]
+    wire.send_request(connection, request, fds)
+    connection.settimeout(point.timeout_s)
+    try:
+        code = wire.receive_answer(connection)
+    except TimeoutError:
+        # Its end is waited for: nothing of this point may run beside the next one.
+        connection.settimeout(None)
+        connection.shutdown(socket.SHUT_WR)
+        wire.receive_answer(connection)
+        return None
+    return -9 if code is None else code  # the server was killed, and its children with it
+
+
+def _connect(environment: dict[str, str], pid: int) -> socket.socket:
+    """A connection to the server of this owner and environment, which is started if need be."""
+    since = owner.started(pid)
+    if since is None:
+        raise NoServer(f"process {pid}, which it should belong to, is not there")
+    path = private_folder() / NAME.format(_name(environment, pid, since))
+    # One server, though several points may begin at once; also those who come second wait here.
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            return _open(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            path.unlink(missing_ok=True)  # of a server that was killed
+        return _start(path, environment, pid, since)
+
+
+def _start(path: Path, environment: dict[str, str], pid: int, since: str) -> socket.socket:
+    with path.with_suffix(".log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "measure.server", str(path), str(pid), since],
+            cwd=fingerprint.ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # it outlives this point; its owner's end is its own
+        )
+    end = time.monotonic() + LOAD_S
+    while server.poll() is None and time.monotonic() < end:
+        try:
+            return _open(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            time.sleep(0.02)
+    server.kill()
+    said = path.with_suffix(".log").read_text().strip().splitlines()
+    raise NoServer(f"the server did not start: {said[-1] if said else 'it said nothing'}")
+
+
+def _open(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(str(path))
+        if wire.peer_uid(connection) != os.getuid():
+            raise NoServer(f"{path} belongs to another user")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _name(environment: dict[str, str], pid: int, since: str) -> str:
+    """What a server may serve, as a name of 16 digits."""
+    same = {k: v for k, v in environment.items() if not k.startswith("SLURM_")}
+    for name in OF_THE_JOB:
+        same.pop(name, None)
+    code = fingerprint.measure_sha256(), kernels.digest([Path(kernels.__file__)], fingerprint.ROOT)
+    who = pid, since, os.getuid(), sys.executable, sys.prefix, str(fingerprint.ROOT), code
+    return hashlib.sha256(json.dumps([who, same], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def private_folder() -> Path:
+    """A folder that only this user can enter. Raises NoServer where it is not so."""
+    bases = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
+    folders = [Path(base, f"softmax-bench-{os.getuid()}") for base in bases if base]
+    # the name of a socket must fit into 107 bytes
+    folder = next(f for f in folders if len(os.fsencode(f / NAME.format("0" * 16))) < 108)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise NoServer(f"{folder} is not a folder of this user alone; remove it")
+    return folder

@@ -1,0 +1,86 @@
+"""One timing per GPU at a time, whoever asks on this machine.
+
+A GPU is held by an exclusive ``flock`` on a file named by its UUID, for as long as a process of the
+point lives that has inherited the file: the kernel frees it, also after SIGKILL. Locks hold within
+one machine and one /tmp: containers that share a GPU but not /tmp do not see each other.
+"""
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from . import gpus
+
+FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
+POLL_S = 0.05
+
+
+class NoSlot(RuntimeError):
+    """A lock file cannot be used: says which, and what to do."""
+
+
+class Slot(NamedTuple):
+    """A GPU, held while ``fd`` is open here or in a process that inherited it."""
+
+    gpu: gpus.Found
+    fd: int
+
+    def release(self) -> None:
+        os.close(self.fd)
+
+
+def acquire(wanted: Sequence[gpus.Found], say: Callable[[str], object] = print) -> Slot:
+    """The first of the wanted GPUs that is free; waits while all are in use.
+
+    Raises NoSlot where a lock file cannot be opened.
+    """
+    waiting = False
+    while True:
+        for gpu in wanted:
+            fd = _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")
+            if fd is not None:
+                return Slot(gpu, fd)
+        if not waiting:
+            names = ", ".join(gpu.uuid for gpu in wanted)
+            say(f"waiting: every GPU of this kind is being timed by another point ({names})")
+            waiting = True
+        time.sleep(POLL_S)
+
+
+def _try(path: Path) -> int | None:
+    """A descriptor that holds the lock, or None where somebody else does."""
+    fd = _open(path)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Somebody may have cleaned up /tmp: a lock on a file without a name keeps nobody out.
+        if os.fstat(fd).st_ino == os.stat(path).st_ino:
+            return fd
+    except BlockingIOError:
+        pass
+    except FileNotFoundError:
+        pass
+    os.close(fd)
+    return None
+
+
+def _open(path: Path) -> int:
+    try:
+        # Without O_CREAT first: Linux forbids it for another user's file in /tmp
+        # (fs.protected_regular). Reading is enough for flock; a link would be somebody's trick.
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with contextlib.suppress(FileExistsError):  # another point was faster
+            flags = os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(path, flags, 0o644)
+            os.fchmod(fd, 0o644)  # whatever the umask: other users must be able to read it
+            return fd
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise NoSlot(
+            f"{path}: cannot be opened to lock its GPU ({error.strerror}); remove the file when no "
+            "measurement is running"
+        ) from error

@@ -1,0 +1,56 @@
+"""Compiled CUDA C++ is kept between processes, and never taken for another's."""
+
+import shutil
+
+import pytest
+import torch
+
+from kernels import _nvrtc, cuda_oneflow_warp
+
+CALL = _nvrtc.Call(torch.float32, 64, 256, 4, False, _nvrtc.SHARED_LIMIT["sm_90"])
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    """Names of the kernels that were compiled; the cache and the sources are copies."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(_nvrtc, "FOLDER", shutil.copytree(_nvrtc.FOLDER, tmp_path / "cuda"))
+    compiled, build = [], _nvrtc.build
+    monkeypatch.setattr(
+        _nvrtc, "build", lambda *words, **more: compiled.append(words[1]) or build(*words, **more)
+    )
+    _nvrtc._included.cache_clear()
+    yield compiled
+    _nvrtc._included.cache_clear()
+
+
+def once(arch="sm_90"):
+    (spec, *_) = cuda_oneflow_warp.specialise(CALL)
+    return spec, _nvrtc.build_once(spec.source, spec.kernel, arch)
+
+
+def test_a_second_process_compiles_nothing_and_has_the_same_binary(built):
+    spec, first = once()
+    _, second = once()
+    assert built == [(spec.kernel,)]
+    assert bytes(second.code) == bytes(first.code)
+    assert second.symbol_mapping == first.symbol_mapping
+
+
+def test_another_architecture_or_an_edited_source_is_compiled(built):
+    spec, _ = once()
+    once("sm_80")
+    for name in (spec.source, "row.cuh"):
+        with (_nvrtc.FOLDER / name).open("a") as file:
+            file.write("\n// edited\n")
+        _nvrtc._included.cache_clear()  # as in another process
+        once()
+    assert len(built) == 4
+
+
+def test_without_a_cache_it_is_compiled_all_the_same(built, tmp_path):
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    once()
+    _, found = once()
+    assert len(built) == 2
+    assert found.symbol_mapping

@@ -1,0 +1,276 @@
+"""Points forked from a process that has everything loaded: fast, alone, and nobody else's."""
+
+import csv
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from measure import owner, served, wire
+
+PATIENCE_S = 60  # for what must happen soon; a slow machine may take its time
+
+
+@pytest.fixture
+def sweep():
+    """A process for points to be served for, with a folder of its own for its server."""
+    process = subprocess.Popen(["sleep", "600"])
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:  # short: it is part of a socket's
+        yield process, Path(folder) / f"softmax-bench-{os.getuid()}"
+        process.kill()
+        process.wait()
+        until(lambda: servers((process, Path(folder))) == [])
+
+
+def begin(project, sweep, variant="torch_softmax", **options):
+    """``python -m measure point``, started."""
+    process, folder = sweep
+    environment = os.environ | {"XDG_RUNTIME_DIR": str(folder.parent), "CUDA_VISIBLE_DEVICES": ""}
+    environment |= options.pop("environment", {})
+    environment.pop("TRITON_INTERPRET", None)  # the tests' own
+    options = {"gpu": "cpu", "M": 8, "N": 32, "time-budget": 0.05} | options
+    options |= {"variant": variant, "served-for": process.pid}
+    options.setdefault("output", "row.csv")
+    words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+    return subprocess.Popen(
+        [sys.executable, "-m", "measure", "point", *words],
+        cwd=project,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def measure(project, sweep, variant="torch_softmax", **options):
+    """(row, what the command wrote to stderr)."""
+    point = begin(project, sweep, variant, **options)
+    _, said = point.communicate(timeout=PATIENCE_S)
+    assert point.returncode == 0, said
+    with (project / options.get("output", "row.csv")).open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    return row, said
+
+
+def servers(sweep) -> list[psutil.Process]:
+    """The servers that run for a sweep."""
+    folder = str(sweep[1])
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "measure.server" in words and any(word.startswith(folder) for word in words):
+            found.append(process)
+    return found
+
+
+def until(condition) -> None:
+    """Wait for what must come."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def write_kernel(project, name, body) -> None:
+    source = "import os, sys, time, torch\ndef softmax(x, out=None):\n"
+    source += "".join(f"    {line}\n" for line in body.splitlines())
+    (project / "kernels" / f"{name}.py").write_text(source)
+
+
+def imported_at_s(said: str) -> float:
+    """When torch was there, as the log says."""
+    return float(re.search(r"([\d.]+) s  opening the device", said)[1])
+
+
+def test_one_server_measures_all_points_of_a_sweep(project, sweep):
+    first, said = measure(project, sweep)
+    (server,) = servers(sweep)
+    second, said_again = measure(project, sweep, "torch_naive", M=16)
+    assert servers(sweep) == [server]
+    assert (first["status"], second["status"]) == ("ok", "ok")
+    assert (second["variant"], second["M"]) == ("torch_naive", "16")
+    assert "fresh Python" not in said + said_again
+    assert imported_at_s(said_again) < 0.5, "nothing is left to import"
+
+
+def test_the_row_is_that_of_a_fresh_python(project, sweep):
+    forked, _ = measure(project, sweep)
+    words = ["--gpu", "cpu", "--M", "8", "--N", "32", "--time-budget", "0.05"]
+    command = [sys.executable, "-m", "measure", "point", *words, "--variant", "torch_softmax"]
+    subprocess.run([*command, "--output", "fresh.csv"], cwd=project, check=True)
+    with (project / "fresh.csv").open(newline="") as file:
+        (fresh,) = csv.DictReader(file)
+    assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
+    same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
+    assert [forked[k] for k in same] == [fresh[k] for k in same]
+
+
+def test_triton_is_interpreted_by_a_server_of_its_own(project, sweep):
+    assert measure(project, sweep, "triton_row")[0]["status"] == "interpreted"
+    assert measure(project, sweep, "torch_softmax")[0]["status"] == "ok"
+    assert len(servers(sweep)) == 2
+
+
+def test_the_server_ends_with_its_owner(project, sweep):
+    measure(project, sweep)
+    (server,) = servers(sweep)
+    sweep[0].send_signal(signal.SIGKILL)
+    sweep[0].wait()
+    until(lambda: not server.is_running())
+    assert list(sweep[1].iterdir()) == []
+
+
+def test_a_point_in_flight_ends_with_the_owner(project, sweep):
+    write_kernel(project, "sleeps", "print('asleep', file=sys.stderr)\ntime.sleep(600)")
+    point = begin(project, sweep, "sleeps")
+    until(lambda: servers(sweep) and servers(sweep)[0].children())
+    (child,) = servers(sweep)[0].children()
+    sweep[0].kill()
+    sweep[0].wait()
+    until(lambda: not child.is_running())
+    point.communicate(timeout=PATIENCE_S)
+
+
+def test_no_server_for_an_owner_that_is_not_there(project, sweep):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    row, said = measure(project, (gone, sweep[1]))
+    assert row["status"] == "ok"
+    assert "measuring in a fresh Python: process" in said
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("os._exit(3)", "the process ended (exit code 3) in stage: gate"),
+        ("os.abort()", "the process ended (signal SIGABRT) in stage: gate"),
+        ("os.kill(os.getppid(), 9)\ntime.sleep(60)", "(signal SIGKILL) in stage: gate"),
+    ],
+    ids=["exits", "aborts", "kills the server"],
+)
+def test_what_a_kernel_does_ends_its_point_alone(project, sweep, body, words):
+    write_kernel(project, "bad", body)
+    row, _ = measure(project, sweep, "bad")
+    assert row["status"] == "crash"
+    assert words in row["message"]
+    assert measure(project, sweep)[0]["status"] == "ok"
+
+
+def test_a_point_that_never_ends_is_killed_with_all_it_has_started(project, sweep):
+    body = "import subprocess\nsubprocess.Popen(['sleep', '601'])\ntime.sleep(600)"
+    write_kernel(project, "forever", body)
+    measure(project, sweep)  # so that the time limit is not spent on loading
+    row, _ = measure(project, sweep, "forever", timeout=3)
+    assert row["status"] == "timeout"
+    assert row["message"].startswith("killed after 3 s, in stage: gate")
+    (server,) = servers(sweep)
+    assert server.children(recursive=True) == []
+
+
+def test_a_killed_job_takes_its_point_along(project, sweep):
+    write_kernel(project, "sleeps", "time.sleep(600)")
+    point = begin(project, sweep, "sleeps")
+    until(lambda: servers(sweep) and servers(sweep)[0].children())
+    point.kill()
+    point.communicate(timeout=PATIENCE_S)
+    until(lambda: servers(sweep)[0].children() == [])
+    assert not (project / "row.csv").exists()
+
+
+def test_an_edited_kernel_is_read_anew(project, sweep):
+    write_kernel(project, "mine", "return torch.softmax(x, dim=-1, out=out)")
+    before, _ = measure(project, sweep, "mine")
+    write_kernel(project, "mine", "return x")
+    after, _ = measure(project, sweep, "mine")
+    assert (before["status"], after["status"]) == ("ok", "incorrect")
+    assert len(servers(sweep)) == 1
+
+
+def test_another_environment_or_measuring_code_has_a_server_of_its_own(project, sweep):
+    measure(project, sweep)
+    measure(project, sweep, environment={"OMP_NUM_THREADS": "1"})
+    assert len(servers(sweep)) == 2
+    with (project / "measure" / "stats.py").open("a") as file:
+        file.write("# edited\n")
+    measure(project, sweep)
+    assert len(servers(sweep)) == 3
+
+
+def test_the_job_s_own_environment_reaches_the_kernel(project, sweep):
+    write_kernel(project, "looks", "raise RuntimeError(os.environ['TMPDIR'] + ' ' + os.getcwd())")
+    row, _ = measure(project, sweep, "looks", environment={"TMPDIR": str(project)})
+    assert row["message"] == f"RuntimeError: {project} {project}"
+    assert measure(project, sweep, environment={"TMPDIR": "/tmp"})[0]["status"] == "ok"
+    assert len(servers(sweep)) == 1
+
+
+def test_strangers_and_nonsense_are_refused_and_the_server_goes_on(project, sweep):
+    measure(project, sweep)
+    (path,) = sweep[1].glob("*.socket")
+    for said in (b"\xff\xff\xff\xff", b"\x00\x00\x00\x02{]", b""):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(str(path))
+            connection.sendall(said)
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(4) == b""
+    if os.getuid() == 0:
+        for open_to_all in (path, *list(path.parents)[:-2]):
+            open_to_all.chmod(0o777)
+        code = (
+            "import socket, sys\n"
+            "connection = socket.socket(socket.AF_UNIX)\n"
+            "connection.connect(sys.argv[1])\n"
+            "print(connection.recv(4))"
+        )
+        command = ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", code]
+        done = subprocess.run([*command, str(path)], capture_output=True, text=True)
+        assert done.stdout == "b''\n" or "Permission denied" in done.stderr, done.stderr
+        sweep[1].chmod(0o700)
+    assert measure(project, sweep)[0]["status"] == "ok"
+    assert len(servers(sweep)) == 1
+
+
+def test_a_folder_that_others_can_enter_is_not_used(project, sweep):
+    sweep[1].mkdir(mode=0o755)
+    sweep[1].chmod(0o755)
+    row, said = measure(project, sweep)
+    assert row["status"] == "ok"
+    assert f"{sweep[1]} is not a folder of this user alone; remove it" in said
+    assert servers(sweep) == []
+
+
+def test_who_is_at_the_other_end_is_known():
+    here, there = socket.socketpair()
+    with here, there:
+        assert wire.peer_uid(here) == os.getuid()
+
+
+def test_a_process_is_known_by_number_and_start():
+    since = owner.started(os.getpid())
+    assert owner.is_alive(os.getpid(), since)
+    assert not owner.is_alive(os.getpid(), str(int(since) + 1))
+    ended = subprocess.Popen(["true"])
+    until(lambda: Path(f"/proc/{ended.pid}/stat").read_text().split(") ")[1][0] == "Z")
+    assert owner.started(ended.pid) is None, "ended, though nobody has waited for it"
+    ended.wait()
+    assert owner.started(ended.pid) is None
+
+
+def test_a_name_depends_on_who_may_be_served():
+    environment = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "0"}
+    name = served._name(environment, 1, "2")
+    assert name == served._name(environment | {"CUDA_VISIBLE_DEVICES": "1"}, 1, "2")
+    others = [
+        served._name(environment, 1, "3"),
+        served._name(environment, 2, "2"),
+        served._name(environment | {"TRITON_INTERPRET": "1"}, 1, "2"),
+    ]
+    assert len({name, *others}) == 4

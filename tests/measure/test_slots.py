@@ -1,0 +1,188 @@
+"""One timing per GPU at a time: locks that free themselves, and which GPUs there are to lock."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from measure import gpus, slots
+from measure.fingerprint import ROOT
+
+GPUS = [gpus.Found("GPU-aaaa", "h200"), gpus.Found("GPU-bbbb", "h200")]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(slots, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def holder(folder, *wanted):
+    """A process that holds one of the GPUs; its first line says which."""
+    code = (
+        "import pathlib, sys, time\n"
+        "from measure import gpus, slots\n"
+        f"slots.FOLDER = pathlib.Path({str(folder)!r})\n"
+        f"slot = slots.acquire([gpus.Found(*g) for g in {[tuple(g) for g in wanted]!r}],"
+        " lambda text: print(text, flush=True))\n"
+        "print(slot.gpu.uuid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_each_point_gets_a_gpu_of_its_own(folder):
+    first, second = slots.acquire(GPUS), slots.acquire(GPUS)
+    assert [first.gpu, second.gpu] == GPUS
+    first.release()
+    third = slots.acquire(GPUS)
+    assert third.gpu == GPUS[0]
+    second.release()
+    third.release()
+
+
+def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(folder):
+    first, second = holder(folder, GPUS[0]), None
+    try:
+        assert first.stdout.readline() == "GPU-aaaa\n"
+        second = holder(folder, GPUS[0])
+        assert second.stdout.readline().startswith("waiting: every GPU of this kind is being timed")
+        first.send_signal(signal.SIGKILL)
+        assert second.stdout.readline() == "GPU-aaaa\n"
+    finally:
+        for process in filter(None, (first, second)):
+            process.kill()
+            process.communicate()
+
+
+def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):
+    slot = slots.acquire(GPUS[:1])
+    worker = subprocess.Popen(["sleep", "600"], pass_fds=[slot.fd])
+    other = subprocess.Popen(["sleep", "600"])  # inherits nothing
+    slot.release()
+    try:
+        assert slots._try(folder / "softmax-bench-GPU-aaaa.lock") is None
+        worker.kill()
+        worker.wait()
+        slots.acquire(GPUS[:1]).release()
+    finally:
+        for process in (worker, other):
+            process.kill()
+            process.wait()
+
+
+def test_a_lock_file_that_was_cleaned_away_locks_nobody_out_for_ever(folder):
+    first = slots.acquire(GPUS[:1])
+    (folder / "softmax-bench-GPU-aaaa.lock").unlink()
+    second = slots.acquire(GPUS[:1])
+    assert second.gpu == GPUS[0]
+    first.release()
+    assert slots._try(folder / "softmax-bench-GPU-aaaa.lock") is None, "it is the second's"
+    second.release()
+
+
+def test_a_link_in_place_of_a_lock_file_is_refused(folder, tmp_path):
+    (tmp_path / "target").write_text("keep me")
+    (folder / "softmax-bench-GPU-aaaa.lock").symlink_to(tmp_path / "target")
+    with pytest.raises(slots.NoSlot, match="remove the file"):
+        slots.acquire(GPUS[:1])
+    assert (tmp_path / "target").read_text() == "keep me"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_another_user_s_lock_holds(folder, monkeypatch):
+    for path in (folder, *list(folder.parents)[:-2]):
+        path.chmod(0o777)
+    folder.chmod(0o1777)
+    slot = slots.acquire(GPUS[:1])
+    code = (
+        "import fcntl, os, sys\n"
+        "fd = os.open(sys.argv[1], os.O_RDONLY)\n"
+        "fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+    )
+    path = str(folder / "softmax-bench-GPU-aaaa.lock")
+    command = ["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", code, path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "BlockingIOError" in done.stderr
+    slot.release()
+    assert subprocess.run(command, capture_output=True).returncode == 0
+
+
+# A driver with two boards, the second cut in two; as a module, for processes of their own.
+FAKE_NVML = """
+BOARDS = {"GPU-aaaa": "NVIDIA H200", "GPU-bbbb": "NVIDIA A100-SXM4-40GB"}
+SLICES = {"GPU-bbbb": ["MIG-1111", "MIG-2222"]}
+class NVMLError(Exception): pass
+def nvmlInit(): pass
+def nvmlShutdown(): pass
+def nvmlDeviceGetCount(): return len(BOARDS)
+def nvmlDeviceGetHandleByIndex(index): return list(BOARDS)[index]
+def nvmlDeviceGetUUID(handle): return handle
+def nvmlDeviceGetName(handle): return BOARDS.get(handle, "NVIDIA A100-SXM4-40GB MIG 3g.20gb")
+def nvmlDeviceGetMigMode(handle):
+    if handle not in SLICES: raise NVMLError("not supported")
+    return 1, 1
+def nvmlDeviceGetMaxMigDeviceCount(handle): return 7
+def nvmlDeviceGetMigDeviceHandleByIndex(handle, index):
+    if index >= len(SLICES[handle]): raise NVMLError("not found")
+    return SLICES[handle][index]
+"""
+
+
+@pytest.mark.parametrize(
+    ("visible_devices", "expected"),
+    [
+        (None, ["GPU-aaaa", "MIG-1111", "MIG-2222"]),
+        ("", []),
+        ("0", ["GPU-aaaa"]),
+        ("1,0", ["MIG-1111", "MIG-2222", "GPU-aaaa"]),
+        ("MIG-2222", ["MIG-2222"]),
+        ("GPU-a", ["GPU-aaaa"]),
+        ("0,7,1", ["GPU-aaaa"]),
+    ],
+)
+def test_gpus_are_those_that_cuda_would_show_and_slices_count(tmp_path, visible_devices, expected):
+    (tmp_path / "pynvml.py").write_text(FAKE_NVML)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    environment.pop("CUDA_VISIBLE_DEVICES", None)
+    if visible_devices is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = visible_devices
+    code = "import json; from measure import gpus; print(json.dumps(gpus.devices()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert [uuid for uuid, _ in found] == expected
+    for uuid, slug in found:
+        assert slug == ("h200" if uuid == "GPU-aaaa" else "a100mig3g")
+
+
+def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
+    """As a point on a machine with a busy GPU: the free one is taken, and the worker sees it."""
+    fake = tmp_path / "fake"
+    fake.mkdir()
+    (fake / "pynvml.py").write_text(FAKE_NVML.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))
+    worker = "import os, sys\nprint('sees', os.environ['CUDA_VISIBLE_DEVICES'], file=sys.stderr)\n"
+    (project / "measure" / "worker.py").write_text(worker)
+    source = project / "measure" / "slots.py"
+    source.write_text(source.read_text().replace('Path("/tmp")', f"Path({str(fake)!r})"))
+    environment = os.environ | {"PYTHONPATH": str(fake)}
+    environment.pop("CUDA_VISIBLE_DEVICES", None)
+    command = [sys.executable, "-m", "measure", "point", "--gpu", "h200", "--M", "8", "--N", "8"]
+    command += ["--variant", "torch_softmax", "--output", "row.csv"]
+    run = {"cwd": project, "env": environment, "capture_output": True, "text": True}
+    assert "sees GPU-aaaa" in subprocess.run(command, **run).stderr
+    slot = slots._try(fake / "softmax-bench-GPU-aaaa.lock")
+    run = {"cwd": project, "env": environment, "stderr": subprocess.PIPE, "text": True}
+    done = subprocess.Popen(command, **run)
+    assert done.stderr.readline().startswith("waiting: ")
+    time.sleep(0.2)
+    assert done.poll() is None
+    os.close(slot)
+    assert "sees GPU-aaaa" in done.communicate()[1]
