@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 4000.0
 CAPTURES = 8
+CANDIDATE_US = 1000.0  # a replay of what is only being chosen
 WARM_REPLAYS = 11
 LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue
 LATENCY_BATCHES = 11
@@ -140,7 +141,7 @@ class GraphClock:
 
     def add_fastest(self, name: str, calls: list[Call]) -> None:
         """Record the fastest of several calls that do the same."""
-        candidates = [capture(call, self.pairs) for call in calls]
+        candidates = [capture(call, self.pairs, replay_us=CANDIDATE_US) for call in calls]
 
         def time_us(index: int) -> float:
             candidates[index].enqueue()

@@ -21,6 +21,8 @@ STEPS = (
     ("+ replays of 4 ms", True, 4000.0, 1, False),
     ("+ 8 graphs in turn", True, 4000.0, 8, False),
     ("own buffers as well", True, 4000.0, 8, True),
+    ("8 graphs of 2 ms, same buffers", True, 2000.0, 8, False),
+    ("8 graphs of 1 ms, same buffers", True, 1000.0, 8, False),
 )
 SHAPES = ((1024, 256), (1024, 1024), (1024, 4096))
 BLOCKS = 40
