@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from . import gpus, slots, start
+from . import gpus, oom, slots, start
 from .point import Point
 from .row import one_line
 
@@ -56,8 +56,9 @@ def _measured(point: Point, run: Start, slot: slots.Slot | None) -> tuple[dict, 
     with tempfile.TemporaryDirectory(prefix="point-") as name:
         folder = Path(name)
         (folder / "point.json").write_text(json.dumps(point.as_dict()))
+        kills = oom.kills()
         returncode = run(point, folder, slot)
-        row, samples = _outcome(point, folder, returncode)
+        row, samples = _outcome(point, folder, returncode, oom.kills() - kills)
     identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
     row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
     row["started_at"] = started_at.isoformat(timespec="seconds")
@@ -65,7 +66,9 @@ def _measured(point: Point, run: Start, slot: slots.Slot | None) -> tuple[dict, 
     return row, samples
 
 
-def _outcome(point: Point, folder: Path, returncode: int | None) -> tuple[dict, list[tuple]]:
+def _outcome(
+    point: Point, folder: Path, returncode: int | None, oom_kills: int
+) -> tuple[dict, list[tuple]]:
     if refused := _read(folder / "refused.json"):
         raise NoRow(refused["message"])
     if done := _read(folder / "done.json"):
@@ -77,6 +80,9 @@ def _outcome(point: Point, folder: Path, returncode: int | None) -> tuple[dict, 
     if returncode is None:
         row["status"] = "timeout"
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"
+    elif returncode == -signal.SIGKILL and oom_kills:
+        row["status"] = "out_of_memory"
+        row["message"] = f"no memory was left, and the system ended the process in stage: {stage}"
     else:
         row["status"] = "crash"
         row["message"] = f"the process ended ({_ending(returncode)}) in stage: {stage}"

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from . import oom
 from .point import Point
 
 
@@ -47,6 +48,7 @@ def main(folder: Path) -> None:
     """Measure the point described in ``folder``."""
     # Die with the parent: a kernel that never returns must not outlive a killed sweep.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+    oom.end_me_first()
     point = Point(**json.loads((folder / "point.json").read_text()))
     journal = Journal(folder)
     journal.stage("importing torch")

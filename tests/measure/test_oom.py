@@ -1,0 +1,77 @@
+"""A kernel that eats all memory: the system ends its worker alone, and the row says why."""
+
+import contextlib
+import csv
+import os
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from measure import oom
+
+LIMIT_BYTES = 1200 * 2**20  # torch itself takes a third of it
+V1, V2 = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
+
+
+@pytest.fixture
+def small():
+    """A control group with little memory; the machine's own is never at stake."""
+    root, name = (V1, "memory.limit_in_bytes") if V1.is_dir() else (V2, "memory.max")
+    group = root / f"softmax-bench-{uuid.uuid4().hex[:8]}"
+    try:
+        group.mkdir()
+        (group / name).write_text(str(LIMIT_BYTES))
+        with contextlib.suppress(OSError):  # where swap is counted, too
+            (group / "memory.swap.max").write_text("0")
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    yield group
+    end = time.monotonic() + 60  # a server may still be ending
+    while (group / "cgroup.procs").read_text() and time.monotonic() < end:
+        time.sleep(0.05)
+    group.rmdir()
+
+
+@pytest.fixture
+def owner():
+    """A process that points can be served for."""
+    process = subprocess.Popen(["sleep", "600"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small, owner, served):
+    (project / "kernels" / "eats.py").write_text(
+        "import torch\n"
+        "HELD = []\n"
+        "def softmax(x, out=None):\n"
+        "    while True:\n"
+        "        HELD.append(torch.ones(2**24))\n"
+    )
+    enter = f"import os; open('{small}/cgroup.procs', 'w').write(str(os.getpid())); "
+    options = ["--gpu", "cpu", "--M", "8", "--N", "32", "--variant", "eats", "--output", "row.csv"]
+    options += ["--served-for", str(owner.pid)] if served else []
+    code = (
+        f"{enter}from measure.__main__ import main; raise SystemExit(main({['point', *options]}))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(project), "SMALL": small.name}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with (project / "row.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["status"] == "out_of_memory", row["message"]
+    assert row["message"] == ("no memory was left, and the system ended the process in stage: gate")
+
+
+def test_kills_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(oom, "COUNTERS", tmp_path / "vmstat")
+    assert oom.kills() == 0
+    oom.COUNTERS.write_text("nr_free_pages 12\noom_kill 3\nswap_ra 1\n")
+    assert oom.kills() == 3
