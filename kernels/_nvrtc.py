@@ -1,6 +1,9 @@
 """CUDA C++ to a binary, by NVRTC through NVIDIA's cuda-core. Needs neither a GPU nor a driver."""
 
+import contextlib
 import functools
+import importlib.metadata
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -14,7 +17,7 @@ from . import digest
 FOLDER = Path(__file__).parent / "cuda"
 TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
 
-CACHE_BYTES = 256 * 2**20  # of ~/.cache/cuda-python; a binary has some 20 KiB
+CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
 
 # Bytes of shared memory that a block may ask for: CUDA C++ Programming Guide, "Compute
 # Capabilities". For compiling where there is no GPU to ask.
@@ -91,10 +94,10 @@ def build_once(source: str, kernel: str, arch: str) -> ObjectCode:
         options=_options(source, arch),
         target_type="cubin",
         name_expressions=(kernel,),
-        extra_digest=_included().encode(),
+        extra_digest=f"{_included()} {_version()}".encode(),
     )
     try:
-        with FileStreamProgramCache(max_size_bytes=CACHE_BYTES) as cache:
+        with FileStreamProgramCache(_cache(), max_size_bytes=CACHE_BYTES) as cache:
             return _cached(cache, key, source, kernel, arch)
     except OSError:
         return build(source, (kernel,), arch)
@@ -126,6 +129,20 @@ def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> 
 
 def _options(source: str, arch: str, **more) -> ProgramOptions:
     return ProgramOptions(name=source, arch=arch, std="c++17", include_path=str(FOLDER), **more)
+
+
+def _cache() -> Path:
+    """A folder of this project alone, in the user's cache: one that fills up empties no other."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home, "softmax-bench", "nvrtc")
+
+
+@functools.cache
+def _version() -> str:
+    """Of NVRTC, as exact as its package tells; cuda-core's key has major and minor."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("nvidia-cuda-nvrtc")
+    return ""
 
 
 @functools.cache

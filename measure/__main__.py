@@ -71,8 +71,6 @@ def main(argv: list[str] | None = None) -> int:
         return _point(arguments, output, owner)
     except (BadPoint, NoRow) as error:
         print(f"error: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"error: cannot write {output}: {error.strerror}", file=sys.stderr)
     return 2
 
 
@@ -80,7 +78,10 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
     arguments["gpu"] = gpus.resolve(arguments["gpu"])
     run = served.starter(owner) if owner else start.python
     measured, samples = measure_point(Point(**arguments), run)
-    row.write(output, measured, samples)
+    try:
+        row.write(output, measured, samples)
+    except OSError as error:
+        raise NoRow(f"cannot write {output}: {error.strerror}") from error
     print(summary.text(measured))
     return 0
 

@@ -24,5 +24,6 @@ def make(point: Point, device: Device, first: torch.Tensor) -> list[Pair]:
 
 
 def draw(point: Point, like: torch.Tensor, index: int) -> torch.Tensor:
+    """The ``index``-th matrix (M, N) that is drawn for a point, of the dtype of ``like``."""
     seed = point.seed + index
     return inputs.draw(point.distribution, like.dtype, point.M, point.N, seed, like.device)

@@ -29,14 +29,19 @@ class EventClock:
         best = fastest(len(calls), lambda index: self.block([f"{name} {index}"])[0])
         self.add(name, calls[best])
 
-    def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
-        """Time every series once, in this order; µs per call, in the same order."""
+    def block(
+        self, order: list[str], while_busy: Callable[[], None] | None = None, first: int = 0
+    ) -> list[float]:
+        """Time every series once, in this order; µs per call, in the same order.
+
+        The pairs are taken in turn, from that of index ``first`` on.
+        """
         events = []
         for index, name in enumerate(order):
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             self._flush.zero_()
             start.record()
-            self._calls[name](*self.pairs[index % len(self.pairs)])
+            self._calls[name](*self.pairs[(first + index) % len(self.pairs)])
             end.record()
             events.append((start, end))
         if while_busy:
@@ -50,9 +55,9 @@ class EventClock:
     def audit(self, name: str) -> None:
         """None: without a graph, every timed call is made when it is timed."""
 
-    def again(self, name: str) -> None:
-        """Run a series on the first pair as a timed block does."""
-        self.block([name])
+    def again(self, name: str, index: int) -> None:
+        """Run a series on the pair of this index as a timed block does."""
+        self.block([name], first=index)
 
     def leave_cold(self, name: str) -> None:
         """Leave L2 as the next call of a series would find it."""

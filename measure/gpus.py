@@ -45,10 +45,11 @@ def devices() -> list[Found]:
         pynvml.nvmlInit()
     except Exception:  # no library, no driver: pynvml has an exception for each
         return []
+    boards = []
     try:
-        boards = [
-            pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())
-        ]
+        for index in range(pynvml.nvmlDeviceGetCount()):
+            with contextlib.suppress(pynvml.NVMLError):  # one that is broken, or not ours
+                boards.append(pynvml.nvmlDeviceGetHandleByIndex(index))
         return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
     except pynvml.NVMLError:
         return []

@@ -43,9 +43,9 @@ class HostClock:
     def audit(self, name: str) -> None:
         """None: without a graph, every timed call is made when it is timed."""
 
-    def again(self, name: str) -> None:
-        """Run a series on the first pair as a timed block does."""
-        self._rotation = itertools.repeat(self.pairs[0])
+    def again(self, name: str, index: int) -> None:
+        """Run a series on the pair of this index as a timed block does."""
+        self._rotation = itertools.repeat(self.pairs[index])
         self.block([name])  # by the lines that timed it: a kernel may look at its callers
         self._rotation = itertools.cycle(self.pairs)
 

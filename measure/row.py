@@ -1,6 +1,7 @@
 """Writing the row and the samples of a point: whole, or not at all."""
 
 import csv
+import glob
 import gzip
 import io
 import os
@@ -81,6 +82,9 @@ def _cell(column: str, value) -> str:
 
 
 def _replace(path: Path, content: bytes) -> None:
+    # Of jobs that were killed while they wrote this file: nobody else would remove it.
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        left.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:

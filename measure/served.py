@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -26,29 +27,50 @@ from .slots import Slot
 LOAD_S = 120.0  # for a server to load torch, from a slow disk
 NAME = "{}.socket"
 # Differ between the jobs of one sweep, or say nothing about how Python and torch behave.
-OF_THE_JOB = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_", "TMPDIR", "TMP", "TEMP")
+OF_THE_JOB = (
+    "CUDA_VISIBLE_DEVICES",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+    "TMPDIR",
+    "TEMPDIR",
+    "TMP",
+    "TEMP",
+)
 
 
 class NoServer(RuntimeError):
     """Why there is none; the point is measured in a fresh Python then."""
 
 
-def starter(pid: int):
-    """A ``start`` for supervise.measure_point, from the server that belongs to process ``pid``."""
+def starter(pid: int) -> start.Start:
+    """A way to start workers: by the server that belongs to process ``pid``."""
 
     def run(point: Point, folder: Path, slot: Slot | None = None) -> int | None:
         try:
-            connection = _connect(start.environment(point, slot), pid)
+            with _connect(start.environment(point, slot), pid) as connection:
+                _ask(connection, point, folder, slot)
+                return start.wait(connection, point)
         except (NoServer, OSError) as reason:
             print(f"measuring in a fresh Python: {reason}", file=sys.stderr)
-            return start.python(point, folder, slot)
-        with connection:
-            return _ask(connection, point, folder, slot)
+        except start.Lost:
+            if (folder / "progress.json").exists():
+                return _lost(pid)
+            # a server that was about to end, as nobody had asked for long
+        return start.python(point, folder, slot)
 
     return run
 
 
-def _ask(connection: socket.socket, point: Point, folder: Path, slot: Slot | None) -> int | None:
+def _lost(pid: int) -> int:
+    """What to make of a worker that was lost with its keeper. Raises NoRow."""
+    if owner.started(pid) is None:
+        raise start.NoRow(f"process {pid}, for which this point was measured, has ended")
+    return -signal.SIGKILL  # that keeper ends by nobody's hand but the kernel's
+
+
+def _ask(connection: socket.socket, point: Point, folder: Path, slot: Slot | None) -> None:
     request = {
         "folder": str(folder),
         "directory": os.getcwd(),
@@ -56,16 +78,6 @@ def _ask(connection: socket.socket, point: Point, folder: Path, slot: Slot | Non
     }
     fds = [sys.stderr.fileno(), *([slot.fd] if slot else [])]
     wire.send_request(connection, request, fds)
-    connection.settimeout(point.timeout_s)
-    try:
-        code = wire.receive_answer(connection)
-    except TimeoutError:
-        # Its end is waited for: nothing of this point may run beside the next one.
-        connection.settimeout(None)
-        connection.shutdown(socket.SHUT_WR)
-        wire.receive_answer(connection)
-        return None
-    return -9 if code is None else code  # the server was killed, and its children with it
 
 
 def _connect(environment: dict[str, str], pid: int) -> socket.socket:
@@ -129,13 +141,20 @@ def _name(environment: dict[str, str], pid: int, since: str) -> str:
 
 
 def private_folder() -> Path:
-    """A folder that only this user can enter. Raises NoServer where it is not so."""
-    bases = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
-    folders = [Path(base, f"softmax-bench-{os.getuid()}") for base in bases if base]
-    # the name of a socket must fit into 107 bytes
-    folder = next(f for f in folders if len(os.fsencode(f / NAME.format("0" * 16))) < 108)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise NoServer(f"{folder} is not a folder of this user alone; remove it")
-    return folder
+    """A folder that only this user can enter. Raises NoServer where none can be had."""
+    faults = []
+    for base in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):
+        folder = Path(base or "/tmp", f"softmax-bench-{os.getuid()}")
+        if len(os.fsencode(folder / NAME.format("0" * 16))) > 107:  # what a socket's name may have
+            continue
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            found = folder.lstat()
+        except OSError as error:  # XDG_RUNTIME_DIR outlives its folder, after su say
+            faults.append(f"{folder}: {error.strerror}")
+            continue
+        mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if mine and not found.st_mode & 0o077:
+            return folder
+        faults.append(f"{folder} is not a folder of this user alone; remove it")
+    raise NoServer("; ".join(dict.fromkeys(faults)))

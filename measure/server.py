@@ -1,9 +1,11 @@
-"""A process that has torch, Triton and the measuring code loaded, and forks a child per point.
+"""A process that has torch, Triton and the measuring code loaded, and forks for every point.
 
 ``python -m measure.server SOCKET OWNER START`` listens on SOCKET until the process OWNER, which
 began at START, is gone, or until nobody has asked for IDLE_S. It never opens a CUDA context: a
-child opens its own, in 0.3 s instead of the 3 s of a fresh Python, and dies with its point. The
-child of a request dies, with all that it has started, when its connection is half-closed or broken.
+worker opens its own, and dies with its point.
+
+It does nothing but accept and fork. What it forks reads the request, forks the worker and keeps it
+(``measure.keeper``), so that no point waits for another, and none is lost with this process.
 """
 
 import contextlib
@@ -16,137 +18,100 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
-from . import wire, worker
+from . import keeper, wire, worker
 from .owner import is_alive
 
 IDLE_S = 600.0
 REQUEST_S = 10.0  # to send one; those who ask are on this machine
-# What a child would import; what fails here is left to it, whose row will say what is missing.
+# What a worker would import; what fails here is left to it, whose row will say what is missing.
 LOADED = ("torch", "triton", "measure.stages", "measure.telemetry", "measure.copy_kernel")
 LOADED += ("measure.audit", "measure.cold", "measure.triton_kernels")
 
 
-class Child(NamedTuple):
-    """A worker, the descriptor that tells of its end, and who asked for it."""
-
-    pid: int
-    pidfd: int
-    connection: socket.socket
-
-
 class Server:
-    """Serves any number of requests at once, in one thread: with more it could not be forked."""
+    """Serves requests in one thread: a process with more could not be forked."""
 
     def __init__(self, listener: socket.socket, owner: int):
-        self._listener = listener
-        self._owner = owner
-        self._children: dict[int, Child] = {}  # by pidfd
+        self._listener, self._owner = listener, owner
+        self._keepers: dict[int, int] = {}  # pidfd to pid
         self._selector = selectors.DefaultSelector()
-        self._selector.register(listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(owner, selectors.EVENT_READ, None)
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._selector.register(owner, selectors.EVENT_READ)
 
     def run(self) -> None:
         """Until the owner is gone, or nobody has asked for IDLE_S."""
-        try:
-            while True:
-                idle_s = None if self._children else IDLE_S
-                ready = self._selector.select(idle_s)
-                if not ready or any(key.data is None for key, _ in ready):
-                    return
-                for key, _ in ready:
-                    # what one of them ended, a later one may still name
-                    if key.fd in self._selector.get_map():
-                        key.data(key.fileobj)
-        finally:
-            for child in list(self._children.values()):
-                self._end(child)
+        while True:
+            ready = {key.fd for key, _ in self._selector.select(None if self._keepers else IDLE_S)}
+            if not ready or self._owner in ready:
+                return  # those who keep a worker see the owner's end themselves
+            for pidfd in ready & set(self._keepers):
+                self._selector.unregister(pidfd)
+                os.waitpid(self._keepers.pop(pidfd), 0)
+                os.close(pidfd)
+            if self._listener.fileno() in ready:
+                self._accept()
 
-    def _accept(self, listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        connection.settimeout(REQUEST_S)
-        fds: list[int] = []
-        try:
+    def _accept(self) -> None:
+        with self._listener.accept()[0] as connection:
             if wire.peer_uid(connection) != os.getuid():
+                print("refused: another user", file=sys.stderr, flush=True)
                 return
-            request, fds = wire.receive_request(connection)
-            self._fork(connection, request, fds)
-            connection = None
+            pid = os.fork()
+            if pid == 0:
+                self._become_keeper(connection)
+        pidfd = os.pidfd_open(pid)
+        self._keepers[pidfd] = pid
+        self._selector.register(pidfd, selectors.EVENT_READ)
+
+    def _become_keeper(self, connection: socket.socket) -> None:
+        """In the child: never returns."""
+        try:
+            os.setsid()
+            self._selector.close()
+            self._listener.close()
+            for pidfd in self._keepers:
+                os.close(pidfd)
+            request, fds = wire.receive_request(connection, REQUEST_S)
+            keeper.keep(connection, lambda: _fork_worker(connection, request, fds), self._owner)
+            os._exit(0)
         except (ValueError, OSError) as error:
             print(f"refused: {error}", file=sys.stderr, flush=True)
-        finally:
-            for fd in fds:
-                os.close(fd)
-            if connection:
-                connection.close()
-
-    def _fork(self, connection: socket.socket, request: dict, fds: list[int]) -> None:
-        pid = os.fork()
-        if pid == 0:
-            self._become_worker(connection, request, fds)
-        child = Child(pid, os.pidfd_open(pid), connection)
-        self._children[child.pidfd] = child
-        self._selector.register(child.pidfd, selectors.EVENT_READ, self._ended)
-        # readable: half-closed or broken, since nothing more is said
-        self._selector.register(connection, selectors.EVENT_READ, self._unwanted)
-
-    def _become_worker(self, connection: socket.socket, request: dict, fds: list[int]):
-        """In the child: never returns."""
-        code = 1
-        try:
-            os.setsid()  # so that all it starts can be ended with it
-            log, *_ = fds  # the others, the lock of the GPU, stay open as long as this lives
-            os.dup2(log, 1)  # a kernel's prints belong into the log
-            os.dup2(log, 2)
-            os.close(log)
-            self._selector.close()
-            # A copy of these would keep them from ending when their own process ends.
-            for held in (self._listener, connection, *(c.connection for c in self._others())):
-                held.close()
-            for pidfd in (self._owner, *self._children):
-                os.close(pidfd)
-            os.environ.clear()
-            os.environ.update(request["environment"])
-            os.chdir(request["directory"])
-            worker.main(Path(request["folder"]))
-            code = 0
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
-            with contextlib.suppress(Exception):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            os._exit(code)
+            os._exit(1)
 
-    def _others(self) -> list[Child]:
-        return list(self._children.values())
 
-    def _ended(self, pidfd: int) -> None:
-        self._end(self._children[pidfd])
-
-    def _unwanted(self, connection: socket.socket) -> None:
-        (child,) = (c for c in self._others() if c.connection is connection)
-        self._end(child)
-
-    def _end(self, child: Child) -> None:
-        """Kill what is left of a child and its group, and answer."""
-        with contextlib.suppress(ProcessLookupError):  # all gone already
-            os.killpg(child.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):  # it may not have had a group yet
-            signal.pidfd_send_signal(child.pidfd, signal.SIGKILL)
-        _, status = os.waitpid(child.pid, 0)
-        with contextlib.suppress(OSError):  # whoever asked may be gone
-            wire.send_answer(child.connection, os.waitstatus_to_exitcode(status))
-        self._selector.unregister(child.pidfd)
-        self._selector.unregister(child.connection)
-        del self._children[child.pidfd]
-        os.close(child.pidfd)
-        child.connection.close()
+def _fork_worker(connection: socket.socket, request: dict, fds: list[int]) -> int:
+    """Start the worker of a request; its pid. The lock of the GPU, in ``fds``, is open in both."""
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        os.setsid()
+        connection.close()
+        log = fds[0]
+        os.dup2(log, 1)  # a kernel's prints belong into the log
+        os.dup2(log, 2)
+        os.environ.clear()
+        os.environ.update(request["environment"])
+        os.chdir(request["directory"])
+        worker.main(Path(request["folder"]), parent)
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def load() -> None:
-    """Import what every child needs. Raises RuntimeError where this process must not be forked."""
+    """Import what every worker needs. Raises RuntimeError where this process must not be forked."""
     # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for name in LOADED:
@@ -180,10 +145,8 @@ def main(path: Path, owner: int, started: str) -> None:
             print(f"serving after {time.monotonic() - begin:.2f} s", file=sys.stderr, flush=True)
             Server(listener, pidfd).run()
         finally:
-            path.unlink(missing_ok=True)
-            if not is_alive(owner, started):  # nobody will ask again
-                path.with_suffix(".log").unlink(missing_ok=True)
-                path.with_suffix(".lock").unlink(missing_ok=True)
+            for suffix in (".socket", ".log", ".lock"):
+                path.with_suffix(suffix).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from . import gpus
 
 FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
 POLL_S = 0.05
+# no link, which would be somebody's trick, and no waiting for whoever writes into a pipe
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class NoSlot(RuntimeError):
@@ -70,15 +72,14 @@ def _try(path: Path) -> int | None:
 def _open(path: Path) -> int:
     try:
         # Without O_CREAT first: Linux forbids it for another user's file in /tmp
-        # (fs.protected_regular). Reading is enough for flock; a link would be somebody's trick.
+        # (fs.protected_regular). Reading is enough for flock.
         with contextlib.suppress(FileNotFoundError):
-            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            return os.open(path, READ)
         with contextlib.suppress(FileExistsError):  # another point was faster
-            flags = os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            fd = os.open(path, flags, 0o644)
+            fd = os.open(path, READ | os.O_CREAT | os.O_EXCL, 0o644)
             os.fchmod(fd, 0o644)  # whatever the umask: other users must be able to read it
             return fd
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return os.open(path, READ)
     except OSError as error:
         raise NoSlot(
             f"{path}: cannot be opened to lock its GPU ({error.strerror}); remove the file when no "

@@ -1,15 +1,30 @@
-"""Starting the worker of a point: its environment, and a fresh Python for it."""
+"""Starting the worker of a point, and waiting for its end."""
 
 import contextlib
 import os
-import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from . import wire
 from .fingerprint import ROOT
 from .point import Point
 from .slots import Slot
+
+# Runs the worker in a folder, on the GPU that is held for it; the worker's return code, None where
+# the point's time was up.
+Start = Callable[[Point, Path, Slot | None], int | None]
+KILLED_S = 60.0  # for the processes of a point to end once they are killed
+
+
+class NoRow(RuntimeError):
+    """The pipeline itself is at fault, or this machine is the wrong one: nothing was written."""
+
+
+class Lost(Exception):
+    """Whoever kept the worker ended before it answered."""
 
 
 def environment(point: Point, slot: Slot | None) -> dict[str, str]:
@@ -28,21 +43,58 @@ def environment(point: Point, slot: Slot | None) -> dict[str, str]:
 def python(point: Point, folder: Path, slot: Slot | None = None) -> int | None:
     """Run the worker in a fresh Python; its return code, None where its time was up.
 
-    Ends all that it has started. ``slot`` stays held while any of them lives.
+    Nothing that it has started survives it. ``slot`` stays held while any of it lives. Raises NoRow
+    where it does not end when it is killed.
     """
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "measure.worker", str(folder)],
-        env=environment(point, slot),
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,  # a kernel's prints belong into the log
-        start_new_session=True,  # so that all it starts can be ended with it
-        pass_fds=[slot.fd] if slot else [],
-    )
+    here, there = socket.socketpair()
+    with here, there:
+        fds = [there.fileno(), *([slot.fd] if slot else [])]
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "measure.keeper", str(there.fileno()), str(folder)],
+            env=environment(point, slot),
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,  # a kernel's prints belong into the log
+            start_new_session=True,  # Ctrl-C is for this process, which then says what to do
+            pass_fds=fds,
+        )
+        there.close()
+        try:
+            return wait(here, point)
+        except Lost:
+            return keeper.wait()
+        finally:
+            here.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                keeper.wait(1)
+
+
+def wait(connection: socket.socket, point: Point) -> int | None:
+    """The return code of a worker, None where its time was up and it was killed.
+
+    Raises Lost where no answer comes, NoRow where the worker does not end.
+    """
+    connection.settimeout(point.timeout_s)
     try:
-        return worker.wait(point.timeout_s)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        with contextlib.suppress(ProcessLookupError):  # all gone already
-            os.killpg(worker.pid, signal.SIGKILL)
-        worker.wait()
+        return _answer(connection)
+    except TimeoutError:
+        # Its end is waited for: nothing of this point may run beside the next one.
+        connection.settimeout(KILLED_S)
+        connection.shutdown(socket.SHUT_WR)
+    try:
+        _answer(connection)
+    except TimeoutError:
+        raise NoRow(
+            f"the point took longer than {point.timeout_s:g} s and did not end within "
+            f"{KILLED_S:g} s of being killed; its GPU may need a reset"
+        ) from None
+    return None
+
+
+def _answer(connection: socket.socket) -> int:
+    try:
+        code = wire.receive_answer(connection)
+    except ConnectionError:
+        code = None
+    if code is None:
+        raise Lost
+    return code

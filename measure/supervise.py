@@ -6,25 +6,17 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from . import gpus, oom, slots, start
 from .point import Point
 from .row import one_line
+from .start import NoRow
 
 
-class NoRow(RuntimeError):
-    """The pipeline itself is at fault, or this machine is the wrong one: nothing was written."""
-
-
-# Runs the worker in a folder, on the GPU that is held for it, and ends all that it has started; the
-# worker's return code, None where the point's time was up.
-Start = Callable[[Point, Path, slots.Slot | None], int | None]
-
-
-def measure_point(point: Point, run: Start = start.python) -> tuple[dict, list[tuple]]:
+def measure_point(point: Point, run: start.Start = start.python) -> tuple[dict, list[tuple]]:
     """(row, samples) of a point, measured in a process of its own, alone on its GPU.
 
     Raises NoRow when the machine does not have the GPU, or when the worker failed before the kernel
@@ -51,7 +43,7 @@ def _held(point: Point) -> Iterator[slots.Slot | None]:
         slot.release()
 
 
-def _measured(point: Point, run: Start, slot: slots.Slot | None) -> tuple[dict, list[tuple]]:
+def _measured(point: Point, run: start.Start, slot: slots.Slot | None) -> tuple[dict, list[tuple]]:
     begin, started_at = time.monotonic(), datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="point-") as name:
         folder = Path(name)

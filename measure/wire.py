@@ -5,9 +5,9 @@ connection asks for the end of the worker; the answer is the worker's return cod
 """
 
 import json
-import os
 import socket
 import struct
+import time
 
 MOST_BYTES = 2**20  # an environment is a few KiB
 
@@ -26,17 +26,17 @@ def send_request(connection: socket.socket, request: dict, fds: list[int]) -> No
     connection.sendall(text)
 
 
-def receive_request(connection: socket.socket) -> tuple[dict, list[int]]:
-    """(request, descriptors). Raises OSError or ValueError for anything else."""
+def receive_request(connection: socket.socket, within_s: float) -> tuple[dict, list[int]]:
+    """(request, descriptors). Raises OSError, TimeoutError or ValueError for anything else."""
+    end = time.monotonic() + within_s
+    connection.settimeout(within_s)
     head, fds, _, _ = socket.recv_fds(connection, 4, 2)
     try:
         (length,) = struct.unpack("!I", head)
-        if length > MOST_BYTES:
-            raise ValueError(f"a request of {length} bytes")
-        return json.loads(_exactly(connection, length)), fds
-    except (struct.error, ValueError, OSError) as error:
-        for fd in fds:
-            os.close(fd)
+        if length > MOST_BYTES or not fds:
+            raise ValueError(f"{length} bytes and {len(fds)} descriptors")
+        return json.loads(_exactly(connection, length, end)), fds
+    except (struct.error, ValueError) as error:
         raise ValueError(f"not a request: {error}") from error
 
 
@@ -50,9 +50,10 @@ def receive_answer(connection: socket.socket) -> int | None:
     return struct.unpack("!i", data)[0] if len(data) == 4 else None
 
 
-def _exactly(connection: socket.socket, length: int) -> bytes:
+def _exactly(connection: socket.socket, length: int, end: float) -> bytes:
     data = b""
     while len(data) < length:
+        connection.settimeout(max(0.001, end - time.monotonic()))
         part = connection.recv(length - len(data))
         if not part:
             raise ValueError("it ends early")

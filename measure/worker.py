@@ -1,12 +1,13 @@
 """The child process that measures one point and may die of it.
 
-``python -m measure.worker FOLDER`` reads FOLDER/point.json, keeps FOLDER/progress.json up to date
-(the stage, and the row as far as it is known) and ends with FOLDER/done.json. Whatever a kernel
-does to this process, the parent (``measure.supervise``) has what was known before.
+``python -m measure.worker FOLDER PARENT`` reads FOLDER/point.json, keeps FOLDER/progress.json up to
+date (the stage, and the row as far as it is known) and ends with FOLDER/done.json. Whatever a
+kernel does to this process, ``measure.supervise`` has what was known before.
 """
 
 import ctypes
 import json
+import os
 import signal
 import sys
 import time
@@ -44,10 +45,12 @@ class Journal:
         temporary.replace(self._folder / f"{stem}.json")
 
 
-def main(folder: Path) -> None:
-    """Measure the point described in ``folder``."""
-    # Die with the parent: a kernel that never returns must not outlive a killed sweep.
+def main(folder: Path, parent: int) -> None:
+    """Measure the point described in ``folder``, as long as the process ``parent`` lives."""
+    # A kernel that never returns must not outlive a killed sweep.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+    if os.getppid() != parent:  # it had ended before
+        os._exit(1)
     oom.end_me_first()
     point = Point(**json.loads((folder / "point.json").read_text()))
     journal = Journal(folder)
@@ -66,4 +69,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

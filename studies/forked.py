@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from measure import row, served, supervise
+from measure import row, served, start, supervise
 from measure.point import Point
 
 CELL = "{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"  # as workflow/sweep.py has it
@@ -23,9 +23,9 @@ def run(points: Iterable[Point], root: Path, say: Callable[[str], object] = prin
     ``supervise.NoRow``) has the status NO_ROW here and no file. ``say`` is given a line per point.
     """
     points, done = list(points), []
-    start, begin = served.starter(os.getpid()), time.monotonic()
+    run, begin = served.starter(os.getpid()), time.monotonic()
     for number, point in enumerate(points, 1):
-        done.append(_measure(point, Path(root), start))
+        done.append(_measure(point, Path(root), run))
         eta_s = (time.monotonic() - begin) / number * (len(points) - number)
         say(f"{number}/{len(points)} {_words(point, done[-1])}, eta {eta_s:.0f} s")
     return done
@@ -36,9 +36,9 @@ def cell(point: Point) -> Path:
     return Path(CELL.format(**vars(point)))
 
 
-def _measure(point: Point, root: Path, start: supervise.Start) -> dict:
+def _measure(point: Point, root: Path, run: start.Start) -> dict:
     try:
-        measured, samples = supervise.measure_point(point, start)
+        measured, samples = supervise.measure_point(point, run)
         row.write(root / cell(point), measured, samples)
     except (supervise.NoRow, OSError, ValueError) as error:
         return {"status": NO_ROW, "message": row.one_line(error)}

@@ -1,0 +1,79 @@
+"""The process between whoever wants a point measured and its worker: it lets nothing survive.
+
+The kernel of a point may start processes, give them sessions of their own, and die. All of them
+become this process's children (PR_SET_CHILD_SUBREAPER), and end before it answers; so do they when
+nobody waits for the answer any more.
+"""
+
+import contextlib
+import ctypes
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from . import wire
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+POLL_S = 0.01
+
+
+def keep(connection: socket.socket, spawn: Callable[[], int], owner: int | None = None) -> None:
+    """Start a worker by ``spawn``, which gives its pid, and answer with its return code.
+
+    It is killed when the other end of the connection is half-closed or gone, or when the process
+    behind the pidfd ``owner`` ends; then there is no answer.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    pid = spawn()
+    worker = os.pidfd_open(pid)
+    with selectors.DefaultSelector() as selector:
+        for source in (worker, connection, *([owner] if owner is not None else [])):
+            selector.register(source, selectors.EVENT_READ)
+        owned = True
+        while worker not in (ready := {key.fd for key, _ in selector.select()}):
+            # Nobody waits any more; its end may take a while, and is waited for all the same.
+            signal.pidfd_send_signal(worker, signal.SIGKILL)
+            owned = owned and owner not in ready
+            for fd in ready:
+                selector.unregister(fd)
+    _, status = os.waitpid(pid, 0)
+    end_descendants()
+    if not owned:
+        return  # what came of it would be taken for the kernel's doing
+    with contextlib.suppress(OSError):  # whoever asked may be gone
+        wire.send_answer(connection, os.waitstatus_to_exitcode(status))
+
+
+def end_descendants() -> None:
+    """Kill all children of this process and wait for their end; their own become its children."""
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:
+            return
+        for child in psutil.Process().children():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+        time.sleep(POLL_S)
+
+
+def main(fd: int, folder: Path) -> None:
+    """Keep a worker in a fresh Python, for whoever is at the other end of the socket ``fd``."""
+    command = [sys.executable, "-m", "measure.worker", str(folder), str(os.getpid())]
+    with socket.socket(fileno=fd) as connection:
+        # the lock of the GPU, inherited, is handed on
+        keep(connection, lambda: subprocess.Popen(command, close_fds=False).pid)
+
+
+if __name__ == "__main__":
+    os.set_inheritable(int(sys.argv[1]), False)
+    main(int(sys.argv[1]), Path(sys.argv[2]))

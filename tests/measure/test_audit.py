@@ -1,0 +1,41 @@
+"""The audit between timed calls: what it takes for a result, and what not."""
+
+import pytest
+import torch
+
+from measure.audit import Audit
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+def test_no_constant_is_taken_for_a_result_and_no_rounding_for_a_fault(op, dtype, device):
+    x = torch.rand(8, 4099, device=device).to(getattr(torch, dtype))
+    right = getattr(torch, op)(x, dim=-1)
+    rounded = getattr(torch, op)(x.double(), dim=-1).to(x.dtype)
+    constant = torch.full_like(x, right.float().mean().item())
+    audit = Audit(x, op)
+    for y, fine in ((right, True), (rounded, True), (constant, False), (right, True)):
+        audit(x, y.clone())
+        assert (audit.problem() is None) == fine
+
+
+def test_what_the_gate_allows_near_zero_is_no_fault(device):
+    x = 4 * torch.randn(64, 256, device=device).half()
+    y = torch.softmax(x, dim=-1)
+    y[y < 2 * 2.0**-11 * y.amax(dim=1, keepdim=True)] = 0
+    audit = Audit(x, "softmax")
+    audit(x, y)
+    assert audit.problem() is None
+
+
+def test_one_missing_element_is_seen_and_the_output_is_spoilt(device):
+    x = torch.rand(300, 257, device=device)
+    y = torch.softmax(x, dim=-1)
+    y[299, 256] = torch.nan
+    audit = Audit(x, "softmax")
+    audit(x, y)
+    assert audit.problem() == "a call in a timed graph did not do its work"
+    assert (y == 2.0).all()
+    audit(x, y)
+    assert audit.problem() is not None, "spoilt, and not written again"
+    assert audit.problem() is None
