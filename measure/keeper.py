@@ -19,29 +19,29 @@ from pathlib import Path
 
 import psutil
 
-from . import wire
+from . import owner, wire
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 POLL_S = 0.01
 
 
-def keep(connection: socket.socket, spawn: Callable[[], int], owner: int | None = None) -> None:
+def keep(connection: socket.socket, spawn: Callable[[], int], pidfd: int | None = None) -> None:
     """Start a worker by ``spawn``, which gives its pid, and answer with its return code.
 
     It is killed when the other end of the connection is half-closed or gone, or when the process
-    behind the pidfd ``owner`` ends; then there is no answer.
+    behind ``pidfd`` ends; then there is no answer.
     """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     pid = spawn()
     worker = os.pidfd_open(pid)
     with selectors.DefaultSelector() as selector:
-        for source in (worker, connection, *([owner] if owner is not None else [])):
+        for source in (worker, connection, *([pidfd] if pidfd is not None else [])):
             selector.register(source, selectors.EVENT_READ)
         owned = True
         while worker not in (ready := {key.fd for key, _ in selector.select()}):
             # Nobody waits any more; its end may take a while, and is waited for all the same.
             signal.pidfd_send_signal(worker, signal.SIGKILL)
-            owned = owned and owner not in ready
+            owned = owned and pidfd not in ready
             for fd in ready:
                 selector.unregister(fd)
     _, status = os.waitpid(pid, 0)
@@ -66,14 +66,21 @@ def end_descendants() -> None:
         time.sleep(POLL_S)
 
 
-def main(fd: int, folder: Path) -> None:
-    """Keep a worker in a fresh Python, for whoever is at the other end of the socket ``fd``."""
+def main(fd: int, folder: Path, owned_by: tuple[int, str] | None) -> None:
+    """Keep a worker in a fresh Python, for whoever is at the other end of the socket ``fd``.
+
+    ``owned_by``: the process with which it ends (number and start, see ``owner``), None for none.
+    """
+    pidfd = owner.watch(*owned_by) if owned_by else None
+    if owned_by and pidfd is None:
+        return
     command = [sys.executable, "-m", "measure.worker", str(folder), str(os.getpid())]
     with socket.socket(fileno=fd) as connection:
         # the lock of the GPU, inherited, is handed on
-        keep(connection, lambda: subprocess.Popen(command, close_fds=False).pid)
+        keep(connection, lambda: subprocess.Popen(command, close_fds=False).pid, pidfd)
 
 
 if __name__ == "__main__":
     os.set_inheritable(int(sys.argv[1]), False)
-    main(int(sys.argv[1]), Path(sys.argv[2]))
+    pid, since = sys.argv[3:] or (None, None)
+    main(int(sys.argv[1]), Path(sys.argv[2]), (int(pid), since) if pid else None)

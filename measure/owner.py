@@ -1,5 +1,6 @@
-"""The process that a server belongs to, so that it never outlives it nor serves another."""
+"""The process for which points are measured: with it ends all that it has begun, and only that."""
 
+import os
 from pathlib import Path
 
 
@@ -20,3 +21,15 @@ def started(pid: int) -> str | None:
 def is_alive(pid: int, since: str) -> bool:
     """Whether the process that began then still runs."""
     return started(pid) == since
+
+
+def watch(pid: int, since: str) -> int | None:
+    """A pidfd of the process that began then, readable when it ends; None where it is gone."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+    if is_alive(pid, since):  # asked after it is open: now it cannot become another's
+        return pidfd
+    os.close(pidfd)
+    return None

@@ -58,7 +58,7 @@ def starter(pid: int) -> start.Start:
             if (folder / "progress.json").exists():
                 return _lost(pid)
             # a server that was about to end, as nobody had asked for long
-        return start.python(point, folder, slot)
+        return start.python(point, folder, slot, pid)
 
     return run
 
@@ -66,7 +66,7 @@ def starter(pid: int) -> start.Start:
 def _lost(pid: int) -> int:
     """What to make of a worker that was lost with its keeper. Raises NoRow."""
     if owner.started(pid) is None:
-        raise start.NoRow(f"process {pid}, for which this point was measured, has ended")
+        raise start.NoRow(start.ENDED.format(pid))
     return -signal.SIGKILL  # that keeper ends by nobody's hand but the kernel's
 
 

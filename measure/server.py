@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from . import keeper, wire, worker
-from .owner import is_alive
+from .owner import watch
 
 IDLE_S = 600.0
 REQUEST_S = 10.0  # to send one; those who ask are on this machine
@@ -130,11 +130,8 @@ def load() -> None:
 def main(path: Path, owner: int, started: str) -> None:
     """Load, listen, serve; the socket is removed at the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
-    try:
-        pidfd = os.pidfd_open(owner)
-    except ProcessLookupError:
-        return
-    if not is_alive(owner, started):  # asked after it is open: now it cannot become another's
+    pidfd = watch(owner, started)
+    if pidfd is None:
         return
     begin = time.monotonic()
     load()

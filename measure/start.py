@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import wire
+from . import owner, wire
 from .fingerprint import ROOT
 from .point import Point
 from .slots import Slot
@@ -16,6 +16,7 @@ from .slots import Slot
 # Runs the worker in a folder, on the GPU that is held for it; the worker's return code, None where
 # the point's time was up.
 Start = Callable[[Point, Path, Slot | None], int | None]
+ENDED = "process {}, for which this point was measured, has ended"
 KILLED_S = 60.0  # for the processes of a point to end once they are killed
 
 
@@ -40,17 +41,24 @@ def environment(point: Point, slot: Slot | None) -> dict[str, str]:
     return found
 
 
-def python(point: Point, folder: Path, slot: Slot | None = None) -> int | None:
+def python(
+    point: Point, folder: Path, slot: Slot | None = None, pid: int | None = None
+) -> int | None:
     """Run the worker in a fresh Python; its return code, None where its time was up.
 
-    Nothing that it has started survives it. ``slot`` stays held while any of it lives. Raises NoRow
-    where it does not end when it is killed.
+    Nothing that it has started survives it, and it ends with the process ``pid``, if one is given.
+    ``slot`` stays held while any of it lives. Raises NoRow where it does not end when it is killed,
+    and where that process has ended.
     """
+    since = owner.started(pid) if pid else None
+    if pid and since is None:
+        raise NoRow(ENDED.format(pid))
+    owned_by = [str(pid), since] if pid else []
     here, there = socket.socketpair()
     with here, there:
         fds = [there.fileno(), *([slot.fd] if slot else [])]
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "measure.keeper", str(there.fileno()), str(folder)],
+            [sys.executable, "-m", "measure.keeper", str(there.fileno()), str(folder), *owned_by],
             env=environment(point, slot),
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,  # a kernel's prints belong into the log
@@ -61,7 +69,10 @@ def python(point: Point, folder: Path, slot: Slot | None = None) -> int | None:
         try:
             return wait(here, point)
         except Lost:
-            return keeper.wait()
+            code = keeper.wait()
+            if pid and not owner.is_alive(pid, since):
+                raise NoRow(ENDED.format(pid)) from None
+            return code
         finally:
             here.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
