@@ -6,22 +6,32 @@ from pathlib import Path
 from analysis import atomic, rows, schema
 from analysis.errors import InputError
 
+NAMED = 20  # paths in a message; what comes after them is counted
+
 
 def merge_cells(paths: Iterable[Path], sweep: str, output: Path) -> int:
     """Write the rows of the cells `paths` to `output`, sorted by identity; return their number.
 
     Columns: `sweep` (as given), `origin` = measured, then those of a row, digit for digit as in
     the cell. The result does not depend on the order of `paths`. Plain csv rather than pandas:
-    10,000 one-row files take seconds. Raises InputError (see rows.read_cell) before anything is
-    written, also on a duplicate point, on no cells at all, and on an empty name of the sweep.
+    10,000 one-row files take seconds. Raises InputError before anything is written: for rows or
+    samples that are broken (see rows.read_cell and rows.check_samples; one error for all of them),
+    a duplicate point, no cells at all, and an empty name of the sweep.
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
     names = schema.header()
-    keyed = []
-    for path in paths:
-        row = rows.read_cell(Path(path))
-        keyed.append((rows.point_of(row, names), Path(path), row))
+    keyed, broken = [], {}
+    for path in map(Path, paths):
+        try:
+            row = rows.read_cell(path)
+            rows.check_samples(path)
+        except InputError as error:
+            broken[path] = error
+        else:
+            keyed.append((rows.point_of(row, names), path, row))
+    if broken:
+        raise InputError(_told(broken))
     if not keyed:
         raise InputError("no cells to merge; give at least one cell")
     rows.refuse_duplicates((point, path) for point, path, _ in keyed)
@@ -33,3 +43,13 @@ def merge_cells(paths: Iterable[Path], sweep: str, output: Path) -> int:
             ([sweep, "measured", *row] for _, _, row in keyed),
         )
     return len(keyed)
+
+
+def _told(broken: dict[Path, InputError]) -> str:
+    """What is wrong with the first, and which others it is with: one deletes them all at once."""
+    (_, first), *others = broken.items()
+    if not others:
+        return str(first)
+    named = " ".join(str(path) for path, _ in others[:NAMED])
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    return f"{first}. Broken, too: {named}{more}"

@@ -1,7 +1,9 @@
 """Reading row files strictly: one cell, a merged or collected file, or a recorded sweep."""
 
 import csv
+import gzip
 import io
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -83,6 +85,19 @@ def read_cell(path: Path) -> list[str]:
     return row
 
 
+def check_samples(cell: Path) -> None:
+    """Raise InputError when there is something in the place of a cell's raw samples, but broken."""
+    path = Path(cell).with_suffix(".samples.csv.gz")
+    if not path.exists():
+        return
+    try:
+        text = gzip.decompress(path.read_bytes())  # to its end, where the checksum is
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: not readable samples ({error}); {_REMEDY}") from error
+    if not text.endswith(b"\n"):
+        raise InputError(f"{path}: the last line has no line end: a truncated line; {_REMEDY}")
+
+
 def cell_path(cells: Path, point: Sequence[object]) -> Path:
     """Where the cell of a point (in the order of schema.POINT) lies below the folder `cells`."""
     gpu, op, dtype, distribution, m, n, variant = map(str, point)
@@ -125,7 +140,9 @@ def _text(path: Path) -> str:
         text = Path(path).read_bytes().decode("utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the step that writes it first") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {_REMEDY}") from error
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: not readable as UTF-8 text; {_REMEDY}") from error
     if not text.strip():
         raise InputError(f"{path}: empty, expected a header line; {_REMEDY}")
