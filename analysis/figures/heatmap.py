@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from analysis import palette
 from analysis.figures import axes as shared
-from analysis.figures.select import Panel, Selection, panels
+from analysis.figures.select import Panel, Selection, evenly, panels
 from analysis.frame import timed
 
 # Blue is faster than torch, red slower; the pair is told apart by the colour-blind.
@@ -21,6 +21,9 @@ COLOURS = "RdBu"
 LIMIT = 1.0
 TICKS = {"½x": 1 / 2, "⅔x": 2 / 3, "1x": 1, "1.5x": 1.5, "2x": 2}
 COLUMNS = 14  # a long sweep is folded into bands of at most so many sizes
+# Of more bands than this, in all panels, an even choice of sizes is drawn: the text of a cell takes
+# milliseconds, and a picture may not be 65,536 pixels high.
+MOST_BANDS = 12
 # Inches: height of the colour bar; one cell, one letter of a variant's name, the margins, and the
 # space between two bands.
 BAR = 2.2
@@ -36,7 +39,8 @@ def draw_speedup(selection: Selection) -> Figure:
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid": False}):
         found, total = panels(selection, only_timed=False)
-        bands = [band for panel in found for band in _bands(panel)]
+        most = COLUMNS * max(1, MOST_BANDS // len(found))
+        bands = [band for panel in found for band in _bands(panel, most)]
         heights = [len(band[1].index) * CELL[1] for band in bands]
         across = max(len(band[1].columns) for band in bands) * CELL[0]
         left = 0.15 + LETTER * max(len(name) for _, cells in bands for name in cells.index)
@@ -68,12 +72,20 @@ def draw_speedup(selection: Selection) -> Figure:
         return figure
 
 
-def _bands(panel: Panel) -> list[tuple[str, pd.DataFrame]]:
-    """Pieces of a panel: title, and a frame variant by N whose cells are rows (dict) or None."""
+def _bands(panel: Panel, most: int) -> list[tuple[str, pd.DataFrame]]:
+    """Pieces of a panel: title, and a frame variant by N whose cells are rows (dict) or None.
+
+    Of more than ``most`` sizes an even choice; the title then says so.
+    """
     rows = panel.own if len(panel.own) else panel.published
     rows = rows.assign(timed=timed(rows))
     names = sorted(rows["variant"].unique(), key=palette.order)
-    sizes = sorted(rows["N"].unique().tolist())
+    every = sorted(rows["N"].unique().tolist())
+    sizes = evenly(every, most)
+    title = panel.title
+    if len(sizes) < len(every):
+        title += f"; {len(sizes)} of {len(every)} sizes are shown, evenly chosen"
+    rows = rows[rows["N"].isin(sizes)]
     by_point = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
     count = math.ceil(len(sizes) / COLUMNS)
     each = math.ceil(len(sizes) / count)
@@ -81,7 +93,7 @@ def _bands(panel: Panel) -> list[tuple[str, pd.DataFrame]]:
     for start in range(0, len(sizes), each):
         part = sizes[start : start + each]
         cells = [[by_point.get((name, n)) for n in part] for name in names]
-        found.append((panel.title if start == 0 else "", pd.DataFrame(cells, names, part, object)))
+        found.append((title if start == 0 else "", pd.DataFrame(cells, names, part, object)))
     return found
 
 

@@ -112,10 +112,15 @@ def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
         for m, rows in _by_m(left):
             found[op, "published", m] = Panel(_title(rows), own.iloc[:0], rows)
     every = [found[key] for key in sorted(found)]
-    if len(every) <= MOST_PANELS:
-        return every, len(every)
-    step = (len(every) - 1) / (MOST_PANELS - 1)
-    return [every[round(i * step)] for i in range(MOST_PANELS)], len(every)
+    return evenly(every, MOST_PANELS), len(every)
+
+
+def evenly(items: list, most: int) -> list:
+    """At most so many (two at least) of the items: an even choice, with the first and the last."""
+    if len(items) <= most:
+        return items
+    step = (len(items) - 1) / (most - 1)
+    return [items[round(i * step)] for i in range(most)]
 
 
 def _by_m(rows: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:

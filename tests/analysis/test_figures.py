@@ -171,6 +171,24 @@ def test_long_sweeps_are_folded(measurements, tables):
     assert sum(len(axes.texts) for axes in bands) == 98
 
 
+@pytest.mark.parametrize(("rows_of", "sizes", "shown"), [(1, 500, 168), (12, 20, 14), (2, 84, 84)])
+def test_a_heat_map_has_a_limit_and_says_so(measurements, tables, rows_of, sizes, shown):
+    rows = [
+        row
+        for m in range(1, rows_of + 1)
+        for row in synthetic.sweep_rows(range(2, sizes + 2), ["triton_row"], M=m)
+    ]
+    figure = draw_speedup(select(measurements(rows), tables, "h200", *SET))
+    bands = figure.axes[:-1]  # the last is the colour bar
+    assert sum(len(axes.texts) for axes in bands) == rows_of * shown
+    labels = [label.get_text() for axes in bands for label in axes.get_xticklabels()]
+    assert (labels[0], labels[-1]) == ("2", str(sizes + 1))
+    said = f"{shown} of {sizes} sizes are shown, evenly chosen"
+    assert sum(said in axes.get_title("left") for axes in bands) == (
+        rows_of if shown < sizes else 0
+    )
+
+
 def test_nothing_timed_is_said(measurements, tables):
     rows = [
         synthetic.row(gpu="cpu", variant=name, status="interpreted") for name in synthetic.TRITON
