@@ -1,6 +1,5 @@
 # Which row-softmax kernel is fastest on your GPU: config.yaml says what to run, results/report.md
 # what came of it.
-import gc
 import os
 import sys
 from pathlib import Path
@@ -10,11 +9,9 @@ from snakemake.utils import min_version
 
 min_version("9.0")
 sys.path.insert(0, workflow.basedir)
-# Ten thousand jobs are millions of objects that live to the end; looking through them for garbage
-# at Python's usual pace takes a fifth of the planning.
-gc.set_threshold(200_000, 50, 50)
+from workflow import clock, cluster, config as checks, lock, machine, pace, progress, records, sweep
 
-from workflow import config as checks, machine, sweep
+pace.plan()
 
 
 configfile: "config.yaml"
@@ -26,6 +23,7 @@ RESULTS = Path(ROOT, "results")
 
 try:
     checks.check(config)
+    cluster.check(config["gpus"], workflow.resource_settings.overwrite_resources.get("point", {}))
     POINTS = {gpu: sweep.points(config, gpu) for gpu in sweep.gpu_names(config)}
     SETS = sweep.figure_sets(config, Path(RESULTS, "recorded"), Path(RESULTS, "published"))
 except checks.ConfigError as error:
@@ -35,6 +33,9 @@ except checks.ConfigError as error:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/analysis.smk"
+
+
+progress.show(workflow, points=len(BY_ROW))
 
 
 rule all:
@@ -51,8 +52,13 @@ rule all:
 onstart:
     for gpu, chosen in POINTS.items():
         print(sweep.announce(config, gpu, chosen), file=sys.stderr)
-    pending = {j.wildcards.gpu for j in workflow.dag.needrun_jobs() if j.rule.name == "point"}
+    pending = [j for j in workflow.dag.needrun_jobs() if j.rule.name == "point"]
     # on a cluster the GPUs are elsewhere; each job looks for itself
-    fault = machine.lacks(pending) if workflow.local_exec else None
+    fault = machine.lacks({j.wildcards.gpu for j in pending}) if workflow.local_exec else None
+    fault = fault or lock.take(Path("results/cells")) or records.adopt(workflow, point_of)
     if fault:
         raise WorkflowError(fault)
+    pace.run(workflow)
+    clock.bring_to_now(path for job in workflow.dag.jobs for path in job.input)
+    if not workflow.local_exec:
+        cluster.clear(pending)

@@ -139,7 +139,7 @@ def code_sha256(folder: Path) -> str:
 def options(point: Point) -> list[str]:
     """A point as options of ``python -m measure point``."""
     words = []
-    for field, value in point.as_dict().items():
+    for field, value in vars(point).items():
         if value is not None:
             words += [f"--{field.removesuffix('_s').replace('_', '-')}", str(value)]
     return words

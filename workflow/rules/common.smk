@@ -22,6 +22,9 @@ FIGURES = [
 # editing analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = sweep.code_sha256(Path(ROOT, "analysis"))
 
+# whether a profile for a cluster is in use, which says how many points go together
+ON_CLUSTER = cluster.TABLE in workflow.resource_settings.overwrite_resources.get("point", {})
+
 
 wildcard_constraints:
     gpu="[a-z0-9]+",
@@ -35,3 +38,7 @@ wildcard_constraints:
 
 def point_of(wildcards):
     return BY_ROW[sweep.ROW.format(**wildcards)]
+
+
+def group_of(wildcards):
+    return f"point_{wildcards.gpu}"

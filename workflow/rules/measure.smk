@@ -1,4 +1,12 @@
 # One job per point; whatever a kernel does, the job ends with a row.
+import shlex
+
+if workflow.remote_exec:
+
+    # The Snakemake of an allocation runs the points itself, one after another. As steps of the job
+    # each would take 3 s more, for the step and another Snakemake.
+    localrules:
+        point,
 
 
 rule point:
@@ -7,20 +15,27 @@ rule point:
         samples=str(row.samples_path(Path(sweep.ROW))),
     log:
         sweep.ROW.replace("results/cells", "results/logs/points").replace(".csv", ".log"),
+    # elsewhere it would only make planning slower
+    group:
+        group_of if ON_CLUSTER and not workflow.remote_exec else None
     conda:
         "../../environment.yml"
-    threads: lambda wildcards: sweep.threads(point_of(wildcards), workflow.cores)
+    threads: lambda wildcards: sweep.threads(point_of(wildcards), workflow.resource_settings.cores)
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
+        runtime=cluster.minutes(config["timeout_s"]),
     params:
         # contents, not file times: a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant),
         rival=kernels.sha256(config["rival"]) if config["rival"] else None,
         measure=fingerprint.measure_sha256(),
         root=ROOT,
-        options=lambda wildcards: sweep.options(point_of(wildcards)),
+        # quoted once: Snakemake puts a command together three times for every job
+        options=lambda wildcards: shlex.join(sweep.options(point_of(wildcards))),
     message:
         "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "PYTHONPATH={params.root:q} python3 -m measure point {params.options:q}"
+        "PYTHONPATH={params.root:q} python3 -m measure point {params.options}"
+        # $PPID: whoever runs the jobs; with it ends the process that points are forked from
+        " --served-for $PPID"
         " --output {output.row:q} > {log:q} 2>&1"

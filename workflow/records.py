@@ -1,0 +1,62 @@
+"""Rows that Snakemake has no record of: copied here, or finished after Snakemake was interrupted.
+
+Snakemake takes such files as up to date, whatever made them, and does not see when their kernel is
+edited. A row says itself which code made it, so it can get the record that it lacks.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from measure.point import Point
+
+
+def adopt(workflow, point_of: Callable[..., Point]) -> str | None:
+    """Let Snakemake have a record of every row of the sweep that need not be measured.
+
+    ``point_of``: from wildcards to the point. None, or one message: which rows are of other code
+    than this, or of other settings, and what to do.
+    """
+    strange = Counter()
+    for job in workflow.dag.jobs:
+        if job.rule.name != "point" or workflow.dag.needrun(job):
+            continue
+        if workflow.persistence.has_metadata(job):
+            continue
+        row = _read(Path(job.output.row))
+        if row is None:  # not whole: merging says what is wrong with it
+            continue
+        point = point_of(job.wildcards)
+        wanted = {
+            "kernel_sha256": job.params.kernel,
+            "measure_sha256": job.params.measure,
+            "seed": str(point.seed),
+            "rival": point.rival or "",
+        }
+        if all(row.get(column) == value for column, value in wanted.items()):
+            workflow.async_run(workflow.persistence.finished(job))
+        else:
+            strange[point.gpu, point.variant] += 1
+    return _say(strange) if strange else None
+
+
+def _read(path: Path) -> dict | None:
+    """The row of a cell; None where it is not whole."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            row = next(csv.DictReader(file), None)
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return None
+    return None if row is None or None in row.values() else row
+
+
+def _say(strange: Counter) -> str:
+    lines = [
+        f"{strange.total()} rows came from elsewhere, and were measured by other code, or with "
+        "another seed or rival, than this sweep's. Take the commit that they name in git_commit, "
+        "or delete them to have them measured here:"
+    ]
+    for gpu, variant in sorted(strange):
+        lines.append(f"  find results/cells/{gpu} -name '{variant}.*' -delete")
+    return "\n".join(lines)
