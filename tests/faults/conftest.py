@@ -1,0 +1,56 @@
+"""What the faults befall: a fresh copy of the project, or one in which a sweep is finished."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests import copies
+from tests.faults.sweeps import UNTIL_MERGED, Sweep, configure
+
+
+@pytest.fixture
+def sweep(project):
+    """A sweep of four points that has not begun."""
+    configure(project)
+    begun = Sweep(project)
+    yield begun
+    begun.end()
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory):
+    """A folder in which the sweep of four points is merged."""
+    folder = copies.copy_project(tmp_path_factory.mktemp("measured") / "project")
+    configure(folder)
+    code, said = Sweep(folder).run(*UNTIL_MERGED)
+    assert code == 0, said
+    return folder
+
+
+@pytest.fixture
+def finished(measured, tmp_path):
+    """A copy of it, to be damaged."""
+    shutil.copytree(measured, tmp_path / "project")
+    begun = Sweep(tmp_path / "project")
+    yield begun
+    begun.end()
+
+
+@pytest.fixture
+def mounting(tmp_path):
+    """mounting(script): words that run it where it may mount, seen by nobody else.
+
+    In the script, $SMALL is an empty folder to mount on.
+    """
+    small = tmp_path / "small"
+    small.mkdir()
+
+    def words(script: str) -> list[str]:
+        inner = f"SMALL='{small}'\n{script}"
+        return ["unshare", "--map-root-user", "--mount", "bash", "-euo", "pipefail", "-c", inner]
+
+    tried = subprocess.run(words('mount -t tmpfs none "$SMALL"'), capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"this user may not mount anything: {tried.stderr.strip()}")
+    return words

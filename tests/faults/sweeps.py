@@ -1,0 +1,195 @@
+"""Small sweeps on a CPU for faults to befall: their configuration, kernels, processes and rows."""
+
+import base64
+import contextlib
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import yaml
+
+from analysis import rows
+from measure.fingerprint import ROOT
+from workflow import lock
+
+MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
+PATIENCE_S = 60  # for what must happen soon; a busy machine may take its time
+MERGED = "results/measurements/cpu.csv"
+UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
+
+KERNEL = """
+import ctypes, os, signal, sys, time
+import torch
+
+def softmax(x, out=None):
+    y = torch.softmax(x, dim=-1) if out is None else torch.softmax(x, dim=-1, out=out)
+    {act}
+    return y
+"""
+
+
+def write_kernel(folder: Path, name: str, act: str, head: str = "") -> None:
+    """A kernel that is right, and does what ``act`` says on the way; ``head`` comes before all."""
+    lines = act.strip().replace("\n", "\n    ")
+    (folder / "kernels" / f"{name}.py").write_text(head + KERNEL.format(act=lines))
+
+
+def configure(folder: Path, **change) -> None:
+    """The configuration of a sweep of four quick points, or of what ``change`` makes of it."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config |= {"sweep": "tiny", "gpus": ["cpu"], "shapes": [{"M": 4, "N": [8, 13]}]}
+    config |= {"variants": ["torch_naive", "torch_softmax"], "time_budget_s": 0.05}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config | change, sort_keys=False))
+
+
+def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+    """Wait for what must come."""
+    end = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+class Sweep:
+    """The pipeline in a copy of the project, and all processes that it starts."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.scratch = folder.parent / "tmp"
+        self.scratch.mkdir(exist_ok=True)
+        self._said = folder.parent / "said.txt"
+        self._mark = uuid.uuid4().hex
+
+    def environment(self) -> dict[str, str]:
+        hidden = ("TRITON_INTERPRET", "XDG_RUNTIME_DIR")  # the tests' own; with sockets of others
+        found = {k: v for k, v in os.environ.items() if k not in hidden}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        found |= {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
+        return found | {MARK: self._mark}
+
+    def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
+        """Start Snakemake, or the command ``words``, in a session of its own; see ``said``."""
+        command = [sys.executable, "-m", "snakemake", "--cores", "1", *options]
+        with self._said.open("w") as said:  # a pipe would stay open in what a kernel leaves
+            return subprocess.Popen(
+                words or command,
+                cwd=self.folder,
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **more,
+            )
+
+    def said(self) -> str:
+        """What the latest that was started has said."""
+        return self._said.read_text()
+
+    def run(self, *options: str, words: list[str] | None = None, **more) -> tuple[int, str]:
+        """(exit code, what it said) of ``start``."""
+        code = self.start(*options, words=words, **more).wait()
+        return code, self.said()
+
+    def point(self, variant: str, *options: str, **more) -> tuple[dict | None, str]:
+        """(row or None, what it said) of one point by hand, written to row.csv."""
+        words = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "64", "--N", "96"]
+        words += ["--variant", variant, "--time-budget", "0.05", "--output", "row.csv", *options]
+        code, said = self.run(words=words, **more)
+        path = self.folder / "row.csv"
+        assert path.exists() == (code == 0), said
+        return (read(path) if code == 0 else None), said
+
+    def processes(self) -> list[psutil.Process]:
+        """Those that this sweep has started, and that still run."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK) == self._mark:
+                    found.append(process)
+            except psutil.Error:  # ended meanwhile, or somebody else's
+                continue
+        return found
+
+    def nothing_runs(self) -> bool:
+        return not self.processes()
+
+    def measures(self) -> bool:
+        """Whether a point is being measured."""
+        for process in self.processes():
+            try:
+                if "measure" in process.cmdline()[1:4]:
+                    return True
+            except psutil.Error:  # ended meanwhile
+                continue
+        return False
+
+    def end(self) -> None:
+        """Kill what a test has left."""
+        for process in self.processes():
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+
+    def cells(self) -> list[Path]:
+        return sorted(p for p in self._in_cells() if p.suffix == ".csv" and p.name[0] != ".")
+
+    def litter(self) -> list[Path]:
+        """Files in results/cells that are neither rows nor samples."""
+        named = {samples_of(path) for path in self.cells()} | set(self.cells())
+        named.add(self.folder / "results/cells" / lock.NAME)
+        return sorted(set(self._in_cells()) - named)
+
+    def complete(self) -> dict[Path, tuple]:
+        """Rows of which Snakemake knows that they are complete: bytes and times of both files."""
+        found = {}
+        for path in self.cells():
+            files = (path, samples_of(path))
+            if all(f.exists() and not self._is_marked(f) for f in files):
+                found[path] = tuple((f.read_bytes(), f.stat().st_mtime_ns) for f in files)
+        return found
+
+    def statuses(self) -> dict[tuple[str, str], str]:
+        """(variant, N) to the status of every row that there is; each is read strictly."""
+        found = map(read, self.cells())
+        return {(row["variant"], row["N"]): row["status"] for row in found}
+
+    def merged(self) -> dict[tuple[str, str], str]:
+        """The same of the merged file, in which every point must be once."""
+        with (self.folder / MERGED).open(newline="") as file:
+            found = [((r["variant"], r["N"]), r["status"]) for r in csv.DictReader(file)]
+        assert len(dict(found)) == len(found)
+        return dict(found)
+
+    def _in_cells(self) -> list[Path]:
+        return [p for p in (self.folder / "results/cells").rglob("*") if p.is_file()]
+
+    def _is_marked(self, path: Path) -> bool:
+        name = base64.urlsafe_b64encode(str(path.relative_to(self.folder)).encode()).decode()
+        return (self.folder / ".snakemake/incomplete" / name).exists()
+
+
+def samples_of(row: Path) -> Path:
+    return row.with_suffix(".samples.csv.gz")
+
+
+def read(path: Path) -> dict[str, str]:
+    """The row of a cell, which must be one that merging takes, as must be its samples."""
+    values = rows.read_cell(path)
+    rows.check_samples(path)
+    return dict(zip(rows.schema.header(), values, strict=True))
+
+
+def kill_group(process: subprocess.Popen) -> None:
+    """SIGKILL to a sweep and its jobs; what they have put into sessions of their own is spared."""
+    with contextlib.suppress(ProcessLookupError):  # all have ended
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,109 @@
+"""A full disk and a read-only one: a clear message, no half a row, and the same call goes on."""
+
+import sys
+
+import pytest
+
+from tests.faults.sweeps import MERGED, UNTIL_MERGED, samples_of, write_kernel
+
+SNAKEMAKE = f"{sys.executable} -m snakemake --cores 1 {' '.join(UNTIL_MERGED)}"
+# What fits is taken: the last page, too.
+FILL = "cat /dev/zero > {0}/filler 2> /dev/null || true"
+
+
+@pytest.fixture
+def one_to_go(finished):
+    """A sweep of which one point is not measured."""
+    gone = finished.cells()[0]
+    samples_of(gone).unlink()
+    gone.unlink()
+    return finished
+
+
+def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(one_to_go, mounting):
+    kept = one_to_go.complete()
+    script = f"""
+        mount -t tmpfs -o size=64m none "$SMALL"
+        cp -a . "$SMALL/project"
+        cd "$SMALL/project"
+        {FILL.format(".")}
+        if {SNAKEMAKE}; then exit 9; fi
+        echo ROOM
+        find results/cells -name '.*.tmp' -o -size 0 -type f
+        rm filler
+        {SNAKEMAKE}
+        cp -a results "$OLDPWD/after"
+    """
+    code, said = one_to_go.run(words=mounting(script))
+    assert code == 0, said
+    full, _, room = said.partition("ROOM\n")
+    assert "No space left on device" in full
+    assert not room.startswith("results/cells"), "something half written is there"
+    after = one_to_go.folder / "after"
+    (one_to_go.folder / "results").rename(one_to_go.folder / "before")
+    after.rename(one_to_go.folder / "results")
+    assert len(one_to_go.merged()) == len(kept) + 1
+    for path, files in kept.items():
+        assert path.read_bytes() == files[0][0], "measured again"
+
+
+def test_no_room_for_a_row_is_told_by_the_job_and_leaves_none(one_to_go, mounting):
+    script = f"""
+        mount -t tmpfs -o size=1m none "$SMALL"
+        cp -a results/cells/. "$SMALL"
+        mount --bind "$SMALL" results/cells
+        {FILL.format("results/cells")}
+        truncate -s -4096 results/cells/filler  # a page: the samples have room, the row has none
+        if {SNAKEMAKE}; then exit 9; fi
+        ls -A results/cells/cpu/softmax/float32/uniform/M4/*
+    """
+    code, said = one_to_go.run(words=mounting(script))
+    assert code == 0, said
+    (missing,) = set(one_to_go.merged()) - set(one_to_go.statuses())
+    assert f"/N{missing[1]}/{missing[0]}.csv: No space left on device" in said
+    assert "error: cannot write results/cells/cpu/" in said
+    left = [line for line in said.splitlines() if line.endswith((".tmp", ".csv"))]
+    assert len(left) == 3
+    assert "Traceback" not in said
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a worker that cannot write its journal is taken for a kernel's crash; it has to end "
+    "without a row (NoRow), naming the folder and TMPDIR",
+)
+def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
+    fill = "os.system('cat /dev/zero > $TMPDIR/filler 2> /dev/null')"
+    write_kernel(sweep.folder, "meanwhile", fill)
+    script = f"""
+        mount -t tmpfs -o size=1m none "$TMPDIR"
+        {sys.executable} -m measure point --gpu cpu --M 64 --N 96 --variant meanwhile \
+            --time-budget 0.05 --output row.csv
+    """
+    code, said = sweep.run(words=mounting(script))
+    assert code == 2, said
+    assert "No space left on device" in said.splitlines()[-1]
+    assert str(sweep.scratch) in said.splitlines()[-1]
+    assert not (sweep.folder / "row.csv").exists()
+
+
+@pytest.mark.parametrize("where", ["results", "results/cells"])
+def test_a_folder_that_cannot_be_written_is_named_and_the_same_call_completes_later(
+    one_to_go, mounting, where
+):
+    (one_to_go.folder / MERGED).unlink()  # or Snakemake itself says that this one is protected
+    script = f"""
+        mount --bind {where} {where}
+        mount -o remount,bind,ro {where}
+        if {SNAKEMAKE}; then exit 9; fi
+        umount {where}
+        echo WRITABLE
+        {SNAKEMAKE}
+    """
+    code, said = one_to_go.run(words=mounting(script))
+    assert code == 0, said
+    told = said.partition("WRITABLE\n")[0]
+    assert "cannot write results/cells/.lock: Read-only file system. Nothing was measured" in told
+    assert "Traceback" not in told
+    assert len(one_to_go.statuses()) == len(one_to_go.merged()) == 4

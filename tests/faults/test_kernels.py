@@ -1,0 +1,94 @@
+"""Kernels at their worst: the job ends with a row that says so, and nothing of them runs on.
+
+What else a kernel may do is in tests/measure/test_whatever_a_kernel_does.py; how the system ends
+one that takes all memory, in tests/measure/test_oom.py.
+"""
+
+import resource
+
+import pytest
+
+from tests.faults.sweeps import until, write_kernel
+
+# Of libc's own bookkeeping, which lies before every block that malloc() gives.
+SMASHES = """
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+libc.free.argtypes = [ctypes.c_void_p]
+block = libc.malloc(4000)
+ctypes.memset(block - 16, 0x41, 32)
+libc.free(block)
+"""
+FORKS = """
+if not os.path.exists('forked'):
+    open('forked', 'w').close()
+    os.fork()
+"""
+DEAF = """
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+ctypes.PyDLL(None).sleep(1000)
+"""
+HOLDS_ON = """
+import subprocess
+subprocess.Popen(['sleep', '1000'], start_new_session=True)
+raise ValueError('gone')
+"""
+
+
+def with_little_memory() -> None:
+    """In a child: 1.5 GiB and no more, so that this machine is in no danger."""
+    resource.setrlimit(resource.RLIMIT_DATA, (3 * 2**29, 3 * 2**29))
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "hog = []\nwhile True: hog.append(torch.ones(2**22))",
+        "hog = [bytearray(2**24)]\nwhile True: hog.append(hog[0][:])",
+    ],
+    ids=["in torch", "in Python"],
+)
+def test_a_kernel_that_is_refused_more_memory_has_run_out_of_it(sweep, act):
+    write_kernel(sweep.folder, "eats", act)
+    row, _ = sweep.point("eats", preexec_fn=with_little_memory)
+    assert row["status"] == "out_of_memory"
+
+
+def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
+    write_kernel(sweep.folder, "smashes", SMASHES)
+    row, _ = sweep.point("smashes")
+    assert row["status"] == "crash"
+    assert row["message"].startswith("the process ended (signal SIG")
+    until(sweep.nothing_runs)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [DEAF, "os.kill(os.getpid(), signal.SIGSTOP)"],
+    ids=["lets no signal and no thread in", "stops itself"],
+)
+def test_a_kernel_that_does_not_react_is_timed_out(sweep, act):
+    write_kernel(sweep.folder, "waits", act)
+    row, _ = sweep.point("waits", "--timeout", "8")
+    assert row["status"] == "timeout"
+    until(sweep.nothing_runs)
+
+
+def test_a_kernel_that_forks_gets_one_row(sweep):
+    write_kernel(sweep.folder, "forks", FORKS)
+    row, _ = sweep.point("forks")
+    assert row["status"] == "ok"
+    until(sweep.nothing_runs)
+
+
+def test_what_a_kernel_puts_into_a_session_of_its_own_ends_with_it(sweep):
+    write_kernel(sweep.folder, "holds", HOLDS_ON)
+    row, _ = sweep.point("holds")
+    assert (row["status"], row["message"]) == ("crash", "ValueError: gone")
+    until(sweep.nothing_runs)
+
+
+def test_a_kernel_that_closes_every_file_crashes(sweep):
+    write_kernel(sweep.folder, "closes", "os.closerange(0, 1000)")
+    row, _ = sweep.point("closes")
+    assert row["status"] == "crash"

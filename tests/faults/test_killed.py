@@ -1,0 +1,201 @@
+"""SIGKILL at any moment: nothing half done is taken for a row, and the same command goes on."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from measure import row
+from measure.fingerprint import ROOT
+from tests.faults.sweeps import (
+    UNTIL_MERGED,
+    Sweep,
+    configure,
+    kill_group,
+    read,
+    until,
+    write_kernel,
+)
+
+KILLS = 20
+UNTIMED = "import triton\n"  # two of them run at once
+# name: the status that an undisturbed run gives the kernel, what it does, what comes before
+KERNELS = {
+    "raises": ("crash", "raise ValueError('no')", UNTIMED),
+    "exits": ("crash", "os._exit(7)", UNTIMED),
+    "wrong": ("incorrect", "y.zero_()", UNTIMED),
+    "refuses": ("unsupported", "pass", UNTIMED + "def unsupported(x): return 'no'\n"),
+    "lacks": ("unavailable", "import not_there", UNTIMED),
+    "broken": ("compile_error", "def broken(:", UNTIMED),
+    "starves": ("out_of_memory", "raise MemoryError", UNTIMED),
+    "right": ("interpreted", "pass", UNTIMED),
+    "sleeps": ("timeout", "time.sleep(1000)", UNTIMED),
+    "measured": ("ok", "pass", ""),
+    "timed": ("ok", "y.add_(0)", ""),
+}
+TIMEOUT_S = 20.0  # far above what the others take, on a busy machine too
+MOST_S = 4.0  # to wait for a row: "sleeps" gives none before its time is up
+
+
+@pytest.fixture
+def every_status(project):
+    """A sweep of a point per kernel, and what each must come to."""
+    for name, (_, act, head) in KERNELS.items():
+        write_kernel(project, name, act, head)
+    configure(project, shapes=[{"M": 4, "N": 8}], variants=list(KERNELS), timeout_s=TIMEOUT_S)
+    sweep = Sweep(project)
+    yield sweep, {(name, "8"): status for name, (status, *_) in KERNELS.items()}
+    sweep.end()
+
+
+def test_twenty_kills_of_all_then_the_same_command_completes(every_status):
+    sweep, expected = every_status
+    rng = random.Random(20)
+    kept, kills = {}, 0
+    while kills < KILLS:
+        process = sweep.start("--cores", "2", *UNTIL_MERGED)
+        wait_for_a_moment(sweep, process, rng)
+        ended = process.poll()
+        kill_group(process)
+        if ended == 0:  # all was done: leave something to do
+            for path in rng.sample(sweep.cells(), len(expected) // 2):
+                path.unlink()
+                kept.pop(path)
+        else:
+            assert ended is None, sweep.said()
+            kills += 1
+        until(sweep.nothing_runs)  # sessions of their own, which no signal has reached, included
+        for path in sweep.cells():
+            read(path)
+        done = sweep.complete()
+        assert {path: done.get(path) for path in kept} == kept, "measured again, or lost"
+        kept = done
+    code, said = sweep.run("--cores", "2", *UNTIL_MERGED)
+    assert code == 0, said
+    assert sweep.statuses() == expected
+    done = sweep.complete()
+    assert len(done) == len(expected)
+    assert {path: done[path] for path in kept} == kept, "measured again"
+    assert sweep.merged() == expected
+    assert sweep.litter() == []
+    until(sweep.nothing_runs)
+
+
+def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Random) -> None:
+    """One time in four while the sweep is planned, else soon after it measures, or a row more."""
+    more, seconds = rng.choice([None, 0, 1, 1]), rng.uniform(0.0, 1.5)
+    if more is not None:
+        wanted, end = len(sweep.cells()) + more, time.monotonic() + MOST_S
+        while process.poll() is None and time.monotonic() < end:
+            if sweep.measures() and len(sweep.cells()) >= wanted:
+                break
+            time.sleep(0.02)
+    end = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+GOOD = {
+    "gpu": "cpu",
+    "op": "softmax",
+    "dtype": "float32",
+    "distribution": "uniform",
+    "M": 4,
+    "N": 8,
+}
+GOOD |= {"variant": "row", "status": "ok"}
+
+POINT = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "4", "--N", "8"]
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from measure import row
+
+step, path = int(sys.argv[1]), Path(sys.argv[2])
+seen = 0
+
+def count():
+    global seen
+    seen += 1
+    if seen == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def watch(event, arguments):
+    if event in ("open", "os.rename") and str(arguments[0]).endswith(".tmp"):
+        count()
+
+os.fsync = lambda descriptor: count()
+sys.addaudithook(watch)
+row.write(path, {"status": "crash"}, [(0, 0, "variant", 1.5)])
+"""
+
+SLEEPS = "open('begun', 'w').close()\ntime.sleep(1000)"
+# The worker's parent and that one's parent: what holds it, and the job.
+KILLS_WHO_WATCHES = """
+parent = os.getppid()
+grandparent = int(open(f'/proc/{parent}/stat').read().rpartition(')')[2].split()[1])
+os.kill(grandparent, signal.SIGKILL)
+os.kill(parent, signal.SIGKILL)
+"""
+
+
+def when_started(module: str, act: str) -> str:
+    """A sitecustomize.py: every process that runs a module of measure/ does this to begin with."""
+    lines = act.strip().replace("\n", "\n    ")
+    condition = f"b'measure.{module}' in open('/proc/self/cmdline', 'rb').read()"
+    return f"import os, signal\nif {condition}:\n    {lines}\n"
+
+
+@pytest.mark.parametrize("step", range(1, 7))  # open, flush, rename: of the samples, of the row
+def test_a_job_killed_while_it_writes_leaves_no_row_and_no_litter_for_good(tmp_path, step):
+    path = tmp_path / "row.csv"
+    words = [sys.executable, "-c", KILLED_WHILE_WRITING, str(step), str(path)]
+    assert subprocess.run(words, cwd=ROOT).returncode == -signal.SIGKILL
+    assert not path.exists()
+    left = [p for p in tmp_path.iterdir() if p.suffix == ".tmp"]
+    assert len(left) == (step not in (1, 4))
+    row.write(path, GOOD, [])
+    assert read(path)["status"] == "ok"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]
+
+
+def test_a_worker_dies_with_the_job_that_was_killed(sweep):
+    write_kernel(sweep.folder, "sleeps", SLEEPS)
+    job = sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"])
+    until((sweep.folder / "begun").exists)
+    job.kill()
+    until(sweep.nothing_runs)
+    assert not (sweep.folder / "row.csv").exists()
+
+
+def test_a_worker_dies_even_when_all_that_watch_it_are_killed_at_once(sweep):
+    write_kernel(sweep.folder, "sleeps", KILLS_WHO_WATCHES + SLEEPS)
+    sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"]).wait()
+    until(sweep.nothing_runs)
+    assert not (sweep.folder / "row.csv").exists()
+
+
+def test_a_worker_whose_watchers_were_killed_before_it_had_begun_does_nothing(sweep):
+    (sweep.folder / "sitecustomize.py").write_text(when_started("worker", KILLS_WHO_WATCHES))
+    write_kernel(sweep.folder, "sleeps", SLEEPS)
+    sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"]).wait()
+    until(lambda: sweep.nothing_runs() or (sweep.folder / "begun").exists())
+    assert not (sweep.folder / "begun").exists(), "the kernel runs, and nobody is there to end it"
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_what_a_snakemake_has_started_ends_with_it_when_it_is_killed_alone(sweep, served):
+    if not served:  # a server that cannot start, for whatever reason
+        (sweep.folder / "sitecustomize.py").write_text(when_started("server", "os._exit(1)"))
+    write_kernel(sweep.folder, "sleeps", SLEEPS)
+    configure(sweep.folder, variants=["sleeps"], shapes=[{"M": 4, "N": 8}])
+    process = sweep.start(*UNTIL_MERGED)
+    until((sweep.folder / "begun").exists)
+    process.kill()
+    process.wait()
+    until(sweep.nothing_runs)
+    assert sweep.cells() == []
