@@ -84,7 +84,7 @@ def _connect(environment: dict[str, str], pid: int) -> socket.socket:
     """A connection to the server of this owner and environment, which is started if need be."""
     since = owner.started(pid)
     if since is None:
-        raise NoServer(f"process {pid}, which it should belong to, is not there")
+        raise NoServer(f"process {pid}, for which points are measured, has ended")
     path = private_folder() / NAME.format(_name(environment, pid, since))
     # One server, though several points may begin at once; also those who come second wait here.
     with path.with_suffix(".lock").open("w") as lock:

@@ -15,6 +15,8 @@ from .point import Point
 from .row import one_line
 from .start import NoRow
 
+ROOM = 2**20  # bytes; what a worker writes is less
+
 
 def measure_point(point: Point, run: start.Start = start.python) -> tuple[dict, list[tuple]]:
     """(row, samples) of a point, measured in a process of its own, alone on its GPU.
@@ -45,8 +47,7 @@ def _held(point: Point) -> Iterator[slots.Slot | None]:
 
 def _measured(point: Point, run: start.Start, slot: slots.Slot | None) -> tuple[dict, list[tuple]]:
     begin, started_at = time.monotonic(), datetime.now(UTC)
-    with tempfile.TemporaryDirectory(prefix="point-") as name:
-        folder = Path(name)
+    with _scratch() as folder:
         (folder / "point.json").write_text(json.dumps(point.as_dict()))
         kills = oom.kills()
         returncode = run(point, folder, slot)
@@ -58,6 +59,36 @@ def _measured(point: Point, run: start.Start, slot: slots.Slot | None) -> tuple[
     return row, samples
 
 
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder in which the worker can tell what it does. Raises NoRow where it has no room."""
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="point-")
+    except OSError as error:
+        raise _no_room("a temporary folder", error) from error
+    with scratch as name:
+        _check_room(Path(name))
+        yield Path(name)
+
+
+def _check_room(folder: Path) -> None:
+    """Raise NoRow where a worker could not write any more."""
+    path = folder / "room"
+    try:
+        path.write_bytes(bytes(ROOM))
+    except OSError as error:
+        raise _no_room(folder, error) from error
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _no_room(folder: str | Path, error: OSError) -> NoRow:
+    return NoRow(
+        f"cannot write {folder}: {error.strerror}; make room there, or set TMPDIR to a folder that "
+        "has some, and call again"
+    )
+
+
 def _outcome(
     point: Point, folder: Path, returncode: int | None, oom_kills: int
 ) -> tuple[dict, list[tuple]]:
@@ -65,6 +96,7 @@ def _outcome(
         raise NoRow(refused["message"])
     if done := _read(folder / "done.json"):
         return done["row"], [tuple(s) for s in done["samples"]]
+    _check_room(folder)  # or the worker's end would be taken for the kernel's doing
     progress = _read(folder / "progress.json")
     if progress is None or "gpu" not in progress["row"]:
         raise NoRow(f"the worker ended ({_ending(returncode)}) before it had opened the device")

@@ -67,17 +67,11 @@ def test_no_room_for_a_row_is_told_by_the_job_and_leaves_none(one_to_go, mountin
     assert "Traceback" not in said
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a worker that cannot write its journal is taken for a kernel's crash; it has to end "
-    "without a row (NoRow), naming the folder and TMPDIR",
-)
 def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
     fill = "os.system('cat /dev/zero > $TMPDIR/filler 2> /dev/null')"
     write_kernel(sweep.folder, "meanwhile", fill)
     script = f"""
-        mount -t tmpfs -o size=1m none "$TMPDIR"
+        mount -t tmpfs -o size=4m none "$TMPDIR"
         {sys.executable} -m measure point --gpu cpu --M 64 --N 96 --variant meanwhile \
             --time-budget 0.05 --output row.csv
     """

@@ -194,12 +194,15 @@ def test_a_runtime_folder_that_is_gone_is_done_without(project, sweep):
     assert "fresh Python" not in said
 
 
-def test_no_server_for_an_owner_that_is_not_there(project, sweep):
+def test_nothing_is_measured_for_an_owner_that_is_not_there(project, sweep):
     gone = subprocess.Popen(["true"])
     gone.wait()
-    row, said = measure(project, (gone, sweep[1]))
-    assert row["status"] == "ok"
-    assert "measuring in a fresh Python: process" in said
+    point = begin(project, (gone, sweep[1]), "torch_softmax")
+    _, said = point.communicate(timeout=PATIENCE_S)
+    assert point.returncode == 2
+    assert f"process {gone.pid}, for which this point was measured, has ended" in said
+    assert not (project / "row.csv").exists()
+    assert servers(sweep) == []
 
 
 @pytest.mark.parametrize(
