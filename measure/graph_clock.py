@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .audit import Audit  # needs Triton
 
 # On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
-# make that small (0.05 % of 4 ms); several captures of each series, used in turn, make what is left
+# make that small (0.1 % of 2 ms); several captures of each series, used in turn, make what is left
 # part of the samples' spread instead of a bias.
-MIN_REPLAY_US = 4000.0
+MIN_REPLAY_US = 2000.0
 CAPTURES = 8
 CANDIDATE_US = 1000.0  # a replay of what is only being chosen
 WARM_REPLAYS = 11

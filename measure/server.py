@@ -117,6 +117,7 @@ def load() -> None:
     for name in LOADED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    _hash_triton()
     torch = sys.modules.get("torch")
     if torch and torch.cuda.is_initialized():
         raise RuntimeError("a CUDA context is open, which no fork can use")
@@ -125,6 +126,17 @@ def load() -> None:
         raise RuntimeError(f"{threads} threads are running, and a fork has only one")
     gc.collect()
     gc.freeze()  # or every child would copy what its first collection touches
+
+
+def _hash_triton() -> None:
+    """Let Triton hash all of its own files, once for all workers.
+
+    It takes 0.3 s, and each process would do it when it compiles or loads its first kernel.
+    """
+    for name in ("triton.runtime.cache", "triton.compiler.compiler"):  # newer, older
+        with contextlib.suppress(ImportError, AttributeError):
+            importlib.import_module(name).triton_key()
+            return
 
 
 def main(path: Path, owner: int, started: str) -> None:

@@ -16,13 +16,12 @@ from pathlib import Path
 from measure import gpus
 from measure.fingerprint import ROOT
 
-SHAPES = ((1024, 256), (1024, 4096), (8192, 8192), (65536, 8192))
+SHAPES = ((1024, 256), (4096, 4096), (65536, 8192))
 VARIANTS = ("torch_softmax", "triton_row")
 COLUMNS = ("gpu_uuid", "variant", "M", "N", "at_once", "round", "time_us", "speedup", "flags")
-ROUNDS = 3
 
 
-def measure(output: Path) -> int:
+def measure(output: Path, rounds: int) -> int:
     """Write a line of COLUMNS per row. 2 where there are not two GPUs of the first one's kind."""
     here = gpus.devices()
     alike = [gpu for gpu in here if gpu.slug == here[0].slug]
@@ -35,7 +34,7 @@ def measure(output: Path) -> int:
         writer.writerow(COLUMNS)
         for rows, cols in SHAPES:
             for variant in VARIANTS:
-                for number in range(ROUNDS):
+                for number in range(rounds):
                     for gpu in alike:  # each alone first
                         found = _run([gpu.uuid], alike[0].slug, variant, rows, cols)
                         _write(writer, found, at_once=1, number=number)
@@ -102,11 +101,12 @@ def main(words: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("measure", help="measure on the GPUs at hand")
     one.add_argument("--output", type=Path, required=True)
+    one.add_argument("--rounds", type=int, default=3, help="of every point (default %(default)s)")
     one = commands.add_parser("table", help="print a Markdown table")
     one.add_argument("--data", type=Path, required=True)
     options = parser.parse_args(words)
     if options.command == "measure":
-        return measure(options.output)
+        return measure(options.output, options.rounds)
     import pandas as pd
 
     print(table(pd.read_csv(options.data)))
