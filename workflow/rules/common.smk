@@ -40,5 +40,11 @@ def point_of(wildcards):
     return BY_ROW[sweep.ROW.format(**wildcards)]
 
 
+def of_point(value):
+    """``value(point)`` for a rule: where it is the same for all, itself, which is planned faster."""
+    found = {value(p) for p in BY_ROW.values()}
+    return found.pop() if len(found) == 1 else lambda wildcards: value(point_of(wildcards))
+
+
 def group_of(wildcards):
     return f"point_{wildcards.gpu}"

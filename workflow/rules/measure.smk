@@ -20,10 +20,12 @@ rule point:
         group_of if ON_CLUSTER and not workflow.remote_exec else None
     conda:
         "../../environment.yml"
-    threads: lambda wildcards: sweep.threads(point_of(wildcards), workflow.resource_settings.cores)
+    threads: of_point(lambda point: sweep.threads(point, workflow.resource_settings.cores))
     resources:
-        gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
+        gpu=of_point(lambda point: 1 if point.timed else 0),
         runtime=cluster.minutes(config["timeout_s"]),
+        # jobs inherit it; Snakemake's default would be worked out for each of them
+        tmpdir=None,
     params:
         # contents, not file times: a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant),
