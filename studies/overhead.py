@@ -1,9 +1,10 @@
 """What does a point cost beside the measuring itself?
 
-``python -m studies.overhead RESULTS`` reads what a sweep left in its folder ``results``: when its
-points ended (logs/progress.log), how long each took (the rows), and when the worker of each began
-what (logs/points/). It prints the mean seconds of a point, step by step, in Markdown; the steps
-from the first call to the last look at what was timed are the measuring itself.
+``python -m studies.overhead read RESULTS --output FILE.csv`` reads what a sweep left in its folder
+``results``: when its points ended (logs/progress.log), how long each took (the rows), and when the
+worker of each began what (logs/points/). It writes the mean seconds of a point, step by step; the
+steps from the first call to the last look at what was timed are the measuring itself. ``table
+--data FILE.csv …`` prints such files side by side, in Markdown.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 
 STAGE = re.compile(r"^ *(\d+\.\d+) s  (.+)$", re.MULTILINE)
 POINT = re.compile(r"^(\S+ \S+) (\d+) of (\d+) points: ok,", re.MULTILINE)
+POINTS = "points"
 MEASURING = "first call"  # from here on, to the end of the worker
 
 
@@ -39,7 +41,7 @@ def stages(log: Path) -> dict[str, float]:
 
 
 def costs(results: Path) -> dict[str, float]:
-    """Mean seconds of an ok point by step; the first is all of it.
+    """POINTS: how many ok points there were; then mean seconds of one by step, first all of it.
 
     The times of the log are whole seconds, which hundreds of points make small. Raises ValueError
     where the last run has fewer than two points.
@@ -62,7 +64,8 @@ def costs(results: Path) -> dict[str, float]:
     measuring = sum(seconds for name, seconds in worker.items() if name not in before)
     wall = statistics.fmean(rows)
     return {
-        f"a point, all in all ({len(times)} points)": each,
+        POINTS: len(times),
+        "a point, all in all": each,
         "the measuring itself": measuring,
         "beyond it": each - measuring,
         "… worker: " + ", ".join(before): sum(worker[name] for name in before),
@@ -71,18 +74,43 @@ def costs(results: Path) -> dict[str, float]:
     }
 
 
+def table(paths: list[Path]) -> str:
+    """What ``read`` has written, a column for each file, by its name."""
+    found = {}
+    for path in paths:
+        with path.open(newline="") as file:
+            found[path.stem] = {line["what"]: float(line["s"]) for line in csv.DictReader(file)}
+    heads = [f"{name}: s, mean of {int(values.pop(POINTS))}" for name, values in found.items()]
+    lines = [" | ".join(["| what", *heads]) + " |", "|---|" + "---|" * len(heads)]
+    for what in next(iter(found.values())):
+        cells = [f"{values[what]:.2f}" for values in found.values()]
+        lines.append(" | ".join([f"| {what}", *cells]) + " |")
+    return "\n".join(lines)
+
+
 def main(words: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.overhead", description=__doc__)
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="folder of a sweep's results")
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("read", help="what a sweep has left")
+    one.add_argument("results", type=Path, metavar="RESULTS", help="folder of a sweep's results")
+    one.add_argument("--output", type=Path, required=True, help="CSV file to write")
+    one = commands.add_parser("table", help="print a Markdown table")
+    one.add_argument("--data", type=Path, nargs="+", required=True)
+    options = parser.parse_args(words)
+    if options.command == "table":
+        print(table(options.data))
+        return 0
     try:
-        found = costs(parser.parse_args(words).results)
+        found = costs(options.results)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print("| what | s |\n|---|---|")
-    for name, seconds in found.items():
-        print(f"| {name} | {seconds:.3f} |")
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    with options.output.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("what", "s"))
+        writer.writerows((what, f"{value:.4g}") for what, value in found.items())
     return 0
 
 

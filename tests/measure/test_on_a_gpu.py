@@ -1,6 +1,7 @@
 """What only a GPU can show: graphs, cold and warm, the roofline, telemetry."""
 
 import csv
+import os
 import subprocess
 import sys
 
@@ -63,7 +64,8 @@ def test_a_rival_is_timed_as_a_control(tmp_path):
     assert float(row["rival_us"]) == pytest.approx(ratio * float(row["time_us"]), rel=0.5)
 
 
-def test_a_kernel_that_reads_nothing_back_is_caught_with_its_context_broken(project, tmp_path):
+@pytest.mark.parametrize("served", [False, True])
+def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
     source = (
         "import torch, triton, triton.language as tl\n"
         "@triton.jit\n"
@@ -74,10 +76,13 @@ def test_a_kernel_that_reads_nothing_back_is_caught_with_its_context_broken(proj
         "    return torch.softmax(x, dim=-1, out=out)\n"
     )
     (project / "kernels" / "wild.py").write_text(source)
-    options = ["--M", "64", "--N", "64", "--variant", "wild"]
-    row = measure(tmp_path, *options, folder=project)
+    options = ["--M", "64", "--N", "64", "--time-budget", "0.2"]
+    options += ["--served-for", str(os.getpid())] if served else []
+    row = measure(tmp_path, *options, "--variant", "wild", folder=project)
     assert row["status"] == "crash"
     assert "illegal memory access" in row["message"]
+    next_one = measure(tmp_path, *options, "--variant", "torch_softmax", folder=project)
+    assert next_one["status"] == "ok"
 
 
 def test_what_cannot_be_captured_is_timed_by_events(project, tmp_path):

@@ -27,7 +27,8 @@ def results(tmp_path):
 
 
 def test_the_cost_of_a_point_adds_up(results):
-    whole, measuring, beyond, *parts = overhead.costs(results).values()
+    points, whole, measuring, beyond, *parts = overhead.costs(results).values()
+    assert points == 3
     assert whole == 4.0
     assert measuring == pytest.approx(2.0)
     assert beyond == pytest.approx(2.0)
@@ -38,5 +39,16 @@ def test_the_cost_of_a_point_adds_up(results):
 def test_one_point_is_too_few(results, capsys):
     path = results / "logs/progress.log"
     path.write_text(path.read_text().splitlines()[0])
-    assert overhead.main([str(results)]) == 2
+    assert overhead.main(["read", str(results), "--output", str(results / "costs.csv")]) == 2
+    assert not (results / "costs.csv").exists()
     assert "fewer than two ok points" in capsys.readouterr().err
+
+
+def test_two_runs_are_shown_side_by_side(results, capsys):
+    files = [results / "served.csv", results / "fresh.csv"]
+    for file in files:
+        assert overhead.main(["read", str(results), "--output", str(file)]) == 0
+    assert overhead.main(["table", "--data", *map(str, files)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "| what | served: s, mean of 3 | fresh: s, mean of 3 |"
+    assert "| the measuring itself | 2.00 | 2.00 |" in lines
