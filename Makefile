@@ -20,7 +20,7 @@ report: $(VENV)/.ready
 	@echo "Report: results/report.md    Figures: results/figures/"
 
 test: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" python3 -m pytest -n auto
+	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" ruff check .

@@ -7,11 +7,11 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.19.0")  # the oldest that was tried
 sys.path.insert(0, workflow.basedir)
-from workflow import clock, cluster, config as checks, lock, machine, pace, progress, records, sweep
+from workflow import clock, cluster, config as checks, lock, machine, optional, records, sweep
 
-pace.plan()
+optional.plan()
 
 
 configfile: "config.yaml"
@@ -35,7 +35,7 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/analysis.smk"
 
 
-progress.show(workflow, points=len(BY_ROW))
+optional.show(workflow, points=len(BY_ROW))
 
 
 rule all:
@@ -50,15 +50,14 @@ rule all:
 
 
 onstart:
-    for gpu, chosen in POINTS.items():
-        print(sweep.announce(config, gpu, chosen), file=sys.stderr)
+    optional.say(workflow, [sweep.announce(config, *each) for each in POINTS.items()])
     pending = [j for j in workflow.dag.needrun_jobs() if j.rule.name == "point"]
     # on a cluster the GPUs are elsewhere; each job looks for itself
     fault = machine.lacks({j.wildcards.gpu for j in pending}) if workflow.local_exec else None
     fault = fault or lock.take(Path("results/cells")) or records.adopt(workflow, point_of)
     if fault:
         raise WorkflowError(fault)
-    pace.run(workflow)
+    optional.run(workflow)
     clock.bring_to_now(path for job in workflow.dag.jobs for path in job.input)
     if not workflow.local_exec:
         cluster.clear(pending)

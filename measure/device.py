@@ -1,5 +1,6 @@
 """The device that a point runs on, and what is known about it."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,8 +58,12 @@ def open_device(gpu: str) -> Device:
 def _gpu(index: int, properties, slug: str) -> Device:
     device = torch.device("cuda", index)
     torch.cuda.set_device(device)
-    uuid = str(properties.uuid)
-    uuid = uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
+    uuid = str(properties.uuid)  # without its prefix, and of the board where it is cut
+    slice_ = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    if slice_.startswith("MIG-"):  # a process sees one at most
+        uuid = slice_
+    elif not uuid.startswith("GPU-"):
+        uuid = f"GPU-{uuid}"
     return Device(slug, device, properties.name, uuid, properties.L2_cache_size)
 
 

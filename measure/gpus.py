@@ -62,17 +62,18 @@ def _chosen(boards: list, visible_devices: str | None) -> list[Found]:
     slices = [_slices(board) for board in boards]
     if visible_devices is None:
         return [gpu for each in slices for gpu in each]
-    whole = [_found(board) for board in boards]
-    by_uuid = [gpu for each in slices for gpu in each] + whole
+    # a board that is cut, named as a whole, is its slices
+    by_uuid = [(gpu.uuid, [gpu]) for each in slices for gpu in each]
+    by_uuid += [(_found(board).uuid, each) for board, each in zip(boards, slices, strict=True)]
     found = []
     for word in filter(None, (part.strip() for part in visible_devices.split(","))):
         if word.isdigit() and int(word) < len(boards):
             found += slices[int(word)]
             continue
-        matching = [gpu for gpu in by_uuid if gpu.uuid.startswith(word)]
+        matching = [named for uuid, named in by_uuid if uuid.startswith(word)]
         if not matching:
             break
-        found.append(matching[0])
+        found += matching[0]
     return list(dict.fromkeys(found))
 
 
@@ -98,9 +99,12 @@ def _found(handle) -> Found:
 def visible() -> list[str]:
     """Slugs of the GPUs that a job started here would see, in order; [] where there is none.
 
-    Asks nvidia-smi, so that a workflow can be planned without torch. CUDA_VISIBLE_DEVICES is
-    honoured as CUDA honours it: an empty value hides every GPU.
+    Those of ``devices``, or, where NVML cannot be asked, what nvidia-smi says, so that a workflow
+    can be planned without NVIDIA's package. CUDA_VISIBLE_DEVICES is honoured as CUDA honours it: an
+    empty value hides every GPU.
     """
+    if found := devices():
+        return [gpu.slug for gpu in found]
     smi = shutil.which("nvidia-smi")
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if smi is None or chosen == "":

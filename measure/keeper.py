@@ -33,14 +33,14 @@ def keep(connection: socket.socket, spawn: Callable[[], int], pidfd: int | None 
     """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     pid = spawn()
-    worker = os.pidfd_open(pid)
+    worker = owner.open_pidfd(pid)
     with selectors.DefaultSelector() as selector:
         for source in (worker, connection, *([pidfd] if pidfd is not None else [])):
             selector.register(source, selectors.EVENT_READ)
         owned = True
         while worker not in (ready := {key.fd for key, _ in selector.select()}):
             # Nobody waits any more; its end may take a while, and is waited for all the same.
-            signal.pidfd_send_signal(worker, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)  # its number is its own until it is waited for
             owned = owned and pidfd not in ready
             for fd in ready:
                 selector.unregister(fd)

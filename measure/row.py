@@ -1,5 +1,6 @@
 """Writing the row and the samples of a point: whole, or not at all."""
 
+import contextlib
 import csv
 import glob
 import gzip
@@ -92,6 +93,17 @@ def _replace(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the names in a folder outlive a power cut, where its file system can do that."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # some network file systems refuse
+            os.fsync(fd)
+    finally:
+        os.close(fd)

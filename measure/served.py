@@ -5,6 +5,7 @@ Snakemake that runs the sweep. Owner, user, interpreter, checkout, measuring cod
 are part of the socket's name, so that a server is only ever asked by points that are its own.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -26,6 +27,7 @@ from .slots import Slot
 
 LOAD_S = 120.0  # for a server to load torch, from a slow disk
 NAME = "{}.socket"
+LOCK = "starting.lock"
 # Differ between the jobs of one sweep, or say nothing about how Python and torch behave.
 OF_THE_JOB = (
     "CUDA_VISIBLE_DEVICES",
@@ -86,8 +88,11 @@ def _connect(environment: dict[str, str], pid: int) -> socket.socket:
     if since is None:
         raise NoServer(f"process {pid}, for which points are measured, has ended")
     path = private_folder() / NAME.format(_name(environment, pid, since))
-    # One server, though several points may begin at once; also those who come second wait here.
-    with path.with_suffix(".lock").open("w") as lock:
+    with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+        return _open(path)
+    # One server, though several points may begin at once; those who come second wait here. The file
+    # stays: a lock on one that has no name any more would keep nobody out.
+    with path.with_name(LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             return _open(path)
@@ -148,6 +153,11 @@ def private_folder() -> Path:
         if len(os.fsencode(folder / NAME.format("0" * 16))) > 107:  # what a socket's name may have
             continue
         try:
+            if not _is_safe(folder.parent.stat()):
+                faults.append(
+                    f"{folder.parent} is another user's, or anybody may rename what it has"
+                )
+                continue
             folder.mkdir(mode=0o700, exist_ok=True)
             found = folder.lstat()
         except OSError as error:  # XDG_RUNTIME_DIR outlives its folder, after su say
@@ -158,3 +168,9 @@ def private_folder() -> Path:
             return folder
         faults.append(f"{folder} is not a folder of this user alone; remove it")
     raise NoServer("; ".join(dict.fromkeys(faults)))
+
+
+def _is_safe(base: os.stat_result) -> bool:
+    """Whether nobody but this user and root can swap what a folder holds."""
+    ours = base.st_uid in (0, os.getuid())
+    return ours and (not base.st_mode & 0o022 or bool(base.st_mode & stat.S_ISVTX))

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from . import keeper, wire, worker
-from .owner import watch
+from .owner import open_pidfd, watch
 
 IDLE_S = 600.0
 REQUEST_S = 10.0  # to send one; those who ask are on this machine
@@ -47,10 +47,18 @@ class Server:
                 return  # those who keep a worker see the owner's end themselves
             for pidfd in ready & set(self._keepers):
                 self._selector.unregister(pidfd)
-                os.waitpid(self._keepers.pop(pidfd), 0)
                 os.close(pidfd)
+                self._wait(self._keepers.pop(pidfd))
             if self._listener.fileno() in ready:
                 self._accept()
+
+    def _wait(self, keeper: int) -> None:
+        """Wait for what has ended: this one, and those that looked after others."""
+        with contextlib.suppress(ChildProcessError):  # none is left, or it was among the others
+            os.waitpid(keeper, 0)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
     def _accept(self) -> None:
         with self._listener.accept()[0] as connection:
@@ -60,7 +68,7 @@ class Server:
             pid = os.fork()
             if pid == 0:
                 self._become_keeper(connection)
-        pidfd = os.pidfd_open(pid)
+        pidfd = open_pidfd(pid)
         self._keepers[pidfd] = pid
         self._selector.register(pidfd, selectors.EVENT_READ)
 
@@ -149,13 +157,16 @@ def main(path: Path, owner: int, started: str) -> None:
     load()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
+        mine = path.stat().st_ino
         try:
             listener.listen(64)
             print(f"serving after {time.monotonic() - begin:.2f} s", file=sys.stderr, flush=True)
             Server(listener, pidfd).run()
         finally:
-            for suffix in (".socket", ".log", ".lock"):
-                path.with_suffix(suffix).unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == mine:  # else another has taken this one's place
+                    path.unlink()
+                    path.with_suffix(".log").unlink()
 
 
 if __name__ == "__main__":

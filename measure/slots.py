@@ -60,6 +60,8 @@ def _try(path: Path) -> int | None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Somebody may have cleaned up /tmp: a lock on a file without a name keeps nobody out.
         if os.fstat(fd).st_ino == os.stat(path).st_ino:
+            with contextlib.suppress(PermissionError):  # another user's
+                os.utime(fd)  # what is old is cleaned away from /tmp
             return fd
     except BlockingIOError:
         pass
@@ -76,9 +78,12 @@ def _open(path: Path) -> int:
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, READ)
         with contextlib.suppress(FileExistsError):  # another point was faster
-            fd = os.open(path, READ | os.O_CREAT | os.O_EXCL, 0o644)
-            os.fchmod(fd, 0o644)  # whatever the umask: other users must be able to read it
-            return fd
+            # whatever the umask, other users must be able to read it, and from its first moment
+            before = os.umask(0o022)
+            try:
+                return os.open(path, READ | os.O_CREAT | os.O_EXCL, 0o644)
+            finally:
+                os.umask(before)
         return os.open(path, READ)
     except OSError as error:
         raise NoSlot(

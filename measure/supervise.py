@@ -33,6 +33,13 @@ def _held(point: Point) -> Iterator[slots.Slot | None]:
     """A GPU of the point's kind; none for the CPU, or where there is none: the worker says so."""
     wanted = [] if point.is_cpu else [gpu for gpu in gpus.devices() if gpu.slug == point.gpu]
     if not wanted:
+        if not point.is_cpu:
+            print(
+                f"no GPU is held for this point: NVML names none that is {point.gpu} here, and "
+                "nothing keeps other points off it",
+                file=sys.stderr,
+                flush=True,
+            )
         yield None
         return
     try:

@@ -20,13 +20,22 @@ def take(folder: Path) -> str | None:
     path = Path(folder, NAME)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)  # never closed: that frees it
-        return _hold(descriptor, path)
+        return _hold(_open(path), path)  # never closed: that frees it
     except OSError as error:
         return (
             f"cannot write {path}: {error.strerror}. Nothing was measured; make room there, or "
             "make it writable, and call again: the sweep goes on where it stopped."
         )
+
+
+def _open(path: Path) -> int:
+    """The file; where another user has made it, to be read, which is enough for flock."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o664)
+    except PermissionError:
+        if not os.access(path.parent, os.W_OK):
+            raise
+        return os.open(path, os.O_RDONLY)
 
 
 def _hold(descriptor: int, path: Path) -> str | None:
@@ -46,6 +55,8 @@ def _hold(descriptor: int, path: Path) -> str | None:
             f"{path}: {error.strerror}; see to it yourself that no other sweep runs here",
             file=sys.stderr,
         )
+    if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        return None  # another user's file: held all the same, though without a name
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"process {os.getpid()} on {platform.node()}\n".encode(), 0)
     return None

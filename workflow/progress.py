@@ -61,6 +61,11 @@ def show(workflow, points: int) -> None:
     logger.addHandler(Display(points, LOG, behind, remote=lambda: not workflow.local_exec))
 
 
+def is_silent(workflow) -> bool:
+    """Whether ``--quiet all`` was given."""
+    return Quietness.ALL in set(workflow.output_settings.quiet or ())
+
+
 class Display(logging.Handler):
     """Listens to a run.
 
@@ -187,7 +192,8 @@ class Display(logging.Handler):
                 self._count(job)
         if not self._behind or not (self._live or due):
             return
-        text = self._tally.line(now, list(self._running.values()))
+        # elsewhere, a job that was submitted may still wait for its turn
+        text = self._tally.line(now, [] if self._remote() else list(self._running.values()))
         if self._live:
             self._erase()
             self._write(shortened(text, _width(self._behind.stream)))

@@ -5,11 +5,14 @@ edited. A row says itself which code made it, so it can get the record that it l
 """
 
 import csv
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from measure.point import Point
+from measure.row import samples_path
+
+LIST = Path("results/logs/rows_of_other_code.txt")  # such rows and their samples
+NAMED = 3  # kinds of them in the message
 
 
 def adopt(workflow, point_of: Callable[..., Point]) -> str | None:
@@ -18,7 +21,7 @@ def adopt(workflow, point_of: Callable[..., Point]) -> str | None:
     ``point_of``: from wildcards to the point. None, or one message: which rows are of other code
     than this, or of other settings, and what to do.
     """
-    strange = Counter()
+    strange: dict[Path, Point] = {}
     for job in workflow.dag.jobs:
         if job.rule.name != "point" or workflow.dag.needrun(job):
             continue
@@ -37,7 +40,7 @@ def adopt(workflow, point_of: Callable[..., Point]) -> str | None:
         if all(row.get(column) == value for column, value in wanted.items()):
             workflow.async_run(workflow.persistence.finished(job))
         else:
-            strange[point.gpu, point.variant] += 1
+            strange[Path(job.output.row)] = point
     return _say(strange) if strange else None
 
 
@@ -51,12 +54,14 @@ def _read(path: Path) -> dict | None:
     return None if row is None or None in row.values() else row
 
 
-def _say(strange: Counter) -> str:
-    lines = [
-        f"{strange.total()} rows came from elsewhere, and were measured by other code, or with "
-        "another seed or rival, than this sweep's. Take the commit that they name in git_commit, "
-        "or delete them to have them measured here:"
-    ]
-    for gpu, variant in sorted(strange):
-        lines.append(f"  find results/cells/{gpu} -name '{variant}.*' -delete")
-    return "\n".join(lines)
+def _say(strange: dict[Path, Point]) -> str:
+    LIST.parent.mkdir(parents=True, exist_ok=True)
+    LIST.write_text("".join(f"{row}\n{samples_path(row)}\n" for row in strange))
+    kinds = sorted({f"{point.variant} on {point.gpu}" for point in strange.values()})
+    more = f" and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
+    return (
+        f"{len(strange)} rows ({', '.join(kinds[:NAMED])}{more}) came from elsewhere, and were "
+        "measured by other code, or with another seed or rival, than this sweep's. Take the commit "
+        "that they name in git_commit, or delete them to have them measured here:\n"
+        f"  xargs -d '\\n' rm -f < {LIST}"
+    )

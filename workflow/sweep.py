@@ -15,6 +15,7 @@ from measure.point import Point
 from . import published as tables
 from .config import ConfigError
 
+CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = "results/cells/{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
 
@@ -157,12 +158,16 @@ def announce(config: dict, gpu: str, chosen: list[Point]) -> str:
     return f"sweep {config['sweep']} on {gpu}: {len(chosen)} points{note}"
 
 
-def command(configfiles: Iterable[Path], overrides: Mapping[str, object]) -> str:
+def command(
+    configfiles: Iterable[Path], overrides: Mapping[str, object], on_cluster: bool = False
+) -> str:
     """The commands that repeat this sweep; paths relative to the working directory."""
     files = [os.path.relpath(path) for path in configfiles]
     values = [f"{key}={value}" for key, value in overrides.items()]
     words = ["--configfile", *files] if files else []
     words += ["--config", *values] if values else []
+    if on_cluster:
+        return shlex.join(["snakemake", "--workflow-profile", CLUSTER_PROFILE, *words])
     by_make = ["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])]
     return (
         f"{shlex.join(by_make)}\n"

@@ -20,7 +20,7 @@ from measure.fingerprint import ROOT
 from workflow import lock
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
-PATIENCE_S = 60  # for what must happen soon; a busy machine may take its time
+PATIENCE_S = 150  # for what must happen soon; a busy machine may take its time
 MERGED = "results/measurements/cpu.csv"
 UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
 

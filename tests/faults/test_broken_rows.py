@@ -133,8 +133,8 @@ def test_a_row_of_other_code_that_was_copied_here_is_named_with_what_to_do(finis
     code, said = finished.run(*UNTIL_MERGED)
     assert code != 0
     assert "Traceback" not in said
-    command = re.search(r"find results/cells\S* -name '\S+' -delete", said)[0]
-    assert path.stem in command
+    command = re.search(r"^ *(xargs .*)$", said, re.MULTILINE)[1]
+    assert f"({path.stem} on cpu)" in said
     assert finished.run(words=["bash", "-c", command])[0] == 0
     code, said = finished.run(*UNTIL_MERGED)
     assert code == 0, said

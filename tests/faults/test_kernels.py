@@ -69,7 +69,7 @@ def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
 )
 def test_a_kernel_that_does_not_react_is_timed_out(sweep, act):
     write_kernel(sweep.folder, "waits", act)
-    row, _ = sweep.point("waits", "--timeout", "8")
+    row, _ = sweep.point("waits", "--timeout", "20")
     assert row["status"] == "timeout"
     until(sweep.nothing_runs)
 

@@ -3,14 +3,22 @@
 import errno
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from measure.fingerprint import ROOT
 from workflow import lock
 
+LOCK_SOURCE = (ROOT / "workflow/lock.py").read_text()  # a stranger may not enter the checkout
+AS_STRANGER = (
+    "import sys; from pathlib import Path\n"
+    "exec(compile(sys.argv[1], 'lock', 'exec')); print(take(Path(sys.argv[2])))"
+)
 HOLDS = (
     "import sys; from pathlib import Path; from workflow import lock\n"
     "print(lock.take(Path(sys.argv[1])), flush=True); sys.stdin.read()"
@@ -52,6 +60,23 @@ def test_a_holder_that_was_killed_holds_nothing(holder):
     first.kill()
     first.wait()
     assert holder()[1] == "None"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_a_folder_that_users_share_is_locked_by_either():
+    folder = Path(tempfile.mkdtemp())
+    code = HOLDS.replace("sys.stdin.read()", "pass")
+    take = [sys.executable, "-c", code, str(folder)]
+    run = {"cwd": ROOT, "capture_output": True, "text": True}
+    try:
+        folder.chmod(0o777)
+        assert subprocess.run(take, **run).stdout == "None\n"
+        stranger = ["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", AS_STRANGER]
+        command = [*stranger, LOCK_SOURCE, str(folder)]
+        done = subprocess.run(command, **run | {"cwd": "/", "env": {"PATH": "/usr/bin:/bin"}})
+        assert done.stdout == "None\n", done.stderr
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_a_holder_that_has_not_written_its_name_yet_is_one(tmp_path):

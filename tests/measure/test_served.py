@@ -2,8 +2,10 @@
 
 import contextlib
 import csv
+import errno
+import json
 import os
-import re
+import select
 import signal
 import socket
 import subprocess
@@ -16,6 +18,7 @@ import psutil
 import pytest
 
 from measure import owner, served, wire
+from measure.point import Point
 
 ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
 # one process in the worker's session, one in a session of its own
@@ -24,7 +27,7 @@ for session in (False, True):
     child = subprocess.Popen(['sleep', '600'], start_new_session=session)
     open('pids', 'a').write(f'{child.pid} ')
 time.sleep(600)"""
-PATIENCE_S = 60  # for what must happen soon; a slow machine may take its time
+PATIENCE_S = 150  # for what must happen soon; a slow machine takes its time to load torch
 
 
 @pytest.fixture
@@ -94,11 +97,6 @@ def write_kernel(project, name, body) -> None:
     (project / "kernels" / f"{name}.py").write_text(source)
 
 
-def imported_at_s(said: str) -> float:
-    """When torch was there, as the log says."""
-    return float(re.search(r"([\d.]+) s  opening the device", said)[1])
-
-
 def test_one_server_measures_all_points_of_a_sweep(project, sweep):
     first, said = measure(project, sweep)
     (server,) = servers(sweep)
@@ -107,7 +105,12 @@ def test_one_server_measures_all_points_of_a_sweep(project, sweep):
     assert (first["status"], second["status"]) == ("ok", "ok")
     assert (second["variant"], second["M"]) == ("torch_naive", "16")
     assert "fresh Python" not in said + said_again
-    assert imported_at_s(said_again) < 0.5, "nothing is left to import"
+
+
+def test_a_worker_is_a_fork_of_the_server(project, sweep):
+    write_kernel(project, "tells", "raise RuntimeError(open('/proc/self/cmdline').read())")
+    row, _ = measure(project, sweep, "tells")
+    assert "measure.server" in row["message"]
 
 
 def test_the_row_is_that_of_a_fresh_python(project, sweep):
@@ -134,7 +137,7 @@ def test_the_server_ends_with_its_owner(project, sweep):
     sweep[0].send_signal(signal.SIGKILL)
     sweep[0].wait()
     until(lambda: not server.is_running())
-    assert list(sweep[1].iterdir()) == []
+    assert [path.name for path in sweep[1].iterdir()] == [served.LOCK]
 
 
 def test_a_point_in_flight_ends_with_the_owner_and_leaves_no_row(project, sweep):
@@ -169,7 +172,7 @@ def test_points_in_flight_do_not_notice_the_end_of_their_server(project, sweep):
 @pytest.mark.parametrize("served", [True, False])
 def test_what_a_kernel_has_started_does_not_survive_it(project, sweep, served):
     write_kernel(project, "starts", STARTS)
-    options = {"timeout": 10} if served else {"timeout": 10, "served-for": ""}
+    options = {"timeout": 10} if served else {"timeout": 30, "served-for": ""}
     row, _ = measure(project, sweep, "starts", **options)
     assert row["status"] == "timeout"
     pids = [int(word) for word in (project / "pids").read_text().split()]
@@ -226,9 +229,9 @@ def test_a_point_that_never_ends_is_killed_with_all_it_has_started(project, swee
     body = "import subprocess\nsubprocess.Popen(['sleep', '601'])\ntime.sleep(600)"
     write_kernel(project, "forever", body)
     measure(project, sweep)  # so that the time limit is not spent on loading
-    row, _ = measure(project, sweep, "forever", timeout=3)
+    row, _ = measure(project, sweep, "forever", timeout=10)
     assert row["status"] == "timeout"
-    assert row["message"].startswith("killed after 3 s, in stage: gate")
+    assert row["message"].startswith("killed after 10 s, in stage: gate")
     (server,) = servers(sweep)
     assert server.children(recursive=True) == []
 
@@ -280,21 +283,94 @@ def test_strangers_and_nonsense_are_refused_and_the_server_goes_on(project, swee
             connection.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 assert connection.recv(4) == b""
-    if os.getuid() == 0:
-        for open_to_all in (path, *list(path.parents)[:-2]):
-            open_to_all.chmod(0o777)
-        code = (
-            "import socket, sys\n"
-            "connection = socket.socket(socket.AF_UNIX)\n"
-            "connection.connect(sys.argv[1])\n"
-            "print(connection.recv(4))"
-        )
-        command = ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", code]
-        done = subprocess.run([*command, str(path)], capture_output=True, text=True)
-        assert done.stdout == "b''\n" or "Permission denied" in done.stderr, done.stderr
-        sweep[1].chmod(0o700)
     assert measure(project, sweep)[0]["status"] == "ok"
     assert len(servers(sweep)) == 1
+
+
+# What a point sends, by hand: the stranger cannot read the project.
+ASKS = """
+import json, socket, struct, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+request = {"folder": sys.argv[2], "directory": "/", "environment": {"PATH": "/bin"}}
+text = json.dumps(request).encode()
+socket.send_fds(connection, [struct.pack("!I", len(text))], [2])
+connection.sendall(text)
+print(connection.recv(4))
+"""
+
+
+@pytest.mark.parametrize("stranger", [False, True])
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
+def test_another_user_s_request_is_refused(project, sweep, tmp_path, stranger):
+    measure(project, sweep)
+    (path,) = sweep[1].glob("*.socket")
+    folder = Path(tempfile.mkdtemp(dir=sweep[1].parent))
+    point = Point(gpu="cpu", dtype="float32", M=4, N=8, variant="torch_softmax", time_budget_s=0.05)
+    (folder / "point.json").write_text(json.dumps(point.as_dict()))
+    for open_to_all in (path, path.parent, path.parent.parent, folder):
+        open_to_all.chmod(0o1777)
+    who = ["setpriv", "--reuid=65534", "--clear-groups"] if stranger else []
+    command = [*who, "python3", "-c", ASKS, str(path), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
+    assert (folder / "done.json").exists() != stranger, done.stderr
+    assert ("refused: another user" in path.with_suffix(".log").read_text()) == stranger
+    assert (folder / "progress.json").exists() != stranger
+
+
+def test_a_server_of_another_user_is_not_asked(project, sweep, monkeypatch):
+    measure(project, sweep)
+    (path,) = sweep[1].glob("*.socket")
+    served._open(path).close()
+    monkeypatch.setattr(wire, "peer_uid", lambda connection: os.getuid() + 1)
+    with pytest.raises(served.NoServer, match="belongs to another user"):
+        served._open(path)
+
+
+@pytest.mark.parametrize(("mode", "safe"), [(0o755, True), (0o1777, True), (0o777, False)])
+def test_a_place_where_others_may_swap_folders_is_not_used(sweep, monkeypatch, mode, safe):
+    base = sweep[1].parent
+    base.chmod(mode)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(base))
+    assert (served.private_folder().parent == base) == safe
+
+
+@pytest.mark.parametrize("by", ["a system call", "looking"])
+def test_the_end_of_a_process_is_noticed_without_pidfd_open(monkeypatch, by):
+    monkeypatch.delattr(os, "pidfd_open")
+    if by == "looking":
+
+        def forbidden(pid):
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+        monkeypatch.setattr(owner, "_pidfd", forbidden)
+    process = subprocess.Popen(["sleep", "600"])
+    end = owner.open_pidfd(process.pid)
+    assert select.select([end], [], [], 0.2)[0] == []
+    process.kill()
+    assert select.select([end], [], [], PATIENCE_S)[0] == [end]
+    process.wait()
+    with pytest.raises(ProcessLookupError):
+        owner.open_pidfd(process.pid)
+    os.close(end)
+
+
+def test_a_point_is_served_where_there_is_no_pidfd_open(project, sweep):
+    (project / "sitecustomize.py").write_text(
+        "import os\n"
+        "if 'measure.server' in open('/proc/self/cmdline').read():\n"
+        "    from measure import owner\n"
+        "    def forbidden(pid): raise OSError(38, 'not here')\n"
+        "    owner._pidfd = forbidden\n"
+    )
+    for number in range(2):
+        row, said = measure(project, sweep, output=f"{number}.csv")
+        assert row["status"] == "ok"
+        assert "fresh Python" not in said
+    (server,) = servers(sweep)
+    sweep[0].kill()
+    sweep[0].wait()
+    until(lambda: not server.is_running())
 
 
 def test_a_folder_that_others_can_enter_is_not_used(project, sweep):

@@ -144,6 +144,7 @@ def nvmlDeviceGetMigDeviceHandleByIndex(handle, index):
         ("1,0", ["MIG-1111", "MIG-2222", "GPU-aaaa"]),
         ("MIG-2222", ["MIG-2222"]),
         ("GPU-a", ["GPU-aaaa"]),
+        ("GPU-bbbb", ["MIG-1111", "MIG-2222"]),
         ("0,7,1", ["GPU-aaaa"]),
     ],
 )
@@ -153,11 +154,14 @@ def test_gpus_are_those_that_cuda_would_show_and_slices_count(tmp_path, visible_
     environment.pop("CUDA_VISIBLE_DEVICES", None)
     if visible_devices is not None:
         environment["CUDA_VISIBLE_DEVICES"] = visible_devices
-    code = "import json; from measure import gpus; print(json.dumps(gpus.devices()))"
+    code = (
+        "import json; from measure import gpus; print(json.dumps([gpus.devices(), gpus.visible()]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    found = json.loads(done.stdout)
+    found, visible = json.loads(done.stdout)
+    assert visible == [slug for _, slug in found], "a sweep is planned for what can be held"
     assert [uuid for uuid, _ in found] == expected
     for uuid, slug in found:
         assert slug == ("h200" if uuid == "GPU-aaaa" else "a100mig3g")

@@ -9,6 +9,7 @@ import pytest
 
 import kernels
 from measure import fingerprint
+from measure.row import samples_path
 from tests.analysis import synthetic
 from tests.workflow.runner import TINY, Runner, configure
 
@@ -67,20 +68,24 @@ def test_rows_of_other_code_or_settings_are_refused_and_kept(runner, strange):
     done = runner()
     output = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "2 rows came from elsewhere" in output
+    assert "2 rows (triton_row on h200) came from elsewhere" in output
     assert "Traceback" not in output
     assert all(path.exists() for path in paths)
     # what the message says, done
-    (command,) = re.findall("^ *(find results/cells.*)$", output, re.MULTILINE)
+    other = next(row for row in rows("h200", op="log_softmax") if row["variant"] == "triton_row")
+    spared = synthetic.write_cell(runner.folder / "results", other)
+    (command,) = re.findall("^ *(xargs .*)$", output, re.MULTILINE)
     subprocess.run(command, shell=True, check=True, cwd=runner.folder)
     assert runner.jobs()["point"] == len(paths)
+    assert spared.exists(), "a row of another sweep"
+    assert not any(samples_path(path).exists() for path in paths)
 
 
 def test_an_edit_before_the_first_run_is_noticed_too(runner):
     runner.edit("kernels/triton_row.py", '"""', '"""Edited: ', count=1)
     done = runner()
     assert done.returncode != 0
-    assert "find results/cells/a100 -name 'triton_row.*' -delete" in done.stdout + done.stderr
+    assert "4 rows (triton_row on a100, triton_row on h200) came from" in done.stdout + done.stderr
 
 
 def test_a_copied_row_that_is_not_whole_is_left_to_the_merge(runner):

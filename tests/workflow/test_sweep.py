@@ -136,6 +136,8 @@ def test_the_command_that_repeats_a_sweep():
     assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
     (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
     assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
+    by_slurm = sweep.command([], {"gpus": "[a100, h200]"}, on_cluster=True)
+    assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
 
 
 def test_a_machine_says_what_it_lacks(monkeypatch):

@@ -159,7 +159,9 @@ rule report:
         root=ROOT,
         published=lambda wildcards, input: os.path.dirname(input.tables[0]),
         unranked=config["unranked_flags"],
-        command=sweep.command(workflow.config_settings.configfiles, workflow.config_settings.config),
+        command=sweep.command(
+            workflow.config_settings.configfiles, workflow.config_settings.config, ON_CLUSTER
+        ),
     message:
         "Writing results/report.md"
     shell:
