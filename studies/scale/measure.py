@@ -22,8 +22,8 @@ from workflow import published, sweep
 from . import project
 
 COLUMNS = ("points", "stage", "repeat", "wall_s", "cpu_s", "peak_mb", "others")
-REPEATS = {100: 5, 1_000: 5, 10_000: 2, 50_000: 1}
-BATCH = 10_000  # points; beyond, a sweep is also run in parts
+REPEATS = {100: 3, 1_000: 3, 10_000: 1, 50_000: 1}
+BATCH = 25_000  # points; beyond, a sweep is also run in parts
 TRIES = 3  # of a stage, while somebody else has the machine
 SAMPLING_S = 0.1
 PACKAGES = ("snakemake", "pandas", "matplotlib", "seaborn", "numpy")

@@ -72,6 +72,25 @@ def test_snakemake_looks_for_jobs_only_when_one_has_ended(hundred):
     assert 50 <= looks <= 110
 
 
+def test_a_look_for_jobs_is_at_a_hundred_of_those_that_are_ready(tmp_path):
+    folder = tmp_path / "sweep"
+    project.prepare(folder, 1_000)
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(folder)]
+    process = subprocess.Popen(
+        [*command, "--until", "point", "--verbose"],
+        cwd=ROOT,
+        env=project.environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    looks = (line for line in process.stdout if re.match("Ready (?:subsampled )?jobs", line))
+    found = [next(looks).split()[2] for _ in range(20)]
+    process.kill()
+    process.communicate()
+    assert set(found) == {"100"}
+
+
 class Counted:
     """``with Counted() as found``: calls of Python functions, and opened files, in this thread."""
 
