@@ -30,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="CORES",
         help="try a stage again during which others had more (default %(default)s)",
     )
+    one.add_argument(
+        "--skip", nargs="+", default=[], metavar="STAGE", help="stages to leave out, by name"
+    )
     for name, text in (("table", "print a Markdown table"), ("draw", "draw the figure")):
         one = commands.add_parser(name, help=text)
         one.add_argument("--data", type=Path, required=True, help="written by `measure`")
@@ -44,7 +47,7 @@ def main(words: list[str] | None = None) -> int:
     if given.command == "measure":
         from .measure import measure
 
-        measure(given.output, given.sizes, given.calm)
+        measure(given.output, given.sizes, given.calm, set(given.skip))
         return 0
     from . import show
 

@@ -4,6 +4,7 @@ import csv
 import importlib.metadata
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from workflow import published, sweep
 from . import project
 
 COLUMNS = ("points", "stage", "repeat", "wall_s", "cpu_s", "peak_mb", "others")
-REPEATS = {100: 3, 1_000: 3, 10_000: 1, 50_000: 1}
+REPEATS = {100: 3, 1_000: 1, 10_000: 1, 50_000: 1}
 BATCH = 25_000  # points; beyond, a sweep is also run in parts
 TRIES = 3  # of a stage, while somebody else has the machine
 SAMPLING_S = 0.1
@@ -110,13 +111,13 @@ def _analysis(folder: Path, points: int) -> list[Stage]:
     ]
 
 
-def measure(output: Path, sizes: list[int], calm: float) -> None:
+def measure(output: Path, sizes: list[int], calm: float, skip: set[str]) -> None:
     """Write the lines of all stages to ``output``, and beside it a YAML file of what it ran on.
 
     A stage during which others had more than ``calm`` cores is tried again, TRIES times at most.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    _describe(output.with_suffix(".yaml"), sizes)
+    _describe(output.with_suffix(".yaml"), sizes, skip)
     with output.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -125,7 +126,7 @@ def measure(output: Path, sizes: list[int], calm: float) -> None:
                 folder = Path(name) / "sweep"
                 project.prepare(folder, points)
                 for repeat in range(REPEATS[points]):
-                    for stage in stages(folder, points):
+                    for stage in (s for s in stages(folder, points) if s.name not in skip):
                         used = calmest(stage, folder, calm)
                         writer.writerow(
                             [points, stage.name, repeat, *(f"{value:.4g}" for value in used)]
@@ -203,11 +204,13 @@ def _own_s() -> float:
     return times.user + times.system
 
 
-def _describe(path: Path, sizes: list[int]) -> None:
+def _describe(path: Path, sizes: list[int], skip: set[str]) -> None:
+    command = ["python", "-m", "studies.scale", "measure", "--sizes", *map(str, sizes)]
+    command += ["--skip", *sorted(skip)] if skip else []
     facts = {
         "title": "what the pipeline costs beside the measuring",
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": f"python -m studies.scale measure --sizes {' '.join(map(str, sizes))}",
+        "command": shlex.join(command),
         **git_state(),
         "cpu": _cpu(),
         "cores": os.cpu_count(),

@@ -3,10 +3,13 @@
 No test asserts a time: calls and opened files are counted. docs/scale.md has the seconds.
 """
 
+import gc
 import re
 import subprocess
 import sys
 import threading
+from collections import defaultdict
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -16,7 +19,7 @@ from analysis.frame import load
 from measure.fingerprint import ROOT
 from studies.scale import measure as stages
 from studies.scale import project
-from workflow import sweep
+from workflow import pace, sweep
 
 
 def snakemake(folder, *options: str) -> str:
@@ -89,6 +92,31 @@ def test_a_look_for_jobs_is_at_a_hundred_of_those_that_are_ready(tmp_path):
     process.kill()
     process.communicate()
     assert set(found) == {"100"}
+
+
+class Job:
+    """As much of Snakemake's as says which files are pipes."""
+
+    __slots__ = ["asked", "pipe_or_service_output"]
+
+    def __init__(self, pipes=()):
+        self.asked, self.pipe_or_service_output = 0, pipes
+
+    def is_pipe_or_service_input(self, path):
+        self.asked += 1
+        return True
+
+
+@pytest.mark.parametrize(("count", "pipes", "asked"), [(1000, (), 0), (1000, "x", 1), (10, (), 1)])
+def test_many_files_are_not_asked_each_whether_they_are_pipes(count, pipes, asked):
+    merge, points = Job(), [Job() for _ in range(count - 1)] + [Job(pipes)]
+    dag = SimpleNamespace(jobs=[merge, *points], dependencies=defaultdict(list, {merge: points}))
+    settings = SimpleNamespace(scheduler="ilp")
+    workflow = SimpleNamespace(dag=dag, scheduler=Job, scheduling_settings=settings)
+    pace.run(workflow)
+    gc.unfreeze()
+    assert merge.is_pipe_or_service_input("row.csv") == bool(asked)
+    assert merge.asked == asked
 
 
 class Counted:
