@@ -1,6 +1,7 @@
 """Where the tests run: on the first GPU, or else in Triton's interpreter on the CPU."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from tests import copies
 
 def pytest_configure(config):
     import torch
+
+    # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that
+    # they start, and then interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     if not torch.cuda.is_available():
         # before any kernel is imported: Triton decides when it sees @triton.jit

@@ -191,7 +191,8 @@ def test_the_wrong_machine_writes_no_row(measure):
     row, done = measure(variant="torch_softmax", gpu="rtx9999")
     assert row is None
     assert done.returncode == 2
-    *stages, fault = done.stderr.splitlines()
+    unlocked, *stages, fault = done.stderr.splitlines()
+    assert unlocked.startswith("no GPU is held for this point: ")
     assert fault.startswith("error: gpu 'rtx9999' was asked for, but ")
     assert [line.split(" s  ")[1] for line in stages] == ["importing torch", "opening the device"]
     assert "Traceback" not in done.stderr
