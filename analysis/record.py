@@ -96,7 +96,7 @@ def _write_samples(target: Path, part: list[dict[str, str]], cells: Path) -> Non
 
 def _samples(row: dict[str, str], cells: Path) -> Iterator[list[str]]:
     cell = rows.cell_path(cells, [row[name] for name in schema.POINT])
-    path = cell.with_suffix(".samples.csv.gz")
+    path = rows.samples_path(cell)
     if not path.is_file():
         if row["time_us"]:
             raise InputError(

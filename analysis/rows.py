@@ -85,9 +85,14 @@ def read_cell(path: Path) -> list[str]:
     return row
 
 
+def samples_path(cell: Path) -> Path:
+    """Where the raw samples of a cell lie: beside it."""
+    return Path(cell).with_suffix(".samples.csv.gz")
+
+
 def check_samples(cell: Path) -> None:
     """Raise InputError when there is something in the place of a cell's raw samples, but broken."""
-    path = Path(cell).with_suffix(".samples.csv.gz")
+    path = samples_path(cell)
     if not path.exists():
         return
     try:

@@ -62,7 +62,7 @@ def _gpu(index: int, properties, slug: str) -> Device:
     slice_ = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     if slice_.startswith("MIG-"):  # a process sees one at most
         uuid = slice_
-    elif not uuid.startswith("GPU-"):
+    elif not uuid.startswith(("GPU-", "MIG-")):
         uuid = f"GPU-{uuid}"
     return Device(slug, device, properties.name, uuid, properties.L2_cache_size)
 

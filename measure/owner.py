@@ -32,6 +32,11 @@ def is_alive(pid: int, since: str) -> bool:
     return started(pid) == since
 
 
+def end_with_parent() -> None:
+    """Let this process be killed when the thread that started it ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def watch(pid: int, since: str) -> int | None:
     """A descriptor of the process that began then, readable when it ends; None where it is gone."""
     try:
@@ -75,7 +80,7 @@ def _looked_after(pid: int) -> int:
     here, there = os.pipe()
     if os.fork() == 0:
         with contextlib.suppress(BaseException):
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            end_with_parent()
             os.close(here)
             while is_alive(pid, since):
                 time.sleep(LOOK_S)

@@ -5,15 +5,13 @@ date (the stage, and the row as far as it is known) and ends with FOLDER/done.js
 kernel does to this process, ``measure.supervise`` has what was known before.
 """
 
-import ctypes
 import json
 import os
-import signal
 import sys
 import time
 from pathlib import Path
 
-from . import oom
+from . import oom, owner
 from .point import Point
 
 
@@ -48,7 +46,7 @@ class Journal:
 def main(folder: Path, parent: int) -> None:
     """Measure the point described in ``folder``, as long as the process ``parent`` lives."""
     # A kernel that never returns must not outlive a killed sweep.
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+    owner.end_with_parent()
     if os.getppid() != parent:  # it had ended before
         os._exit(1)
     oom.end_me_first()

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis import schema
+
 BANDS_MB = (0, 10, 100, np.inf)
 MATRIX = ["op", "dtype", "distribution", "M", "N"]
-ITEM_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 
 
 def apart(rows: pd.DataFrame) -> pd.DataFrame:
@@ -24,7 +25,7 @@ def apart(rows: pd.DataFrame) -> pd.DataFrame:
     groups = timed.groupby(MATRIX)["copy_us"]
     found = pd.DataFrame({"us": groups.max() - groups.min(), "median": groups.median()})
     found = found[groups.size() > 1].reset_index()
-    found["mb"] = 2 * found["M"] * found["N"] * found["dtype"].map(ITEM_BYTES) / 1e6
+    found["mb"] = 2 * found["M"] * found["N"] * found["dtype"].map(schema.ITEMSIZE) / 1e6
     return found.assign(share=found["us"] / found["median"])
 
 

@@ -17,6 +17,7 @@ import yaml
 
 from analysis import rows
 from measure.fingerprint import ROOT
+from measure.row import samples_path as samples_of
 from workflow import lock
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
@@ -175,10 +176,6 @@ class Sweep:
     def _is_marked(self, path: Path) -> bool:
         name = base64.urlsafe_b64encode(str(path.relative_to(self.folder)).encode()).decode()
         return (self.folder / ".snakemake/incomplete" / name).exists()
-
-
-def samples_of(row: Path) -> Path:
-    return row.with_suffix(".samples.csv.gz")
 
 
 def read(path: Path) -> dict[str, str]:
