@@ -140,7 +140,7 @@ def _name(environment: dict[str, str], pid: int, since: str) -> str:
     same = {k: v for k, v in environment.items() if not k.startswith("SLURM_")}
     for name in OF_THE_JOB:
         same.pop(name, None)
-    code = fingerprint.measure_sha256(), kernels.digest([Path(kernels.__file__)], fingerprint.ROOT)
+    code = fingerprint.measure_sha256(), kernels.own_sha256()
     who = pid, since, os.getuid(), sys.executable, sys.prefix, str(fingerprint.ROOT), code
     return hashlib.sha256(json.dumps([who, same], sort_keys=True).encode()).hexdigest()[:16]
 

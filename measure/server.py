@@ -120,8 +120,9 @@ def _fork_worker(connection: socket.socket, request: dict, fds: list[int]) -> in
 
 def load() -> None:
     """Import what every worker needs. Raises RuntimeError where this process must not be forked."""
-    # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork. Not
+    # setdefault: Snakemake gives a job of two threads OPENBLAS_NUM_THREADS=2.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     for name in LOADED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

@@ -163,6 +163,10 @@ class Sweep:
         found = map(read, self.cells())
         return {(row["variant"], row["N"]): row["status"] for row in found}
 
+    def messages(self) -> dict[str, str]:
+        """Variant to what its row says of itself."""
+        return {row["variant"]: row["message"] for row in map(read, self.cells())}
+
     def merged(self) -> dict[tuple[str, str], str]:
         """The same of the merged file, in which every point must be once."""
         with (self.folder / MERGED).open(newline="") as file:

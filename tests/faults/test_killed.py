@@ -36,7 +36,7 @@ KERNELS = {
     "measured": ("ok", "pass", ""),
     "timed": ("ok", "y.add_(0)", ""),
 }
-TIMEOUT_S = 20.0  # far above what the others take, on a busy machine too
+TIMEOUT_S = 60.0  # far above what the others take, on a machine that halts for a while too
 MOST_S = 4.0  # to wait for a row: "sleeps" gives none before its time is up
 
 
@@ -75,7 +75,7 @@ def test_twenty_kills_of_all_then_the_same_command_completes(every_status):
         kept = done
     code, said = sweep.run("--cores", "2", *UNTIL_MERGED)
     assert code == 0, said
-    assert sweep.statuses() == expected
+    assert sweep.statuses() == expected, sweep.messages()
     done = sweep.complete()
     assert len(done) == len(expected)
     assert {path: done[path] for path in kept} == kept, "measured again"

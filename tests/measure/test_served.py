@@ -407,3 +407,11 @@ def test_a_name_depends_on_who_may_be_served():
         served._name(environment | {"TRITON_INTERPRET": "1"}, 1, "2"),
     ]
     assert len({name, *others}) == 4
+
+
+def test_a_job_of_several_threads_is_served_too(project, sweep, monkeypatch):
+    """Snakemake tells it so by this variable, which would give the server threads, too."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    _, said = measure(project, sweep)
+    assert "fresh Python" not in said
+    assert len(servers(sweep)) == 1
