@@ -23,7 +23,15 @@ def parser() -> argparse.ArgumentParser:
     add("--distribution", default="uniform", help=f"one of: {', '.join(DISTRIBUTIONS)}")
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
-    add("--variant", required=True, help="file stem in kernels/")
+    add("--variant", help="file stem in kernels/, or a package's (default: that of --kernel)")
+    add(
+        "--kernel",
+        action="append",
+        default=[],
+        dest="files",
+        metavar="FILE",
+        help="a .py file from outside kernels/: its stem may be the variant or the rival",
+    )
     add("--seed", type=int, default=Point.seed, help="of the input (default %(default)s)")
     add(
         "--interval-width",
@@ -76,6 +84,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _point(arguments: dict, output: Path, owner: int | None) -> int:
     arguments["gpu"] = gpus.resolve(arguments["gpu"])
+    if arguments["variant"] is None:
+        arguments["variant"] = _only(arguments["files"])
     run = served.starter(owner) if owner else start.python
     measured, samples = measure_point(Point(**arguments), run)
     try:
@@ -84,6 +94,13 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
     print(summary.text(measured))
     return 0
+
+
+def _only(files: list[str]) -> str:
+    """The variant that is meant where none is named. Raises BadPoint."""
+    if len(files) != 1:
+        raise BadPoint("which kernel? Give --variant NAME, or the path of one by --kernel FILE")
+    return Path(files[0]).stem
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """How far rows are from softmax, or log-softmax, in float64, and how far they may be.
 
+Of their backward: ``gradients``.
+
 Tolerances scale with the dtype and with the row. A fixed absolute tolerance lets a kernel that
 returns zeros pass as soon as rows are long, because every true value is then below it.
 """
@@ -56,7 +58,7 @@ def check_values(
 
     wrong_nan = y.isnan() != reference.isnan()
     if wrong_nan.any():
-        return _never(wrong_nan, y, reference, op)
+        return never(wrong_nan, y, reference, op)
     # Rows that are NaN by definition (all -inf, any +inf or NaN) agree by now: leave them out.
     defined = ~reference.isnan().any(dim=1)
     y, reference = y[defined], reference[defined]
@@ -66,7 +68,7 @@ def check_values(
     if op == "log_softmax":
         wrong_infinity = _wrong_infinity(y, reference, dtype)
         if wrong_infinity.any():
-            return _never(wrong_infinity, y, reference, op)
+            return never(wrong_infinity, y, reference, op)
         bounds = _of_log_softmax(y, reference, dtype, truncates)
     else:
         bounds = _of_softmax(y, reference, dtype)
@@ -118,26 +120,35 @@ def _wrong_infinity(y: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype
     return torch.where(may_overflow, (reference == -torch.inf) & (y != -torch.inf), y.isinf())
 
 
-def _never(wrong: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str) -> Accuracy:
-    """NaN or infinity in the wrong place: beyond any tolerance."""
+def never(wrong: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str) -> Accuracy:
+    """What to say of NaN or infinity in the wrong place: beyond any tolerance."""
     row, col = wrong.nonzero()[0].tolist()
     got, want = y[row, col].item(), reference[row, col].item()
     nan = float("nan")
     return Accuracy(nan, nan, nan, f"{got:g} at column {col} where {op} is {want:g}")
 
 
+def beyond(
+    error: torch.Tensor, allowed: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str
+) -> str | None:
+    """None, or the element whose error is the farthest beyond what is allowed; all (rows, N)."""
+    if not (error > allowed).any():
+        return None
+    row, col = divmod((error - allowed).argmax().item(), y.shape[1])
+    return (
+        f"{y[row, col].item():.7g} at column {col} where {op} is "
+        f"{reference[row, col].item():.7g} (allowed difference "
+        f"{max(0.0, allowed[row, col].item()):.2g})"
+    )
+
+
 def _judge(bounds: _Bounds, y: torch.Tensor, reference: torch.Tensor, op: str) -> Accuracy:
-    error, allowed = bounds.error, bounds.allowed
     sum_error = (bounds.sums - 1).abs()
-    found = Accuracy(error.max().item(), bounds.relative.max().item(), sum_error.max().item())
-    if (error > allowed).any():
-        row, col = divmod((error - allowed).argmax().item(), y.shape[1])
-        found.problem = (
-            f"{y[row, col].item():.7g} at column {col} where {op} is "
-            f"{reference[row, col].item():.7g} (allowed difference "
-            f"{max(0.0, allowed[row, col].item()):.2g})"
-        )
-    elif (sum_error > bounds.sum_allowed).any():
+    found = Accuracy(
+        bounds.error.max().item(), bounds.relative.max().item(), sum_error.max().item()
+    )
+    found.problem = beyond(bounds.error, bounds.allowed, y, reference, op)
+    if found.problem is None and (sum_error > bounds.sum_allowed).any():
         row = (sum_error - bounds.sum_allowed).argmax().item()
         found.problem = (
             f"a row sums to {bounds.sums[row].item():.9g}, not to 1 within "

@@ -1,15 +1,13 @@
-"""Is it still a softmax? The gate once more, on the very buffers and graphs that were timed."""
+"""Is it still right? The gate once more, on the very buffers and graphs that were timed."""
 
 import functools
 import random
-
-import torch
 
 from . import gate, retimed, sampling
 from .buffers import draw
 from .clock import Pair
 from .point import Point
-from .probes import SEEDS
+from .probe_values import SEEDS
 
 PAIRS_CHECKED = 3  # of those that hold new values
 
@@ -25,13 +23,14 @@ def check(point: Point, pairs: list[Pair], clock) -> gate.Accuracy:
     fixed = sorted({0, len(pairs) // 2, len(pairs) - 1})
     some = random.SystemRandom().sample(range(len(pairs)), min(len(pairs), PAIRS_CHECKED))
     for index in fixed:
-        pairs[index][1].fill_(float("nan"))
+        pairs[index][-1].fill_(float("nan"))
     clock.replay(sampling.VARIANT)
     found = gate.worst([_compare(point, pairs[index], index) for index in fixed])
     # A kernel may have kept what it made of every pair but the one that it was tried with.
     first = SEEDS // 2  # beyond the seeds of the timed values, below those of the probes
-    for index, (x, _) in enumerate(pairs):
-        x.data.copy_(draw(point, x, first + index))  # .data: without a new _version
+    for index, (*read, _) in enumerate(pairs):
+        for x, values in zip(read, draw(point, read[0], first + index), strict=True):
+            x.data.copy_(values)  # .data: without a new _version
     clock.replay(sampling.VARIANT)
     problems = [_compare(point, pairs[index], first + index).problem for index in some]
     problems.append(clock.audit(sampling.VARIANT))
@@ -43,9 +42,9 @@ def check(point: Point, pairs: list[Pair], clock) -> gate.Accuracy:
 
 def _compare(point: Point, pair: Pair, number: int) -> gate.Accuracy:
     """A timed pair against its input, the ``number``-th that is drawn for the point, drawn anew."""
-    x, out = pair
-    fresh = draw(point, x, number)
-    rows = gate.rows_to_check(point.M, point.N, (point.seed + 1 + number) % SEEDS, x.device)
-    if not torch.equal(gate.bits(x), gate.bits(fresh)):
+    *read, out = pair
+    fresh = draw(point, out, number)
+    rows = gate.rows_to_check(point.M, point.N, (point.seed + 1 + number) % SEEDS, out.device)
+    if not gate.same(tuple(read), fresh):
         return gate.Accuracy(problem="changed its input")
-    return gate.check_values(out[rows], fresh[rows], point.op)
+    return gate.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)

@@ -16,6 +16,7 @@ from .probes import UNTOUCHED
 
 BLOCK = 4096
 SMALLEST_NORMAL = 2.0**-126  # of float32: kernels may flush what is below it to 0
+NEAR_0 = 1e-4  # of the largest gradient
 COARSE = 0.05  # exact checks are the gate's; here stale, missing and made-up values count
 
 
@@ -46,9 +47,13 @@ class Audit:
         self._wrong = torch.zeros(1, dtype=torch.int32, device=like.device)
         self._allowed = allowed(like.dtype, op)
 
-    def __call__(self, x: torch.Tensor, out: torch.Tensor) -> None:
-        """Note whether ``out`` is not the softmax of ``x``, and spoil it. Can be captured."""
-        self._baseline(x, self._expected)
+    def __call__(self, *pair: torch.Tensor) -> None:
+        """Note whether the output is not what torch makes of the rest, and spoil it.
+
+        Can be captured.
+        """
+        *read, out = pair
+        self._baseline(*read, self._expected)
         torch.amax(self._expected, dim=(0, 1), out=self._largest)
         n = out.numel()
         tensors = self._wrong, out.data, self._expected, self._largest
@@ -65,9 +70,13 @@ def allowed(dtype: torch.dtype, op: str) -> tuple[float, float, float]:
     """How far a value may be off: a share of itself, a number, a share of the largest value.
 
     The logarithms of a row of timed values lie so close together that a share of themselves would
-    let a constant pass: they get a number, and what rounding needs.
+    let a constant pass: they get a number, and what rounding needs. Gradients have a difference in
+    them, of which a share is nothing where it is about 0.
     """
     round_off = UNIT_ROUNDOFF[dtype]
     if op == "log_softmax":
         return 2 * round_off, COARSE, 0.0
-    return COARSE, SMALLEST_NORMAL + 4 * SMALLEST[dtype], ATOL_ROUNDOFFS * round_off
+    of_largest = ATOL_ROUNDOFFS * round_off
+    if op in baseline.BACKWARD:
+        of_largest = max(of_largest, NEAR_0)
+    return COARSE, SMALLEST_NORMAL + 4 * SMALLEST[dtype], of_largest

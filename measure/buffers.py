@@ -12,18 +12,20 @@ MOST_PAIRS = 4096  # … unless it takes more pairs than this: each is a node of
 
 
 def pair_count(pair_bytes: int, cache_bytes: int) -> int:
-    """Input/output pairs that together exceed three caches; at least 2, at most MOST_PAIRS."""
+    """Pairs that together exceed three caches; at least 2, at most MOST_PAIRS."""
     return min(MOST_PAIRS, max(2, COLD * cache_bytes // pair_bytes + 1))
 
 
-def make(point: Point, device: Device, first: torch.Tensor) -> list[Pair]:
-    """Pairs (x, out) to rotate over: ``first`` and others drawn with the seeds that follow."""
+def make(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[Pair]:
+    """Pairs to rotate over: ``first``, what a call reads, and others with the seeds that follow."""
     count = pair_count(point.pair_bytes, device.cache_bytes)
-    others = [draw(point, first, index) for index in range(1, count)]
-    return [(x, torch.empty_like(x)) for x in (first, *others)]
+    others = [draw(point, first[0], index) for index in range(1, count)]
+    return [(*read, torch.empty_like(read[0])) for read in (first, *others)]
 
 
-def draw(point: Point, like: torch.Tensor, index: int) -> torch.Tensor:
-    """The ``index``-th matrix (M, N) that is drawn for a point, of the dtype of ``like``."""
+def draw(point: Point, like: torch.Tensor, index: int) -> tuple[torch.Tensor, ...]:
+    """What the ``index``-th pair is given to read: matrices (M, N) of the dtype of ``like``."""
     seed = point.seed + index
-    return inputs.draw(point.distribution, like.dtype, point.M, point.N, seed, like.device)
+    return inputs.draw_for(
+        point.op, point.distribution, like.dtype, point.M, point.N, seed, like.device
+    )

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import torch
 
-Call = Callable[[torch.Tensor, torch.Tensor], object]  # (x, out)
-Pair = tuple[torch.Tensor, torch.Tensor]
+Pair = tuple[torch.Tensor, ...]  # what a call reads and its output: (x, out); backward (g, y, out)
+Call = Callable[..., object]  # takes a pair, in this order
 
 TRIALS = 7  # per candidate
 

@@ -57,8 +57,8 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
 def evidence(clock, series: str, pair: Pair, seed: int) -> dict:
     """Columns ``cold_load_cycles``, ``resident_load_cycles`` and ``found_in_l2``.
 
-    ``pair`` (x, out) is what the next call of ``series`` would get after those that ``clock`` has
-    timed; random lines of both are loaded. Empty for matrices below 4 KiB.
+    ``pair`` is what the next call of ``series`` would get after those that ``clock`` has
+    timed; random lines of all its matrices are loaded. Empty for matrices below 4 KiB.
     """
     addresses = sample_lines(pair, seed)
     if addresses is None:
@@ -74,11 +74,11 @@ def evidence(clock, series: str, pair: Pair, seed: int) -> dict:
 def sample_lines(pair: Pair, seed: int) -> torch.Tensor | None:
     """Addresses of random cache lines, none twice; LOADS in a row are from one window.
 
-    Half of the windows are in x and half in out. None where x has fewer lines than one program
+    As many windows in each matrix of the pair. None where one has fewer lines than one program
     loads.
     """
     lines = pair[0].numel() * pair[0].element_size() // LINE_BYTES
-    programs = min(PROGRAMS // 2, lines // LOADS)
+    programs = min(PROGRAMS // len(pair), lines // LOADS)
     generator, found = random.Random(seed), []
     for tensor in pair:
         windows = max(1, lines // WINDOW_LINES)

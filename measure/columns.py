@@ -25,7 +25,7 @@ def of_samples(point: Point, samples: Samples) -> dict:
         **_interval("speedup", samples.ratio(TORCH, VARIANT), "speedup"),
         "of_copy": samples.ratio(COPY, VARIANT).value,
         **_interval("aa_ratio", samples.ratio(TORCH, TORCH_AGAIN), "aa"),
-        # read x once, write y once
+        # what is read, once, and the output, once
         "throughput_gbps": point.pair_bytes / time_us / 1000,
         **(_rival(point, samples) if RIVAL in samples.times_us else {}),
     }

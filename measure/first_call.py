@@ -9,15 +9,18 @@ import kernels
 from . import cuda_kernels
 
 
-def look(name: str, call, x: torch.Tensor) -> dict:
-    """compile_s, peak_memory_bytes and what the compiler made of the kernels."""
+def look(name: str, call, read: tuple[torch.Tensor, ...]) -> dict:
+    """compile_s, peak_memory_bytes and what the compiler made of the kernels.
+
+    ``read``: what ``call`` reads, matrices (M, N).
+    """
     from . import triton_kernels  # asks the driver
 
-    out = torch.empty_like(x)
+    out = torch.empty_like(read[0])
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     begin = time.perf_counter()
-    call(x, out)
+    call(*read, out)
     torch.cuda.synchronize()
     first = {
         "compile_s": time.perf_counter() - begin,
@@ -25,5 +28,4 @@ def look(name: str, call, x: torch.Tensor) -> dict:
     }
     if cuda_kernels.uses(name):
         return first | cuda_kernels.resources()
-    modules = (f"kernels.{path.stem}" for path in kernels.sources(name))
-    return first | triton_kernels.resources(modules)
+    return first | triton_kernels.resources(kernels.loaded(name))

@@ -1,8 +1,9 @@
-"""The gate: is the output a softmax? Before anything is timed, and again after."""
+"""The gate: is the output what it should be? Before anything is timed, and again after."""
 
 import numpy as np
 import torch
 
+from . import gradients
 from .accuracy import Accuracy, check_values
 
 ELEMENTS_CHECKED = 2**23  # beyond this a sample of rows is checked: 64 MB in float64
@@ -33,6 +34,14 @@ def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | 
     return None
 
 
+def check_rows(
+    y: torch.Tensor, read: tuple[torch.Tensor, ...], op: str, truncates: bool = False
+) -> Accuracy:
+    """Compare rows y with ``op`` in float64 of the rows that were read; all (rows, N)."""
+    check = gradients.check_values if len(read) > 1 else check_values
+    return check(y, *read, op, truncates)
+
+
 def worst(findings: list[Accuracy]) -> Accuracy:
     """Largest errors over several checks, and the first problem."""
     # numpy's maximum keeps a NaN, which Python's max may drop
@@ -49,24 +58,33 @@ def bits(x: torch.Tensor) -> torch.Tensor:
     return x.view(torch.int32 if x.element_size() == 4 else torch.int16)
 
 
-def check_call(
-    function, x: torch.Tensor, rows: torch.Tensor, op: str = "softmax", truncates: bool = False
-) -> Accuracy:
-    """Run a variant's ``op`` on x (M, N) with and without ``out``; check the given rows of both.
+def same(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
+    """Whether matrices are equal one by one, bit by bit."""
+    return all(torch.equal(bits(a), bits(b)) for a, b in zip(some, others, strict=True))
 
-    The output is filled with NaN first, so that an element that is not written is seen; x must
-    come out of it unchanged.
+
+def check_call(
+    function,
+    read: tuple[torch.Tensor, ...],
+    rows: torch.Tensor,
+    op: str = "softmax",
+    truncates: bool = False,
+) -> Accuracy:
+    """Run a variant's ``op`` with and without ``out``; check the given rows of both.
+
+    ``read``: what it reads, matrices (M, N), which must come out of it unchanged. The output is
+    filled with NaN first, so that an element that is not written is seen.
     """
-    x_rows = x[rows].clone()
+    before = tuple(x[rows].clone() for x in read)
     findings = []
     for give_out in (True, False):
-        out = torch.full_like(x, float("nan")) if give_out else None
-        y = function(x, out)
-        if problem := check_result(y, x, out):
+        out = torch.full_like(read[0], float("nan")) if give_out else None
+        y = function(*read, out)
+        if problem := check_result(y, read[0], out):
             findings.append(Accuracy(problem=problem))
             continue
-        findings.append(check_values(y[rows], x_rows, op, truncates))
-        if not torch.equal(bits(x[rows]), bits(x_rows)):
+        findings.append(check_rows(y[rows], before, op, truncates))
+        if not same(tuple(x[rows] for x in read), before):
             findings.append(Accuracy(problem="changed its input"))
         del y, out  # or two results would be held at once
     return worst(findings)

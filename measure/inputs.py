@@ -2,6 +2,9 @@
 
 import torch
 
+import kernels
+
+GRADIENT_SEEDS = 2**40  # beyond the seeds of all matrices x
 _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); standard normal
 
 
@@ -15,3 +18,35 @@ def draw(
     generator = torch.Generator(device).manual_seed(seed)
     x = _DRAW[distribution](rows, cols, generator=generator, device=device, dtype=torch.float32)
     return x.to(dtype)
+
+
+def draw_for(
+    op: str,
+    distribution: str,
+    dtype: torch.dtype,
+    rows: int,
+    cols: int,
+    seed: int,
+    device: torch.device,
+    shift: float = 0.0,
+) -> tuple[torch.Tensor, ...]:
+    """What a call of ``op`` reads: (x,), or (g, y), each of shape (rows, cols).
+
+    x as ``draw`` has it, plus ``shift``. y is torch's own (log-)softmax of this x, rounded to the
+    dtype; g, the gradient by y, is normal, plus ``shift``.
+    """
+    x = draw(distribution, dtype, rows, cols, seed, device)
+    x = x.add_(shift) if shift else x
+    if len(kernels.OPS[op]) == 1:
+        return (x,)
+    y = forward(op, x)
+    return draw("normal", dtype, rows, cols, GRADIENT_SEEDS + seed, device).add_(shift), y
+
+
+def forward(op: str, x: torch.Tensor) -> torch.Tensor:
+    """The y that the backward ``op`` reads: torch's own softmax or log-softmax of x, rounded once.
+
+    In float32: on a CPU torch adds up in 16 bits, which end at 65504 additions of 1.
+    """
+    function = getattr(torch, op.removesuffix("_backward"))
+    return function(x, dim=-1, dtype=torch.float32).to(x.dtype)

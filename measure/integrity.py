@@ -24,6 +24,7 @@ NAMES = (
     *("torch.cuda.graph", "torch.cuda.CUDAGraph", "torch.cuda.CUDAGraph.replay"),
     *("torch.cuda.synchronize", "torch.cuda.current_stream", "torch.cuda._sleep"),
     *("torch.softmax", "torch.log_softmax", "torch.Tensor.copy_", "torch.Tensor.fill_"),
+    *("torch._softmax_backward_data", "torch._log_softmax_backward_data", "torch.add"),
     *("torch.Tensor.double", "torch.Tensor.view", "torch.Tensor.clone", "torch.Tensor.isnan"),
     *("torch.Tensor.item", "torch.Tensor.zero_", "torch.Tensor.quantile", "torch.Tensor.mean"),
     *("torch.Tensor.abs", "torch.Tensor.sum", "torch.Tensor.any", "torch.Tensor.__getitem__"),
@@ -35,7 +36,11 @@ NAMES = (
 )
 # Modules of this package that wait for a GPU: imported before the kernel can reach them.
 ON_A_GPU = ("audit", "cold", "copy_kernel", "telemetry", "triton_kernels")
-BASELINE = ("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out")
+BASELINE = (
+    *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
+    *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
+    "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
+)
 SETTINGS = {
     "torch.get_num_threads": torch.get_num_threads,
     "torch.get_default_dtype": torch.get_default_dtype,

@@ -15,10 +15,15 @@ def check(rows: int, point: Point, device: Device) -> None:
     # inputs and outputs: those of the gate, or all that are rotated over
     pairs = 1 if point.interpreted else pair_count(point.pair_bytes, device.cache_bytes)
     needed = pairs * point.pair_bytes // point.M * rows
-    # one matrix as it is drawn, in float32; as it is compared, rounded, and where the two differ;
-    # what the audit expects
-    needed += (4 + 2 * DTYPES[point.dtype] + 1) * rows * point.N
-    needed += 80 * min(rows * point.N, gate.ELEMENTS_CHECKED)  # ten arrays of float64
+    # one matrix as it is drawn, in float32; what is read as it is compared, rounded, and where the
+    # two differ; what the audit expects
+    needed += (4 + (point.reads + 1) * DTYPES[point.dtype] + 1) * rows * point.N
+    if point.op == "softmax_backward":
+        # On a GPU torch keeps g·y, once in each series that may be its own: variant, torch twice,
+        # rival.
+        needed += 4 * DTYPES[point.dtype] * rows * point.N
+    # ten arrays of float64, and as many again for a gradient
+    needed += 80 * point.reads * min(rows * point.N, gate.ELEMENTS_CHECKED)
     free = device.free_bytes()
     if needed > free:
         raise Ended(

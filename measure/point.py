@@ -7,7 +7,7 @@ import kernels
 
 from . import gpus
 
-OPS = ("softmax", "log_softmax")
+OPS = tuple(kernels.OPS)
 DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # name -> bytes
 DISTRIBUTIONS = ("uniform", "normal")
 
@@ -38,8 +38,10 @@ class Point:
     time_budget_s: float = 2.0  # for the timed blocks
     timeout_s: float = 120.0  # for the whole point; then it is killed
     rival: str | None = None  # a variant timed as one more interleaved control
+    files: tuple[str, ...] = ()  # of variant and rival, where they are from outside kernels/
 
     def __post_init__(self):
+        object.__setattr__(self, "files", tuple(self.files))  # from JSON it comes as a list
         for name, allowed in (("op", OPS), ("dtype", DTYPES), ("distribution", DISTRIBUTIONS)):
             given = getattr(self, name)
             if given not in allowed:
@@ -53,16 +55,23 @@ class Point:
         for name in ("interval_width", "time_budget_s", "timeout_s"):
             if not getattr(self, name) > 0:
                 raise BadPoint(f"{name} = {getattr(self, name)!r}: it must be above 0")
-        for name in filter(None, (self.variant, self.rival)):
-            try:
+        try:
+            for path in self.files:
+                kernels.add(path)
+            for name in filter(None, (self.variant, self.rival)):
                 kernels.check_name(name)
-            except KeyError as error:
-                raise BadPoint(error.args[0]) from None
+        except (kernels.BadKernel, KeyError) as error:
+            raise BadPoint(error.args[0]) from None
 
     @property
     def pair_bytes(self) -> int:
-        """Bytes of one input and one output: what a perfect kernel moves."""
-        return 2 * self.M * self.N * DTYPES[self.dtype]
+        """Bytes of what a call reads and of its output: what a perfect kernel moves."""
+        return (self.reads + 1) * self.M * self.N * DTYPES[self.dtype]
+
+    @property
+    def reads(self) -> int:
+        """How many matrices (M, N) a call reads: x, or for a backward g and y."""
+        return len(kernels.OPS[self.op])
 
     @property
     def is_cpu(self) -> bool:

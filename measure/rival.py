@@ -11,7 +11,9 @@ from .device import Device
 from .point import Point
 
 
-def ready(point: Point, device: Device, x: torch.Tensor, checked: torch.Tensor) -> tuple:
+def ready(
+    point: Point, device: Device, read: tuple[torch.Tensor, ...], checked: torch.Tensor
+) -> tuple:
     """(the rival's function, "") when it may stand as a control, else (None, why it may not).
 
     A rival that cannot run, or is wrong, costs its own columns, never the variant's row.
@@ -21,8 +23,10 @@ def ready(point: Point, device: Device, x: torch.Tensor, checked: torch.Tensor) 
     try:
         rival = kernels.load(point.rival)
         call = rival.function(point.op)
-        reason = rival.unsupported(x) or gate.check_call(call, x, checked, point.op).problem
-        reason = reason or probes.check(point, device, call, x)
+        reason = (
+            rival.unsupported(read[0]) or gate.check_call(call, read, checked, point.op).problem
+        )
+        reason = reason or probes.check(point, device, call, read)
     except (Exception, SystemExit) as error:
         reason = outcome.message_of(error)
     return (None, f"rival {point.rival}: {reason}") if reason else (call, "")

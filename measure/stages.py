@@ -62,22 +62,24 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     rows = without_gpu.interpreted_rows(point) if point.interpreted else point.M
     memory.check(rows, point, device)
     dtype = getattr(torch, point.dtype)
-    x = inputs.draw(point.distribution, dtype, rows, point.N, point.seed, device.torch_device)
-    if reason := variant.unsupported(x):
+    read = inputs.draw_for(
+        point.op, point.distribution, dtype, rows, point.N, point.seed, device.torch_device
+    )
+    if reason := variant.unsupported(read[0]):
         raise Ended("unsupported", reason)
 
     journal.stage("first call")
     if not device.is_cpu:
-        row |= first_call.look(variant.name, call, x)
+        row |= first_call.look(variant.name, call, read)
 
     journal.stage("gate")
     checked = gate.rows_to_check(rows, point.N, point.seed, device.torch_device)
-    before = gate.check_call(call, x, checked, point.op, truncates=point.interpreted)
+    before = gate.check_call(call, read, checked, point.op, truncates=point.interpreted)
     row |= before.columns()
     _pass("integrity", replaced())  # first: the gate computes with what may have been replaced
     _pass("gate", before.problem)
     journal.stage("probes")
-    _pass("probe", probes.check(point, device, call, x))
+    _pass("probe", probes.check(point, device, call, read))
     _pass("integrity", replaced())
     if point.interpreted:
         raise Ended("interpreted", f"gate passed on {rows} of {point.M} rows; not timed")
@@ -85,10 +87,10 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     other, why_not = (None, "")
     if point.rival:
         journal.stage("gate of the rival")
-        other, why_not = rival.ready(point, device, x, checked)
+        other, why_not = rival.ready(point, device, read, checked)
         _pass("integrity of the rival", replaced())
     journal.stage("drawing buffers")
-    pairs = buffers.make(point, device, x)
+    pairs = buffers.make(point, device, read)
     try:
         timed = timing.time_point(point, device, call, other, pairs, journal.stage)
     except LeftWork as error:

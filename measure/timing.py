@@ -4,12 +4,20 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
+
 from . import baseline, columns, graph_clock, sampling
 from .clock import Call, Pair
 from .device import Device
 from .event_clock import EventClock
 from .host_clock import HostClock
 from .point import Point
+
+# By how many matrices a call reads: as copy_kernel does on a GPU.
+HOST_COPY = {
+    1: lambda x, out: out.copy_(x),
+    2: lambda g, y, out: torch.add(g, y, out=out),
+}
 
 
 @dataclass
@@ -84,16 +92,18 @@ def _clock(point: Point, device: Device, call: Call, pairs: list[Pair]):
     if device.is_cpu:
         clock = HostClock(pairs)
         clock.add(sampling.VARIANT, call)
-        clock.add(sampling.COPY, lambda x, out: out.copy_(x))
+        clock.add(sampling.COPY, HOST_COPY[point.reads])
         return clock
     from . import copy_kernel  # these need Triton
     from .audit import Audit
 
     clock = graph_clock.GraphClock(pairs)
     try:
-        clock.add(sampling.VARIANT, call, Audit(pairs[0][1], point.op))
+        clock.add(sampling.VARIANT, call, Audit(pairs[0][-1], point.op))
     except graph_clock.NotCapturable:
         clock = EventClock(pairs, device.cache_bytes)
         clock.add(sampling.VARIANT, call)
-    clock.add_fastest(sampling.COPY, copy_kernel.candidates(pairs[0][0].element_size()))
+    clock.add_fastest(
+        sampling.COPY, copy_kernel.candidates(pairs[0][0].element_size(), point.reads)
+    )
     return clock

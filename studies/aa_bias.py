@@ -41,7 +41,7 @@ def ratios(process: int, shapes=SHAPES, blocks: int = BLOCKS) -> list[tuple]:
     for rows, cols in shapes:
         point = Point(gpu=device.slug, dtype="float32", M=rows, N=cols, variant="torch_softmax")
         x = inputs.draw("uniform", torch.float32, rows, cols, point.seed, device.torch_device)
-        pairs, others = buffers.make(point, device, x), buffers.make(point, device, x.clone())
+        pairs, others = (buffers.make(point, device, (m,)) for m in (x, x.clone()))
         elsewhere = {x.data_ptr(): other for (x, _), other in zip(pairs, others, strict=True)}
         for name, shuffled, replay_us, captures, own in STEPS:
             clock = graph_clock.GraphClock(pairs, captures, replay_us)

@@ -108,5 +108,5 @@ def test_the_gate_checks_the_operation_it_is_told():
     def log_softmax(x, out=None):
         return torch.log_softmax(x, dim=-1, out=out)
 
-    assert gate.check_call(log_softmax, x, rows, "log_softmax").problem is None
-    assert gate.check_call(log_softmax, x, rows).problem is not None
+    assert gate.check_call(log_softmax, (x,), rows, "log_softmax").problem is None
+    assert gate.check_call(log_softmax, (x,), rows).problem is not None

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from measure import baseline, inputs
 from measure.audit import Audit
 
 
@@ -16,6 +17,21 @@ def test_no_constant_is_taken_for_a_result_and_no_rounding_for_a_fault(op, dtype
     audit = Audit(x, op)
     for y, fine in ((right, True), (rounded, True), (constant, False), (right, True)):
         audit(x, y.clone())
+        assert (audit.problem() is None) == fine
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
+def test_a_gradient_is_a_result_and_that_of_other_values_is_not(op, dtype, device):
+    dtype = getattr(torch, dtype)
+    g, y = inputs.draw_for(op, "normal", dtype, 8, 4099, 1, device)
+    right, other = torch.empty_like(y), torch.empty_like(y)
+    torch_call = baseline.control(op)
+    torch_call(g, y, right)
+    torch_call(*inputs.draw_for(op, "normal", dtype, 8, 4099, 2, device), other)
+    audit = Audit(y, op)
+    for dx, fine in ((right, True), (other, False), (torch.zeros_like(y), False), (right, True)):
+        audit(g, y, dx.clone())
         assert (audit.problem() is None) == fine
 
 

@@ -20,6 +20,7 @@ OPTIONS = {
     "past_the_end": {"N": 90},
     "writes_padding": {"N": 90},
     "log_of_softmax": {"op": "log_softmax"},
+    "backward_of_log_without_sum": {"op": "log_softmax_backward"},
     "gpu_past_the_end": {"N": 90},
     "gpu_once_in_a_graph": {"M": 1024, "N": 256},
     "gpu_half_late": {"M": 16384, "N": 4096},
@@ -44,7 +45,9 @@ def parameters() -> list:
 def measure(project: Path, name: str) -> dict:
     """The row of a cheat, as the real command writes it."""
     (project / "kernels" / f"{name}.py").write_text((CHEATS / f"{name}.py").read_text())
-    options = {"M": 64, "N": 96, "time-budget": 0.1} | OPTIONS.get(name, {})
+    options = {"M": 64, "N": 96, "time-budget": 0.1}
+    options |= {"op": "softmax_backward"} if name.startswith("backward_") else {}
+    options |= OPTIONS.get(name, {})
     # Where there is a GPU, cheats that need none are measured on a CPU all the same.
     if not (name.startswith("gpu_") and torch.cuda.is_available()):
         options["gpu"] = "cpu"

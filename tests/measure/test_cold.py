@@ -24,6 +24,13 @@ def test_lines_are_whole_distinct_and_from_both_buffers():
         assert (inside % cold.LINE_BYTES == 0).all()
 
 
+def test_lines_of_a_backward_are_from_all_three():
+    pair = [torch.empty(64, 2**14) for _ in range(3)]
+    addresses = cold.sample_lines(tuple(pair), seed=1)
+    found = [((addresses - t.data_ptr()) // t.nbytes == 0).sum().item() for t in pair]
+    assert found == [cold.PROGRAMS // 3 * cold.LOADS] * 3
+
+
 def test_a_large_matrix_is_sampled():
     x, out = torch.empty(2, 2**22), torch.empty(2, 2**22)
     assert len(cold.sample_lines((x, out), seed=1)) == cold.PROGRAMS * cold.LOADS

@@ -24,6 +24,27 @@ def test_16_bit_inputs_are_the_float32_matrix_rounded(device):
     assert torch.equal(inputs.draw("normal", torch.bfloat16, 64, 64, 5, device), wide.bfloat16())
 
 
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+def test_a_forward_reads_the_matrix_that_was_drawn(op, device):
+    (x,) = inputs.draw_for(op, "normal", torch.bfloat16, 64, 64, 5, device)
+    assert torch.equal(x, inputs.draw("normal", torch.bfloat16, 64, 64, 5, device))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("forward", ["softmax", "log_softmax"])
+def test_a_backward_reads_a_gradient_and_torchs_output(forward, dtype, device):
+    given = f"{forward}_backward", "uniform", dtype, 300, 100
+    g, y = inputs.draw_for(*given, 5, device)
+    x = inputs.draw("uniform", dtype, 300, 100, 5, device)
+    assert torch.equal(y, getattr(torch, forward)(x.float(), dim=1).to(dtype))
+    assert g.dtype == y.dtype == dtype
+    assert abs(g.float().mean()) < 0.05
+    assert abs(g.float().std() - 1) < 0.05
+    again, other = (inputs.draw_for(*given, seed, device) for seed in (5, 6))
+    assert all(map(torch.equal, (g, y), again))
+    assert not any(map(torch.equal, (g, y), other))
+
+
 @pytest.mark.parametrize(
     ("pair_bytes", "cache", "pairs"),
     [(2 * 2**20, 60 * 2**20, 91), (2**30, 60 * 2**20, 2), (180 * 2**20, 60 * 2**20, 2), (1, 1, 4)],

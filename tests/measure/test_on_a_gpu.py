@@ -49,6 +49,21 @@ def test_a_row_of_a_cuda_variant_is_complete(tmp_path, op):
     assert int(row["blocks_per_sm"]) >= 1
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("variant", ["torch_softmax", "triton_backward"])
+@pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
+def test_a_row_of_a_backward_is_complete(tmp_path, op, variant, dtype):
+    options = ["--M", "4096", "--N", "8192", "--variant", variant, "--op", op, "--dtype", dtype]
+    row = measure(tmp_path, *options)
+    assert (row["status"], row["timing"], row["op"]) == ("ok", "graph", op), row["message"]
+    moved = 3 * 4096 * 8192 * {"float32": 4, "bfloat16": 2}[dtype]
+    rate = moved / float(row["time_us"]) / 1000
+    assert float(row["throughput_gbps"]) == pytest.approx(rate, rel=1e-6)
+    assert 0.1 < float(row["of_copy"]) <= 1.02
+    assert int(row["peak_memory_bytes"]) >= moved
+    assert float(row["found_in_l2"]) < 0.05
+
+
 def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(tmp_path):
     row = measure(tmp_path, "--M", "4096", "--N", "12672", "--variant", "triton_row")
     assert row["warm_us"] == ""
