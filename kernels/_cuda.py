@@ -6,17 +6,19 @@ costs one look-up and one launch.
 
 import functools
 import threading
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from cuda.bindings import driver
 from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
-from ._nvrtc import TYPES, Call, Spec, Specialise, build_once, widest_pack
+from . import _meeting
+from ._nvrtc import OLDEST, TYPES, Call, Gpu, Spec, Specialise, build_once, call_of, widest_pack
 from ._rows import result_for
 
-OLDEST = (8, 0)  # compute capability; bfloat16 needs it
 MOST_BLOCKS = 2**31 - 1  # of a launch, in x
+PORTABLE_CLUSTER = 8  # blocks: CUDA C++ Programming Guide, "Thread Block Clusters"
 MOST_KEPT = 4096  # shapes whose launch is remembered
 
 # Triton and torch's own compiler ask for the stream in this way too: torch.cuda.current_stream()
@@ -31,6 +33,12 @@ class Ready(NamedTuple):
     config: LaunchConfig
     spec: Spec
     blocks_per_sm: int
+
+    def more(self, device: int, stream: int) -> tuple[int, ...]:
+        """Arguments after those that every kernel has."""
+        if self.spec.meets:
+            return (_meeting.address(device, stream), *self.spec.more)
+        return self.spec.more
 
 
 _ready: dict[tuple, Ready] = {}
@@ -68,15 +76,31 @@ def run(
     each would cost a tenth of the call.
     """
     out = result_for(x, out)
-    rows, cols = x.shape
-    x_stride, out_stride = x.stride(0), out.stride(0)
+    launch_rows(specialise, x, out, *x.shape, x.stride(0), out.stride(0), log)
+    return out
+
+
+def launch_rows(
+    specialise: Specialise,
+    x: torch.Tensor,
+    out: torch.Tensor,
+    rows: int,
+    cols: int,
+    x_stride: int,
+    out_stride: int,
+    log: bool = False,
+) -> None:
+    """As ``run``, of tensors of any rank that lie in memory as such matrices do.
+
+    In numbers, because each view would cost the host 0.8 µs. x may be out.
+    """
     x_address, out_address = x.data_ptr(), out.data_ptr()
     device = x.get_device()
     if device != torch.cuda.current_device():
         if problem := missing(x):
             raise ValueError(problem)
         with torch.cuda.device(device):
-            return run(specialise, x, out, log)
+            return launch_rows(specialise, x, out, rows, cols, x_stride, out_stride, log)
     pack = widest_pack(x.element_size(), x_address | out_address, x_stride | out_stride | cols)
     key = (specialise, x.dtype, rows, cols, pack, log, device)
     ready = _ready.get(key) or _prepare(key)
@@ -87,24 +111,69 @@ def run(
         ready.config,
         ready.kernel,
         *(out_address, x_address, out_stride, x_stride, rows, cols),
+        *ready.more(device, handle),
     )
-    return out
 
 
-def missing(x: torch.Tensor) -> str | None:
-    """None, or a sentence: what x's device lacks to run CUDA C++."""
+class Functions(NamedTuple):
+    """What a variant is made of; see ``kernels.Variant``."""
+
+    softmax: Callable
+    log_softmax: Callable
+    unsupported: Callable
+    specialise: Specialise
+
+
+@functools.cache  # one object for each form, by which its launches are remembered
+def functions(specialise: Callable, form: str) -> Functions:
+    """The functions of a kernel in one of its forms, by ``specialise(call, form)``."""
+
+    def of_form(call: Call) -> tuple[Spec, ...]:
+        return specialise(call, form)
+
+    def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        return run(of_form, x, out)
+
+    def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        return run(of_form, x, out, log=True)
+
+    def unsupported(x: torch.Tensor) -> str | None:
+        return refused(of_form, x)
+
+    return Functions(softmax, log_softmax, unsupported, of_form)
+
+
+def missing(x: torch.Tensor, since: tuple[int, int] = OLDEST) -> str | None:
+    """None, or a sentence: what x's device lacks to run CUDA C++ of a compute capability."""
     if not x.is_cuda:
         return f"x is on the device {x.device}; an NVIDIA GPU and its driver are needed"
     capability = torch.cuda.get_device_capability(x.device)
-    if capability < OLDEST:
-        have, need = (".".join(map(str, c)) for c in (capability, OLDEST))
+    if capability < since:
+        have, need = (".".join(map(str, c)) for c in (capability, since))
         return f"{x.device} has compute capability {have}; {need} or newer is needed"
     return None
 
 
-def shared_limit(device: torch.device | int) -> int:
-    """Bytes of shared memory that a block may have on a GPU."""
-    return torch.cuda.get_device_properties(device).shared_memory_per_block_optin
+def refused(specialise: Specialise, x: torch.Tensor) -> str | None:
+    """None, or a sentence: that x's device, or this algorithm, cannot take rows as long as x's."""
+    if problem := missing(x):
+        return problem
+    specs = specialise(call_of(x, False, gpu_of(x.device)))
+    if not specs:
+        return f"N = {x.shape[1]}: longer rows than this kernel can hold"
+    return missing(x, max(spec.since for spec in specs))
+
+
+def gpu_of(device: torch.device | int) -> Gpu:
+    """What of a GPU decides which kernel runs."""
+    found = torch.cuda.get_device_properties(device)
+    capability = found.major, found.minor
+    return Gpu(
+        found.name,
+        capability,
+        found.shared_memory_per_block_optin,
+        found.multi_processor_count,
+    )
 
 
 def in_use() -> list[Ready]:
@@ -117,7 +186,7 @@ def _prepare(key: tuple) -> Ready:
     if dtype not in TYPES:
         raise ValueError(f"x is {dtype}; allowed: {', '.join(map(str, TYPES))}")
     Device(device).set_current()
-    specs = specialise(Call(dtype, rows, cols, pack, log, shared_limit(device)))
+    specs = specialise(Call(dtype, rows, cols, pack, log, gpu_of(device)))
     if not specs:
         raise ValueError(f"no kernel of this algorithm takes rows of N = {cols} on cuda:{device}")
     kernels = [_load(spec, device) for spec in specs]
@@ -126,7 +195,11 @@ def _prepare(key: tuple) -> Ready:
     best = max(i for i, blocks in enumerate(resident) if blocks == resident[0])
     spec = specs[best]
     config = LaunchConfig(
-        grid=_blocks(spec, device), block=spec.threads, shmem_size=spec.shared_bytes
+        grid=_blocks(spec, device),
+        block=spec.threads,
+        shmem_size=spec.shared_bytes,
+        is_cooperative=spec.meets,
+        **({"cluster": spec.cluster} if spec.cluster > 1 else {}),
     )
     if len(_ready) >= MOST_KEPT:
         _ready.clear()
@@ -138,6 +211,8 @@ def _load(spec: Spec, device: int) -> Kernel:
     kernel = _kernel(spec.source, spec.kernel, device)
     if spec.shared_bytes:
         _allow_shared(kernel, device)
+    if spec.cluster > PORTABLE_CLUSTER:
+        _allow_cluster(kernel, device)
     return kernel
 
 
@@ -151,9 +226,20 @@ def _kernel(source: str, name: str, device: int) -> Kernel:
 @functools.cache
 def _allow_shared(kernel: Kernel, device: int) -> None:
     """Let blocks have all shared memory that the device offers; without asking it is 48 KiB."""
-    most = shared_limit(device) - kernel.attributes.shared_size_bytes
+    most = gpu_of(device).shared_limit - kernel.attributes.shared_size_bytes
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    (error,) = driver.cuKernelSetAttribute(attribute, most, kernel.handle, driver.CUdevice(device))
+    _set(kernel, attribute, most, device)
+
+
+@functools.cache
+def _allow_cluster(kernel: Kernel, device: int) -> None:
+    """Let a cluster have more blocks than every GPU that has clusters must offer."""
+    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    _set(kernel, attribute, 1, device)
+
+
+def _set(kernel: Kernel, attribute, value: int, device: int) -> None:
+    (error,) = driver.cuKernelSetAttribute(attribute, value, kernel.handle, driver.CUdevice(device))
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"cuKernelSetAttribute: {error.name}")
 

@@ -17,11 +17,27 @@ from . import digest
 FOLDER = Path(__file__).parent / "cuda"
 TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
 
+OLDEST = (8, 0)  # compute capability; bfloat16 needs it
+WORD_BYTES = 16  # that one instruction moves at most
 CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
 
-# Bytes of shared memory that a block may ask for: CUDA C++ Programming Guide, "Compute
-# Capabilities". For compiling where there is no GPU to ask.
-SHARED_LIMIT = {"sm_80": 163 * 1024, "sm_90": 227 * 1024, "sm_100": 227 * 1024}
+
+class Gpu(NamedTuple):
+    """What of a GPU decides which kernel runs."""
+
+    name: str  # as torch and NVML have it
+    capability: tuple[int, int]
+    shared_limit: int  # bytes of shared memory that a block may have
+    processors: int  # multiprocessors
+
+
+# For compiling where there is no GPU to ask: an A100, an H200, a B200. CUDA C++ Programming Guide,
+# "Compute Capabilities", and NVIDIA's white papers.
+GPUS = {
+    "sm_80": Gpu("NVIDIA A100", (8, 0), 163 * 1024, 108),
+    "sm_90": Gpu("NVIDIA H200", (9, 0), 227 * 1024, 132),
+    "sm_100": Gpu("NVIDIA B200", (10, 0), 227 * 1024, 148),
+}
 
 
 class Call(NamedTuple):
@@ -30,21 +46,25 @@ class Call(NamedTuple):
     dtype: torch.dtype
     rows: int
     cols: int
-    pack: int  # elements that may be moved at once: 4, 2 or 1
+    pack: int  # elements that may be moved at once: 8, 4, 2 or 1, at most 16 bytes
     log: bool  # log_softmax instead of softmax
-    shared_limit: int  # bytes of shared memory that a block may have on the device
+    gpu: Gpu
 
 
 class Spec(NamedTuple):
     """A kernel to compile, and how to launch it."""
 
-    source: str  # file in kernels/cuda/
+    source: str  # file in kernels/cuda/, or the path of one elsewhere
     kernel: str  # C++ name of a template's instance
     threads: int  # of a block
     blocks: int  # that the rows fill
     shared_bytes: int = 0  # dynamic shared memory of a block
     waves: int | None = None  # for kernels that stride over rows: no more blocks than fill the GPU
     # with threads so many times
+    cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
+    meets: bool = False  # its blocks meet: all are resident at once, and share a Meeting
+    more: tuple[int, ...] = ()  # arguments after those that every kernel has
+    since: tuple[int, int] = OLDEST  # compute capability
 
 
 # From a call to the kernels that may serve it, block sizes ascending; none where it is beyond what
@@ -53,14 +73,21 @@ Specialise = Callable[[Call], tuple[Spec, ...]]
 
 
 def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
-    """4, 2 or 1: how many elements of ``itemsize`` bytes one load or store may move.
+    """8, 4, 2 or 1: how many elements of ``itemsize`` bytes one load or store may move.
 
     ``addresses``: all addresses in bytes, or-ed together; ``counts``: all row strides and the row's
     length in elements, likewise. A pack's address must be a multiple of its size, and a row must be
     a whole number of packs.
     """
     elements = (addresses // itemsize) | counts
-    return 4 if elements % 4 == 0 else 2 if elements % 2 == 0 else 1
+    return min(elements & -elements, WORD_BYTES // itemsize)
+
+
+def call_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Call:
+    """The call that x (M, N) makes, with an output that lies in memory as x does."""
+    rows, cols = x.shape
+    pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
+    return Call(x.dtype, rows, cols, pack, log, gpu)
 
 
 def instance(template: str, *arguments: str | int | bool) -> str:
@@ -116,12 +143,11 @@ def _cached(cache, key: bytes, source: str, kernel: str, arch: str) -> ObjectCod
 def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> list[str]:
     """Compile, for a GPU that need not be here, whatever a call on x (M, N) may launch on it.
 
-    Returns the kernels' C++ names: none where x is beyond the algorithm. Raises as ``build`` does,
-    and KeyError for an architecture that is not in SHARED_LIMIT.
+    Returns the kernels' C++ names: none where x is beyond the algorithm or the architecture. Raises
+    as ``build`` does, and KeyError for an architecture that is not in GPUS.
     """
-    rows, cols = x.shape
-    pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
-    specs = specialise(Call(x.dtype, rows, cols, pack, log, SHARED_LIMIT[arch]))
+    gpu = GPUS[arch]
+    specs = [spec for spec in specialise(call_of(x, log, gpu)) if spec.since <= gpu.capability]
     for spec in specs:
         build(spec.source, (spec.kernel,), arch)
     return [spec.kernel for spec in specs]

@@ -8,6 +8,14 @@ WARP = 32
 WAVES = 32
 
 
+MOST_PACK = 4
+
+
+def pack_of(call: Call) -> int:
+    """Elements that OneFlow's kernels move at once."""
+    return min(call.pack, MOST_PACK)
+
+
 def kernel(template: str, call: Call, *arguments: int | bool) -> str:
     """C++ name of a template's instance: element type, Softmax or LogSoftmax, then these."""
     output = "LogSoftmax" if call.log else "Softmax"

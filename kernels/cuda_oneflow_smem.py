@@ -15,7 +15,7 @@ import torch
 
 from . import _cuda
 from ._nvrtc import Call, Spec
-from ._oneflow import WARP, WAVES, kernel
+from ._oneflow import WARP, WAVES, kernel, pack_of
 
 THREADS = (128, 256, 512, 1024)
 
@@ -30,14 +30,14 @@ def specialise(call: Call) -> tuple[Spec, ...]:
     return tuple(
         Spec(
             "oneflow_smem.cu",
-            kernel("oneflow_smem", call, call.pack, threads),
+            kernel("oneflow_smem", call, pack_of(call), threads),
             threads,
             call.rows,
             shared_bytes=bytes_needed(call.cols, threads)[0],
             waves=WAVES,
         )
         for threads in THREADS
-        if sum(bytes_needed(call.cols, threads)) <= call.shared_limit
+        if sum(bytes_needed(call.cols, threads)) <= call.gpu.shared_limit
     )
 
 
@@ -45,7 +45,7 @@ def unsupported(x: torch.Tensor) -> str | None:
     """None, or why this kernel cannot run x."""
     if problem := _cuda.missing(x):
         return problem
-    need, have = sum(bytes_needed(x.shape[1], THREADS[0])), _cuda.shared_limit(x.device)
+    need, have = sum(bytes_needed(x.shape[1], THREADS[0])), _cuda.gpu_of(x.device).shared_limit
     if need > have:
         return f"N = {x.shape[1]}: a row needs {need} bytes of shared memory; a block has {have}"
     return None

@@ -12,7 +12,7 @@ import torch
 
 from . import _cuda
 from ._nvrtc import Call, Spec
-from ._oneflow import WAVES, kernel
+from ._oneflow import WAVES, kernel, pack_of
 
 THREADS = 1024
 
@@ -21,7 +21,7 @@ unsupported = _cuda.missing
 
 def specialise(call: Call) -> tuple[Spec, ...]:
     """The one instance; see ``_nvrtc.Specialise``."""
-    name = kernel("oneflow_uncached", call, call.pack, THREADS)
+    name = kernel("oneflow_uncached", call, pack_of(call), THREADS)
     return (Spec("oneflow_uncached.cu", name, THREADS, call.rows, waves=WAVES),)
 
 

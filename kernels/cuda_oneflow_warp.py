@@ -13,7 +13,7 @@ import torch
 
 from . import _cuda
 from ._nvrtc import Call, Spec
-from ._oneflow import WARP, WAVES, kernel
+from ._oneflow import WARP, WAVES, kernel, pack_of
 
 MOST_COLS = 1024
 THREADS = 128  # kThreads in the source
@@ -23,12 +23,13 @@ def specialise(call: Call) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
     if call.cols > MOST_COLS:
         return ()
-    packs = -(-call.cols // call.pack)
+    pack = pack_of(call)
+    packs = -(-call.cols // pack)
     lanes = min(WARP, 1 << (packs - 1).bit_length())
-    per_lane = -(-packs // lanes) * call.pack
-    at_once = 2 if per_lane == call.pack and call.rows % 2 == 0 else 1
+    per_lane = -(-packs // lanes) * pack
+    at_once = 2 if per_lane == pack and call.rows % 2 == 0 else 1
     whole = per_lane * lanes == call.cols
-    name = kernel("oneflow_warp", call, call.pack, per_lane, lanes, at_once, whole)
+    name = kernel("oneflow_warp", call, pack, per_lane, lanes, at_once, whole)
     rows_per_block = THREADS // lanes * at_once
     blocks = -(-call.rows // rows_per_block)
     return (Spec("oneflow_warp.cu", name, THREADS, blocks, waves=WAVES),)

@@ -1,8 +1,8 @@
 """Compile Triton variants for a GPU that is not there, as a launch on that GPU would.
 
-It calls the variant's own ``softmax`` on CPU tensors, with a driver that compiles and then does
+It calls the variant's own function on CPU tensors, with a driver that compiles and then does
 not launch, so that argument specialisation, block sizes and warps are the variant's, not a copy of
-them. ``python offline.py ARCH DTYPE M N VARIANT…`` prints one JSON line per kernel.
+them. ``python offline.py ARCH DTYPE M N OP VARIANT…`` prints one JSON line per kernel.
 """
 
 import json
@@ -73,17 +73,18 @@ class AbsentGPU:
         return object(), 0, registers, stack, 1024
 
 
-def compile_variant(name: str, arch: int, dtype: str, rows: int, cols: int) -> list[dict]:
-    """What was compiled to run ``name`` on a (rows, cols) matrix on compute capability ``arch``."""
+def compile_variant(name: str, op: str, arch: int, dtype: str, rows: int, cols: int) -> list[dict]:
+    """What was compiled to run ``name`` on (rows, cols) matrices on compute capability ``arch``."""
     gpu = AbsentGPU(arch)
     driver.set_active(gpu)
     x = torch.empty(rows, cols, dtype=getattr(torch, dtype))
-    kernels.load(name).softmax(x, torch.empty_like(x))
+    read = [x] * len(kernels.OPS[op])
+    kernels.load(name).function(op)(*read, torch.empty_like(x))
     return gpu.loaded
 
 
 if __name__ == "__main__":
-    arch, dtype, rows, cols, *variants = sys.argv[1:]
+    arch, dtype, rows, cols, op, *variants = sys.argv[1:]
     for name in variants:
-        for entry in compile_variant(name, int(arch), dtype, int(rows), int(cols)):
+        for entry in compile_variant(name, op, int(arch), dtype, int(rows), int(cols)):
             print(json.dumps({"variant": name, **entry}))

@@ -11,15 +11,15 @@ import pytest
 import kernels
 from measure.fingerprint import ROOT
 
-TRITON = [name for name in kernels.names() if "triton" in kernels.packages(name)]
+TRITON = [name for name in kernels.names("softmax") if "triton" in kernels.packages(name)]
 
 
-def compile_offline(arch, dtype, rows, cols, names):
+def compile_offline(arch, dtype, rows, cols, names, op="softmax"):
     """One dict per kernel; run without the interpreter, hence in a process of its own."""
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     script = Path(__file__).with_name("offline.py")
     done = subprocess.run(
-        [sys.executable, script, *map(str, (arch, dtype, rows, cols)), *names],
+        [sys.executable, script, *map(str, (arch, dtype, rows, cols)), op, *names],
         capture_output=True,
         text=True,
         env=environment | {"PYTHONPATH": str(ROOT)},
@@ -35,6 +35,17 @@ def test_every_triton_variant_compiles(arch, dtype, cols):
     found = compile_offline(arch, dtype, 1024, cols, TRITON)
     assert {entry["variant"] for entry in found} == set(TRITON)
     for entry in found:
+        assert 8 <= entry["registers"] <= 255, entry
+        assert entry["spilled_bytes"] == 0, entry
+
+
+@pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("arch", [80, 90])
+def test_the_backward_compiles_for_blocks_and_for_tiles(arch, dtype, op):
+    for cols, kernel in ((781, "row"), (16384, "row"), (100_000, "tiled")):
+        (entry,) = compile_offline(arch, dtype, 1024, cols, ["triton_backward"], op)
+        assert entry["name"] == f"softmax_bwd_kernel_{kernel}"
         assert 8 <= entry["registers"] <= 255, entry
         assert entry["spilled_bytes"] == 0, entry
 

@@ -1,5 +1,6 @@
 """Every CUDA C++ kernel, in every form a launch can ask for, compiles cleanly without a GPU."""
 
+import functools
 import io
 import re
 import subprocess
@@ -9,27 +10,39 @@ import torch
 
 import kernels
 from kernels import _nvrtc
+from kernels._frontier import CLUSTERS_SINCE
 from tests.kernels.offline import CUOBJDUMP
-from tests.kernels.variants import CUDA, ONEFLOW
+from tests.kernels.variants import CUDA, FRONTIER, ONEFLOW
 
-ARCHS = sorted(_nvrtc.SHARED_LIMIT)
+ARCHS = sorted(_nvrtc.GPUS)
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
 COLUMNS = range(1, 1026)  # beyond 1024 a kernel's form no longer depends on N
+# Of the frontier's, which have a form for every number of words of a lane, warps and blocks: units
+# of each size, a warp's row, blocks of few and of many warps, clusters of each size, the whole GPU.
+OF_FRONTIER = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
+TUNED = "sm_90"  # elsewhere each of the frontier's kernels has one form, without a table
 
 
 def forms(names, dtype: torch.dtype, arch: str, columns=COLUMNS) -> dict[str, dict[str, int]]:
     """source -> {C++ name: threads of a block} of all that these variants may launch."""
-    found = {}
-    for name in names:
-        specialise = kernels.load(name).module.specialise
+    found, gpu = {}, _nvrtc.GPUS[arch]
+    for specialise in (s for name in names for s in in_forms(name, arch)):
         for cols in columns:
-            for pack in (p for p in (1, 2, 4) if cols % p == 0):
+            unit = cols & -cols
+            for pack in (p for p in (1, 2, 4, 8) if p <= unit and p * dtype.itemsize <= 16):
                 for rows, log in ((7, False), (8, False), (7, True), (8, True)):
-                    limit = _nvrtc.SHARED_LIMIT[arch]
-                    for spec in specialise(_nvrtc.Call(dtype, rows, cols, pack, log, limit)):
-                        found.setdefault(spec.source, {})[spec.kernel] = spec.threads
+                    for spec in specialise(_nvrtc.Call(dtype, rows, cols, pack, log, gpu)):
+                        if spec.since <= gpu.capability:
+                            found.setdefault(spec.source, {})[spec.kernel] = spec.threads
     return found
+
+
+def in_forms(name: str, arch: str):
+    """What chooses a variant's kernel, in each of the forms that the variant offers."""
+    specialise = kernels.load(name).module.specialise
+    offered = kernels.forms(name) if arch == TUNED else ()
+    return [functools.partial(specialise, form=form) for form in offered] or [specialise]
 
 
 def account(log: str) -> dict[str, tuple[int, int]]:
@@ -44,8 +57,10 @@ def account(log: str) -> dict[str, tuple[int, int]]:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("arch", ARCHS)
 def test_every_form_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype):
-    wanted = forms(CUDA, dtype, arch)
-    assert set(wanted) == {path.name for path in _nvrtc.FOLDER.glob("*.cu")}
+    wanted = forms(CUDA, dtype, arch) | forms(FRONTIER, dtype, arch, OF_FRONTIER)
+    old = _nvrtc.GPUS[arch].capability < CLUSTERS_SINCE
+    since_clusters = {"frontier_shared.cu", "frontier_grid.cu"} if old else set()
+    assert set(wanted) == {path.name for path in _nvrtc.FOLDER.glob("*.cu")} - since_clusters
     for source, threads in wanted.items():
         log = io.StringIO()
         binary = _nvrtc.build(source, tuple(threads), arch, log)

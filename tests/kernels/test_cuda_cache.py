@@ -7,7 +7,7 @@ import torch
 
 from kernels import _nvrtc, cuda_oneflow_warp
 
-CALL = _nvrtc.Call(torch.float32, 64, 256, 4, False, _nvrtc.SHARED_LIMIT["sm_90"])
+CALL = _nvrtc.Call(torch.float32, 64, 256, 4, False, _nvrtc.GPUS["sm_90"])
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import kernels
 from kernels import _nvrtc
 from tests.kernels.variants import CUDA
 
-H200_SHARED = _nvrtc.SHARED_LIMIT["sm_90"]
+H200 = _nvrtc.GPUS["sm_90"]
 
 
-def specs(name, rows, cols, pack=4, log=False, shared=H200_SHARED):
-    call = _nvrtc.Call(torch.float32, rows, cols, pack, log, shared)
+def specs(name, rows, cols, pack=4, log=False):
+    call = _nvrtc.Call(torch.float32, rows, cols, pack, log, H200)
     return kernels.load(name).module.specialise(call)
 
 
@@ -22,6 +22,7 @@ def specs(name, rows, cols, pack=4, log=False, shared=H200_SHARED):
         (4, 256, 1024 | 4, 4),
         (4, 8, 1024, 2),  # the second of two floats
         (4, 4, 1024, 1),
+        (2, 16, 1024, 8),
         (2, 8, 1024, 4),  # four 16-bit elements are 8 bytes
         (2, 4, 1024, 2),
         (2, 2, 1024, 1),
@@ -69,7 +70,7 @@ def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
 
 
 def test_the_dispatch_takes_the_first_kernel_that_holds_the_row():
-    longest = (H200_SHARED - 32) // 4
+    longest = (H200.shared_limit - 32) // 4
     for cols, source in (
         (1, "oneflow_warp.cu"),
         (1024, "oneflow_warp.cu"),
@@ -85,7 +86,7 @@ def test_shared_memory_holds_a_row_of_float32_whatever_the_dtype():
     assert [spec.threads for spec in offered] == [128, 256, 512, 1024]
     assert {spec.shared_bytes for spec in offered} == {4 * 4096}
     # the static part grows with the block: the last rows that fit leave room for few warps only
-    longest = (H200_SHARED - 32) // 4
+    longest = (H200.shared_limit - 32) // 4
     assert [s.threads for s in specs("cuda_oneflow_smem", 8, longest, 1)] == [128]
     assert specs("cuda_oneflow_smem", 8, longest + 1, 1) == ()
 

@@ -93,7 +93,7 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, lau
 
     kernels.load("cuda_oneflow_smem").softmax(torch.randn(8, cols, device=device))
     (ready,) = launched()
-    call = (torch.float32, 8, cols, 4, False, _cuda.shared_limit(device))
+    call = (torch.float32, 8, cols, 4, False, _cuda.gpu_of(device))
     offered = kernels.load("cuda_oneflow_smem").module.specialise(_cuda.Call(*call))
     resident = {
         spec.threads: _cuda._load(spec, 0).occupancy.max_active_blocks_per_multiprocessor(

@@ -8,7 +8,7 @@ import pytest
 
 import kernels
 from measure.fingerprint import ROOT
-from tests.kernels.variants import CUDA, ONEFLOW
+from tests.kernels.variants import CUDA, ONEFLOW, loaded
 
 SEVENTEEN = {
     "torch_softmax",
@@ -31,13 +31,19 @@ def test_the_variants_are_there_and_sorted():
 
 
 @pytest.mark.parametrize("name", kernels.names())
-def test_every_variant_has_the_interface_and_says_where_it_comes_from(name):
-    variant = kernels.load(name)
-    assert variant.name == name
-    assert callable(variant.softmax)
-    assert callable(variant.unsupported)
+def test_every_variant_says_where_it_comes_from(name):
+    text = (ROOT / "kernels" / f"{name}.py").read_text()
     for part in ("Source:", "Bytes:"):
-        assert part in variant.module.__doc__, f"the docstring of kernels/{name}.py lacks {part}"
+        found = ast.get_docstring(ast.parse(text))
+        assert part in found, f"the docstring of kernels/{name}.py lacks {part}"
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_every_variant_has_the_interface(name):
+    variant = loaded(name)
+    assert variant.name == name
+    assert {op for op in kernels.OPS if getattr(variant, op)} == kernels.ops(name)
+    assert callable(variant.unsupported)
 
 
 def test_an_unknown_name_is_answered_with_close_ones():
@@ -88,6 +94,18 @@ def test_a_variant_without_log_softmax_says_so():
         kernels.load("triton_online").function("log_softmax")
 
 
+def test_a_variant_may_have_the_backward_alone():
+    variant = kernels.load("triton_backward")
+    assert variant.softmax is variant.log_softmax is None
+    with pytest.raises(NotImplementedError, match="triton_backward has no softmax"):
+        variant.function("softmax")
+    for op in ("softmax_backward", "log_softmax_backward"):
+        assert variant.function(op) is getattr(variant.module, op)
+        assert kernels.names(op) == ["torch_softmax", "triton_backward"]
+        assert "triton_row" not in kernels.by_default(op)
+    assert "triton_backward" not in kernels.by_default("softmax")
+
+
 def test_variants_that_share_a_kernel_have_different_hashes():
     assert kernels.sha256("triton_online") != kernels.sha256("triton_online_nocache")
 
@@ -113,11 +131,11 @@ def test_packages_are_read_without_importing():
         (lambda torch: torch.zeros(3, 2).t(), "column stride"),
     ],
 )
-def test_what_no_variant_takes_is_said_in_a_sentence(make, words):
+@pytest.mark.parametrize("name", kernels.names())
+def test_what_no_variant_takes_is_said_in_a_sentence(name, make, words):
     import torch
 
-    for name in kernels.names():
-        assert words in kernels.load(name).unsupported(make(torch))
+    assert words in loaded(name).unsupported(make(torch))
 
 
 def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block():
@@ -133,10 +151,10 @@ def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block(
 def folder(tmp_path, monkeypatch):
     """An empty folder in place of kernels/, for files of any kind."""
     monkeypatch.setattr(kernels, "_FOLDER", tmp_path)
-    for cached in (kernels._names, kernels.sources, kernels.sha256, kernels.packages):
+    for cached in (kernels._names, kernels.ops, kernels.sources, kernels.sha256, kernels.packages):
         cached.cache_clear()
     yield tmp_path
-    for cached in (kernels._names, kernels.sources, kernels.sha256, kernels.packages):
+    for cached in (kernels._names, kernels.ops, kernels.sources, kernels.sha256, kernels.packages):
         cached.cache_clear()
 
 
@@ -146,6 +164,28 @@ def test_what_an_editor_leaves_is_no_variant(folder):
     (folder / "_helper.py").write_text("")
     (folder / ".#mine.py").symlink_to("nobody@nowhere")
     assert kernels.names() == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def log_softmax(x, out=None): ...", {"log_softmax"}),
+        ("from .a import f as softmax", {"softmax"}),
+        ("softmax = softmax_backward = print", {"softmax", "softmax_backward"}),
+        ("def softmaks(x, out=None): ...", set(kernels.OPS)),
+        ("def softmax(", set(kernels.OPS)),
+    ],
+)
+def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
+    (folder / "mine.py").write_text(text)
+    assert kernels.ops("mine") == found
+
+
+def test_a_file_without_a_function_says_which_it_may_have(project):
+    (project / "kernels" / "mine.py").write_text("def softmaks(x, out=None): ...\n")
+    command = [sys.executable, "-c", "import kernels; kernels.load('mine')"]
+    said = subprocess.run(command, cwd=project, capture_output=True, text=True).stderr
+    assert "kernels/mine.py defines no function of these: softmax(x, out=None)" in said
 
 
 @pytest.mark.parametrize(
@@ -164,3 +204,25 @@ def test_a_file_that_does_not_parse_can_still_be_planned(folder):
     assert kernels.names() == ["broken"]
     assert len(kernels.sha256("broken")) == 64
     assert kernels.packages("broken") == frozenset()
+
+
+def test_a_form_is_a_variant_with_the_hash_of_its_file():
+    variant = kernels.load("frontier_rows__k2")
+    assert callable(variant.softmax)
+    assert callable(variant.log_softmax)
+    assert kernels.sha256(variant.name) == kernels.sha256("frontier_rows")
+    assert "cuda" in kernels.packages(variant.name)
+    assert kernels.ops(variant.name) == {"softmax", "log_softmax"}
+    for name, words in (
+        ("frontier_rows__k3", "did you mean frontier_rows__k"),
+        ("triton_row__k3", "did you mean triton_row"),
+        ("frontier_row__k2", "did you mean frontier_rows"),
+    ):
+        with pytest.raises(KeyError, match=words):
+            kernels.check_name(name)
+
+
+def test_all_means_neither_peers_nor_parts():
+    found = kernels.by_default("softmax")
+    assert "frontier" in found
+    assert not [name for name in found if name.startswith(("peer_", "frontier_"))]

@@ -16,6 +16,15 @@ FASTERTRANSFORMER = [
     "cuda_fastertransformer_v2",
 ]
 CUDA = ONEFLOW + FASTERTRANSFORMER
+FRONTIER = [name for name in kernels.names() if name.startswith("frontier")]
+
+# Kernels of other projects. They have limits of their own, and each of them its own tests in
+# test_peers.py; those of all variants' numbers are for the kernels that are written here.
+PEERS = [name for name in kernels.names() if name.startswith("peer_")]
+OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
+OURS += [
+    "frontier"
+]  # its parts, in all their forms, are in test_emulated.py and test_frontier_gpu.py
 
 # How far 1 may be off where only one element counts: FasterTransformer adds 1e-6 to every sum.
 OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
@@ -35,3 +44,13 @@ def parameters(names) -> list:
 def takes(name: str, cols: int) -> bool:
     """Whether a variant's algorithm can hold rows of this length."""
     return cols <= LONGEST.get(name, cols)
+
+
+def loaded(name: str) -> kernels.Variant:
+    """The variant; skips the test, and says why, where a peer's package is not installed."""
+    try:
+        return kernels.load(name)
+    except ImportError as error:
+        if name not in PEERS:
+            raise
+        pytest.skip(f"{name}: {error}")

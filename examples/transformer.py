@@ -1,0 +1,152 @@
+"""The drop-in in a model: a small transformer whose attention and loss use softmax and log-softmax.
+
+``python examples/transformer.py`` takes one training step with torch's functions and one with this
+project's, compares loss and gradients, and on a GPU times both. ``--record FILE.csv`` keeps what
+was found, ``--table FILE.csv`` prints it in Markdown.
+"""
+
+import argparse
+import csv
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import kernels
+
+STEPS, WARM = 20, 3
+SIZES = {  # batch, tokens of a text, width, heads, layers, words that there are
+    "cuda": (8, 1024, 512, 8, 4, 50257),
+    "cpu": (2, 32, 32, 2, 2, 211),
+}
+COLUMNS = ["gpu_name", "torch", "dtype", "softmax", "loss", "largest_difference", "step_ms"]
+
+
+class Block(nn.Module):
+    """Attention over what came before, and a perceptron; x and result: (batch, tokens, width)."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mix, self.join = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.think = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x: Tensor, softmax: Callable) -> Tensor:
+        batch, tokens, width = x.shape
+        mixed = self.mix(self.before(x)).view(batch, tokens, 3, self.heads, -1)
+        query, key, value = mixed.permute(2, 0, 3, 1, 4)
+        scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
+        later = torch.ones(tokens, tokens, dtype=torch.bool, device=x.device).triu(1)
+        weights = softmax(scores.masked_fill(later, -torch.inf), -1)
+        x = x + self.join((weights @ value).transpose(1, 2).reshape(batch, tokens, width))
+        return x + self.think(self.between(x))
+
+
+class Transformer(nn.Module):
+    """Predicts every next word; ``softmax`` and ``log_softmax`` are the caller's."""
+
+    def __init__(self, width: int, heads: int, layers: int, words: int):
+        super().__init__()
+        self.embed = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.out = nn.Linear(width, words)
+
+    def loss(self, text: Tensor, softmax: Callable, log_softmax: Callable) -> Tensor:
+        """Mean negative log-likelihood of text (batch, tokens + 1)."""
+        x = self.embed(text[:, :-1])
+        for block in self.blocks:
+            x = block(x, softmax)
+        likelihood = log_softmax(self.out(x), -1)
+        return -likelihood.gather(-1, text[:, 1:, None]).float().mean()
+
+
+def step(model: Transformer, text: Tensor, functions) -> Tensor:
+    """Loss of one step forward and backward; the gradients are in the model."""
+    model.zero_grad()
+    loss = model.loss(text, functions.softmax, functions.log_softmax)
+    loss.backward()
+    return loss.detach()
+
+
+def step_ms(model: Transformer, text: Tensor, functions) -> float:
+    """Median time of a step on the GPU, in milliseconds."""
+    times = []
+    for number in range(WARM + STEPS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        step(model, text, functions)
+        end.record()
+        end.synchronize()
+        if number >= WARM:
+            times.append(begin.elapsed_time(end))
+    return statistics.median(times)
+
+
+def compare(device: str, dtype: torch.dtype) -> list[dict]:
+    """What a step gives with torch's functions and with this project's, a line each.
+
+    ``largest_difference``: over all gradients, of the difference from torch's, as a share of the
+    largest element of the gradient.
+    """
+    batch, tokens, width, heads, layers, words = SIZES[device]
+    torch.manual_seed(0)
+    model = Transformer(width, heads, layers, words).to(device, dtype)
+    text = torch.randint(words, (batch, tokens + 1), device=device)
+    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    found, torchs = [], None
+    for source, functions in (("torch", torch), ("kernels", kernels)):
+        loss = step(model, text, functions).item()
+        gradients = [p.grad.float() for p in model.parameters()]
+        torchs = torchs or [g.clone() for g in gradients]
+        apart = max(
+            ((g - t).abs().max() / t.abs().max()).item()
+            for g, t in zip(gradients, torchs, strict=True)
+        )
+        time = f"{step_ms(model, text, functions):.2f}" if device == "cuda" else ""
+        said = (name, torch.__version__, str(dtype).removeprefix("torch."), source)
+        found.append(dict(zip(COLUMNS, (*said, f"{loss:.6f}", f"{apart:.2e}", time), strict=True)))
+    return found
+
+
+def table(lines: list[dict]) -> str:
+    """The same in Markdown."""
+    head = ["softmax and log_softmax of", "dtype", "loss", "gradients apart by", "a step"]
+    rows = [
+        [line["softmax"], line["dtype"], line["loss"], line["largest_difference"],
+         f"{line['step_ms']} ms" if line["step_ms"] else "not timed without a GPU"]
+        for line in lines
+    ]  # fmt: skip
+    where = f"{lines[0]['gpu_name']}, torch {lines[0]['torch']}:"
+    return "\n".join([where, "", *(f"| {' | '.join(r)} |" for r in (head, ["---"] * 5, *rows))])
+
+
+def main(words: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", type=Path, metavar="FILE", help="CSV file to write")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="print this CSV file, run nothing"
+    )
+    options = parser.parse_args(words)
+    if options.table:
+        with options.table.open(newline="") as file:
+            return print(table(list(csv.DictReader(file))))
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    found = [line for d in (torch.float32, torch.bfloat16) for line in compare(device, d)]
+    if options.record:
+        with options.record.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(found)
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()

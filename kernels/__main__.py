@@ -1,0 +1,67 @@
+"""``python -m kernels``: which kernels there are. ``python -m kernels new NAME``: one more."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import BadKernel, _new, _outside, _sources, file, forms, names, ops, packaged, packages
+
+# What of a kernel's imports tells where it runs; the others come with Python or with these.
+TOLD = ("torch", "triton", "cuda", "quack", "liger_kernel")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="python -m kernels", description=__doc__)
+    commands = top.add_subparsers(dest="command", metavar="command")
+    new = commands.add_parser("new", help="write a kernel to start from, which is right already")
+    new.add_argument("name", help="of the kernel: letters, digits and underscores")
+    new.add_argument(
+        "--language",
+        choices=_new.LANGUAGES,
+        default=_new.LANGUAGES[0],
+        help="what to write it in (default %(default)s)",
+    )
+    new.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="a file outside the project, NAME.py (default: kernels/NAME.py)",
+    )
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Exit code 0; 2 for bad input, after one line that says why."""
+    given = parser().parse_args(argv)
+    try:
+        if given.command is None:
+            print(listing())
+        else:
+            written = _new.write(given.name, given.language, given.output)
+            print(_new.next_steps(written, given.output))
+    except BadKernel as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def listing() -> str:
+    """Every kernel: its idea, what it computes, its forms, what it is written with."""
+    blocks = [_told(name) for name in names()]
+    from_packages = [_told(name) for name in packaged()]
+    if from_packages:
+        blocks += [f"from installed packages (entry point group {_outside.GROUP}):", *from_packages]
+    return "\n".join(blocks)
+
+
+def _told(name: str) -> str:
+    idea = _sources.docstring(file(name)).partition("\n")[0] or "(no docstring)"
+    facts = [" ".join(sorted(ops(name))), " ".join(p for p in TOLD if p in packages(name))]
+    if found := forms(name):
+        facts.append(f"forms {' '.join(found)}")
+    return f"{name}\n  {idea}\n  {'; '.join(filter(None, facts))}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

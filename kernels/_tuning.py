@@ -1,0 +1,51 @@
+"""What a sweep on a GPU found to be the fastest of the frontier's kernels for a length of row.
+
+``kernels/tuning/<gpu>.csv`` is written by ``make tuning`` on that GPU: a row for each dtype and N
+that was tried, with the variant that won there. A row of another length takes the winner of the
+nearest N that can take it. How many rows there are, and where they lie, is not asked, so that a
+row gives the same bits in any batch.
+"""
+
+import csv
+import functools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ._frontier import is_whole
+from ._nvrtc import Call
+
+TABLES = "*.csv"
+FOLDER = Path(__file__).parent / "tuning"
+ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}  # both of 16 bits are moved alike
+
+
+class Winner(NamedTuple):
+    """The fastest variant for rows of N elements."""
+
+    N: int
+    variant: str
+
+
+def candidates(call: Call) -> Iterator[str]:
+    """Winners for rows like these, the nearest N first; none where the GPU has no table.
+
+    Rows that are whole words of 16 bytes have winners of their own.
+    """
+    known = _winners(call.gpu.name, call.dtype.itemsize, is_whole(call))
+    # stable: of two at the same distance the shorter
+    for winner in sorted(known, key=lambda w: abs(math.log(w.N / call.cols))):
+        yield winner.variant
+
+
+@functools.cache
+def _winners(gpu: str, itemsize: int, whole: bool) -> tuple[Winner, ...]:
+    found = []
+    for path in sorted(FOLDER.glob(TABLES)):
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                size, N = ITEMSIZE[row["dtype"]], int(row["N"])
+                if (row["gpu_name"], size, N * size % 16 == 0) == (gpu, itemsize, whole):
+                    found.append(Winner(N, row["variant"]))
+    return tuple(sorted(found))

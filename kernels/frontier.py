@@ -1,0 +1,72 @@
+"""The fastest of ours for each length of row.
+
+Idea: short rows take parts of warps, longer ones a warp, a block, or the blocks of a cluster, in
+registers or in shared memory, and the longest all blocks of the GPU. Which one, and in which form,
+says the table that a sweep has left for this GPU (``_tuning``), or a rule of thumb. It depends on N
+and the type, never on M, so that a row gives the same bits in any batch.
+Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
+Limits: compute capability 9.0; 8.0 for rows of 64 KiB and less.
+Source: ``frontier_short``, ``frontier_rows``, ``frontier_shared``, ``frontier_cluster`` and
+``frontier_grid``.
+"""
+
+import torch
+
+from . import (
+    _cuda,
+    _tuning,
+    frontier_cluster,
+    frontier_grid,
+    frontier_rows,
+    frontier_shared,
+    frontier_short,
+    split,
+)
+from ._nvrtc import Call, Spec
+
+PARTS = {
+    "frontier_short": frontier_short,
+    "frontier_rows": frontier_rows,
+    "frontier_shared": frontier_shared,
+    "frontier_cluster": frontier_cluster,
+    "frontier_grid": frontier_grid,
+}
+# (bytes of a row up to which, what): a rule of thumb for GPUs that have no table.
+RULE = (
+    (1024, "frontier_short"),
+    (64 * 1024, "frontier_rows"),
+    (100 * 1024, "frontier_shared"),
+    (1024 * 1024, "frontier_cluster"),
+)
+
+
+def choices(call: Call) -> list[str]:
+    """Variants that may take a row like this, the best first; the last takes any."""
+    row_bytes = call.cols * call.dtype.itemsize
+    by_rule = [name for most, name in RULE if row_bytes <= most]
+    return [*_tuning.candidates(call), *by_rule, "frontier_grid"]
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """The instance for a row of this length; see ``_nvrtc.Specialise``."""
+    for choice in choices(call):
+        part, form = split(choice)
+        specs = PARTS[part].specialise(call, form or PARTS[part].FORM)
+        if specs:
+            return specs
+    raise AssertionError("frontier_grid takes any row")
+
+
+def unsupported(x: torch.Tensor) -> str | None:
+    """None, or why this kernel cannot run x."""
+    return _cuda.refused(specialise, x)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return _cuda.run(specialise, x, out)
+
+
+def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    return _cuda.run(specialise, x, out, log=True)

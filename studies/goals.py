@@ -1,0 +1,193 @@
+"""Does the variant ``frontier`` reach its goals? From the rows of the sweep ``frontier``.
+
+``python -m studies.goals results/recorded/h200/frontier.csv`` prints, in Markdown, every region of
+shapes with its goal, and for each dtype whether it is reached, where it is furthest from it, and
+what was measured there; then geometric means over all points.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import frame, rows, schema
+
+OF = "frontier"
+AWKWARD = (781, 8320, 50257, 151937)
+LARGE_MB = 128.0  # read and written together
+CACHE_MB = 50.0  # L2 of an H100 and an H200
+FEW_ROWS, LONG = 64, 131072
+Z = 1.96  # standard deviations on each side of a normal 95 % interval
+
+
+def value_of_copy(row: pd.Series) -> float:
+    """Share of the speed of a copy of the same bytes, in the same process."""
+    return row["of_copy"]
+
+
+def against_quack(row: pd.Series) -> float:
+    """Lower end of the interval of QuACK's time over ours; NaN where QuACK did not run."""
+    return row["rival_low"]
+
+
+def against_best(row: pd.Series) -> float:
+    """Time of the fastest of torch, QuACK and Liger over ours; Liger's by way of torch's."""
+    return min(v for v in (row["speedup"], row["rival_speedup"], row["over_liger"]) if v == v)
+
+
+def latency(row: pd.Series) -> float:
+    """Torch's host time of a call over ours; NaN where torch was not measured."""
+    return row["torch_latency_us"] / row["latency_us"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A region of shapes, what is asked there, and from which value on it is reached."""
+
+    region: str
+    asked: str
+    inside: Callable[[pd.DataFrame], pd.Series]
+    value: Callable[[pd.Series], float]
+    least: float
+
+
+def _large(table: pd.DataFrame) -> pd.Series:
+    return table["mb"] >= LARGE_MB
+
+
+def _regular(table: pd.DataFrame) -> pd.Series:
+    ordinary = table["N"].between(256, 262144) & (table["N"] % 8 == 0) & ~table["N"].isin(AWKWARD)
+    return _large(table) & ordinary & ~_few(table)
+
+
+def _few(table: pd.DataFrame) -> pd.Series:
+    return (table["M"] <= FEW_ROWS) & (table["N"] >= LONG)
+
+
+def _cached(table: pd.DataFrame) -> pd.Series:
+    return (table["mb"] <= CACHE_MB) & ~_few(table)
+
+
+def _long(table: pd.DataFrame) -> pd.Series:
+    return table["N"].between(65536, 262144) & (table["M"] >= 1024)
+
+
+def _short(table: pd.DataFrame) -> pd.Series:
+    return (table["N"] <= 128) & (table["M"] >= 2**20)
+
+
+def _awkward(table: pd.DataFrame) -> pd.Series:
+    return table["N"].isin(AWKWARD) & _large(table)
+
+
+def _any(table: pd.DataFrame) -> pd.Series:
+    return table["N"] > 0
+
+
+COPY, QUACK = "≥ {:.2f} of a copy", "not slower than QuACK (interval not below {:.2f})"
+GOALS = (
+    Goal("128 MB and more, N = 256 … 262144 in eights", COPY, _regular, value_of_copy, 0.95),
+    Goal("128 MB and more, N = 256 … 262144 in eights", QUACK, _regular, against_quack, 0.99),
+    Goal("N = 65536 … 262144, M ≥ 1024", COPY, _long, value_of_copy, 0.95),
+    Goal("N ≤ 128, M ≥ 2^20", COPY, _short, value_of_copy, 0.97),
+    Goal("N = 781, 8320, 50257, 151937, 128 MB and more", COPY, _awkward, value_of_copy, 0.90),
+    Goal("M ≤ 64, N ≥ 131072", COPY, _few, value_of_copy, 0.85),
+    Goal(
+        "inside L2",
+        "not slower than the best of torch, QuACK, Liger (≥ {:.2f})",
+        _cached,
+        against_best,
+        0.99,
+    ),
+    Goal(
+        "everywhere",
+        "host time of a call at most 1.5 times torch's (torch's over ours ≥ {:.2f})",
+        _any,
+        latency,
+        1 / 1.5,
+    ),
+)
+
+
+def load(path: Path) -> pd.DataFrame:
+    """Timed rows of ``frontier`` from a recorded table, with what other rows say of their points.
+
+    Columns beside a row's: ``mb`` read and written, ``over_liger`` and ``torch_latency_us``.
+    """
+    found = [[path.stem, "recorded", *rows.with_ranked(row)] for row in rows.read_rows(path)]
+    names = [*schema.COLLECTED, *schema.header()]
+    table = frame.typed(pd.DataFrame(found, columns=names, dtype="str"))
+    table["mb"] = 2 * table["M"] * table["N"] * table["dtype"].map(schema.ITEMSIZE) / 1e6
+    point = ["dtype", "M", "N"]
+    timed = table[frame.timed(table)]
+    by = {name: timed[timed["variant"] == name].set_index(point) for name in timed["variant"]}
+    own = by[OF].reset_index()
+    keys = pd.MultiIndex.from_frame(own[point])
+    own["over_liger"] = own["speedup"] / _column(by, "peer_liger", "speedup", keys)
+    own["torch_latency_us"] = _column(by, "torch_softmax", "latency_us", keys)
+    return own
+
+
+def _column(by: dict, variant: str, name: str, keys: pd.MultiIndex) -> list[float]:
+    if variant not in by:
+        return [math.nan] * len(keys)
+    return by[variant][name].reindex(keys).tolist()
+
+
+def lines(own: pd.DataFrame) -> Iterator[str]:
+    """Every goal for every dtype, as lines of a table in Markdown."""
+    yield "| region | goal | dtype | points | reached | furthest from it | there |"
+    yield "|---|---|---|---|---|---|---|"
+    for goal in GOALS:
+        for dtype, part in own[goal.inside(own)].groupby("dtype"):
+            values = part.apply(goal.value, axis=1).dropna()
+            if values.empty:
+                continue
+            worst = part.loc[values.idxmin()]
+            yield (
+                f"| {goal.region} | {goal.asked.format(goal.least)} | {dtype} | {len(values)} "
+                f"| {(values >= goal.least).sum()} | {worst['M']}x{worst['N']} "
+                f"| {values.min():.3f} |"
+            )
+
+
+def means(own: pd.DataFrame) -> Iterator[str]:
+    """Geometric means of the speed-ups over all points, with 95 % intervals, in Markdown."""
+    yield "| over | asked | points | geometric mean | 95 % interval |"
+    yield "|---|---|---|---|---|"
+    for name, asked, column, stem in (
+        ("QuACK, where it runs", "≥ 1.05", "rival_speedup", "rival"),
+        ("torch", "≥ 2", "speedup", "speedup"),
+    ):
+        part = own[own[column].notna()]
+        if part.empty:
+            continue
+        value, low, high = geometric_mean(part[column], part[f"{stem}_low"], part[f"{stem}_high"])
+        yield f"| {name} | {asked} | {len(part)} | {value:.3f} | {low:.3f} … {high:.3f} |"
+
+
+def geometric_mean(
+    values: pd.Series, low: pd.Series, high: pd.Series
+) -> tuple[float, float, float]:
+    """(geometric mean, its low, its high) from values with 95 % intervals.
+
+    The interval is what the measuring leaves open, not how the shapes differ.
+    """
+    logs, errors = values.map(math.log), (high / low).map(math.log) / (2 * Z)
+    middle, error = logs.mean(), math.sqrt((errors**2).sum()) / len(logs)
+    return math.exp(middle), math.exp(middle - Z * error), math.exp(middle + Z * error)
+
+
+def main(words: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m studies.goals", description=__doc__)
+    parser.add_argument("table", type=Path, help="CSV file of rows of the sweep frontier")
+    own = load(parser.parse_args(words).table)
+    print("\n".join([*lines(own), "", *means(own)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""From the rows of the tuning sweep to the table by which the frontier chooses."""
+
+import csv
+
+import pytest
+import yaml
+
+from analysis.errors import InputError
+from analysis.merge import merge_cells
+from analysis.tuning import write
+from tests.analysis import synthetic
+
+FAST, SLOW, PARTIAL = "frontier_rows__k4", "frontier_rows__k2", "frontier_short__u1r1"
+
+
+def merged(tmp_path, rows, sweep="tuning"):
+    cells = [synthetic.write_cell(tmp_path / "cells", row) for row in rows]
+    merge_cells(cells, sweep, tmp_path / "h200.csv")
+    return tmp_path / "h200.csv"
+
+
+def row(variant, M, speedup, N=1024, **more):
+    return synthetic.row(variant=variant, M=M, N=N, speedup=speedup, of_copy=0.9, **more)
+
+
+def table(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_winner_is_fastest_over_all_M_and_its_lead_is_said(tmp_path):
+    rows = [
+        *(row(FAST, M, 2.0) for M in (16, 1024)),
+        row(SLOW, 16, 2.2),
+        row(SLOW, 1024, 1.0),
+        row(PARTIAL, 16, 9.0),  # not timed at the other M
+        row("frontier", 16, 9.0),
+        row("torch_softmax", 16, 9.0),
+        row(SLOW, 16, 3.0, N=2048),
+        row(FAST, 16, 4.0, N=2048, status="incorrect"),
+    ]
+    chosen, about = write([merged(tmp_path, rows)], tmp_path / "out", "make tuning")
+    assert (chosen.name, about.name) == ("h200.csv", "h200.yaml")
+    first, second = table(chosen)
+    assert (first["N"], first["variant"], first["runner_up"]) == ("1024", FAST, SLOW)
+    assert float(first["lead"]) == pytest.approx(2.0 / (2.2 * 1.0) ** 0.5, rel=1e-3)
+    assert (first["points"], first["speedup"], first["of_copy"]) == ("2", "2", "0.9")
+    assert (second["N"], second["variant"], second["runner_up"]) == ("2048", SLOW, "")
+    facts = yaml.safe_load(about.read_text())
+    assert facts["command"] == "make tuning"
+    assert facts["rows_by_status"] == {"incorrect": 1, "ok": 6}
+    assert facts["gpu_name"] == first["gpu_name"]
+
+
+def test_rows_of_another_sweep_are_not_for_tuning(tmp_path):
+    path = merged(tmp_path, [row(FAST, 16, 2.0)], sweep="online_softmax")
+    with pytest.raises(InputError, match="make tuning"):
+        write([path], tmp_path / "out", "make tuning")
+    assert not (tmp_path / "out").exists()

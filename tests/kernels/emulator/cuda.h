@@ -1,0 +1,260 @@
+// As much of CUDA as the kernels use, on one thread of a CPU: every CUDA thread is a fiber that runs
+// until it has to wait for another. What is not checked on a GPU is checked here: that each 16-byte
+// load touches the matrix, that each store lies inside it, that nobody waits for ever.
+#pragma once
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using std::max;
+using std::min;
+
+#define __device__
+#define __global__
+#define __restrict__
+#define __launch_bounds__(...)
+
+struct uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct float2 {
+  float x, y;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+constexpr int kLanes = 32;
+constexpr size_t kStackBytes = 24 * 1024;
+constexpr long kMostRounds = 1000000;  // of all fibers; far more than any kernel needs
+
+struct Block;
+struct Waiting {  // for each other, all of them
+  int count = 0;
+  unsigned generation = 0;
+};
+struct Exchange {  // of a warp
+  Waiting waiting;
+  uint32_t value[kLanes];
+};
+struct Cluster {
+  Waiting waiting;
+  int threads = 0;
+  std::vector<Block*> blocks;
+};
+struct Block {
+  unsigned index = 0, rank = 0;
+  int threads = 0;
+  Waiting waiting;
+  std::vector<Exchange> warps;
+  std::map<int, std::vector<uint4>> statics;  // shared variables, in their order in the source
+  std::vector<uint4> dynamic;
+  Cluster* cluster = nullptr;
+};
+struct Fiber {
+  ucontext_t context;
+  Block* block = nullptr;
+  unsigned thread = 0, arrived_in = 0;
+  bool done = false;
+  std::vector<char> stack;
+};
+
+inline Fiber* current = nullptr;
+inline ucontext_t scheduler;
+inline unsigned blocks_of_grid = 0;
+inline std::string problem;  // the first that was found
+inline uintptr_t x_begin, x_end, out_begin, out_end;
+
+inline void yield() { swapcontext(&current->context, &scheduler); }
+[[noreturn]] inline void stop(const std::string& what) {
+  if (problem.empty()) {
+    problem = what + " in thread " + std::to_string(current->thread) + " of block " +
+              std::to_string(current->block->index);
+  }
+  while (true) yield();
+}
+
+struct Place {
+  unsigned x;
+};
+#define threadIdx (Place{current->thread})
+#define blockIdx (Place{current->block->index})
+#define gridDim (Place{blocks_of_grid})
+
+inline void meet(Waiting& all, int count) {
+  const unsigned generation = all.generation;
+  if (++all.count == count) {
+    all.count = 0, ++all.generation;
+  } else {
+    while (all.generation == generation) yield();
+  }
+}
+inline void __syncthreads() { meet(current->block->waiting, current->block->threads); }
+inline Exchange& own_warp() { return current->block->warps[current->thread / kLanes]; }
+inline void __syncwarp() { meet(own_warp().waiting, kLanes); }
+
+template <typename V>
+V __shfl_sync(unsigned, V value, int lane) {
+  Exchange& warp = own_warp();
+  std::memcpy(&warp.value[current->thread % kLanes], &value, 4);
+  __syncwarp();
+  std::memcpy(&value, &warp.value[lane % kLanes], 4);
+  __syncwarp();
+  return value;
+}
+template <typename V>
+V __shfl_xor_sync(unsigned mask, V value, int distance) {
+  return __shfl_sync(mask, value, static_cast<int>(current->thread % kLanes) ^ distance);
+}
+
+inline unsigned __funnelshift_r(unsigned low, unsigned high, int bits) {
+  return bits % 32 ? low >> bits % 32 | high << (32 - bits % 32) : low;
+}
+inline float __int_as_float(int bits) {
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+inline float __uint_as_float(unsigned bits) { return __int_as_float(static_cast<int>(bits)); }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float __expf(float x) { return std::exp(x); }
+inline unsigned atomicAdd(unsigned* to, unsigned value) { return (*to += value) - value; }
+
+inline void check_load(const void* from) {
+  const auto at = reinterpret_cast<uintptr_t>(from);
+  if (at % 16) stop("a load that is not aligned");
+  if (at + 16 <= x_begin || at >= x_end) stop("a load that touches nothing of x");
+}
+inline uint4 __ldg(const uint4* from) {
+  check_load(from);
+  return *from;
+}
+inline float2 __ldcg(const float2* from) { return *from; }
+template <typename Word>
+void checked_store(Word* to, Word word) {
+  const auto at = reinterpret_cast<uintptr_t>(to);
+  if (at % sizeof(Word)) stop("a store that is not aligned");
+  if (at < out_begin || at + sizeof(Word) > out_end) stop("a store outside out");
+  *to = word;
+}
+
+// A shared variable of this block, as undefined as on a GPU before it is written.
+template <typename V>
+V& shared_variable(int number) {
+  std::vector<uint4>& room = current->block->statics[number];
+  if (room.empty()) room.assign((sizeof(V) + 15) / 16, {~0u, ~0u, ~0u, ~0u});
+  return *reinterpret_cast<V*>(room.data());
+}
+// The same place in the shared memory of another block of the cluster.
+template <typename V>
+V* in_block(V* place, unsigned rank) {
+  const auto at = reinterpret_cast<uintptr_t>(place);
+  for (auto& [number, room] : current->block->statics) {
+    const auto begin = reinterpret_cast<uintptr_t>(room.data());
+    if (at < begin || at >= begin + 16 * room.size()) continue;
+    std::vector<uint4>& there = current->block->cluster->blocks[rank]->statics[number];
+    if (there.empty()) there.assign(room.size(), {~0u, ~0u, ~0u, ~0u});
+    return reinterpret_cast<V*>(reinterpret_cast<char*>(there.data()) + (at - begin));
+  }
+  stop("an address that is not in shared memory");
+}
+
+// Copies by the copy engine are made as late as they may be: when somebody waits for them.
+struct Copy {
+  void* to;
+  const void* from;
+  unsigned bytes;
+};
+inline std::map<void*, Copy> copies;
+inline void begin_copy(void* arrival, Copy copy) {
+  const auto room = reinterpret_cast<uintptr_t>(current->block->dynamic.data());
+  const auto to = reinterpret_cast<uintptr_t>(copy.to);
+  if (copies.count(arrival)) stop("a copy before the last one was waited for");
+  if (copy.bytes && (to % 16 || copy.bytes % 16)) stop("a copy that is not aligned");
+  if (copy.bytes && (to < room || to + copy.bytes > room + 16 * current->block->dynamic.size())) {
+    stop("a copy to outside of the shared memory");
+  }
+  for (unsigned byte = 0; byte < copy.bytes; byte += 16) {
+    check_load(static_cast<const char*>(copy.from) + byte);
+  }
+  copies[arrival] = copy;
+}
+inline void end_copy(void* arrival, unsigned long long& turns, unsigned turn) {
+  while (turns <= turn) {
+    const auto found = copies.find(arrival);
+    if (found == copies.end()) {
+      yield();
+      continue;
+    }
+    const Copy copy = found->second;
+    if (copy.bytes) std::memcpy(copy.to, copy.from, copy.bytes);
+    copies.erase(found);
+    ++turns;
+  }
+}
+
+inline std::function<void()> kernel_call;
+inline void run_fiber() {
+  kernel_call();
+  current->done = true;
+  yield();
+}
+
+// Blocks `first` to `last` - 1 of a launch, all of them at once.
+inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, size_t dynamic) {
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Cluster>> clusters;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  for (unsigned index = first; index < last; ++index) {
+    if (index % cluster == 0) {
+      clusters.push_back(std::make_unique<Cluster>());
+      clusters.back()->threads = threads * cluster;
+    }
+    blocks.push_back(std::make_unique<Block>());
+    Block& block = *blocks.back();
+    block.index = index, block.rank = index % cluster, block.threads = threads;
+    block.warps.resize((threads + kLanes - 1) / kLanes);
+    block.dynamic.assign((dynamic + 15) / 16, {~0u, ~0u, ~0u, ~0u});
+    block.cluster = clusters.back().get();
+    block.cluster->blocks.push_back(&block);
+    for (int thread = 0; thread < threads; ++thread) {
+      fibers.push_back(std::make_unique<Fiber>());
+      Fiber& fiber = *fibers.back();
+      fiber.block = &block, fiber.thread = thread, fiber.stack.resize(kStackBytes);
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.data();
+      fiber.context.uc_stack.ss_size = fiber.stack.size();
+      makecontext(&fiber.context, run_fiber, 0);
+    }
+  }
+  for (long round = 0, left = fibers.size(); left && problem.empty(); ++round) {
+    if (round == kMostRounds) problem = "threads wait for ever";
+    for (auto& fiber : fibers) {
+      if (fiber->done) continue;
+      current = fiber.get();
+      swapcontext(&scheduler, &fiber->context);
+      left -= fiber->done;
+    }
+  }
+  copies.clear();
+}
+
+inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,
+                   std::function<void()> call) {
+  kernel_call = std::move(call), blocks_of_grid = blocks;
+  const unsigned step = all_at_once ? blocks : cluster;
+  for (unsigned first = 0; first < blocks && problem.empty(); first += step) {
+    run_blocks(first, min(blocks, first + step), threads, cluster, dynamic);
+  }
+}

@@ -1,0 +1,88 @@
+"""Run a CUDA C++ variant without a GPU: as its own ``specialise`` says, by C++ on the CPU."""
+
+import ctypes
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import torch
+
+from kernels._nvrtc import GPUS, Call, Spec, widest_pack
+
+from .translate import translated
+
+COMPILER = shutil.which("g++")
+MAIN = """
+#include "cuda.h"
+{source}
+extern "C" const char* run(void* out, const void* x, Index out_stride, Index x_stride, Index rows,
+                           Index cols, unsigned blocks, int threads, int cluster, Index dynamic) {{
+  using T = {element};
+  x_begin = reinterpret_cast<uintptr_t>(x);
+  x_end = x_begin + ((rows - 1) * x_stride + cols) * sizeof(T);
+  out_begin = reinterpret_cast<uintptr_t>(out);
+  out_end = out_begin + ((rows - 1) * out_stride + cols) * sizeof(T);
+  problem.clear();
+  launch(blocks, threads, cluster, dynamic, {at_once}, [=] {{
+    {kernel}(static_cast<T*>(out), static_cast<const T*>(x), out_stride, x_stride, rows,
+             cols{more});
+  }});
+  {after}
+  return problem.c_str();
+}}
+"""
+# What a launch of blocks that meet must leave as it found it.
+ALL_ZERO = """
+  for (int i = 0; i < kMostBlocks; ++i) {
+    if (meeting.arrived[i] || meeting.left[i]) problem = "a meeting that is not over";
+  }
+"""
+
+
+def softmax(
+    specialise, x: torch.Tensor, out: torch.Tensor, log: bool = False, processors: int = 4
+) -> Spec:
+    """Fill out (M, N) from x (M, N) as ``kernels._cuda.run`` does; what was launched.
+
+    ``processors``: of the GPU that is not there. Raises AssertionError for what cuda.h finds wrong.
+    """
+    rows, cols = x.shape
+    pack = widest_pack(
+        x.element_size(), x.data_ptr() | out.data_ptr(), x.stride(0) | out.stride(0) | cols
+    )
+    call = Call(x.dtype, rows, cols, pack, log, GPUS["sm_90"]._replace(processors=processors))
+    spec = specialise(call)[0]
+    run = _library(spec.source, spec.kernel, spec.meets, spec.more)
+    said = run(
+        *(out.data_ptr(), x.data_ptr(), out.stride(0), x.stride(0), rows, cols),
+        *(spec.blocks * spec.cluster, spec.threads, spec.cluster, spec.shared_bytes),
+    )
+    assert said == b"", f"{spec.kernel} of {rows} x {cols}: {said.decode()}"
+    return spec
+
+
+@functools.cache
+def _library(source: str, kernel: str, meets: bool, more: tuple[int, ...]):
+    words = [*(["&meeting"] if meets else []), *map(str, more)]
+    text = MAIN.format(
+        source=translated(source) + ("\nstatic Meeting meeting;" if meets else ""),
+        element=kernel.split("<")[1].split(",")[0],
+        kernel=kernel,
+        at_once=str(meets).lower(),
+        more="".join(f", {word}" for word in words),
+        after=ALL_ZERO if meets else "",
+    )
+    folder = Path(tempfile.mkdtemp(prefix="emulated-"))
+    (folder / "kernel.cpp").write_text(text)
+    command = [COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC"]
+    command += [f"-I{Path(__file__).parent}", "-o", str(folder / "kernel.so")]
+    subprocess.run([*command, str(folder / "kernel.cpp")], check=True)
+    run = ctypes.CDLL(str(folder / "kernel.so")).run
+    shutil.rmtree(folder)
+    long = ctypes.c_longlong
+    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, long, long, long, long]
+    run.argtypes += [ctypes.c_uint, ctypes.c_int, ctypes.c_int, long]
+    run.restype = ctypes.c_char_p
+    return run

@@ -1,0 +1,87 @@
+"""CUDA C++ of kernels/cuda/ as C++ for cuda.h: PTX gives way to what it does, the rest stays."""
+
+import re
+
+from kernels._nvrtc import FOLDER
+
+# Of a function, its head and the body that it gets: all that have PTX in them.
+BODIES = {
+    "inline float to_float(Half x)": "_Float16 y; std::memcpy(&y, &x.bits, 2); return y;",
+    "inline void from_float(Half& y, float x)": (
+        "const _Float16 half = x; std::memcpy(&y.bits, &half, 2);"
+    ),
+    "inline void from_float(BFloat16& y, float x)": (
+        "unsigned bits; std::memcpy(&bits, &x, 4);"
+        " y.bits = x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;"
+    ),
+    "inline float power_of_two(float x)": "return std::exp2(x);",
+    "inline unsigned cluster_rank()": "return current->block->rank;",
+    "inline void cluster_arrive()": (
+        "Cluster& all = *current->block->cluster; current->arrived_in = all.waiting.generation;"
+        " if (++all.waiting.count == all.threads) all.waiting.count = 0, ++all.waiting.generation;"
+    ),
+    "inline void cluster_wait()": (
+        "const Waiting& all = current->block->cluster->waiting;"
+        " while (all.generation == current->arrived_in) yield();"
+    ),
+    "inline void put(Part* place, unsigned block, Part part)": "*in_block(place, block) = part;",
+    "inline unsigned load_acquire(const unsigned* from)": "yield(); return *from;",
+    "inline void add_release(unsigned* to)": "++*to;",
+    "inline unsigned shared_address(const void* at)": "return 0;",
+    "void begin()": "barrier = 0;",
+    "void copy(void* to, const void* from, unsigned bytes)": "begin_copy(this, {to, from, bytes});",
+    "void nothing()": "begin_copy(this, {nullptr, nullptr, 0});",
+    "void wait(unsigned turn)": "end_copy(this, barrier, turn);",
+    "void forget_elements()": "",
+    **{
+        f"inline void store_word({word}* to, {word} word)": "checked_store(to, word);"
+        for word in ("unsigned short", "unsigned", "uint2", "uint4")
+    },
+}
+
+
+def translated(source: str) -> str:
+    """A file of kernels/cuda/ with all that it includes. Raises ValueError where PTX is left."""
+    text = _included(source, set())
+    for head, body in BODIES.items():
+        text = _with_body(text, f"__device__ {head}", body)
+    text = re.sub(r"#pragma unroll.*", "", text)
+    text = re.sub(
+        r"extern __shared__ uint4 (\w+)\[\];", r"uint4* \1 = current->block->dynamic.data();", text
+    )
+    numbers = iter(range(1000))
+
+    def shared(found: re.Match) -> str:
+        kind, name, size = found.groups()
+        alias = f"using {name}_type = {kind}{size}; "
+        return f"{alias}{name}_type& {name} = shared_variable<{name}_type>({next(numbers)});"
+
+    text = re.sub(r"__shared__ (\w+) (\w+)((?:\[[^\]]+\])*);", shared, text)
+    if left := re.search(r"\basm\b.*", re.sub(r"//.*", "", text)):
+        raise ValueError(f"{source}: nothing stands for {left[0]!r}; add its function to BODIES")
+    return text
+
+
+def _included(name: str, known: set[str]) -> str:
+    lines = []
+    for line in (FOLDER / name).read_text().splitlines():
+        if found := re.match(r'#include "(.+)"', line):
+            if found[1] not in known:
+                known.add(found[1])
+                lines.append(_included(found[1], known))
+        elif line != "#pragma once":
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _with_body(text: str, head: str, body: str) -> str:
+    begin = text.find(head)
+    if begin < 0:
+        return text
+    start = text.index("{", begin)
+    depth = 0
+    for end in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        if depth == 0:
+            return f"{text[:start]}{{ {body} }}{text[end + 1 :]}"
+    raise ValueError(f"{head}: its body has no end")

@@ -1,0 +1,257 @@
+"""The drop-in inside torch: compilers, transforms, modes, checks of torch's own."""
+
+import pytest
+import torch
+from torch._subclasses import FakeTensorMode
+from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+from torch.fx.experimental.proxy_tensor import make_fx
+
+import kernels
+from kernels import _dropin_device, _dropin_ops
+from tests.kernels.dropin import OPS
+
+OPERATOR = "softmax_bench::softmax"
+
+
+@pytest.fixture
+def x(device):
+    torch.manual_seed(0)
+    return torch.randn(3, 4, 5, device=device)
+
+
+def operators(function) -> set[str]:
+    """Names of the operators that torch's profiler sees in a call."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        function()
+    return {event.key for event in profile.key_averages()}
+
+
+def test_nothing_of_torch_stands_between_an_eager_call_and_the_kernel(x, launches):
+    seen = operators(lambda: kernels.softmax(x, 1))
+    assert not seen & {OPERATOR, "aten::softmax", "aten::_softmax"}
+    own = x.clone().requires_grad_()
+    seen = operators(lambda: kernels.softmax(own, 1).backward(x))
+    assert not any("softmax_bench" in name for name in seen)
+    assert len(launches) == 3
+
+
+TRANSFORMS = {
+    "vmap": lambda f: vmap(lambda a: f(a, -1)),
+    "vmap over another dimension": lambda f: vmap(lambda a: f(a, 0), in_dims=1, out_dims=2),
+    "vmap of vmap": lambda f: vmap(vmap(lambda a: f(a, 0), in_dims=1)),
+    "vmap, cast": lambda f: vmap(lambda a: f(a.half(), 1, dtype=torch.float32)),
+}
+DERIVATIVES = {
+    "grad": lambda f: grad(lambda a: f(a, 1).cos().sum()),
+    "vmap of grad": lambda f: vmap(grad(lambda a: f(a, 1).cos().sum())),
+    "grad of vmap": lambda f: grad(lambda a: vmap(lambda b: f(b, 0))(a).cos().sum()),
+    "jacrev": lambda f: jacrev(lambda a: f(a, 1)),
+    "jacfwd": lambda f: jacfwd(lambda a: f(a, 1)),
+    "hessian": lambda f: hessian(lambda a: f(a, 1).cos().sum()),
+    "jvp": lambda f: lambda a: jvp(lambda b: f(b, 1), (a,), (a.cos(),)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("op", OPS)
+def test_vmap(op, name, x, launches):
+    y = TRANSFORMS[name](getattr(kernels, op))(x)
+    torch.testing.assert_close(y, TRANSFORMS[name](getattr(torch, op))(x))
+    assert len(launches) == 1
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_the_gradient_of_a_vmap(op, x, launches):
+    found = []
+    for function in (getattr(kernels, op), getattr(torch, op)):
+        own = x.clone().requires_grad_()
+        batched = vmap(lambda a, f=function: f(a, 0), in_dims=2)
+        batched(own).square().sum().backward()
+        found.append(own.grad)
+    torch.testing.assert_close(*found)
+    assert len(launches) == 2
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_the_vmap_of_a_gradient(op, x, launches):
+    """The backward's own rule, with y the same for all; and is_grads_batched, an older vmap."""
+    gs = torch.randn(2, *x.shape, device=x.device)
+    found = []
+    for module in (kernels, torch):
+        own = x.clone().requires_grad_()
+        y = getattr(module, op)(own, 1)
+        backward = vmap(lambda g, y=y, x=own: torch.autograd.grad(y, x, g, retain_graph=True)[0])
+        older = torch.autograd.grad(y, own, gs, is_grads_batched=True, retain_graph=True)
+        found.append((backward(gs), *older))
+    torch.testing.assert_close(*found)
+    assert len(launches) == 1 + len(gs) + 1
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+@pytest.mark.parametrize("op", OPS)
+def test_derivatives_of_torch_func_are_torchs(op, name, x, launches):
+    y = DERIVATIVES[name](getattr(kernels, op))(x)
+    torch.testing.assert_close(y, DERIVATIVES[name](getattr(torch, op))(x))
+
+
+@pytest.mark.parametrize("dtype", [None, torch.float32], ids=str)
+@pytest.mark.parametrize("op", OPS)
+def test_torchs_check_of_the_operators(op, dtype, x, launches):
+    log = op == "log_softmax"
+    own = (x if dtype is None else x.half()).transpose(0, 2).requires_grad_()
+    torch.library.opcheck(_dropin_ops.softmax, (own, 1, log, dtype))
+    y = getattr(torch, op)(own.detach(), 1, dtype=dtype).requires_grad_()
+    g = torch.randn_like(y).requires_grad_()
+    torch.library.opcheck(_dropin_ops.softmax_backward, (g, y, 1, log, own.dtype))
+    assert launches
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_gradcheck_of_the_formulas(op, x, launches):
+    """float64 runs no kernel, but the operator's derivatives, first and second, are the same."""
+    x = x[:2, :3, :2].double().requires_grad_()
+    for function in (
+        lambda a: _dropin_ops.softmax(a, 1, op == "log_softmax"),
+        lambda a: getattr(kernels, op)(a, 1),
+    ):
+        assert torch.autograd.gradcheck(function, x)
+        assert torch.autograd.gradgradcheck(function, x)
+    assert not launches
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("op", OPS)
+def test_compiled_in_one_graph(op, dynamic, launches, device):
+    torch._dynamo.reset()
+
+    def model(module, a):
+        half = module.softmax(a * 2, -1, dtype=torch.bfloat16)
+        return getattr(module, op)(half, 1, torch.float32)
+
+    compiled = torch.compile(
+        lambda a: model(kernels, a), fullgraph=True, backend="aot_eager", dynamic=dynamic
+    )
+    for shape in ((3, 4, 5), (2, 6, 7)):
+        ours, torchs = (torch.randn(shape, device=device).requires_grad_() for _ in range(2))
+        torchs.data.copy_(ours.data)
+        y, expected = compiled(ours), model(torch, torchs)
+        torch.testing.assert_close(y, expected, rtol=2e-2, atol=2e-2)
+        y.cos().sum().backward()
+        expected.cos().sum().backward()
+        torch.testing.assert_close(ours.grad, torchs.grad, rtol=5e-2, atol=5e-2)
+    assert len(launches) == 8
+
+
+@pytest.mark.parametrize("name", ["vmap", "grad", "vmap of grad"])
+def test_transforms_inside_a_compiled_function(name, x, launches):
+    torch._dynamo.reset()
+    make = (TRANSFORMS | DERIVATIVES)[name]
+    compiled = torch.compile(make(kernels.softmax), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), make(torch.softmax)(x))
+    assert bool(launches) == (name == "vmap")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_exported_for_a_gpu(strict, monkeypatch):
+    """Where there is none: what a compiler asks of the device it can answer without one."""
+
+    class Model(torch.nn.Module):
+        def forward(self, a):
+            return (
+                kernels.softmax(a, 1),
+                kernels.log_softmax(a, 0, dtype=torch.float32),
+                kernels.softmax(a, 0, dtype=torch.float64),
+            )
+
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: (9, 0))
+    _dropin_device._look.cache_clear()
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        a = torch.empty(3, 4, device="cuda", dtype=torch.bfloat16)
+        exported = torch.export.export(Model(), (a,), strict=strict)
+    _dropin_device._look.cache_clear()
+    called = [str(n.target) for n in exported.graph.nodes if n.op == "call_function"]
+    assert called == ["softmax_bench.softmax.default"] * 2 + ["aten.softmax.int"]
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_traced_by_fx_it_is_one_operator(mode, x, launches):
+    traced = make_fx(lambda a: kernels.softmax(a, 1), tracing_mode=mode)(x)
+    assert torch.ops.softmax_bench.softmax.default in {n.target for n in traced.graph.nodes}
+    torch.testing.assert_close(traced(x + 1), torch.softmax(x + 1, 1))
+
+
+def test_traced_by_jit_it_is_one_operator(x, launches):
+    kernels.softmax(x, 1)  # without a trace it goes to the kernel directly
+    traced = torch.jit.trace(lambda a: kernels.softmax(a, 1), x)
+    assert OPERATOR in str(traced.graph)
+    torch.testing.assert_close(traced(x + 1), torch.softmax(x + 1, 1))
+
+
+def test_a_mode_sees_the_operator(x, launches):
+    kernels.softmax(x, 1)  # the tensor is known as plain by now
+
+    class Seen(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.functions = [*getattr(self, "functions", []), function]
+            return function(*args, **(kwargs or {}))
+
+    with Seen() as seen:
+        y = kernels.softmax(x, 1)
+    assert seen.functions[0] == torch.ops.softmax_bench.softmax.default
+    with torch.device(x.device):  # a mode of the other kind
+        torch.testing.assert_close(kernels.softmax(x, 1), y)
+    assert len(launches) == 3
+
+
+# tensors whose memory does not hold their values, of the class torch.Tensor all the same
+SPECIAL = {
+    "negated": lambda device: torch.randn(3, 4, dtype=torch.complex64, device=device).conj().imag,
+    "zeros that are nowhere": lambda device: torch._efficientzerotensor((3, 4), device=device),
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_tensor_whose_memory_does_not_hold_its_values(name, launches, device):
+    kernels.softmax(torch.zeros(3, 4, device=device), 1)
+    x = SPECIAL[name](device)
+    torch.testing.assert_close(kernels.softmax(x, 1), torch.softmax(x.clone(), 1))
+    assert len(launches) == 2
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_autocast_asks_for_float32(op, x, launches):
+    """torch's rule for GPUs, which can be switched on where there is none."""
+    half, function = x.half(), getattr(kernels, op)
+    torch.set_autocast_enabled("cuda", True)
+    try:
+        found = [
+            function(half, 1),
+            vmap(lambda a: function(a, 0))(half),
+            function(half, 1, half.dtype),
+        ]
+    finally:
+        torch.set_autocast_enabled("cuda", False)
+    assert [y.dtype for y in found] == [torch.float32, torch.float32, torch.float16]
+    assert torch.equal(found[0], function(half, 1, torch.float32))
+    assert function(half, 1).dtype == torch.float16
+
+
+def test_in_inference_mode_too_it_goes_directly(x, launches):
+    found = []
+    with torch.inference_mode():
+        seen = operators(lambda: found.append(kernels.softmax(x.clone(), 1)))
+    assert OPERATOR not in seen
+    assert found[0].is_inference()
+    torch.testing.assert_close(found[0], torch.softmax(x, 1))
+
+
+def test_forward_mode_is_torchs(x, launches):
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, x.cos())
+        found = [
+            torch.autograd.forward_ad.unpack_dual(module.softmax(dual, 1)).tangent
+            for module in (kernels, torch)
+        ]
+    torch.testing.assert_close(*found)
+    assert not launches

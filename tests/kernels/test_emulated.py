@@ -1,0 +1,98 @@
+"""CUDA C++ kernels without a GPU: the variants' own launches, run thread by thread on the CPU."""
+
+import functools
+
+import pytest
+import torch
+
+import kernels
+from measure import gate
+from tests.kernels.emulator import run as emulated
+
+pytestmark = pytest.mark.skipif(emulated.COMPILER is None, reason="g++ is not here")
+
+# N at which each kernel takes another form: one lane, a part of a warp, a warp, blocks, clusters,
+# and rows that do not begin at a word.
+SIZES = {
+    "frontier_short": [4, 8, 33, 96, 256],
+    "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 16384 + 5],
+    "frontier_shared": [4096, 12001],
+    "frontier_cluster": [12001, 33000],
+    "frontier_grid": [9000, 40001, 300000],
+}
+CASES = [(name, cols) for name, sizes in SIZES.items() for cols in sizes]
+FORMS = [(name, form) for name in SIZES for form in kernels.forms(name)]
+ANYWHERE = [name for name in SIZES if name != "frontier_short"]
+
+
+def check(name, x, out=None, log=False, **form):
+    """The result, which is right, and x is as it was."""
+    out = torch.empty_like(x) if out is None else out
+    before = x.clone()
+    specialise = functools.partial(kernels.load(name).module.specialise, **form)
+    emulated.softmax(specialise, x, out, log)
+    assert torch.equal(x, before), "the input was changed"
+    problem = gate.check_values(out, x, "log_softmax" if log else "softmax").problem
+    assert problem is None, problem
+    return out
+
+
+@pytest.mark.parametrize(("name", "cols"), CASES)
+def test_rows_of_every_length(name, cols):
+    torch.manual_seed(cols)
+    check(name, torch.randn(3, cols) * 3)
+    if cols < 10000:
+        check(name, (torch.randn(3, cols) * 3).to(torch.bfloat16))
+        check(name, torch.randn(2, cols).to(torch.float16), log=True)
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_every_form(name, form):
+    torch.manual_seed(0)
+    for cols in SIZES[name][-2:]:
+        check(name, torch.randn(3, cols), form=form)
+
+
+@pytest.mark.parametrize(("name", "cols"), CASES)
+def test_rows_that_are_not_tame(name, cols):
+    x = torch.randn(6, cols) + 1000
+    x[1, cols // 2 :] = -torch.inf
+    x[2] = -torch.inf
+    x[3, cols // 3] = torch.nan
+    x[4, cols - 1] = torch.inf
+    out = torch.empty_like(x)
+    emulated.softmax(kernels.load(name).module.specialise, x, out)
+    torch.testing.assert_close(out, torch.softmax(x, dim=-1), equal_nan=True, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_rows_and_their_results_may_begin_anywhere(name):
+    """Each at another place of 16 bytes; what lies between the rows of the result stays."""
+    cols = 4100 + 3
+    store, result = torch.randn(5 * (cols + 2) + 1), torch.full((5 * (cols + 3) + 2,), 7.0)
+    x = store[1:].as_strided((5, cols), (cols + 2, 1), 1)
+    out = result.as_strided((5, cols), (cols + 3, 1), 2)
+    check(name, x, out)
+    between = result[2:].as_strided((4, 3), (cols + 3, 1), 2 + cols)
+    assert (result[:2] == 7).all()
+    assert (between == 7).all()
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_a_row_gives_the_same_bits_in_any_batch(name):
+    x = torch.randn(5, 5001)
+    together = check(name, x)
+    for row in range(5):
+        assert torch.equal(check(name, x[row : row + 1])[0], together[row])
+        moved = torch.cat([torch.zeros(row), x[row]])[row:]
+        assert torch.equal(check(name, moved[None])[0], together[row]), "at another address"
+
+
+def test_short_rows_give_the_same_bits_wherever_they_lie():
+    x = torch.randn(5, 64)
+    together = check("frontier_short", x)
+    for shift in range(4):
+        store = torch.zeros(5 * 65 + shift)
+        moved = store[shift:].as_strided((5, 64), (65, 1), shift)
+        moved.copy_(x)
+        assert torch.equal(check("frontier_short", moved), together)

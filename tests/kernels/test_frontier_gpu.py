@@ -1,0 +1,135 @@
+"""The frontier's kernels on a GPU, in every form: right, at any place, and in any batch."""
+
+import pytest
+import torch
+
+import kernels
+from measure import gate
+
+pytestmark = pytest.mark.gpu
+
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+SIZES = {
+    "frontier_short": [1, 4, 33, 96, 100, 128, 256],
+    "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 32768 + 5],
+    "frontier_shared": [100, 4096, 12001, 50257],
+    "frontier_cluster": [12001, 50257, 131072, 151937],
+    "frontier_grid": [9000, 131072, 300001, 2**22],
+}
+FORMS = [f"{name}__{form}" for name in SIZES for form in kernels.forms(name)]
+SHARING = [form for form in FORMS if "short" not in form]
+
+
+def sizes(form: str) -> list[int]:
+    return SIZES[kernels.split(form)[0]]
+
+
+def run(form: str, x, out=None, op="softmax"):
+    variant = kernels.load(form)
+    reason = variant.unsupported(x)
+    assert reason is None, reason
+    return variant.function(op)(x, out)
+
+
+def assert_right(y, x, op="softmax"):
+    problem = gate.check_result(y, x, None) or gate.check_values(y, x, op).problem
+    assert problem is None, problem
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_of_every_length(form, dtype, device):
+    for cols in sizes(form):
+        torch.manual_seed(cols)
+        for rows in (1, 7, 300 if cols < 2**20 else 2):
+            x = (torch.randn(rows, cols, device=device) * 3).to(dtype)
+            before = x.clone()
+            assert_right(run(form, x), x)
+            assert_right(run(form, x, op="log_softmax"), x, "log_softmax")
+            assert torch.equal(x, before), "the input was changed"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_that_are_not_tame(form, device):
+    for cols in sizes(form):
+        if cols < 4:
+            continue
+        x = torch.randn(6, cols, device=device) + 1000
+        x[1, cols // 2 :] = -torch.inf
+        x[2] = -torch.inf
+        x[3, cols // 3] = torch.nan
+        x[4, cols - 1] = torch.inf
+        for op in ("softmax", "log_softmax"):
+            expected = getattr(torch, op)(x, -1)
+            torch.testing.assert_close(
+                run(form, x, op=op), expected, equal_nan=True, rtol=1e-4, atol=1e-6
+            )
+
+
+@pytest.mark.parametrize("form", SHARING)
+def test_rows_and_their_results_may_begin_anywhere(form, device):
+    cols = sizes(form)[-2] + 3
+    store = torch.randn(5 * (cols + 2) + 1, device=device)
+    result = torch.full((5 * (cols + 3) + 2,), 7.0, device=device)
+    x = store.as_strided((5, cols), (cols + 2, 1), 1)
+    out = result.as_strided((5, cols), (cols + 3, 1), 2)
+    assert_right(run(form, x, out), x)
+    between = result.as_strided((4, 3), (cols + 3, 1), 2 + cols)
+    assert (result[:2] == 7).all()
+    assert (between == 7).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("cols", [64, 781, 1024, 8192, 8320, 50257, 131072, 2**20])
+def test_a_row_gives_the_same_bits_in_any_batch(cols, dtype, device):
+    torch.manual_seed(cols)
+    x = torch.randn(max(3, 2**24 // cols), cols, device=device).to(dtype)
+    together = run("frontier", x)
+    for row in (0, 1, len(x) // 2, len(x) - 1):
+        assert torch.equal(run("frontier", x[row : row + 1]), together[row : row + 1])
+        moved = torch.zeros(cols + 1, dtype=dtype, device=device)[1:]
+        moved.copy_(x[row])
+        assert torch.equal(run("frontier", moved[None]), together[row : row + 1])
+    for _ in range(3):
+        assert torch.equal(run("frontier", x), together), "not deterministic"
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if "grid" in form])
+def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
+    """On two streams at once, and in a graph that is replayed on a third."""
+    softmax = kernels.load(form).softmax
+    x = [torch.randn(3, 2**20, device=device) for _ in range(3)]
+    expected = [torch.softmax(each, -1) for each in x]
+    out = [torch.empty_like(each) for each in x]
+    softmax(x[0])
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(10):
+            softmax(x[2], out[2])
+    streams = [torch.cuda.Stream(device) for _ in range(3)]
+    torch.cuda.synchronize()
+    for _ in range(10):
+        for index, stream in enumerate(streams):
+            with torch.cuda.stream(stream):
+                graph.replay() if index == 2 else softmax(x[index], out[index])
+    torch.cuda.synchronize()
+    for y, right in zip(out, expected, strict=True):
+        torch.testing.assert_close(y, right)
+
+
+def test_a_matrix_beyond_two_to_the_31(device):
+    """The last rows are where a 32-bit offset would wrap, in every kernel of the frontier."""
+    for cols in (64, 4100, 50257, 2**20):
+        x = torch.zeros(2**31 // cols + 8, cols, dtype=torch.bfloat16, device=device)
+        x[-8:] = torch.randn(8, cols, device=device)
+        y = run("frontier", x)
+        assert_right(y[-8:], x[-8:])
+        assert_right(y[:8], x[:8])
+        del x, y
+
+
+def test_a_row_longer_than_all_shared_memory(device):
+    """It is read in several spans, the last of which is kept."""
+    x = torch.randn(2, 2**25 + 5, device=device)
+    for form in (form for form in FORMS if "grid" in form):
+        torch.testing.assert_close(run(form, x), torch.softmax(x, -1), rtol=1e-4, atol=1e-12)

@@ -1,0 +1,185 @@
+"""``python -m kernels``: what it lists, and the kernel that it writes to start from."""
+
+import csv
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernels
+from kernels import __main__ as command_line
+from kernels import _new
+from measure.fingerprint import ROOT
+from tests.workflow.runner import Runner, configure
+
+STYLE = f"--style=file:{ROOT}/.clang-format"  # a copy has no hidden files
+ALONE = ["--isolated", "--line-length", "100"]
+
+
+def run(folder, *words):
+    command = [sys.executable, "-m", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def point(folder, *words):
+    """The row of a point measured in a copy of the project."""
+    size = ["--gpu", "cpu", "--M", "6", "--N", "1500", "--time-budget", "0.05"]
+    done = run(folder, "measure", "point", *size, *words, "--output", "row.csv")
+    assert done.returncode == 0, done.stderr
+    with (folder / "row.csv").open(newline="") as file:
+        return next(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    ("language", "status", "words"),
+    [
+        ("torch", "ok", ""),
+        ("triton", "interpreted", "gate passed on 6 of 6 rows"),
+        ("cuda", "unsupported", "compiled for sm_80 and sm_90 without error"),
+    ],
+)
+def test_a_new_kernel_passes_the_gate_inside_and_outside(
+    project, tmp_path, language, status, words
+):
+    folder = tmp_path / "some where's"
+    folder.mkdir()
+    outside = str(folder / "other_one.py")
+    for new in (["my_kernel"], ["other_one", "--output", outside]):
+        done = run(project, "kernels", "new", *new, "--language", language)
+        assert done.returncode == 0, done.stderr
+    for which in (["--variant", "my_kernel"], ["--kernel", outside]):
+        row = point(project, *which, "--dtype", "bfloat16")
+        assert row["status"] == status, row["message"]
+        assert words in row["message"]
+
+
+@pytest.mark.parametrize("language", _new.LANGUAGES)
+def test_a_new_kernel_has_the_style_of_the_others(project, tmp_path, language):
+    outside = tmp_path / "other_one.py"
+    here = _new_in(project, language)
+    _new.write("other_one", language, outside)
+    text = (project / here[0]).read_text()
+    for part in ("Idea:", "Bytes:", "Limits:", "Source:"):
+        assert part in text
+    sources = [path for path in here if path.suffix == ".py"]
+    cuda = [path for path in here if path.suffix == ".cu"]
+    for command in (
+        ["ruff", "check", *sources],
+        ["ruff", "format", "--check", *sources],
+        ["ruff", "check", *ALONE, "--select", "E,F,W,I,B,UP,SIM,RUF", outside],
+        ["ruff", "format", "--check", *ALONE, outside],
+        *(["clang-format", STYLE, "--dry-run", "-Werror", path] for path in cuda),
+    ):
+        tool = f"{Path(sys.executable).parent}/{command[0]}"
+        words = [tool, *map(str, command[1:])]
+        cwd = outside.parent if outside in command else project  # where ruff looks for packages
+        done = subprocess.run(words, cwd=cwd, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _new_in(project, language):
+    """Paths of a new kernel in a copy of the project."""
+    done = run(project, "kernels", "new", "my_kernel", "--language", language)
+    assert done.returncode == 0, done.stderr
+    paths = ["kernels/my_kernel.py", *(["kernels/cuda/my_kernel.cu"] if language == "cuda" else [])]
+    assert all((project / path).is_file() for path in paths)
+    return list(map(Path, paths))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("my-kernel", "letters, digits and underscores"),
+        ("1st", "begins with a letter"),
+        ("_mine", "begins with a letter"),
+        ("my__kernel", "two underscores"),
+        ("class", "a word of Python's own"),
+        ("triton_row", "there is a kernel of this name"),
+        ("torch", "the name of an installed package"),
+        ("../mine", "letters, digits and underscores"),
+        ("$(touch x)", "letters, digits and underscores"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_in_one_line(name, words, capsys):
+    assert command_line.main(["new", name]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert words in said.err
+    assert said.err.startswith(f"error: name {name!r}: ")
+    assert said.err.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_is_refused(tmp_path, capsys):
+    taken = tmp_path / "mine.cu"
+    taken.write_text("")
+    for output, words in (
+        ("other.py", "let it end with mine.py"),
+        (str(tmp_path / "mine.py"), "mine.cu' exists already"),
+        (str(tmp_path / "absent" / "mine.py"), "No such file or directory"),
+    ):
+        assert command_line.main(["new", "mine", "--language", "cuda", "--output", output]) == 2
+        assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [taken]
+
+
+def test_the_list_has_every_kernel_and_needs_no_torch():
+    code = (
+        "import sys; from kernels import __main__; print(__main__.listing());"
+        "assert not {'torch', 'triton', 'cuda'} & set(sys.modules)"
+    )
+    said = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
+    lines = said.splitlines()
+    for name in kernels.names():
+        assert lines.count(name) == 1
+    at = lines.index("triton_row")
+    assert lines[at + 1].startswith("  One program per row")
+    assert lines[at + 2] == "  log_softmax softmax; torch triton"
+
+
+def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
+    """The commands as they stand, in a sweep that two cores bear; from a folder no shell likes."""
+    configure(project, variants="all", shapes=[{"M": 4, "N": 8}], cpu={
+        "max_elements": 10000, "max_interpreted_N": 64})  # fmt: skip
+    folder = tmp_path / "it's here"
+    folder.mkdir()
+    outside = folder / "mine.py"
+    said = run(project, "kernels", "new", "mine", "--language", "torch", "--output", str(outside))
+    commands = [line.strip() for line in said.stdout.splitlines() if line.startswith("    ")]
+    measure, sweep = (shlex.split(command) for command in commands[:2])
+    assert measure[:4] == ["python", "-m", "measure", "point"]
+    done = run(project, *measure[2:])
+    assert done.returncode == 0, done.stderr
+    assert "status      ok" in done.stdout
+    assert (project / "mine.csv").exists()
+    assert sweep[:3] == ["snakemake", "--cores", "all"]
+    done = Runner(project)(*sweep[3:], "--until", "merge")
+    assert done.returncode == 0, done.stderr
+    with (project / "results/measurements/cpu.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["variant"] for row in rows} == {"torch_softmax", "mine"}
+    assert {row["sweep"] for row in rows} == {"mine"}
+
+
+def test_new_kernels_are_in_figures_and_report(project, tmp_path):
+    """A torch kernel from outside is timed and drawn; a Triton kernel is interpreted and named."""
+    shutil.rmtree(project / "results" / "recorded")
+    _new.write("other_one", "torch", tmp_path / "other_one.py")
+    _new_in(project, "triton")
+    configure(
+        project,
+        kernels=[str(tmp_path / "other_one.py")],
+        variants=["torch_softmax", "other_one", "my_kernel"],
+    )
+    done = Runner(project)()
+    assert done.returncode == 0, done.stderr
+    drawn = (project / "results/figures/cpu_float32_tiny_time.svg").read_text()
+    assert "other_one" in drawn
+    assert "my_kernel" not in drawn, "nothing that the interpreter did is a time"
+    report = (project / "results/report.md").read_text()
+    page = (project / "results/report.html").read_text()
+    for name in ("other_one", "my_kernel"):
+        assert name in report
+        assert name in page

@@ -1,0 +1,207 @@
+"""Kernels from outside the project: files by their path, and modules of installed packages."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernels
+from kernels import _outside
+from measure import served
+from measure.point import BadPoint, Point
+
+KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
+CACHED = (kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
+
+
+def forget():
+    _outside._files.clear()
+    for cached in (_outside.add, _outside.packaged, _outside._of_package, *CACHED):
+        cached.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known():
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def write(tmp_path):
+    """write(name, text): a file below a folder that a shell would take for several words."""
+
+    def write(name, text=KERNEL):
+        path = tmp_path / 'it\'s "mine"; $(touch x)' / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def point(path, **more):
+    size = {"gpu": "cpu", "dtype": "float32", "M": 4, "N": 8}
+    return Point(**size, variant=path.stem, files=(str(path),), **more)
+
+
+def test_a_file_becomes_a_variant_under_its_stem(write):
+    path = write("mine.py")
+    assert kernels.add(path) == kernels.add(str(path)) == "mine"
+    assert kernels.file("mine") == path
+    assert kernels.ops("mine") == {"softmax"}
+    assert kernels.packages("mine") == {"torch"}
+    assert kernels.load("mine").softmax.__code__.co_filename == str(path)
+    assert "mine" not in kernels.names()
+    assert "mine" in kernels.by_default("softmax", ["mine"])
+    assert "mine" not in kernels.by_default("log_softmax", ["mine"])
+
+
+def test_a_file_may_say_that_it_is_measured_on_request_and_have_forms(write):
+    kernels.add(write("mine.py", f"ON_REQUEST = True\nFORMS = ('a', 'b')\n{KERNEL}"))
+    assert "mine" not in kernels.by_default("softmax", ["mine"])
+    kernels.check_name("mine__b")
+    with pytest.raises(KeyError, match=r"did you mean mine__. or mine__."):
+        kernels.check_name("mine__c")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("absent.py", "no such file"),
+        ("mine.txt", "not a Python file"),
+        ("my-kernel.py", "letters, digits and underscores"),
+        ("_mine.py", "begins with a letter"),
+        ("größer.py", "letters, digits and underscores"),
+        ("my__kernel.py", "two underscores stand between a kernel and its form"),
+        ("triton_row.py", "the project has a variant 'triton_row', too; rename the file"),
+    ],
+)
+def test_a_file_that_cannot_be_a_variant_is_refused(write, name, words):
+    path = write(name)
+    if name == "absent.py":
+        path.unlink()
+    with pytest.raises(kernels.BadKernel, match=words):
+        kernels.add(path)
+    with pytest.raises(BadPoint, match=words):
+        point(path)
+
+
+def test_two_files_of_one_name_are_refused(write):
+    kernels.add(write("mine.py"))
+    with pytest.raises(kernels.BadKernel, match="has the same name; rename one of them"):
+        kernels.add(write("other/mine.py"))
+
+
+def test_a_name_that_nobody_added_is_unknown(write):
+    write("mine.py")
+    with pytest.raises(KeyError, match="unknown variant 'mine'"):
+        kernels.check_name("mine")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["from helper import f", "import helper", "from . import helper", "from .helper import f"],
+)
+def test_what_lies_beside_a_file_is_imported_and_part_of_its_hash(write, line):
+    helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
+    deeper = write("deep/er.py", "")
+    path = write(
+        "mine.py", f"{line}\nimport deep.er\nfrom kernels._rows import result_for\n{KERNEL}"
+    )
+    kernels.add(path)
+    rows = Path(kernels.__file__).with_name("_rows.py")
+    assert set(kernels.sources("mine")) == {path, helper, deeper, rows}
+    before = kernels.sha256("mine")
+    helper.write_text("f = 2\n")
+    forget()
+    kernels.add(path)
+    assert kernels.sha256("mine") != before
+    code = f"import kernels; kernels.add({str(path)!r}); m = kernels.load('mine'); "
+    code += "print(sorted(kernels.loaded('mine')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.count(".mine'") == 1
+    assert done.stdout.count("helper'") == 1
+
+
+def test_a_hash_does_not_depend_on_where_the_file_lies(write):
+    kernels.add(write("here/mine.py"))
+    here = kernels.sha256("mine")
+    forget()
+    kernels.add(write("there/mine.py"))
+    assert kernels.sha256("mine") == here
+
+
+def test_a_cuda_source_beside_a_file_is_part_of_its_hash(write):
+    source = write("mine.cu", '#include "row.cuh"\n')
+    write("mine.py", f"from kernels import _cuda\nSOURCE = 'mine.cu'\n{KERNEL}")
+    kernels.add(source.with_suffix(".py"))
+    found = kernels.sources("mine")
+    assert source in found
+    assert {"row.cuh", "_cuda.py", "_nvrtc.py"} <= {path.name for path in found}
+    assert "cuda" in kernels.packages("mine")
+
+
+def test_a_file_beside_a_kernel_hides_no_installed_package(write):
+    write("json.py", "raise ImportError('not this one')\n")
+    path = write("mine.py", f"import json\n{KERNEL}")
+    kernels.add(path)
+    assert kernels.load("mine").softmax
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """package(variant): an installed package with a kernel, whose import would fail elsewhere."""
+
+    def install(variant, module="bench_plugin.fast.kernel"):
+        folder = tmp_path / "site"
+        inside = folder / "bench_plugin" / "fast"
+        inside.mkdir(parents=True)
+        (folder / "bench_plugin" / "__init__.py").write_text("import torch\n")
+        (inside / "__init__.py").write_text("")
+        (folder / "bench_plugin" / "common.py").write_text("import triton.language\nNUMBER = 1\n")
+        (inside / "kernel.py").write_text(f'"""Fast."""\nfrom ..common import NUMBER\n{KERNEL}')
+        about = folder / "bench_plugin-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: bench-plugin\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[softmax_bench.kernels]\n{variant} = {module}\n")
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+        return inside / "kernel.py"
+
+    return install
+
+
+def test_a_package_s_kernel_is_found_without_importing_it(package):
+    path = package("fast_one")
+    code = (
+        "import sys, kernels; kernels.check_name('fast_one'); print(kernels.file('fast_one'));"
+        "assert {'torch', 'triton'} <= kernels.packages('fast_one');"
+        "assert not {'torch', 'bench_plugin'} & set(sys.modules);"
+        "print(*[p.name for p in kernels.sources('fast_one')]); kernels.load('fast_one').softmax"
+    )
+    said = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    assert said == [str(path), "__init__.py common.py kernel.py"]
+    assert kernels.packaged() == ["fast_one"]
+    assert "fast_one" not in kernels.by_default("softmax")
+    assert Point(gpu="cpu", dtype="float32", M=1, N=1, variant="fast_one").interpreted
+
+
+def test_a_package_s_kernel_that_is_named_as_ours_is_refused(package):
+    package("triton_row")
+    with pytest.raises(kernels.BadKernel, match="the project has a variant of that name"):
+        kernels.packaged()
+
+
+def test_a_package_that_names_a_module_that_is_not_there_says_so(package):
+    package("fast_one", module="bench_plugin.gone")
+    with pytest.raises(kernels.BadKernel, match=r"'bench_plugin\.gone', which is not there"):
+        kernels.check_name("fast_one")
+
+
+def test_a_server_is_known_by_the_code_that_finds_kernels(monkeypatch):
+    name = served._name({}, 1, "2")
+    monkeypatch.setattr(kernels, "own_sha256", lambda: "another")
+    assert served._name({}, 1, "2") != name

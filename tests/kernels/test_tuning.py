@@ -1,0 +1,96 @@
+"""Which of the frontier's kernels a row gets: by the GPU's table, or by rule of thumb."""
+
+import csv
+
+import pytest
+import torch
+
+import kernels
+from kernels import _nvrtc, _tuning, frontier
+
+H200 = _nvrtc.GPUS["sm_90"]
+
+
+def call(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
+    whole = min(cols & -cols, 16 // dtype.itemsize)
+    return _nvrtc.Call(dtype, rows, cols, pack or whole, False, gpu)
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """tables(rows): the only table that there is, of the H200."""
+    monkeypatch.setattr(_tuning, "FOLDER", tmp_path)
+    _tuning._winners.cache_clear()
+
+    def write(*rows):
+        with (tmp_path / "h200.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerows([("gpu_name", "dtype", "N", "variant"), *rows])
+
+    yield write
+    _tuning._winners.cache_clear()
+
+
+def test_the_nearest_length_decides(tables):
+    tables(
+        (H200.name, "float32", 1024, "frontier_rows__k2"),
+        (H200.name, "float32", 8192, "frontier_shared__w8"),
+        (H200.name, "bfloat16", 1024, "frontier_rows__k1"),
+        (H200.name, "float32", 781, "frontier_rows__k4"),
+        ("NVIDIA A100", "float32", 1024, "frontier_rows__k8"),
+    )
+    for cols, dtype, expected in (
+        (1024, torch.float32, "frontier_rows__k2"),
+        (2048, torch.float32, "frontier_rows__k2"),
+        (4096, torch.float32, "frontier_shared__w8"),
+        (1024, torch.float16, "frontier_rows__k1"),  # moved as bfloat16 is
+        (1023, torch.float32, "frontier_rows__k4"),  # not whole words
+    ):
+        assert frontier.choices(call(cols, dtype))[0] == expected
+
+
+def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
+    tables((H200.name, "float32", 64, "frontier_short__u1r4"))
+    (spec,) = frontier.specialise(call(64))
+    assert spec.source == "frontier_short.cu"
+    (spec,) = frontier.specialise(call(4096))
+    assert spec.source == "frontier_rows.cu"
+
+
+@pytest.mark.parametrize("with_table", [True, False])
+def test_the_division_of_a_row_depends_on_neither_the_batch_nor_the_address(tables, with_table):
+    if with_table:
+        tables(
+            (H200.name, "float32", 64, "frontier_short__u1r4"),
+            (H200.name, "float32", 8192, "frontier_shared__w8"),
+            (H200.name, "float32", 781, "frontier_rows__k2"),
+        )
+    for cols in (48, 64, 256, 781, 1024, 8192, 50257, 131072, 2**22):
+        choice = {
+            tuple(frontier.choices(call(cols, rows=rows, pack=pack)))
+            for rows in (1, 7, 4096)
+            for pack in (1, call(cols).pack)
+        }
+        assert len(choice) == 1
+
+
+def test_every_table_names_forms_that_exist_and_can_take_the_row():
+    for path in _tuning.FOLDER.glob(_tuning.TABLES):
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                kernels.check_name(row["variant"])
+                stem, form = kernels.split(row["variant"])
+                given = call(int(row["N"]), getattr(torch, row["dtype"]))
+                assert frontier.PARTS[stem].specialise(given, form), row
+
+
+def test_the_rule_covers_every_length():
+    for dtype in (torch.float32, torch.bfloat16):
+        for cols in [*range(1, 300), 781, 8320, 50257, 151937, *(2**i for i in range(9, 27))]:
+            assert frontier.specialise(call(cols, dtype))
+
+
+def test_the_tables_are_part_of_what_the_frontier_is():
+    found = set(kernels.sources("frontier"))
+    assert set(_tuning.FOLDER.glob("*.csv")) <= found
+    assert {"frontier_grid.cu", "frontier.cuh", "_tuning.py"} <= {path.name for path in found}
