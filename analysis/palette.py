@@ -1,16 +1,19 @@
 """Colour and marker of a variant: the same in every figure, and safe for the colour-blind.
 
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/), without their yellow, which
-is too pale for a line on white, plus grey and a wine red. Relatives share a colour and differ in
-the marker.
+is too pale for a line on white, plus grey, and the indigo, wine and olive of Paul Tol's muted
+scheme (https://sronpersonalpages.nl/~pault/). Relatives share a colour and differ in the marker,
+which also tells lines apart where a page is printed without colour.
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 BLACK, GREY = "#000000", "#7f7f7f"
 ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, WINE = "#0072B2", "#D55E00", "#CC79A7", "#882255"
+INDIGO, OLIVE = "#332288", "#999933"
 
 
 @dataclass(frozen=True)
@@ -21,45 +24,73 @@ class Style:
     marker: str
 
 
+# The first of each family has a marker that no other family's first has.
 KNOWN = {
     "torch_softmax": Style(BLACK, "o"),
     "torch_naive": Style(GREY, "s"),
     "torch_jit": Style(GREY, "^"),
-    "triton_fused": Style(ORANGE, "o"),
-    "triton_tiled": Style(SKY, "o"),
-    "triton_tiled_nocache": Style(SKY, "X"),
-    "triton_online": Style(VERMILION, "o"),
-    "triton_online_nocache": Style(VERMILION, "X"),
-    "triton_persistent": Style(GREEN, "o"),
-    "triton_row": Style(PURPLE, "o"),
-    "cuda_oneflow": Style(BLUE, "o"),
+    "triton_fused": Style(ORANGE, "D"),
+    "triton_tiled": Style(SKY, "v"),
+    "triton_tiled_nocache": Style(SKY, "<"),
+    "triton_online": Style(VERMILION, "^"),
+    "triton_online_nocache": Style(VERMILION, ">"),
+    "triton_persistent": Style(GREEN, "P"),
+    "triton_row": Style(PURPLE, "s"),
+    "cuda_oneflow": Style(BLUE, "X"),
     "cuda_oneflow_warp": Style(BLUE, "s"),
     "cuda_oneflow_smem": Style(BLUE, "^"),
-    "cuda_oneflow_uncached": Style(BLUE, "X"),
-    "cuda_fastertransformer": Style(WINE, "o"),
-    "cuda_fastertransformer_v1": Style(WINE, "s"),
-    "cuda_fastertransformer_v2": Style(WINE, "^"),
-    "frontier": Style(GREEN, "*"),
+    "cuda_oneflow_uncached": Style(BLUE, "v"),
+    "cuda_fastertransformer": Style(WINE, "d"),
+    "cuda_fastertransformer_v1": Style(WINE, "<"),
+    "cuda_fastertransformer_v2": Style(WINE, ">"),
+    "frontier": Style(INDIGO, "*"),
+    "frontier_short": Style(INDIGO, "s"),
+    "frontier_rows": Style(INDIGO, "^"),
+    "frontier_shared": Style(INDIGO, "X"),
+    "frontier_grid": Style(INDIGO, "o"),
+    "peer_quack": Style(OLIVE, "p"),
+    "peer_liger": Style(OLIVE, "s"),
+    "peer_compile": Style(OLIVE, "^"),
+    "peer_compile_max": Style(OLIVE, "v"),
 }
 
-# For any other name: markers that no known variant has, so that none is mistaken for one.
-_COLOURS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, WINE)
-_MARKERS = ("D", "v", "P", "h", "<", ">", "p")
+# For any other name: what no known variant looks like.
+_COLOURS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, WINE, INDIGO, OLIVE)
+_MARKERS = ("D", "v", "P", "h", "<", ">", "p", "o", "s", "^", "X")
+_EVERY = [Style(colour, marker) for marker in _MARKERS for colour in _COLOURS]
+OTHERS = [style for style in _EVERY if style not in KNOWN.values()]
 
 
 def style(variant: str) -> Style:
-    """The style of `variant`; of an unknown one it depends on the name alone.
+    """The style of `variant`; of an unknown one it depends on the name alone."""
+    return KNOWN.get(variant) or OTHERS[_place(variant)]
 
-    Two unknown names may share a style (49 there are); lines are labelled directly, so the
-    figure stays readable.
+
+def styles(variants: Iterable[str]) -> dict[str, Style]:
+    """A style for each of `variants`, no two alike as long as len(OTHERS) names are unknown.
+
+    That of `style`; where two unknown names meet in it, the later one in the alphabet takes the
+    next that is free. So a name looks the same in all figures that are drawn of the same names.
     """
-    if variant in KNOWN:
-        return KNOWN[variant]
-    digest = int.from_bytes(hashlib.sha256(variant.encode()).digest()[:8], "big")
-    colour, marker = digest % len(_COLOURS), digest // len(_COLOURS) % len(_MARKERS)
-    return Style(_COLOURS[colour], _MARKERS[marker])
+    found: dict[str, Style] = {}
+    taken: set[int] = set()
+    for variant in sorted(set(variants)):
+        if variant in KNOWN:
+            found[variant] = KNOWN[variant]
+            continue
+        place = _place(variant)
+        while place in taken and len(taken) < len(OTHERS):
+            place = (place + 1) % len(OTHERS)
+        taken.add(place)
+        found[variant] = OTHERS[place]
+    return found
 
 
 def order(variant: str) -> tuple[int, str]:
     """Sort key: known variants in the order above, then the others by name."""
     return (list(KNOWN).index(variant) if variant in KNOWN else len(KNOWN), variant)
+
+
+def _place(variant: str) -> int:
+    digest = hashlib.sha256(variant.encode()).digest()
+    return int.from_bytes(digest[:8], "big") % len(OTHERS)

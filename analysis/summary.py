@@ -55,8 +55,7 @@ def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
         places["best"][labels[first]] = True
         if rest:
             lead = ratios.speed_ratio(records[first], records[rest[0]])
-            sure = not math.isnan(lead.low) and lead.side() == "above"
-            found = (records[rest[0]]["variant"], lead.value, lead.low, lead.high, sure)
+            found = (records[rest[0]]["variant"], lead.value, lead.low, lead.high, sure(lead))
             for name, value in zip(RANKING[2:], found, strict=True):
                 places[name][labels[first]] = value
     for name, values in places.items():
@@ -64,6 +63,11 @@ def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
             frame.loc[list(values), name] = list(values.values())
     frame = frame.sort_values([*POINT, "rank", "variant"])
     return frame[COLUMNS].reset_index(drop=True)
+
+
+def sure(lead: ratios.Ratio) -> bool:
+    """Whether a lead over the runner-up has an interval, and it lies above 1."""
+    return not math.isnan(lead.low) and lead.side() == "above"
 
 
 def order(records: list[dict]) -> list[int]:

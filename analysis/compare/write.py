@@ -3,18 +3,16 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-import matplotlib
 import pandas as pd
 
 from analysis import atomic
 from analysis.compare import figure
 from analysis.compare.verdict import Limits
-from analysis.figures import axes
-from analysis.figures.write import METADATA, PNG_DPI
+from analysis.figures.save import save
 
 
 def write(text: str, found: pd.DataFrame, limits: Limits, folder: Path) -> None:
-    """Write compare.md, compare.svg and compare.png to `folder`; the same bytes for the same rows.
+    """Write compare.md and the figure to `folder`; the same bytes for the same rows.
 
     Raises InputError when the folder cannot be written.
     """
@@ -22,7 +20,4 @@ def write(text: str, found: pd.DataFrame, limits: Limits, folder: Path) -> None:
     with ExitStack() as stack:
         document = stack.enter_context(atomic.replacing(Path(folder) / "compare.md"))
         document.write_text(f"{text}\n![Every point](compare.png)\n", encoding="utf-8")
-        for suffix, metadata in METADATA.items():
-            target = stack.enter_context(atomic.replacing(Path(folder) / f"compare.{suffix}"))
-            with matplotlib.rc_context(axes.THEME):
-                drawn.savefig(target, format=suffix, metadata=metadata, dpi=PNG_DPI)
+        save(drawn, Path(folder) / "compare", stack)

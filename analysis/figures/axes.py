@@ -1,13 +1,11 @@
-"""What every figure shares: the theme, the axis of N, the footer."""
+"""What every figure shares: the theme, the axes of N and of time."""
 
+import itertools
 import math
-import textwrap
 from collections.abc import Iterable
 
-import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import (
     FixedLocator,
     LogLocator,
@@ -16,21 +14,34 @@ from matplotlib.ticker import (
     StrMethodFormatter,
 )
 
-from analysis import schema
-from analysis.figures.select import Selection
-from analysis.frame import distinct, outcomes
-
 MOST_TICKS = 11
-VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+# The font that matplotlib brings along; the others are for an SVG on a machine without it, Verdana
+# first, whose letters are as wide.
+FONT = ["DejaVu Sans", "Verdana", "Helvetica", "Arial"]
 
-# svg: text stays text, and ids do not depend on the run.
+# Sizes in points, for figures that are printed as wide as they are drawn. svg: text stays text, and
+# ids do not depend on the run. pdf: fonts are embedded as TrueType, which publishers ask for.
 THEME = {
     **sns.axes_style("whitegrid"),
-    **sns.plotting_context("paper", font_scale=1.05),
-    "font.family": "DejaVu Sans",
+    **sns.plotting_context("paper"),
+    "font.family": "sans-serif",
+    "font.sans-serif": FONT,
+    "font.size": 7,
+    "axes.labelsize": 7.5,
+    "axes.titlesize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 6.5,
+    "axes.linewidth": 0.6,
+    "grid.linewidth": 0.5,
+    "axes.labelpad": 2,
+    "axes.titlepad": 3,
+    "xtick.major.pad": 2,
+    "ytick.major.pad": 2,
     "svg.fonttype": "none",
     "svg.hashsalt": "softmax-bench",
+    "pdf.fonttype": 42,
     "axes.edgecolor": "0.6",
     "grid.color": "0.9",
 }
@@ -46,26 +57,29 @@ def all_powers(sizes: Iterable[int]) -> bool:
     return all(n & (n - 1) == 0 for n in sizes)
 
 
-def label_n(axes: Axes, sizes: list[int]) -> None:
-    """A log axis of N with ticks at sizes that were measured, at most MOST_TICKS of them.
+def label_n(axes: Axes, sizes: list[int], most: int = MOST_TICKS) -> None:
+    """A log axis of N with ticks at sizes that were measured, at most `most` (two at least).
 
     Among many sizes the powers of two, where they are about as wide as all.
     """
     axes.set_xscale("log", base=2)
     ticks = [n for n in sizes if all_powers([n])]
     wide = ticks and math.log(ticks[-1] / ticks[0]) > 0.75 * math.log(sizes[-1] / sizes[0])
-    if len(sizes) <= MOST_TICKS:
+    if len(sizes) <= most:
         ticks = sizes
-    elif not wide or len(ticks) > MOST_TICKS:
+    elif wide and len(ticks) > most:
+        ticks = ticks[:: math.ceil((len(ticks) - 1) / (most - 1))]
+    elif not wide:
         # Evenly in log N: for each place the nearest size.
-        step = (sizes[-1] / sizes[0]) ** (1 / (MOST_TICKS - 1))
-        places = [sizes[0] * step**i for i in range(MOST_TICKS)]
+        step = (sizes[-1] / sizes[0]) ** (1 / (most - 1))
+        places = [sizes[0] * step**i for i in range(most)]
         ticks = sorted({min(sizes, key=lambda n: abs(n / place - 1)) for place in places})
-    ticks = _apart(ticks)
-    powers = all_powers(sizes)
+    ticks = _apart(ticks, most)
+    powers = all_powers(ticks)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
-    rotated = {} if powers else {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    rotated = slanted if not powers and _crowded(axes, ticks) else {}
     axes.set_xticks(ticks, [size_label(n, powers) for n in ticks], **rotated)
     axes.set_xlabel("N (columns)")
 
@@ -79,68 +93,19 @@ def label_time(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _apart(ticks: list[int]) -> list[int]:
+def _crowded(axes: Axes, ticks: list[int]) -> bool:
+    """Whether the plain numbers would touch: a digit of them is 0.07 inches wide."""
+    width = axes.get_window_extent().width / axes.figure.dpi
+    widest = 0.07 * (len(str(ticks[-1])) + 1)
+    nearest = min((b / a for a, b in itertools.pairwise(ticks)), default=math.inf)
+    return math.log(nearest) / math.log(ticks[-1] / ticks[0] * 1.2) * width < widest
+
+
+def _apart(ticks: list[int], most: int) -> list[int]:
     """The ticks less those so near the one before that their labels would overlap."""
-    nearest = math.log(ticks[-1] / ticks[0]) / (1.5 * MOST_TICKS)
+    nearest = math.log(ticks[-1] / ticks[0]) / (1.5 * most)
     kept = ticks[:1]
     for n in ticks[1:]:
         if math.log(n / kept[-1]) >= nearest:
             kept.append(n)
     return kept
-
-
-def footer(figure: Figure, selection: Selection, shown: int, total: int) -> None:
-    """Where the numbers come from, what is not drawn, in small print at the bottom left."""
-    lines = []
-    own = selection.own
-    if len(own):
-        origin = "/".join(sorted(own["origin"].unique()))
-        known = [(n, _all(own[n])) for n in VERSIONS]
-        versions = ", ".join(f"{name} {version}" for name, version in known if version)
-        day = own["started_at"].str.slice(0, 10)
-        lines.append(
-            f"{origin} on {_all(own['gpu_name'])}, {selection.dtype}, M = {_range(own['M'])}, "
-            f"{versions}, {_all(day)}"
-        )
-        found = outcomes(own)
-        if left_out := _counts(found[found != "ok"]):
-            lines.append(f"rows without a time that counts: {left_out}")
-    for source in selection.sources:
-        lines.append(f"published, not measured here ({source.hardware}): {source.cite()}")
-    if shown < total:
-        lines.append(f"{shown} of {total} panels are shown, evenly chosen")
-    # 7 pt letters of this font are about 1/17 inch wide.
-    width = int(figure.get_figwidth() * 17)
-    lines = [part for line in lines for part in textwrap.wrap(line, width)]
-    figure.text(0.01, 0.01, "\n".join(lines), ha="left", va="bottom", fontsize=7, color="0.35")
-
-
-def heading(figure: Figure, selection: Selection, what: str) -> None:
-    """Title of the figure; says when nothing in it was measured here."""
-    rows = selection.own if len(selection.own) else selection.published
-    name = rows["gpu_name"].iloc[0].split(" (")[0]
-    ops = "/".join(sorted(rows["op"].unique()))
-    text = f"Row {ops} on {name}, {selection.dtype}, {selection.sweep}: {what}"
-    if selection.own.empty:
-        text += "\npublished, not measured here"
-    figure.suptitle(text, x=0.01, y=0.99, ha="left", va="top", fontsize=11, fontweight="bold")
-
-
-def nothing_timed(figure: Figure, selection: Selection) -> None:
-    """Say in the middle of an empty figure why it is empty."""
-    text = f"no timed rows: {_counts(outcomes(selection.own))}"
-    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=12, color="0.35")
-
-
-def _counts(values: pd.Series) -> str:
-    counts = values.value_counts().sort_index()
-    return ", ".join(f"{count} {value}" for value, count in counts.items())
-
-
-def _all(values: pd.Series) -> str:
-    return "/".join(distinct(values))
-
-
-def _range(values: pd.Series) -> str:
-    low, high = values.min(), values.max()
-    return str(low) if low == high else f"{low} to {high}"

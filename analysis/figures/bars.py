@@ -3,20 +3,24 @@
 import math
 
 import matplotlib
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.figures import axes as shared
+from analysis.figures import caption
+from analysis.figures.page import DOUBLE, Page, text_width
 from analysis.figures.select import Selection
 from analysis.figures.series import Series, compared, series_of
 from analysis.frame import timed
 
-# Inches: one bar, wide enough for its value; the space between two sizes; the height of the axes
-# and of a line of text; the margins.
-BAR, APART, HEIGHT, LINE = 0.44, 0.4, 3.4, 0.19
-LEFT, RIGHT, BOTTOM = 1.65, 0.2, 0.65
-NARROWEST = 9.0  # of a whole figure: heading and legend need that much
+# Inches: one bar, at least as wide as its value; the space between two sizes; the height of the
+# axes and of a line of text; the margins.
+BAR, APART, HEIGHT, LINE = 0.24, 0.2, 2.0, 0.13
+LEFT, RIGHT, ABOVE = 1.05, 0.05, 0.12
+VALUE, WORDS = 5.5, 6  # points
+WHISKERS = "whiskers: 0.2 to 0.8 quantile of the times; in brackets: 95 % interval"
 
 
 def draw_published(selection: Selection) -> Figure:
@@ -26,42 +30,49 @@ def draw_published(selection: Selection) -> Figure:
     faster each variant is than the table's torch or, where it has none, than its slowest variant;
     measured ratios with their 95 % interval. gid of a bar: `{variant} {origin} {N}`.
     """
-    with matplotlib.rc_context({**shared.THEME, "hatch.linewidth": 0.8, "axes.grid.axis": "y"}):
+    with matplotlib.rc_context({**shared.THEME, "hatch.linewidth": 0.6, "axes.grid.axis": "y"}):
         own = selection.own[timed(selection.own)]
-        series = [*series_of(selection.published), *series_of(own)]
+        tables = selection.published
+        series = [one for rows in (tables, own) for one in series_of(rows, selection.styles)]
         points = sorted({point for one in series for point in one.rows}, key=lambda p: p[::-1])
         lines = compared(series, points)
-        across = len(points) * (len(series) * BAR + APART)
-        width = max(LEFT + across + RIGHT, NARROWEST)
-        # The heading has a second line where nothing was measured here.
-        above = 0.5 if selection.own.empty else 0.3
-        top, bottom = above + LINE * (len(series) + 1.5), BOTTOM + LINE * len(lines)
-        height = top + HEIGHT + bottom
-        figure = Figure(figsize=(width, height))
-        place = (LEFT / width, bottom / height, across / width, HEIGHT / height)
-        axes = figure.add_axes(place)
-        _bars(axes, series, points)
+        least = max(APART + len(series) * BAR, *(_widest(words) for _, words in lines))
+        across = max(len(points) * least, DOUBLE - LEFT - RIGHT)
+        top = ABOVE + LINE * len(series)
+        page = Page(
+            LEFT + across + RIGHT,
+            top + HEIGHT + LINE * len(lines) + 0.1,
+            caption.heading(selection, _what(selection, own)),
+            caption.fine_print(selection, 1, 1, *([WHISKERS] if len(own) else [])),
+        )
+        axes = page.axes(LEFT, top, across, HEIGHT)
+        _bars(axes, series, points, across / len(points))
         _write_below(axes, lines)
-        if own.empty and (
-            len(selection.own) or selection.gpu not in set(selection.published["gpu"])
-        ):
-            axes.set_title(f"{selection.gpu}: no timed row at these points", fontsize=9)
-        figure.legend(
+        page.figure.legend(
             handles=[Patch(**one.looks(), label=f"{one.variant}, {one.where}") for one in series],
             loc="upper left",
-            bbox_to_anchor=(0.0, 1 - above / height),
+            bbox_to_anchor=page.at(0.05, 0),
+            borderaxespad=0,
             frameon=False,
-            fontsize=8,
-            labelspacing=0.35,
+            fontsize=WORDS,
+            labelspacing=0.25,
         )
-        what = "published times" if selection.own.empty else "published beside measured times"
-        shared.heading(figure, selection, what)
-        shared.footer(figure, selection, 1, 1)
-        return figure
+        return page.figure
 
 
-def _bars(axes: Axes, series: list[Series], points: list[tuple[int, int]]) -> None:
-    step = BAR / (len(series) * BAR + APART)
+def _what(selection: Selection, own: pd.DataFrame) -> str:
+    if len(own):
+        return "published beside measured times"
+    here = selection.own.empty and selection.gpu in set(selection.published["gpu"])
+    return "published times" if here else f"{selection.gpu} has no timed row at these points"
+
+
+def _widest(words: list[str]) -> float:
+    return max((text_width(word, WORDS) + 0.08 for word in words), default=0)
+
+
+def _bars(axes: Axes, series: list[Series], points: list[tuple[int, int]], width: float) -> None:
+    step = (1 - APART / width) / len(series)  # in sizes, each `width` inches wide
     for i, one in enumerate(series):
         for place, point in enumerate(points):
             if (row := one.rows.get(point)) is None:
@@ -71,14 +82,14 @@ def _bars(axes: Axes, series: list[Series], points: list[tuple[int, int]]) -> No
             axes.bar(x, time, width=0.9 * step, zorder=2, gid=gid, **one.looks())
             low, high = row["time_us_q20"], row["time_us_q80"]
             if not math.isnan(low):
-                axes.plot((x, x), (low, high), color="black", lw=1.2, zorder=3, gid=f"{gid} q")
+                axes.plot((x, x), (low, high), color="black", lw=0.9, zorder=3, gid=f"{gid} q")
             axes.annotate(
-                _four_digits(time),
+                _three_digits(time),
                 (x, time if math.isnan(high) else high),
-                xytext=(0, 2),
+                xytext=(0, 1.5),
                 textcoords="offset points",
                 ha="center",
-                fontsize=7.5,
+                fontsize=VALUE,
             )
     times = [row["time_us"] for one in series for row in one.rows.values()]
     axes.set_yscale("log")
@@ -92,12 +103,12 @@ def _bars(axes: Axes, series: list[Series], points: list[tuple[int, int]]) -> No
 
 def _write_below(axes: Axes, lines: list[tuple[str, list[str]]]) -> None:
     for i, (name, words) in enumerate(lines):
-        y = -(i + 0.75) * LINE / HEIGHT
-        look = {"va": "center", "fontsize": 8, "transform": axes.get_xaxis_transform()}
+        y = -(i + 0.8) * LINE / HEIGHT
+        look = {"va": "center", "fontsize": WORDS, "transform": axes.get_xaxis_transform()}
         axes.text(-0.5, y, f"{name}  " if words else name, ha="right" if words else "left", **look)
         for place, word in enumerate(words):
             axes.text(place, y, word, ha="center", **look)
 
 
-def _four_digits(value: float) -> str:
-    return f"{float(f'{value:.4g}'):,.10g}"
+def _three_digits(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,.10g}"

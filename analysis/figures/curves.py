@@ -1,6 +1,7 @@
 """Time and throughput over N."""
 
 import math
+from dataclasses import dataclass
 
 import matplotlib
 import pandas as pd
@@ -9,115 +10,132 @@ from matplotlib.figure import Figure
 
 from analysis import palette
 from analysis.figures import axes as shared
-from analysis.figures.labels import End, label_ends
+from analysis.figures import caption, labels, lines, winners
+from analysis.figures.page import DOUBLE, SINGLE, Page, text_width
 from analysis.figures.select import Panel, Selection, panels
 
-ROOFLINE = "0.25"
-# Inches: of one panel, of the column of labels right of it, and of the margins.
-WIDTH, HEIGHT, LABELS, LEFT, ABOVE, BELOW = 5.6, 4.4, 2.3, 0.9, 0.3, 0.7
-TOP, BOTTOM = 0.45, 0.5  # heading and footer of the whole figure
+# Inches around a panel: left of it the numbers of its axis, above it its title, below it N; the
+# least that it is itself; and the space that a tick of N needs.
+LEFT, ABOVE, BELOW = 0.62, 0.2, 0.5
+NARROWEST, TICK = 1.4, 0.27
+HEIGHT = {SINGLE: 1.9, DOUBLE: 2.9}
+# At most so many labels and sizes fit into one column of a page.
+FEW_LABELS, FEW_SIZES = 7, 16
+IN_FRONT = 5  # variants besides torch
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One line of a panel: of a variant, or of a roofline (`style` None)."""
+
+    text: str
+    gid: str
+    rows: pd.DataFrame | pd.Series
+    style: palette.Style | None
 
 
 def draw_time(selection: Selection) -> Figure:
-    """Median time in µs over N, log-log, with a band from the 0.2 to the 0.8 quantile."""
+    """Median time in µs over N, log-log, with a band from the 0.2 to the 0.8 quantile.
+
+    One line for each variant that is timed, gid = variant (or variant + published), and one for the
+    roofline: the copy measured in the same processes (gid `copy`), or for a published table, which
+    has no copy, the time at the vendor's memory peak (`peak`).
+    """
     return _draw(selection, "time over N", "time (µs)", "time_us")
 
 
 def draw_throughput(selection: Selection) -> Figure:
-    """Throughput in GB/s over N with the roofline: the copy measured in the same processes.
-
-    Published tables have no copy; where the figure is of them alone, the roofline is the vendor's
-    memory peak. One line for each variant that is timed, gid = variant (or variant + published).
-    """
+    """Throughput in GB/s over N, with the lines of `draw_time`."""
     return _draw(selection, "throughput over N", "throughput (GB/s)", "throughput_gbps")
-
-
-def copy_rate(rows: pd.DataFrame) -> pd.Series:
-    """GB/s of the measured copy by N: the bytes of a row over `copy_us`, median over variants.
-
-    throughput · time is the number of bytes that the row counts, so no size of an element is
-    assumed here.
-    """
-    rate = rows["throughput_gbps"] * rows["time_us"] / rows["copy_us"]
-    return rate.groupby(rows["N"]).median().dropna()
 
 
 def _draw(selection: Selection, what: str, label: str, value: str) -> Figure:
     with matplotlib.rc_context(shared.THEME):
         found, total = panels(selection, only_timed=True)
-        across = min(3, max(1, len(found)))
-        down = max(1, math.ceil(len(found) / across))
-        cell = (LEFT + WIDTH + LABELS, ABOVE + HEIGHT + BELOW)
-        size = (across * cell[0], TOP + down * cell[1] + BOTTOM)
-        figure = Figure(figsize=size)
-        for i, panel in enumerate(found):
-            x = (i % across) * cell[0] + LEFT
-            y = size[1] - TOP - (i // across) * cell[1] - ABOVE - HEIGHT
-            place = (x / size[0], y / size[1], WIDTH / size[0], HEIGHT / size[1])
-            axes = figure.add_axes(place)
-            axes.set_title(panel.title, loc="left", fontsize=9)
+        drawn = [_lines(panel, value, selection) for panel in found]
+        page_width = _columns(found, drawn)
+        across = min(2, max(1, len(found)))
+        names = [text_width(line.text, labels.SIZE, bold=True) for part in drawn for line in part]
+        beside = labels.AWAY + max(names, default=0) + 0.08
+        width = max(page_width / across - LEFT - beside, NARROWEST)
+        most = max(map(len, drawn), default=0)
+        height = max(HEIGHT[page_width] / (1.3 if across > 1 else 1), most * labels.LINE)
+        cell = (LEFT + width + beside, ABOVE + height + BELOW)
+        page = Page(
+            across * cell[0],
+            max(1, math.ceil(len(found) / across)) * cell[1],
+            caption.heading(selection, what),
+            caption.fine_print(selection, len(found), total, *_notes(drawn)),
+        )
+        for i, (panel, part) in enumerate(zip(found, drawn, strict=True)):
+            place = (i % across * cell[0] + LEFT, i // across * cell[1] + ABOVE)
+            axes = page.axes(*place, width, height)
+            axes.set_title(panel.title, loc="left")
             axes.set_ylabel(label)
-            _panel(axes, panel, value, selection)
+            shared.label_n(axes, _sizes(panel), min(shared.MOST_TICKS, int(width / TICK)))
+            _panel(axes, part, value, winners.in_front([panel.own], IN_FRONT))
         if not found:
-            shared.nothing_timed(figure, selection)
-        shared.heading(figure, selection, what)
-        shared.footer(figure, selection, len(found), total)
-        return figure
+            caption.nothing_timed(page, selection.own)
+        return page.figure
 
 
-def _panel(axes: Axes, panel: Panel, value: str, selection: Selection) -> None:
-    sizes = sorted({*panel.own["N"].tolist(), *panel.published["N"].tolist()})
-    shared.label_n(axes, sizes)
+def _columns(found: list[Panel], drawn: list[list[_Line]]) -> float:
+    """The width of the page: one column for a single panel with little in it, else both."""
+    small = len(found) <= 1 and all(len(part) <= FEW_LABELS for part in drawn)
+    return SINGLE if small and all(len(_sizes(p)) <= FEW_SIZES for p in found) else DOUBLE
+
+
+def _panel(axes: Axes, drawn: list[_Line], value: str, front: list[str]) -> None:
     axes.set_yscale("log" if value == "time_us" else "linear")
-    ends = [_line(axes, name, part, value, False) for name, part in _variants(panel.own)]
-    overlay = len(panel.own) > 0
-    for name, part in _variants(panel.published):
-        ends.append(_line(axes, name, part, value, overlay))
-    if value == "throughput_gbps":
-        ends += _roofline(axes, panel, selection, sizes)
-        axes.autoscale_view()
-        axes.set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
+    ends = []
+    for line in drawn:
+        if line.style is None:
+            ends.append(lines.draw_roofline(axes, line.rows, line.gid, line.text))
+        else:
+            bold = line.gid in front
+            ends.append(lines.draw_line(axes, line.rows, value, line.style, line.text, bold))
     axes.autoscale_view()
     if value == "time_us":
         shared.label_time(axes)
-    label_ends(axes, ends)
+    else:
+        axes.set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
+    labels.label_ends(axes, ends)
 
 
-def _variants(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    groups = rows.sort_values("N").groupby("variant")
-    return sorted(groups, key=lambda group: palette.order(group[0]))
+def _lines(panel: Panel, value: str, selection: Selection) -> list[_Line]:
+    """What a panel shows, with the texts of the labels."""
+    found = []
+    for rows, end in ((panel.own, ""), (panel.published, " (published)" if len(panel.own) else "")):
+        groups = rows.sort_values("N").groupby("variant")
+        for name, part in sorted(groups, key=lambda group: palette.order(group[0])):
+            found.append(_Line(f"{name}{end}", f"{name}{end}", part, selection.styles[name]))
+    return found + _roofline(panel, value, selection)
 
 
-def _line(axes: Axes, variant: str, rows: pd.DataFrame, value: str, overlay: bool) -> End:
-    style = palette.style(variant)
-    published = (rows["origin"] == "published").all()
-    look = {"linestyle": "--", "markerfacecolor": "white"} if published else {"linestyle": "-"}
-    text = f"{variant} (published)" if overlay else variant
-    axes.plot(
-        rows["N"],
-        rows[value],
-        color=style.colour,
-        marker=style.marker,
-        markersize=4.5 if len(rows) <= 30 else 2.5,
-        linewidth=1.4,
-        gid=text,
-        **look,
-    )
-    if value == "time_us" and rows["time_us_q20"].notna().any():
-        band = (rows["N"], rows["time_us_q20"], rows["time_us_q80"])
-        axes.fill_between(*band, color=style.colour, alpha=0.2, linewidth=0)
-    return End(rows["N"].iloc[-1], rows[value].iloc[-1], style.colour, text)
+def _roofline(panel: Panel, value: str, selection: Selection) -> list[_Line]:
+    """The measured copy; where all is published, the data sheet's peak."""
+    rates, gid, text = lines.copy_rate(panel.own), "copy", "copy (roofline)"
+    rows = panel.own
+    if rates.empty:
+        peaks = [s.memory_peak_gbps for s in selection.sources if s.memory_peak_gbps]
+        if not peaks or panel.published.empty:
+            return []
+        rows, gid, text = panel.published, "peak", f"{peaks[0]:g} GB/s (data sheet)"
+        rates = pd.Series(float(peaks[0]), index=_sizes(panel))
+    # a GB/s is a kB/µs
+    times = lines.moved_kb(rows).reindex(rates.index) / rates
+    return [_Line(text, gid, times if value == "time_us" else rates, None)]
 
 
-def _roofline(axes: Axes, panel: Panel, selection: Selection, sizes: list[int]) -> list[End]:
-    copy = copy_rate(panel.own)
-    if len(copy):
-        axes.plot(copy.index, copy, color=ROOFLINE, linestyle=(0, (6, 3)), lw=1.2, gid="copy")
-        return [End(copy.index[-1], copy.iloc[-1], ROOFLINE, "copy (roofline)")]
-    peaks = [s for s in selection.sources if s.memory_peak_gbps and len(panel.published)]
-    for source in peaks[:1]:
-        peak = source.memory_peak_gbps
-        ends = (sizes[0], sizes[-1])
-        axes.plot(ends, (peak, peak), color=ROOFLINE, linestyle=(0, (6, 3)), lw=1.2, gid="peak")
-        return [End(sizes[-1], peak, ROOFLINE, f"{peak:g} GB/s (data sheet)")]
+def _notes(drawn: list[list[_Line]]) -> list[str]:
+    """What bands and bold lines mean, where there are any."""
+    styled = [line.rows for part in drawn for line in part if line.style]
+    if any(rows["time_us_q20"].notna().any() for rows in styled):
+        return [
+            "bands: 0.2 to 0.8 quantile of the times; bold: torch and what is fastest at most sizes"
+        ]
     return []
+
+
+def _sizes(panel: Panel) -> list[int]:
+    return sorted({*panel.own["N"].tolist(), *panel.published["N"].tolist()})

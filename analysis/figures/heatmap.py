@@ -6,12 +6,16 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from analysis import palette
 from analysis.figures import axes as shared
+from analysis.figures import caption, cell_text, winners
+from analysis.figures.page import DOUBLE, SINGLE, Page, text_width
 from analysis.figures.select import Panel, Selection, evenly, panels
 from analysis.frame import timed
 
@@ -19,15 +23,18 @@ from analysis.frame import timed
 COLOURS = "RdBu"
 # Colours saturate at 2x and 1/2x, to tell 1.1 from 1.3; beyond that the number in the cell speaks.
 LIMIT = 1.0
+INTERVAL = "±: half of the 95 % interval"
+FRAME = "frame: the fastest at that N, dashed: its lead may be chance"
 TICKS = {"½x": 1 / 2, "⅔x": 2 / 3, "1x": 1, "1.5x": 1.5, "2x": 2}
 COLUMNS = 14  # a long sweep is folded into bands of at most so many sizes
 # Of more bands than this, in all panels, an even choice of sizes is drawn: the text of a cell takes
 # milliseconds, and a picture may not be 65,536 pixels high.
 MOST_BANDS = 12
-# Inches: height of the colour bar; one cell, one letter of a variant's name, the margins, and the
-# space between two bands.
-BAR = 2.2
-CELL, LETTER, RIGHT, TOP, BOTTOM, BETWEEN = (0.68, 0.36), 0.085, 1.1, 0.35, 0.55, 0.95
+# Inches: the least width of a cell, the most, and its height; around a band, and below it where M
+# stands as well; right of it for the colour bar; that bar.
+NARROW, WIDE, CELL, ABOVE, BELOW, OF_M, RIGHT = 0.36, 0.5, 0.25, 0.2, 0.4, 0.12, 0.66
+BAR = (1.1, 0.1)
+NAME, VALUE, WORD = 6.5, 5.5, 4.8  # points
 
 
 def draw_speedup(selection: Selection) -> Figure:
@@ -41,35 +48,28 @@ def draw_speedup(selection: Selection) -> Figure:
         found, total = panels(selection, only_timed=False)
         most = COLUMNS * max(1, MOST_BANDS // len(found))
         bands = [band for panel in found for band in _bands(panel, most)]
-        heights = [len(band[1].index) * CELL[1] for band in bands]
-        across = max(len(band[1].columns) for band in bands) * CELL[0]
-        left = 0.15 + LETTER * max(len(name) for _, cells in bands for name in cells.index)
-        needed = TOP + sum(heights) + len(bands) * BETWEEN + BOTTOM
-        # Not narrower than heading and footer, not lower than the colour bar.
-        size = (
-            max(left + across + RIGHT, 9.0),
-            max(needed, TOP + BETWEEN / 2 + BAR + BOTTOM + 0.2),
+        heights = [len(cells.index) * CELL for _, cells in bands]
+        names = [text_width(name, NAME) for _, cells in bands for name in cells.index]
+        left = 0.12 + max(names)
+        columns = max(len(cells.columns) for _, cells in bands)
+        narrow = left + columns * NARROW + RIGHT <= SINGLE
+        cell = ((SINGLE if narrow else DOUBLE) - left - RIGHT) / columns
+        cell = min(max(cell, NARROW), WIDE)
+        across = left + columns * cell + RIGHT
+        below = BELOW + (OF_M if any(len(set(_rows(cells))) > 1 for _, cells in bands) else 0)
+        page = Page(
+            max(across, SINGLE if narrow else DOUBLE),
+            max(sum(heights) + len(bands) * (ABOVE + below), ABOVE + BAR[0] + 0.1),
+            caption.heading(selection, "speed-up over torch"),
+            caption.fine_print(selection, len(found), total, *_notes(bands)),
         )
-        figure = Figure(figsize=size)
-        y = size[1] - TOP
-        for (title, rows), height in zip(bands, heights, strict=True):
-            y -= BETWEEN / 2 + height
-            width = len(rows.columns) * CELL[0]
-            place = (left / size[0], y / size[1], width / size[0], height / size[1])
-            _band(figure, place, title, rows)
-            y -= BETWEEN / 2
-        bar = figure.add_axes(
-            (
-                (left + across + 0.3) / size[0],
-                1 - (TOP + BETWEEN / 2 + BAR) / size[1],
-                0.15 / size[0],
-                BAR / size[1],
-            )
-        )
-        _colour_bar(figure, bar)
-        shared.heading(figure, selection, "speed-up over torch")
-        shared.footer(figure, selection, len(found), total)
-        return figure
+        y = 0.0
+        for (title, cells), height in zip(bands, heights, strict=True):
+            axes = page.axes(left, y + ABOVE, len(cells.columns) * cell, height)
+            _band(axes, title, cells)
+            y += ABOVE + height + below
+        _colour_bar(page.axes(across - RIGHT + 0.12, ABOVE, BAR[1], BAR[0]))
+        return page.figure
 
 
 def _bands(panel: Panel, most: int) -> list[tuple[str, pd.DataFrame]]:
@@ -97,74 +97,67 @@ def _bands(panel: Panel, most: int) -> list[tuple[str, pd.DataFrame]]:
     return found
 
 
-def _band(figure: Figure, place: tuple, title: str, cells: pd.DataFrame) -> None:
-    axes = figure.add_axes(place)
-    values = cells.map(_log_speedup).astype("float64")
+def _band(axes: Axes, title: str, cells: pd.DataFrame) -> None:
+    values = cells.map(cell_text.log_speedup).astype("float64")
     sns.heatmap(
         values.clip(-LIMIT, LIMIT),
         ax=axes,
         cmap=COLOURS,
         vmin=-LIMIT,
         vmax=LIMIT,
-        annot=cells.map(_text).to_numpy(),
+        annot=cells.map(cell_text.text).to_numpy(),
         fmt="",
-        annot_kws={"fontsize": 6.5, "linespacing": 1.05},
+        annot_kws={"fontsize": VALUE, "linespacing": 1.0},
         cbar=False,
         # Set below: seaborn would render the figure once per label to see whether they overlap.
         xticklabels=False,
         yticklabels=False,
-        linewidths=0.6,
+        linewidths=0.5,
         linecolor="white",
     )
     axes.set_facecolor("0.93")
     # seaborn leaves cells without a value blank; those say why there is none.
     for i, j in zip(*np.nonzero(values.isna().to_numpy()), strict=True):
-        word = _text(cells.iat[i, j])
-        axes.text(j + 0.5, i + 0.5, word, ha="center", va="center", fontsize=6, color="0.35")
+        word = cell_text.text(cells.iat[i, j])
+        axes.text(j + 0.5, i + 0.5, word, ha="center", va="center", fontsize=WORD, color="0.3")
+    for j, n in enumerate(cells.columns):
+        records = [row for row in cells[n] if row and row["timed"]]
+        if len(records) > 1:
+            won = winners.winner(records)
+            frame = {"fill": False, "edgecolor": "black", "linewidth": 1.1, "clip_on": False}
+            frame |= {"linestyle": "-" if won.sure else "--"}
+            place = (j, list(cells.index).index(won.variant))
+            axes.add_patch(Rectangle(place, 1, 1, **frame, gid=f"fastest {won.variant} {n}"))
     powers = shared.all_powers(cells.columns)
     labels = [shared.size_label(n, powers) for n in cells.columns]
-    rows = [next(row["M"] for row in cells[n] if row) for n in cells.columns]
+    rows = _rows(cells)
     varying = len(set(rows)) > 1
     if varying:  # each N has its own M
         labels = [f"{label}\n{m}" for label, m in zip(labels, rows, strict=True)]
-    axes.set_xticks(np.arange(len(labels)) + 0.5, labels)
-    axes.set_yticks(np.arange(len(cells.index)) + 0.5, cells.index)
+    axes.set_xticks(np.arange(len(labels)) + 0.5, labels, fontsize=NAME)
+    axes.set_yticks(np.arange(len(cells.index)) + 0.5, cells.index, fontsize=NAME)
     axes.tick_params(length=0)
-    axes.set_title(title, loc="left", fontsize=9)
+    axes.set_title(title, loc="left")
     axes.set_xlabel("N (columns), and below it M (rows)" if varying else "N (columns)")
     axes.set_ylabel("")
 
 
-def _log_speedup(row: dict | None) -> float:
-    return math.log2(row["speedup"]) if row and row["timed"] else math.nan
+def _rows(cells: pd.DataFrame) -> list[int]:
+    """M of every column."""
+    return [next(row["M"] for row in cells[n] if row) for n in cells.columns]
 
 
-def _text(row: dict | None) -> str:
-    """The words of a cell."""
-    if row is None:
-        return ""
-    if not row["timed"]:
-        return _why(row).replace("_", "\n").replace(" ", "\n")
-    if math.isnan(row["speedup"]):
-        return "no torch"
-    half = (row["speedup_high"] - row["speedup_low"]) / 2
-    text = f"{row['speedup']:.2f}"
-    return text if math.isnan(half) else f"{text}\n±{half:.1g}"
+def _notes(bands: list[tuple[str, pd.DataFrame]]) -> list[str]:
+    """What ± and frames mean, where there are any."""
+    rows = [row for _, cells in bands for row in cells.to_numpy().flat if row and row["timed"]]
+    found = [INTERVAL] if any(not math.isnan(cell_text.half_width(row)) for row in rows) else []
+    return ["; ".join([*found, FRAME])] if rows else []
 
 
-def _why(row: dict) -> str:
-    """Why a row has no time that counts, in no more words than a cell holds."""
-    if row["status"] != "ok":
-        return row["status"]
-    flags = row["unranked_by"].split()
-    if not flags:
-        return "no time"
-    return flags[0] if len(flags) == 1 else "not ranked"
-
-
-def _colour_bar(figure: Figure, bar) -> None:
+def _colour_bar(axes: Axes) -> None:
     scale = ScalarMappable(Normalize(-LIMIT, LIMIT), COLOURS)
-    colours = figure.colorbar(scale, cax=bar, extend="both", ticks=np.log2(list(TICKS.values())))
-    colours.set_ticklabels(TICKS)
-    colours.set_label("torch's time / variant's time", fontsize=8)
+    ticks = np.log2(list(TICKS.values()))
+    colours = axes.figure.colorbar(scale, cax=axes, extend="both", ticks=ticks)
+    colours.set_ticklabels(TICKS, fontsize=NAME)
+    colours.set_label("time of torch / variant", fontsize=NAME)
     colours.outline.set_visible(False)

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-SIZE = 8  # points
+SIZE = 6.5  # points
+AWAY = 0.2  # inches, of the labels from the axes
+LINE = 1.25 * SIZE / 72  # inches, from one label to the next
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,7 @@ class End:
     y: float
     colour: str
     text: str
+    bold: bool = False
 
 
 def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
@@ -46,27 +49,28 @@ def label_ends(axes: Axes, ends: list[End]) -> None:
     """
     if not ends:
         return
-    box = axes.get_window_extent()
-    gap = 1.25 * SIZE * axes.figure.dpi / 72
+    box, dpi = axes.get_window_extent(), axes.figure.dpi
     heights = [axes.transData.transform((end.x, end.y))[1] for end in ends]
-    placed = spread(heights, gap, box.y0, box.y1)
+    half = LINE * dpi / 2
+    placed = spread(heights, 2 * half, box.y0 + half, box.y1 - half)
     for end, y in zip(ends, placed, strict=True):
         axes.annotate(
             end.text,
             xy=(end.x, end.y),
-            xytext=(1.045, (y - box.y0) / box.height),
+            xytext=(1 + AWAY * dpi / box.width, (y - box.y0) / box.height),
             textcoords="axes fraction",
             color=end.colour,
             fontsize=SIZE,
+            fontweight="bold" if end.bold else "normal",
             va="center",
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
                 "relpos": (0, 0.5),
                 "color": end.colour,
-                "lw": 0.6,
-                "alpha": 0.6,
+                "lw": 0.5,
+                "alpha": 0.5,
                 "shrinkA": 0,
-                "shrinkB": 3,
+                "shrinkB": 2,
             },
         )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis import shapes
+from analysis import palette, shapes
 from analysis.errors import InputError
 from analysis.frame import timed
 from analysis.published import Published, Source
@@ -18,7 +18,8 @@ class Selection:
     """The rows of one gpu, dtype and sweep.
 
     `own` were measured or recorded, `published` come from the tables of the literature with
-    `sources` behind them; either may be empty, not both.
+    `sources` behind them; either may be empty, not both. `styles` has the looks of every variant
+    that any figure of these measurements shows.
     """
 
     gpu: str
@@ -27,6 +28,7 @@ class Selection:
     own: pd.DataFrame
     published: pd.DataFrame
     sources: list[Source]
+    styles: dict[str, palette.Style]
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def select(
             f"no rows of gpu {gpu}, dtype {dtype}, sweep {sweep}; there are: "
             + "; ".join(" ".join(found) for found in existing(measurements, published))
         )
-    return Selection(gpu, dtype, sweep, own, tables, _sources(published, tables))
+    found = _sources(published, tables), looks(measurements, published)
+    return Selection(gpu, dtype, sweep, own, tables, *found)
 
 
 def beside_published(
@@ -74,7 +77,13 @@ def beside_published(
         raise InputError("a CPU's times do not stand beside those of a GPU; give --gpu a GPU")
     point = ["op", "M", "N", "variant"]
     own = own[pd.MultiIndex.from_frame(own[point]).isin(pd.MultiIndex.from_frame(tables[point]))]
-    return Selection(gpu, dtype, sweep, own, tables, _sources(published, tables))
+    found = _sources(published, tables), looks(measurements, published)
+    return Selection(gpu, dtype, sweep, own, tables, *found)
+
+
+def looks(measurements: pd.DataFrame, published: Published) -> dict[str, palette.Style]:
+    """The style of every variant of any figure that is drawn of these rows."""
+    return palette.styles({*measurements["variant"], *published.rows["variant"]})
 
 
 def existing(measurements: pd.DataFrame, published: Published) -> list[tuple[str, str, str]]:
@@ -92,10 +101,19 @@ def _sources(published: Published, tables: pd.DataFrame) -> list[Source]:
 def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
     """The panels to draw and how many there would be without the limit of MOST_PANELS.
 
+    Those of `every_panel`; beyond the limit, an even choice that keeps the first and the last.
+    """
+    found = every_panel(selection, only_timed)
+    return evenly(found, MOST_PANELS), len(found)
+
+
+def every_panel(selection: Selection, only_timed: bool) -> list[Panel]:
+    """The panels of a selection, in order.
+
     One panel for each operation, input and M; but one for all when every N has its own single M
     (as in the oneflow protocol, or where M·N is constant). Published rows join the panels of own
     rows with their M, whatever their input was. `only_timed` leaves rows without a time that counts
-    out first. Beyond the limit, an even choice that keeps the first and the last.
+    out first.
     """
     own, tables = selection.own, selection.published
     if only_timed:
@@ -111,8 +129,7 @@ def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
     for op, left in tables.drop(index=list(drawn)).groupby("op"):
         for m, rows in _by_m(left):
             found[op, "published", m] = Panel(_title(rows), own.iloc[:0], rows)
-    every = [found[key] for key in sorted(found)]
-    return evenly(every, MOST_PANELS), len(every)
+    return [found[key] for key in sorted(found)]
 
 
 def evenly(items: list, most: int) -> list:

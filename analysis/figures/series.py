@@ -1,6 +1,7 @@
 """Series of bars, and how much faster one is than another at every point."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -13,19 +14,20 @@ class Series:
     """The bars of one variant from one origin: `rows` maps (M, N) to the row."""
 
     variant: str
+    colour: str
     origin: str
     where: str
     rows: dict[tuple[int, int], dict]
 
     def looks(self) -> dict:
         """Measured bars are full; published ones are white and hatched."""
-        colour = palette.style(self.variant).colour
+        look = {"edgecolor": self.colour, "linewidth": 1.0}
         if self.origin == "published":
-            return {"facecolor": "white", "edgecolor": colour, "hatch": "////", "linewidth": 1.2}
-        return {"facecolor": colour, "edgecolor": colour, "linewidth": 1.2}
+            return look | {"facecolor": "white", "hatch": "////"}
+        return look | {"facecolor": self.colour}
 
 
-def series_of(rows: pd.DataFrame) -> list[Series]:
+def series_of(rows: pd.DataFrame, styles: Mapping[str, palette.Style]) -> list[Series]:
     """One for each GPU, origin, input and variant of `rows`, all timed and of one operation."""
     found = []
     for (name, origin, input_, variant), part in rows.groupby(
@@ -34,7 +36,7 @@ def series_of(rows: pd.DataFrame) -> list[Series]:
         note = ", not measured here" if origin == "published" else ""
         where = f"{origin}{note} ({name}, {input_} input)"
         by_point = {(row["M"], row["N"]): row for row in part.to_dict("records")}
-        found.append(Series(variant, origin, where, by_point))
+        found.append(Series(variant, styles[variant].colour, origin, where, by_point))
     # Within one origin as everywhere else; a stable sort keeps GPU and input together.
     return sorted(found, key=lambda one: (one.where, palette.order(one.variant)))
 

@@ -1,14 +1,13 @@
-"""Writing a set of figures, as SVG and PNG, the same bytes for the same rows."""
+"""Which figures there are, and writing them: the same bytes for the same rows."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-import matplotlib
 import pandas as pd
 
-from analysis import atomic
-from analysis.figures import axes, bars, curves, heatmap
+from analysis.figures import bars, curves, heatmap, overview
+from analysis.figures.save import save
 from analysis.figures.select import beside_published, select
 from analysis.published import Published
 
@@ -21,9 +20,7 @@ KINDS = {
 }
 OVER_N = ("time", "throughput", "speedup")  # every set has these
 BARS = ("published",)  # only where a published table is short enough for bars
-# No date and no version of the software, so that a file changes only with its content.
-METADATA = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-PNG_DPI = 130
+OVERVIEW = "overview"  # of all sets
 
 
 def write(
@@ -35,19 +32,20 @@ def write(
     folder: Path,
     kinds: Iterable[str] = OVER_N,
 ) -> list[Path]:
-    """Write {gpu}_{dtype}_{sweep}_{kind}.svg and .png to `folder` for some kinds of KINDS.
+    """Write {gpu}_{dtype}_{sweep}_{kind}.svg, .pdf and .png to `folder` for some kinds of KINDS.
 
     All of them appear together or none does. Raises InputError when there are no rows of the set.
     """
-    targets = []
     with ExitStack() as stack:
+        found = []
         for kind in kinds:
             choose, draw = KINDS[kind]
             figure = draw(choose(measurements, published, gpu, dtype, sweep))
-            for suffix, metadata in METADATA.items():
-                target = Path(folder) / f"{gpu}_{dtype}_{sweep}_{kind}.{suffix}"
-                temporary = stack.enter_context(atomic.replacing(target))
-                with matplotlib.rc_context(axes.THEME):
-                    figure.savefig(temporary, format=suffix, metadata=metadata, dpi=PNG_DPI)
-                targets.append(target)
-    return targets
+            found += save(figure, Path(folder, f"{gpu}_{dtype}_{sweep}_{kind}"), stack)
+        return found
+
+
+def write_overview(measurements: pd.DataFrame, published: Published, folder: Path) -> list[Path]:
+    """Write overview.svg, .pdf and .png, the page of all that was timed, to `folder`."""
+    with ExitStack() as stack:
+        return save(overview.draw_overview(measurements, published), Path(folder, OVERVIEW), stack)

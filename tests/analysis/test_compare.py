@@ -162,7 +162,7 @@ def test_markdown_and_figure_are_written_whole_and_reproducibly(tmp_path, capsys
     both = tables(tmp_path, lines, lines, {compared.point(lines[4]): 1.1})
     _, out, _ = compare(capsys, *both, "--output-dir", tmp_path / "first")
     compare(capsys, *both, "--output-dir", tmp_path / "second")
-    names = ["compare.md", "compare.png", "compare.svg"]
+    names = ["compare.md", "compare.pdf", "compare.png", "compare.svg"]
     assert sorted(path.name for path in (tmp_path / "first").iterdir()) == names
     for name in names:
         first, second = ((tmp_path / part / name).read_bytes() for part in ("first", "second"))

@@ -6,9 +6,10 @@ import pytest
 from analysis import figures, palette
 from analysis.errors import InputError
 from analysis.figures.axes import size_label
-from analysis.figures.curves import copy_rate, draw_throughput, draw_time
+from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.figures.labels import spread
+from analysis.figures.labels import LINE, spread
+from analysis.figures.lines import copy_rate
 from analysis.figures.select import select
 from tests.analysis import synthetic
 
@@ -41,6 +42,11 @@ def lines(figure):
     return {line.get_gid(): line for line in axes.lines}
 
 
+def bands(axes):
+    """The gids of the bands from the 0.2 to the 0.8 quantile."""
+    return {band.get_gid() for band in axes.collections}
+
+
 def words(figure):
     texts = list(figure.texts) + [text for axes in figure.axes for text in axes.texts]
     return [figure._suptitle.get_text(), *(text.get_text() for text in texts)]
@@ -49,12 +55,12 @@ def words(figure):
 def test_time_has_one_line_for_each_variant(own):
     figure = draw_time(own)
     drawn = lines(figure)
-    assert set(drawn) == set(synthetic.VARIANTS)
+    assert set(drawn) == {*synthetic.VARIANTS, "copy"}
     (axes,) = figure.axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("N (columns)", "time (µs)")
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["2⁸", "2⁹"]
-    assert len(axes.collections) == len(synthetic.VARIANTS)  # bands of q20 to q80
+    assert bands(axes) == {f"{name} band" for name in synthetic.VARIANTS}
     expected = [synthetic.time_us("triton_online", 1024, n, 4) for n in synthetic.ONLINE_SIZES]
     assert drawn["triton_online"].get_ydata() == pytest.approx(expected)
     assert drawn["triton_online"].get_color() == palette.style("triton_online").colour
@@ -88,7 +94,7 @@ def test_every_line_is_labelled_and_no_two_labels_touch(own):
     (axes,) = figure.axes
     heights = sorted(text.get_position()[1] for text in axes.texts)
     assert {text.get_text() for text in axes.texts} == {*synthetic.VARIANTS, "copy (roofline)"}
-    gap = 8 * figure.dpi / 72 / axes.get_window_extent().height  # one line of 8 pt
+    gap = 0.99 * LINE * figure.dpi / axes.get_window_extent().height
     assert min(np.diff(heights)) > gap
 
 
@@ -99,21 +105,23 @@ def test_footer_names_device_and_versions(own):
 
 
 def test_a100_is_drawn_from_the_published_table(a100):
-    for draw, extra in ((draw_time, set()), (draw_throughput, {"peak"})):
+    for draw in (draw_time, draw_throughput):
         figure = draw(a100)
         drawn = lines(figure)
-        assert set(drawn) == {*A100_VARIANTS, *extra}
+        assert set(drawn) == {*A100_VARIANTS, "peak"}
+        assert not bands(figure.axes[0])
         assert any("published, not measured here" in text for text in words(figure))
         assert any("wu-kan" in text for text in words(figure))
     drawn = lines(draw_time(a100))
     assert drawn["triton_online"].get_ydata()[-1] == pytest.approx(1159.837)
     assert drawn["triton_online"].get_markerfacecolor() == "white"
+    assert drawn["peak"].get_ydata()[-1] == pytest.approx(2 * 1024 * 131072 * 4 / 1555 / 1000)
 
 
 def test_measured_and_published_are_overlaid(both):
     drawn = lines(draw_time(both))
     published = {f"{name} (published)" for name in A100_VARIANTS}
-    assert set(drawn) == {"torch_softmax", "triton_online", *published}
+    assert set(drawn) == {"torch_softmax", "triton_online", "copy", *published}
     assert drawn["triton_online (published)"].is_dashed()
     assert not drawn["triton_online"].is_dashed()
     assert "published, not measured here" not in words(draw_time(both))[0]
@@ -129,7 +137,7 @@ def test_throughput_only_table_gets_its_times(measurements, tables):
 
 def test_one_curve_when_every_n_has_its_own_m(measurements, tables):
     figure = draw_time(select(measurements([]), tables, "a100", "float32", "oneflow"))
-    assert set(lines(figure)) == {"cuda_oneflow", "cuda_fastertransformer"}
+    assert set(lines(figure)) == {"cuda_oneflow", "cuda_fastertransformer", "peak"}
     assert len(lines(figure)["cuda_oneflow"].get_xdata()) == 5
 
 
@@ -150,7 +158,7 @@ def test_heat_map_shows_value_half_width_and_status(own):
     assert names == list(synthetic.VARIANTS)
     shown = [text.get_text() for text in cells.texts]
     assert len(shown) == len(synthetic.VARIANTS) * len(synthetic.ONLINE_SIZES)
-    assert "1.00\n±0.003" in shown
+    assert "1.00\n±.003" in shown
     assert shown.count("compile\nerror") == 1
     mesh = cells.collections[0]
     assert mesh.norm.vmin == -mesh.norm.vmax  # log scale, centred at a speed-up of 1
@@ -196,7 +204,7 @@ def test_nothing_timed_is_said(measurements, tables):
     chosen = select(measurements(rows), tables, "cpu", *SET)
     assert "no timed rows: 7 interpreted" in words(draw_time(chosen))
     shown = [text.get_text() for text in draw_speedup(chosen).axes[0].texts]
-    assert shown == ["interpreted"] * 7
+    assert shown == ["inter-\npreted"] * 7
 
 
 def test_files_are_written_whole_and_the_same_twice(measurements, online_rows, tables, tmp_path):
@@ -206,14 +214,14 @@ def test_files_are_written_whole_and_the_same_twice(measurements, online_rows, t
     assert sorted(path.name for path in first) == sorted(
         f"h200_float32_online_softmax_{kind}.{suffix}"
         for kind in ("time", "throughput", "speedup")
-        for suffix in ("svg", "png")
+        for suffix in ("svg", "pdf", "png")
     )
     assert sorted((tmp_path / "a").iterdir()) == sorted(first)
     for one, other in zip(first, second, strict=True):
         content = one.read_bytes()
         assert content == other.read_bytes()
         assert len(content) > 5000
-        assert content.startswith(b"\x89PNG" if one.suffix == ".png" else b"<?xml")
+        assert content.startswith({".png": b"\x89PNG", ".pdf": b"%PDF"}.get(one.suffix, b"<?xml"))
     svg = next(path for path in first if path.name.endswith("time.svg")).read_text()
     assert "triton_online_nocache</text>" in svg  # text stays text
 

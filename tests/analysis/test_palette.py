@@ -36,3 +36,28 @@ def test_the_look_of_an_unknown_variant_does_not_change_between_processes():
         for seed in ("1", "2")
     }
     assert seen == {f"{palette.style('mine')}\n"}
+
+
+def test_thirty_unknown_variants_are_all_different_and_unlike_known_ones():
+    names = [f"mine_{i}" for i in range(30)]
+    found = palette.styles([*names, *palette.KNOWN])
+    assert len(set(found.values())) == len(found)
+    assert {name: found[name] for name in palette.KNOWN} == palette.KNOWN
+
+
+def test_more_variants_than_styles_still_have_one_each():
+    names = [f"mine_{i}" for i in range(len(palette.OTHERS) + 5)]
+    found = palette.styles(names)
+    assert set(found) == set(names)
+    assert set(found.values()) == set(palette.OTHERS)
+
+
+def test_the_order_of_names_does_not_matter():
+    names = [f"mine_{i}" for i in range(30)]
+    assert palette.styles(names) == palette.styles(reversed(names))
+
+
+def test_the_first_of_each_family_has_a_marker_of_its_own():
+    families = {style.colour: style.marker for style in reversed(palette.KNOWN.values())}
+    del families[palette.GREY]  # the other two of torch
+    assert len(set(families.values())) == len(families)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis import shapes
-from analysis.figures.axes import label_n
+from analysis.figures.axes import label_n, size_label
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.figures.select import select
@@ -77,7 +77,7 @@ def ticks(sizes):
 
 def test_ticks_are_powers_of_two_where_they_span_the_sizes():
     mixed = sorted({2**i for i in range(7, 17)} | {1000, 3000, 5000, 40000, 58000})
-    assert ticks(mixed) == [str(2**i) for i in range(7, 17)]
+    assert ticks(mixed) == [size_label(2**i, powers=True) for i in range(7, 17)]
 
 
 def test_ticks_are_sizes_that_were_measured_where_few_are_powers():

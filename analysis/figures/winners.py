@@ -1,0 +1,50 @@
+"""Which variants a figure puts in front: the fastest ones, and torch as the measure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis import palette, ratios, summary
+
+# What the order of a point's rows depends on; published rows do not have the last.
+RANKED_BY = ["variant", "time_us", "speedup", "speedup_low", "speedup_high", "between_sd"]
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The fastest variant of a point; `sure` when its lead is, as in the summary."""
+
+    variant: str
+    sure: bool
+
+
+def fastest(rows: pd.DataFrame) -> dict[int, Winner]:
+    """The winner at every N, ranked as in the summary; of timed rows with one M for each N."""
+    by_n = defaultdict(list)
+    for row in rows[["N", *rows.columns.intersection(RANKED_BY)]].to_dict("records"):
+        by_n[row["N"]].append(row)
+    return {n: winner(by_n[n]) for n in sorted(by_n)}
+
+
+def winner(records: list[dict]) -> Winner:
+    """The winner among timed rows of one point; one that has no rival is not sure."""
+    first, *rest = (records[i] for i in summary.order(records))
+    sure = bool(rest) and summary.sure(ratios.speed_ratio(first, rest[0]))
+    return Winner(first["variant"], sure)
+
+
+def in_front(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
+    """torch and the `most` variants that are the fastest at the most sizes, in palette's order.
+
+    Each of `parts` as `fastest` takes them.
+    """
+    wins: Counter[str] = Counter()
+    timed: set[str] = set()
+    for rows in parts:
+        wins.update(one.variant for one in fastest(rows).values())
+        timed |= set(rows["variant"])
+    del wins[ratios.BASELINE]
+    best = sorted(wins, key=lambda name: (-wins[name], palette.order(name)))
+    return sorted({*best[:most], ratios.BASELINE} & timed, key=palette.order)

@@ -1,0 +1,178 @@
+"""The page of all that was timed: its panels, what stands in front, who is the fastest where."""
+
+import pytest
+from matplotlib.colors import to_hex
+
+from analysis import figures, palette
+from analysis.figures import grid
+from analysis.figures.overview import MUTED, draw_overview
+from analysis.figures.page import DOUBLE
+from tests.analysis import synthetic
+
+SIZES = [256, 512, 1024, 2048]
+FAST = ("triton_row", "triton_fused")
+
+
+def rows_of(speeds, sizes=SIZES, **given):
+    """A row for every variant of `speeds` and every size: variant -> of_copy, or one for each."""
+    found = []
+    for variant, speed in speeds.items():
+        each = speed if isinstance(speed, list) else [speed] * len(sizes)
+        for n, of_copy in zip(sizes, each, strict=True):
+            value = {
+                "speedup": 2 * of_copy,
+                "speedup_low": 1.99 * of_copy,
+                "speedup_high": 2.01 * of_copy,
+            }
+            found.append(synthetic.row(variant=variant, N=n, of_copy=of_copy, **value, **given))
+    return found
+
+
+@pytest.fixture(scope="module")
+def three(measurements, tables):
+    """float32 on two GPUs and float16 on one; row wins thrice a panel, fused once, of ten."""
+    rest = {name: 0.2 for name in synthetic.VARIANTS if name not in (*FAST, "torch_softmax")}
+    speeds = {
+        "torch_softmax": 0.5,
+        "triton_row": [0.9, 0.9, 0.9, 0.6],
+        "triton_fused": [0.3, 0.3, 0.3, 0.8],
+    }
+    where = [("h200", "float16"), ("h200", "float32"), ("a100", "float32")]
+    rows = [r for gpu, dtype in where for r in rows_of(speeds | rest, gpu=gpu, dtype=dtype)]
+    return draw_overview(measurements(rows), tables)
+
+
+def lines(axes):
+    return {line.get_gid(): line for line in axes.lines if line.get_gid()}
+
+
+def strip(axes):
+    """Variant and edges of every box of the strip, from left to right."""
+    boxes = [(patch.get_gid(), *patch.get_extents().intervalx) for patch in axes.patches]
+    return sorted((left, right, gid.split()[1]) for gid, left, right in boxes)
+
+
+def test_a_panel_for_each_gpu_and_dtype_in_their_order(three):
+    titles = [axes.get_title("left").split("\n")[0] for axes in three.axes]
+    assert titles == ["a100, float32, softmax", "h200, float32, softmax", "h200, float16, softmax"]
+    assert {axes.get_title("left").split("\n")[1] for axes in three.axes} == {
+        "M = 1024, uniform input"
+    }
+
+
+def test_every_variant_is_drawn_and_the_best_and_torch_are_in_front(three):
+    for axes in three.axes:
+        drawn = lines(axes)
+        assert {*synthetic.VARIANTS, "copy"} <= set(drawn)
+        front = {name for name in synthetic.VARIANTS if drawn[name].get_color() != MUTED}
+        assert front == {"torch_softmax", *FAST}
+        for name in front:
+            style = palette.style(name)
+            look = (drawn[name].get_color(), drawn[name].get_marker())
+            assert look == (style.colour, style.marker)
+        assert list(drawn["triton_row"].get_ydata()) == pytest.approx([0.9, 0.9, 0.9, 0.6])
+
+
+def test_what_is_in_front_has_a_band_where_its_rows_have_quantiles(three):
+    for axes in three.axes:
+        assert {band.get_gid() for band in axes.collections} == {
+            f"{name} band" for name in ("torch_softmax", *FAST)
+        }
+
+
+def test_the_copy_is_at_100_percent(three):
+    for axes in three.axes:
+        copy = lines(axes)["copy"]
+        assert list(copy.get_ydata()) == [1, 1]
+        assert copy.is_dashed()
+        assert axes.get_ylim()[1] > 1
+
+
+def test_the_key_names_what_is_in_front(three):
+    (key,) = three.legends
+    named = [text.get_text() for text in key.get_texts()]
+    assert named == [
+        *("torch_softmax", "triton_fused", "triton_row"),
+        *("copy (roofline)", "all other variants"),
+    ]
+
+
+def test_the_strip_says_who_is_the_fastest_at_each_size(three):
+    for axes in three.axes:
+        (left, _, row), (_, right, fused) = strip(axes)
+        assert (row, fused) == ("triton_row", "triton_fused")
+        inside = axes.get_window_extent()
+        assert inside.x0 - 0.5 <= left < right <= inside.x1 + 0.5  # pixels
+        assert "triton_row" in [text.get_text() for text in axes.texts]
+        # too narrow for its name: its marker
+        markers = {line.get_gid(): line.get_marker() for line in axes.lines}
+        assert markers["marker triton_fused"] == palette.style("triton_fused").marker
+
+
+def test_a_winner_that_is_not_in_front_is_muted_in_the_strip(measurements, tables):
+    names = [f"mine_{i}" for i in range(8)]
+    sizes = [2**i for i in range(8, 8 + len(names) + 1)]
+    # the last of them wins once, all others once too, the first twice: six are in front
+    wins = {name: [0.9 if i in {k, *([8] if k == 0 else [])} else 0.1 for i in range(9)]
+            for k, name in enumerate(names)}  # fmt: skip
+    figure = draw_overview(measurements(rows_of(wins, sizes)), tables)
+    (axes,) = figure.axes
+    colours = {patch.get_gid().split()[1]: to_hex(patch.get_facecolor()) for patch in axes.patches}
+    assert [name for name in names if colours[name] == to_hex(MUTED)] == names[6:]
+    assert not {"marker mine_6", "marker mine_7"} & {line.get_gid() for line in axes.lines}
+
+
+def test_a_lead_that_may_be_chance_is_pale(measurements, tables):
+    rows = []
+    for n, half in ((256, 0.01), (512, 0.5)):
+        for name, speed in (("triton_row", 1.6), ("triton_fused", 1.3)):
+            rows.append(synthetic.with_speedup(speed, half, variant=name, N=n))
+    (axes,) = draw_overview(measurements(rows), tables).axes
+    sure, chance = sorted(axes.patches, key=lambda patch: patch.get_extents().x0)
+    assert to_hex(sure.get_facecolor()) == palette.style("triton_row").colour.lower()
+    assert chance.get_gid() == sure.get_gid() == "fastest triton_row"
+    assert sum(chance.get_facecolor()) > sum(sure.get_facecolor())
+
+
+def test_gpus_and_versions_are_told_once_each(three):
+    told = three.texts[-1].get_text().replace("\n", " ")
+    for part in ("NVIDIA H200", "NVIDIA A100-PCIE-40GB", "driver 570.124", "triton 3.6.0"):
+        assert part in told
+    assert told.count("measured on") == 2
+
+
+def test_published_tables_and_failed_rows_are_not_on_it(measurements, tables):
+    failed = [synthetic.row(variant=name, status="timeout") for name in synthetic.VARIANTS]
+    figure = draw_overview(measurements(failed), tables)
+    assert not figure.axes
+    assert "no timed rows: 10 timeout" in [text.get_text() for text in figure.texts]
+    assert "no rows" in [text.get_text() for text in draw_overview(measurements([]), tables).texts]
+
+
+def test_it_has_a_limit_and_says_so(measurements, tables):
+    rows = [row for m in range(1, 13) for gpu in ("a100", "h200")
+            for row in rows_of({"triton_row": 0.9}, M=m, gpu=gpu)]  # fmt: skip
+    figure = draw_overview(measurements(rows), tables)
+    assert len(figure.axes) == 15
+    assert any("15 of 24 panels are shown" in text.get_text() for text in figure.texts)
+    assert figure.get_figwidth() == DOUBLE
+    assert figure.get_figheight() < 10.5
+
+
+@pytest.mark.parametrize("panels", range(1, 16))
+def test_panels_and_key_do_not_overlap(panels):
+    page = grid.Grid(panels, keys=9)
+    width, height = page.size
+    places = [page.place(i) for i in range(panels)]
+    assert len(set(places)) == panels
+    assert all(x + width <= DOUBLE for x, _ in places)
+    x, y, _ = page.key
+    assert not any(x < left + width and y < top + height for left, top in places)
+    assert y + 0.14 <= page.height
+
+
+def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_path):
+    frame = measurements(rows_of({"triton_row": 0.9, "torch_softmax": 0.5}))
+    first, second = (figures.write_overview(frame, tables, tmp_path / name) for name in "ab")
+    assert [path.name for path in first] == ["overview.svg", "overview.pdf", "overview.png"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
