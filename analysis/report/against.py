@@ -7,12 +7,13 @@ from analysis.frame import POINT, timed
 from analysis.ratios import Ratio
 from analysis.regimes import DISPATCH
 from analysis.report import markdown as md
+from analysis.report.blocks import Block, Prose, Table
 
 TRITON = "triton_"
 COLUMNS = ["N", "M", "over torch", "over the best Triton row", "which is"]
 
 
-def part(rows: pd.DataFrame) -> str:
+def part(rows: pd.DataFrame) -> list[Block]:
     """A sentence and a table, one line a point, for the rows of one set."""
     lines, over_torch, over_triton = [], [], []
     counted = rows[timed(rows)].sort_values(["N", "M"])
@@ -34,7 +35,7 @@ def part(rows: pd.DataFrame) -> str:
     if over_triton:
         text += f"; against the best Triton row: {_counts(over_triton)}"
     width = len(COLUMNS) if over_triton else COLUMNS.index("over torch") + 1
-    return f"{text}.\n\n" + md.table(COLUMNS[:width], [line[:width] for line in lines], "points")
+    return [Prose(f"{text}."), Table(COLUMNS[:width], [line[:width] for line in lines], "points")]
 
 
 def _counts(found: list[Ratio]) -> str:

@@ -6,6 +6,7 @@ from analysis import palette
 from analysis.claims.registry import UNDECIDED
 from analysis.published import Published
 from analysis.report import markdown as md
+from analysis.report.blocks import Block, Prose, Table
 
 COLUMNS = [
     "claim",
@@ -42,9 +43,9 @@ def section(claims: pd.DataFrame) -> str:
     return text + "\n"
 
 
-def tables(published: Published) -> str:
+def tables(published: Published) -> list[Block]:
     """Every published table as published, N by variant, in the source's own unit."""
-    parts = []
+    parts: list[Block] = []
     for name, source in published.sources.items():
         rows = published.rows[published.rows["table"] == name.removesuffix(".csv")]
         value = "throughput_gbps" if source.unit == "GB/s" else "time_us"
@@ -55,11 +56,10 @@ def tables(published: Published) -> str:
             [*key, *(md.number(v, 6) for v in line)]
             for key, line in zip(wide.index, wide.to_numpy(), strict=True)
         ]
-        parts.append(
-            f"**{source.hardware}**, {source.unit}, {source.distribution} input: {source.cite()}."
-            "\n\n" + md.table(["M", "N", *variants], lines, name)
-        )
-    return "\n\n".join(parts) + "\n"
+        said = f"{source.unit}, {source.distribution} input: {source.cite()}."
+        parts.append(Prose(f"**{source.hardware}**, {said}"))
+        parts.append(Table(["M", "N", *variants], lines, name))
+    return parts
 
 
 def _line(row: dict) -> list[str]:

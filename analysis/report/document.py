@@ -8,11 +8,17 @@ import pandas as pd
 import yaml
 
 from analysis import atomic, flags
-from analysis.figures import BARS, KINDS
+from analysis.figures import BARS, KINDS, OVERVIEW
 from analysis.figures.select import existing
 from analysis.published import Published
 from analysis.report import claims as claim_parts
-from analysis.report import environment, oneflow, quality, verdict
+from analysis.report import environment, markdown, oneflow, quality, verdict
+from analysis.report.blocks import Block
+
+ORDER = [
+    *("Verdict", "Published claims", "OneFlow", "Figures", "Noise floor", "Cold calls", "Flags"),
+    *("Points that are not ok", "Accuracy", "Published tables", "Environment", "How to reproduce"),
+]
 
 
 def write(
@@ -33,13 +39,36 @@ def write(
     results/recorded/{gpu}/{sweep}.yaml of the recorded ones; `unranked` are the flags that kept
     rows from ranking when the measurements were collected.
     """
-    names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
     links = figure_links(measurements, published, Path(figures), Path(output).parent)
-    sections = {
+    found = sections(measurements, summary, published, command, recorded, unranked)
+    texts = {title: markdown.render(blocks) for title, blocks in found.items()}
+    # what HTML has as cards and as drawings
+    texts["Published claims"] = claim_parts.section(claims)
+    texts["Figures"] = links or "No figures were drawn.\n"
+    body = "\n".join(f"## {name}\n\n{texts[name]}" for name in ORDER if texts[name])
+    atomic.write_text(output, f"# {title(measurements)}\n\n{body}")
+
+
+def title(measurements: pd.DataFrame) -> str:
+    """The title of the report, with the operations that were measured."""
+    *others, last = sorted(set(measurements["op"]), key=len) or ["softmax"]
+    ops = f"{', '.join(others)} and {last}" if others else last
+    return f"Row {ops}: which kernel is fastest"
+
+
+def sections(
+    measurements: pd.DataFrame,
+    summary: pd.DataFrame,
+    published: Published,
+    command: str,
+    recorded: Iterable[Path],
+    unranked: Collection[str],
+) -> dict[str, list[Block]]:
+    """Title -> content of the sections that are prose and tables; arguments as of `write`."""
+    names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
+    return {
         "Verdict": verdict.section(summary, names),
-        "Published claims": claim_parts.section(claims),
         "OneFlow": oneflow.section(measurements),
-        "Figures": links or "No figures were drawn.\n",
         "Noise floor": quality.noise(measurements),
         "Cold calls": quality.cold(measurements),
         "Flags": quality.flags(measurements, unranked),
@@ -49,9 +78,6 @@ def write(
         "Environment": environment.section(measurements),
         "How to reproduce": environment.reproduce(measurements, command, _commands(recorded)),
     }
-    body = "\n".join(f"## {title}\n\n{text}" for title, text in sections.items() if text)
-    ops = " and ".join(sorted(set(measurements["op"]), key=len)) or "softmax"
-    atomic.write_text(output, f"# Row {ops}: which kernel is fastest\n\n{body}")
 
 
 def _commands(recorded: Iterable[Path]) -> dict[tuple[str, str], str]:
@@ -63,8 +89,13 @@ def _commands(recorded: Iterable[Path]) -> dict[tuple[str, str], str]:
 def figure_links(
     measurements: pd.DataFrame, published: Published, figures: Path, base: Path
 ) -> str:
-    """Markdown images of the PNG files in `figures`, by set; paths relative to `base`."""
-    text = ""
+    """Markdown images of the PNG files in `figures`, that of all first; relative to `base`."""
+
+    def link(path: Path) -> str:
+        return Path(os.path.relpath(path, base)).as_posix()
+
+    page = figures / f"{OVERVIEW}.png"
+    text = f"![Fraction of the copy, of all sets]({link(page)})\n\n" if page.is_file() else ""
     sets = existing(measurements, published)
     here = set(measurements["gpu"])
     for gpu, dtype, sweep in sorted(sets, key=lambda found: (found[0] not in here, found)):
@@ -84,7 +115,6 @@ def figure_links(
             origin = ", ".join(sorted(own["origin"].unique())) or "published, not measured here"
             text += f"### {gpu}, {dtype}, {sweep} ({origin})\n\n"
         for kind, path in present:
-            link = Path(os.path.relpath(path, base)).as_posix()
             what = "published beside measured" if kind in BARS else f"{kind} over N"
-            text += f"![{what}, {gpu}, {dtype}, {sweep}]({link})\n\n"
+            text += f"![{what}, {gpu}, {dtype}, {sweep}]({link(path)})\n\n"
     return text

@@ -1,10 +1,18 @@
 """The few pieces of Markdown that the report is made of."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from analysis.report.blocks import Block, Code, Heading, Prose, Table
 
 # A longer table is folded away, so that the sections after it can be found.
 LONG_TABLE = 60
+
+
+def render(blocks: Iterable[Block]) -> str:
+    """The blocks of a section as Markdown, an empty line between them; "" for none."""
+    texts = [_block(block) for block in blocks]
+    return "\n\n".join(texts) + "\n" if texts else ""
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str) -> str:
@@ -47,6 +55,18 @@ def span(sizes) -> str:
 def counted(count: int, noun: str) -> str:
     """`1 row`, `2 rows`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Prose(text):
+            return text
+        case Heading(text):
+            return f"### {text}"
+        case Table(columns, rows, what):
+            return table(columns, rows, what)
+        case Code(text):
+            return f"```sh\n{text}\n```"
 
 
 def _cell(value: object) -> str:

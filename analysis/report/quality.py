@@ -6,37 +6,39 @@ import pandas as pd
 
 from analysis.frame import POINT
 from analysis.report import markdown as md
+from analysis.report.blocks import Block, Prose, Table
 
 # Shorter calls are shown apart: what a launch varies by weighs most on them.
 SHORT_US = 10
 
 
-def noise(measurements: pd.DataFrame) -> str:
+def noise(measurements: pd.DataFrame) -> list[Block]:
     """The noise within a process (A/A) and between processes."""
-    return within(measurements) + between(measurements)
+    return [*within(measurements), *between(measurements)]
 
 
-def between(measurements: pd.DataFrame) -> str:
+def between(measurements: pd.DataFrame) -> list[Block]:
     """How far the same torch call lies apart in the processes of one point."""
-    text = ""
+    found: list[Block] = []
     for (gpu, origin, op), rows in measurements.groupby(["gpu", "origin", "op"], sort=True):
         known = rows[rows["between_sd"] > 0].drop_duplicates(POINT)["between_sd"]
         if len(known):
             points = md.counted(len(known), "point")
-            text += (
-                f"\nBetween the processes of a point on {gpu} ({origin}, {op}), the time of the "
+            text = (
+                f"Between the processes of a point on {gpu} ({origin}, {op}), the time of the "
                 f"same torch call has a standard deviation of {100 * known.median():.2f} % in the "
                 f"median over {points}, {100 * known.max():.2f} % at most; the intervals of "
-                "leads and claims include it.\n"
+                "leads and claims include it."
             )
-    return text
+            found.append(Prose(text))
+    return found
 
 
-def within(measurements: pd.DataFrame) -> str:
+def within(measurements: pd.DataFrame) -> list[Block]:
     """A/A: torch against a second capture of torch, which must give 1."""
     rows = measurements[measurements["aa_ratio"].notna()]
     if rows.empty:
-        return "No row has an A/A control.\n"
+        return [Prose("No row has an A/A control.")]
     rows = rows.assign(
         off=(rows["aa_ratio"] - 1).abs(),
         excludes=(rows["aa_low"] > 1) | (rows["aa_high"] < 1),
@@ -66,20 +68,19 @@ def within(measurements: pd.DataFrame) -> str:
         "largest off 1",
         "intervals that exclude 1",
     ]
-    return (
+    text = (
         "In every process torch is timed against a second capture of itself. The ratio must be 1; "
         "how far it is off is the noise floor, and 5 % of the 95 % intervals may exclude 1. What "
-        "95 % stay below is the smallest difference that a single row can tell from noise.\n\n"
-        + md.table(columns, lines, "noise floor")
-        + "\n"
+        "95 % stay below is the smallest difference that a single row can tell from noise."
     )
+    return [Prose(text), Table(columns, lines, "noise floor")]
 
 
-def cold(measurements: pd.DataFrame) -> str:
+def cold(measurements: pd.DataFrame) -> list[Block]:
     """What a call found in L2 when its turn came."""
     rows = measurements[measurements["found_in_l2"].notna()]
     if rows.empty:
-        return "No row says what its calls found in the cache.\n"
+        return [Prose("No row says what its calls found in the cache.")]
     by = ["gpu", "origin", "timing"]
     lines = [
         [
@@ -100,17 +101,16 @@ def cold(measurements: pd.DataFrame) -> str:
         "found in L2, median",
         "found in L2, at most",
     ]
-    return (
+    text = (
         "After the timed calls, single loads from the buffers that are next in turn are timed on "
-        "the GPU itself, and the same loads at once again, when their lines are in L2.\n\n"
-        + md.table(columns, lines, "cold loads")
-        + "\n"
+        "the GPU itself, and the same loads at once again, when their lines are in L2."
     )
+    return [Prose(text), Table(columns, lines, "cold loads")]
 
 
-def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
+def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> list[Block]:
     """Which flags keep a row from ranking (`unranked`), and every flag with its rows."""
-    return f"{_ranking(measurements, unranked)}\n\n{_carried(measurements)}"
+    return [Prose(_ranking(measurements, unranked)), _carried(measurements)]
 
 
 def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
@@ -125,43 +125,43 @@ def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
     )
 
 
-def _carried(measurements: pd.DataFrame) -> str:
+def _carried(measurements: pd.DataFrame) -> Block:
     rows = (
         measurements.assign(flag=measurements["flags"].str.split())
         .explode("flag")
         .dropna(subset="flag")
     )
     if rows.empty:
-        return "No row carries a flag.\n"
+        return Prose("No row carries a flag.")
     return _grouped(rows, ["flag", "gpu", "op", "dtype", "variant"], "flags")
 
 
-def failures(measurements: pd.DataFrame) -> str:
+def failures(measurements: pd.DataFrame) -> list[Block]:
     """Points that are not ok, grouped by what happened and why."""
     rows = measurements[measurements["status"] != "ok"]
     if rows.empty:
-        return "Every point is ok.\n"
-    return _grouped(rows, ["gpu", "op", "dtype", "variant", "status", "message"], "points")
+        return [Prose("Every point is ok.")]
+    return [_grouped(rows, ["gpu", "op", "dtype", "variant", "status", "message"], "points")]
 
 
-def accuracy(measurements: pd.DataFrame) -> str:
+def accuracy(measurements: pd.DataFrame) -> list[Block]:
     """The largest errors against float64, for each operation, dtype and variant."""
     names = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
     rows = measurements.dropna(subset=names, how="all")
     if rows.empty:
-        return "No row has been compared with float64.\n"
+        return [Prose("No row has been compared with float64.")]
     by = ["gpu", "op", "dtype", "variant", "status"]
     worst = rows.groupby(by, sort=True)[names].max()
     lines = [
         [*key, *(f"{value:.2e}" for value in line)]
         for key, line in zip(worst.index, worst.to_numpy(), strict=True)
     ]
-    return md.table([*by, "absolute", "relative", "row sum"], lines, "accuracy") + "\n"
+    return [Table([*by, "absolute", "relative", "row sum"], lines, "accuracy")]
 
 
-def _grouped(rows: pd.DataFrame, by: list[str], what: str) -> str:
+def _grouped(rows: pd.DataFrame, by: list[str], what: str) -> Block:
     lines = [
         [*key, len(part), md.span(part["M"]), md.span(part["N"])]
         for key, part in rows.groupby(by, sort=True)
     ]
-    return md.table([*by, "rows", "M", "N"], lines, what) + "\n"
+    return Table([*by, "rows", "M", "N"], lines, what)

@@ -7,18 +7,19 @@ import pandas as pd
 from analysis.ratios import Ratio
 from analysis.regimes import DISPATCH, KERNELS, Choice, choices
 from analysis.report import markdown as md
+from analysis.report.blocks import Block, Prose, Table
 
 
-def part(rows: pd.DataFrame) -> str:
+def part(rows: pd.DataFrame) -> list[Block]:
     """What the dispatch takes in the rows of one set (origin, gpu, dtype, sweep, op and input)."""
     found = choices(rows)
     judged = [choice for choice in found if choice.open]
-    text = _sentence(found, judged)
+    blocks: list[Block] = [Prose(_sentence(found, judged))]
     if judged:
         columns = ["N", "M", "takes", *(f"{_short(name)} (µs)" for name in KERNELS)]
         columns += ["fastest", "a wrong choice costs", "of copy"]
-        text += "\n\n" + md.table(columns, [_line(choice) for choice in judged], "dispatch")
-    return text + "\n\n" + _by_regime(found)
+        blocks.append(Table(columns, [_line(choice) for choice in judged], "dispatch"))
+    return [*blocks, _by_regime(found)]
 
 
 def _sentence(found: list[Choice], judged: list[Choice]) -> str:
@@ -62,7 +63,7 @@ def _percent(loss: Ratio) -> str:
     return f"{value} %" if math.isnan(loss.low) else f"{value} % [{low}, {high}]"
 
 
-def _by_regime(found: list[Choice]) -> str:
+def _by_regime(found: list[Choice]) -> Block:
     """The fraction of a copy that the dispatch reaches, by the kernel that it takes."""
     lines = []
     for name in (*KERNELS, ""):
@@ -76,7 +77,7 @@ def _by_regime(found: list[Choice]) -> str:
         sizes = md.span([own["N"] for own in here])
         lines.append([label, len(here), sizes, *(md.number(value, 3) for value in numbers)])
     columns = ["takes", "points", "N", "of copy, median", "geometric mean", "least", "most"]
-    return md.table(columns, lines, "regimes") if lines else "No row has a copy beside it."
+    return Table(columns, lines, "regimes") if lines else Prose("No row has a copy beside it.")
 
 
 def _short(name: str) -> str:

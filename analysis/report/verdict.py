@@ -6,26 +6,27 @@ from analysis import regimes, shapes
 from analysis.frame import distinct, outcomes
 from analysis.ratios import BASELINE
 from analysis.report import markdown as md
+from analysis.report.blocks import Block, Heading, Prose, Table
 
 POINT = ["op", "distribution", "M", "N"]
 
 
-def section(summary: pd.DataFrame, names: dict[str, str]) -> str:
+def section(summary: pd.DataFrame, names: dict[str, str]) -> list[Block]:
     """One part per GPU, measured before recorded; `names` maps its slug to its full name."""
     if summary.empty:
-        return "No rows were measured or recorded; what follows is from the literature.\n"
-    parts = []
+        return [Prose("No rows were measured or recorded; what follows is from the literature.")]
+    parts: list[Block] = []
     # `measured` sorts before `recorded`.
     for (origin, gpu), rows in summary.groupby(["origin", "gpu"], sort=True):
         mark = " (recorded, not measured in this run)" if origin == "recorded" else ""
-        parts.append(f"### {names[gpu]} — `{gpu}`{mark}")
+        parts.append(Heading(f"{names[gpu]} — `{gpu}`{mark}"))
         for (dtype, sweep, op), part in rows.groupby(["dtype", "sweep", "op"], sort=True):
             what = f"sweep `{sweep}`" + ("" if op == "softmax" else f", {op}")
-            parts.append(_sentence(f"On **{names[gpu]}** in {dtype} ({what})", part))
+            parts.append(Prose(_sentence(f"On **{names[gpu]}** in {dtype} ({what})", part)))
             winners = part[part["best"]]
             if len(winners):
-                parts.append(_table(winners, f"{dtype}, {sweep}: every point"))
-    return "\n\n".join(parts) + "\n"
+                parts += _table(winners, f"{dtype}, {sweep}: every point")
+    return parts
 
 
 def _sentence(where: str, rows: pd.DataFrame) -> str:
@@ -71,7 +72,7 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
     return text + "."
 
 
-def _table(winners: pd.DataFrame, what: str) -> str:
+def _table(winners: pd.DataFrame, what: str) -> list[Block]:
     varying = [name for name in POINT if name == "N" or winners[name].nunique() > 1]
     fixed = ", ".join(f"{name} = {winners[name].iloc[0]}" for name in POINT if name not in varying)
     columns = [
@@ -102,9 +103,8 @@ def _table(winners: pd.DataFrame, what: str) -> str:
                 md.number(row["of_copy"], 3),
             ]
         )
-    return (
-        f"{fixed}.\n\n" + md.table(columns, rows, what) if fixed else md.table(columns, rows, what)
-    )
+    said = [Prose(f"{fixed}.")] if fixed else []
+    return [*said, Table(columns, rows, what)]
 
 
 def _counts(counts: pd.Series) -> str:

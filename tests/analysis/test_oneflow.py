@@ -7,6 +7,7 @@ import pytest
 from analysis import regimes, summary
 from analysis.report import oneflow as report
 from analysis.report import verdict
+from analysis.report.markdown import render
 from tests.analysis import oneflow_rows as made
 from tests.analysis import synthetic
 from tests.analysis.oneflow_rows import SMEM, UNCACHED, WARP
@@ -80,7 +81,7 @@ def test_what_a_wrong_choice_costs(wide):
 
 
 def test_the_table_of_the_report(wide):
-    text = report.section(wide())
+    text = render(report.section(wide()))
     assert "### `oneflow_wide` on h200 (measured): softmax, float32, normal input" in text
     assert line(text, 128, DISPATCH)[2] == "warp"
     assert line(text, 128, DISPATCH)[6:8] == ["warp", "nothing"]
@@ -95,7 +96,7 @@ def test_the_table_of_the_report(wide):
 
 
 def test_a_cost_within_its_interval_is_not_distinguishable_from_nothing(wide):
-    text = report.section(wide(made.rows({768: 131072}, half=0.2)))
+    text = render(report.section(wide(made.rows({768: 131072}, half=0.2))))
     assert line(text, 768, DISPATCH)[7].startswith("not distinguishable from nothing (14.3 % [")
     assert "surely not the fastest at 0 of 1." in text
 
@@ -105,7 +106,7 @@ def test_the_fraction_of_a_copy_by_regime(wide):
     for row in rows:
         if row["variant"] == "cuda_oneflow":
             row["of_copy"] = {"128": "0.9", "58001": "0.4"}.get(row["N"], "0.8")
-    text = report.section(wide(rows))
+    text = render(report.section(wide(rows)))
     (warp,) = [row for row in text.splitlines() if row.startswith("| warp |")]
     mean = (0.9 * 0.8**3) ** 0.25
     assert warp == f"| warp | 4 | 128 … 1024 | 0.800 | {mean:.3f} | 0.800 | 0.900 |"
@@ -114,7 +115,7 @@ def test_the_fraction_of_a_copy_by_regime(wide):
 
 def test_points_whose_regime_is_not_known_are_told_apart(wide):
     rows = [row for row in made.rows(made.WIDE) if row["variant"] != SMEM]
-    text = report.section(wide(rows))
+    text = render(report.section(wide(rows)))
     assert "| not known (no row of cuda_oneflow_smem says) | 5 | 1025 … 58001 |" in text
     assert line(text, 128, DISPATCH)[4] == ""
 
@@ -122,7 +123,7 @@ def test_points_whose_regime_is_not_known_are_told_apart(wide):
 def test_against_torch_and_the_best_triton_row(wide):
     rows = made.rows(made.WIDE)
     rows = [r for r in rows if (r["variant"], r["N"]) != ("triton_persistent", "4096")]
-    text = report.section(wide(rows))
+    text = render(report.section(wide(rows)))
     cells = line(text, 128, AGAINST)
     assert cells[4] == "triton_persistent"
     own = made.speedup(WARP, 128)
@@ -135,32 +136,32 @@ def test_against_torch_and_the_best_triton_row(wide):
 
 
 def test_without_triton_rows_only_torch_is_compared(wide):
-    text = report.section(wide(made.rows({128: 786432}, variants=["cuda_oneflow", WARP])))
+    text = render(report.section(wide(made.rows({128: 786432}, variants=["cuda_oneflow", WARP]))))
     assert "Triton" not in text
     assert line(text, 128, 3)[2].startswith("1.425 [")
 
 
 def test_the_verdict_tells_where_the_runner_up_is_the_winner_under_another_name(wide):
     rows = [row for row in made.rows(made.WIDE) if not row["variant"].startswith("triton")]
-    text = verdict.section(summary.summarise(wide(rows)), {"h200": "NVIDIA H200"})
+    text = render(verdict.section(summary.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
     # at these the dispatch takes the fastest kernel; elsewhere another one wins, or torch
     twins = [128, 1025, 4096]
     assert f"At {len(twins)} of them winner and runner-up are one kernel" in text
     alone = [row for row in rows if row["variant"] not in made.ONEFLOW[1:]]
-    text = verdict.section(summary.summarise(wide(alone)), {"h200": "NVIDIA H200"})
+    text = render(verdict.section(summary.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
     assert "under two names" not in text
 
 
 def test_sets_are_kept_apart(measurements):
     both = made.rows(made.PROTOCOL) + made.rows(made.PROTOCOL, op="log_softmax")
-    text = report.section(measurements(both, sweep="oneflow"))
+    text = render(report.section(measurements(both, sweep="oneflow")))
     assert text.count("### `oneflow`") == 2
     assert "(measured): log_softmax, float32" in text
     assert text.count("is timed at 5 points; at 5 of them") == 2
 
 
 def test_a_dispatch_that_is_not_timed_has_no_section(measurements, online_rows):
-    assert report.section(measurements(online_rows)) == ""
+    assert render(report.section(measurements(online_rows))) == ""
     crashed = synthetic.row(variant="cuda_oneflow", status="crash")
-    assert report.section(measurements([*online_rows, crashed])) == ""
-    assert report.section(measurements([])) == ""
+    assert render(report.section(measurements([*online_rows, crashed]))) == ""
+    assert render(report.section(measurements([]))) == ""

@@ -1,15 +1,18 @@
-"""Rows of softmax and of log_softmax are never mixed."""
+"""Rows of softmax, of log_softmax and of their backward are never mixed."""
 
 import pytest
 
 from analysis import claims, summary
 from analysis.figures.curves import draw_time
 from analysis.figures.heatmap import draw_speedup
+from analysis.figures.lines import copy_rate
 from analysis.figures.select import panels, select
 from analysis.report import quality, verdict
+from analysis.report.markdown import render
 from tests.analysis import synthetic
 
 OPS = ("softmax", "log_softmax")
+OTHERS = ("log_softmax", "softmax_backward", "log_softmax_backward")  # but softmax
 
 
 @pytest.fixture
@@ -42,13 +45,14 @@ def test_the_deviation_between_processes_is_that_of_one_operation(measurements):
 
 
 def test_the_verdict_has_a_sentence_for_each(both):
-    text = verdict.section(summary.summarise(both), {"h200": "NVIDIA H200"})
+    text = render(verdict.section(summary.summarise(both), {"h200": "NVIDIA H200"}))
     assert "(sweep `online_softmax`) **triton_row** is fastest at 1 of 1 point" in text
     assert "(sweep `online_softmax`, log_softmax) **triton_online** is fastest at 1 of 1" in text
 
 
-def test_claims_about_softmax_do_not_see_log_softmax(measurements, tables):
-    point = {"op": "log_softmax", "N": 131072}
+@pytest.mark.parametrize("op", OTHERS)
+def test_claims_about_softmax_do_not_see_another_operation(op, measurements, tables):
+    point = {"op": op, "N": 131072}
     rows = [
         synthetic.with_speedup(1.36, variant="triton_online", **point),
         synthetic.row(variant="torch_softmax", **point),
@@ -64,28 +68,42 @@ def test_claims_about_softmax_do_not_see_log_softmax(measurements, tables):
 
 
 def test_quality_tells_them_apart(both, measurements):
-    accuracy = quality.accuracy(both)
+    accuracy = render(quality.accuracy(both))
     assert "| h200 | softmax | float32 | triton_row | ok | 1.00e-09 |" in accuracy
     assert "| h200 | log_softmax | float32 | triton_row | ok | 5.00e-07 |" in accuracy
-    noise = quality.within(both)
+    noise = render(quality.within(both))
     assert [f"| h200 | measured | {op} |" in noise for op in OPS] == [True, True]
     rows = [synthetic.row(op=op, status="crash", message="x", flags="shared_gpu") for op in OPS]
-    for text in (quality.failures(measurements(rows)), quality.flags(measurements(rows), [])):
+    for text in (
+        render(quality.failures(measurements(rows))),
+        render(quality.flags(measurements(rows), [])),
+    ):
         assert sum(f" {op} |" in text for op in OPS) == 2
         assert "| 2 |" not in text
 
 
-@pytest.fixture
-def log_only(measurements, tables):
-    rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_row"], op="log_softmax")
-    return select(measurements(rows, sweep="mine"), tables, "h200", "float32", "mine")
+@pytest.fixture(params=OTHERS)
+def one_other(request, measurements, tables):
+    """(an operation, a selection of rows of it alone)."""
+    rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_row"], op=request.param)
+    return request.param, select(
+        measurements(rows, sweep="mine"), tables, "h200", "float32", "mine"
+    )
 
 
 @pytest.mark.parametrize("draw", [draw_time, draw_speedup])
-def test_titles_name_the_operation(log_only, draw):
-    figure = draw(log_only)
-    assert figure._suptitle.get_text().startswith("Row log_softmax on NVIDIA H200")
-    assert figure.axes[0].get_title("left").startswith("log_softmax, M = 1024")
+def test_titles_name_the_operation(one_other, draw):
+    op, selected = one_other
+    figure = draw(selected)
+    assert figure._suptitle.get_text().startswith(f"Row {op} on NVIDIA H200")
+    assert figure.axes[0].get_title("left").startswith(f"{op}, M = 1024")
+
+
+@pytest.mark.parametrize(("op", "matrices"), [("softmax", 2), ("softmax_backward", 3)])
+def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, measurements):
+    rows = measurements([synthetic.row(op=op, M=1024, N=4096, copy_us=10.0)])
+    (rate,) = copy_rate(rows)
+    assert rate == pytest.approx(matrices * 1024 * 4096 * 4 / 10.0 / 1000)
 
 
 def test_both_operations_are_two_panels(both, tables):

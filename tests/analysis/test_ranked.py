@@ -15,6 +15,7 @@ from analysis.figures.select import select
 from analysis.merge import merge_cells
 from analysis.record import record
 from analysis.report import quality
+from analysis.report.markdown import render
 from tests.analysis import synthetic
 
 CONFIG = Path(__file__).resolve().parents[2] / "config.yaml"
@@ -202,8 +203,8 @@ def test_the_report_says_which_flags_keep_a_row_from_ranking(measurements, some,
     assert "**triton_row** is fastest at 1 of 1 point" in text
     assert ". Not ranked: 2 rows flagged faster_than_copy, throttled." in text
     assert "Not ranked" not in report_of(measurements(some, unranked=[]), tables, tmp_path, [])
-    assert "No flag keeps a row from ranking" in quality.flags(measurements(some), [])
-    plain = quality.flags(measurements([synthetic.row()]), flags.UNRANKED)
+    assert "No flag keeps a row from ranking" in render(quality.flags(measurements(some), []))
+    plain = render(quality.flags(measurements([synthetic.row()]), flags.UNRANKED))
     assert "A row flagged `faster_than_copy` is not ranked" in plain
     assert plain.endswith("No row carries a flag.\n")
 

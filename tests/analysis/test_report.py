@@ -167,9 +167,11 @@ def test_sizes_with_their_own_m_go_by_n(written, measurements):
 
 
 def test_the_title_names_the_operation(written, measurements):
-    rows = [synthetic.row(op=op) for op in ("softmax", "log_softmax")]
+    rows = [synthetic.row(op=op) for op in ("softmax", "log_softmax", "softmax_backward")]
     assert written(measurements(rows[:1])).startswith("# Row softmax: which")
-    assert written(measurements(rows)).startswith("# Row softmax and log_softmax: which")
+    assert written(measurements(rows[:2])).startswith("# Row softmax and log_softmax: which")
+    three = "# Row softmax, log_softmax and softmax_backward: which"
+    assert written(measurements(rows)).startswith(three)
 
 
 def test_bars_are_linked_under_their_own_name(measurements, tables, tmp_path):

@@ -1,0 +1,66 @@
+"use strict";
+// The data of the page, and the few functions that all parts of it use.
+
+const PAGE = JSON.parse(document.getElementById("data").textContent);
+const POINT = ["sweep", "origin", "gpu", "op", "dtype", "distribution", "M", "N"];
+const find = (selector, inside = document) => inside.querySelector(selector);
+
+// From columns (analysis/html/table.py) to one object per row.
+function unpacked(columns) {
+  const names = Object.keys(columns);
+  const values = names.map((name) => {
+    const column = columns[name];
+    return Array.isArray(column) ? column : column.codes.map((code) => column.words[code]);
+  });
+  return values[0].map((_, i) => Object.fromEntries(names.map((name, j) => [name, values[j][i]])));
+}
+
+const ROWS = unpacked(PAGE.rows);
+const PUBLISHED = unpacked(PAGE.published);
+
+// As analysis/report/markdown.py writes numbers: so many significant digits, no exponent if it can.
+function number(value, digits = 4) {
+  if (value === null) return "";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(digits - 1);
+  const decimals = size === 0 ? 0 : digits - 1 - Math.floor(Math.log10(size));
+  return value.toFixed(Math.max(0, decimals));
+}
+
+function withInterval(value, low, high) {
+  const has = low !== null && high !== null;
+  return has ? `${number(value)} [${number(low)}, ${number(high)}]` : number(value);
+}
+
+// An element with attributes and children; strings become text, never markup.
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function marker(variant) {
+  const look = PAGE.looks[variant];
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("class", "marker");
+  svg.setAttribute("viewBox", "-1.1 -1.1 2.2 2.2");
+  svg.setAttribute("aria-hidden", "true");
+  svg.style.setProperty("--light", look.colour);
+  svg.style.setProperty("--dark", look.dark);
+  const path = document.createElementNS(space, "path");
+  path.setAttribute("d", look.path);
+  svg.append(path);
+  return svg;
+}
+
+// At most so many items, evenly chosen, with the first and the last.
+function evenly(items, most) {
+  if (items.length <= most) return items;
+  if (most < 2) return items.slice(0, 1);
+  const step = (items.length - 1) / (most - 1);
+  return Array.from({ length: most }, (_, i) => items[Math.round(i * step)]);
+}
+
+const distinct = (values) => [...new Set(values)];

@@ -1,0 +1,251 @@
+"""The page says what the report says, and what stands in a CSV file stays text."""
+
+import csv
+import html
+import json
+import re
+
+import pytest
+
+from analysis import claims, palette, report, summary
+from analysis.figures import select
+from analysis.html import cards, document, figures, picks, prose, sets, style, table, templates
+from analysis.report import document as markdown
+from analysis.report.blocks import Code, Heading, Prose, Table
+from tests.analysis import synthetic
+from tests.browser import made
+
+PANEL = {"colour": "#ffffff", "dark": "#1b1e23"}  # --panel in base.css, light and dark
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page of made.rows(), with summary.csv and claims.csv beside it."""
+    return made.write(made.rows(), tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(scope="module")
+def data(page):
+    """What is embedded in the page."""
+    (text,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', page.read_text()
+    )
+    return json.loads(text)
+
+
+def words(text):
+    """The text of HTML without its tags, blanks made alike."""
+    text = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", text)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
+
+
+def unpacked(column):
+    return column if isinstance(column, list) else [column["words"][i] for i in column["codes"]]
+
+
+def test_every_sentence_and_cell_of_the_report_is_in_the_page(page, tables):
+    frame = made.measurements(made.rows())
+    ranks = summary.read(page.parent / "summary.csv")
+    command = "snakemake --cores 1 --use-conda"
+    found = markdown.sections(frame, ranks, tables, command, [], ["faster_than_copy"])
+    text = words(page.read_text())
+    count = 0
+    for block in (block for blocks in found.values() for block in blocks):
+        match block:
+            case Prose(said) | Heading(said):
+                parts = [words(str(prose.inline(said)))]
+            case Table(columns, rows, what):
+                parts = [what, *columns, *(cell for row in rows for cell in row)]
+            case Code(said):
+                parts = [said]
+        for part in parts:
+            count += 1
+            assert " ".join(str(part).split()) in text
+    assert count > 500
+
+
+def test_rows_are_those_of_the_measurements(data):
+    rows = made.rows()
+    assert set(data["rows"]) == set(table.COLUMNS)
+    for name in ("variant", "gpu", "message", "status"):
+        assert unpacked(data["rows"][name]) == [row[name] for row in rows]
+    for name in ("N", "time_us", "speedup_low"):
+        given = [float(row[name]) if row[name] else None for row in rows]
+        assert unpacked(data["rows"][name]) == given
+
+
+def test_ranks_are_those_of_the_summary(data, page):
+    with (page.parent / "summary.csv").open(newline="") as file:
+        point = ("gpu", "op", "dtype", "M", "N", "variant")
+        ranks = {tuple(row[n] for n in point): row["rank"] for row in csv.DictReader(file)}
+    for row, rank in zip(made.rows(), unpacked(data["rows"]["rank"]), strict=True):
+        known = ranks[tuple(row[name] for name in point)]
+        assert (rank is None) == (known == "")
+        assert rank is None or rank == int(known)
+
+
+def test_there_is_an_answer_for_every_point_with_a_winner(data, page):
+    ranks = summary.read(page.parent / "summary.csv")
+    winners = ranks[ranks["best"]]
+    assert len(data["picks"]) == len(winners)
+    assert {
+        (p["gpu"], p["op"], p["dtype"], p["M"], p["N"], p["variant"]) for p in data["picks"]
+    } == {tuple(row) for row in winners[["gpu", "op", "dtype", "M", "N", "variant"]].to_numpy()}
+
+
+def test_the_first_answer_is_softmax_in_float32_of_a_usual_size():
+    ranks = summary.summarise(made.measurements([r for r in made.rows() if r["gpu"] == "h200"]))
+    first = picks.first(picks.picks(ranks, {"h200": "NVIDIA H200"}))
+    assert (first["op"], first["dtype"], first["M"], first["N"]) == (
+        "softmax",
+        "float32",
+        1024,
+        8192,
+    )
+
+
+def test_csv_content_is_never_markup(page):
+    text = page.read_text()
+    assert made.MARKUP not in text
+    assert text.count("<script") == 3
+    text = re.sub(r"(?s)<script.*?</script>", "", text)
+    assert "<img" not in text
+    assert "<i>c</i>" not in text
+
+
+def test_embedded_json_ends_no_script():
+    given = {"a": "</script><!--", "b": "\u2028 & >"}
+    text = document.embedded(given)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == given
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("**a** `b`", "<strong>a</strong> <code>b</code>"),
+        ("<b>a</b>", "&lt;b&gt;a&lt;/b&gt;"),
+        ("[a](http://example.com)", "[a](http://example.com)"),
+        ("![a](http://example.com/a.png)", "![a](http://example.com/a.png)"),
+        ("<http://example.com>", "&lt;http://example.com&gt;"),
+        ("cuda_oneflow_warp at 2", "cuda_oneflow_warp at 2"),
+    ],
+)
+def test_prose_knows_emphasis_and_code_only(given, expected):
+    assert prose.inline(given) == expected
+
+
+def test_nothing_may_be_loaded_and_only_own_scripts_run(page):
+    text = page.read_text()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    rules = dict(rule.split(" ", 1) for rule in html.unescape(policy).split("; "))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in rules["script-src"]
+    assert rules["script-src"].count("sha256-") == 2
+    links = re.findall(r' (?:src|href)="([^"]*)"', re.sub(r"(?s)<script.*?</script>", "", text))
+    assert links
+    assert all(link.startswith(("#", "data:")) for link in links)
+
+
+def test_the_same_rows_give_the_same_bytes(page, tmp_path):
+    assert made.write(made.rows(), tmp_path).read_bytes() == page.read_bytes()
+
+
+def test_two_thousand_rows_are_small_enough(tmp_path):
+    assert made.write(made.many(2000), tmp_path).stat().st_size <= 5_000_000
+
+
+def test_every_marker_and_colour_is_drawn_and_seen_on_the_dark_page():
+    known = [*palette.KNOWN.values(), *palette.OTHERS]
+    assert {each.marker for each in known} <= set(style.PATHS)
+    looks = style.looks([*palette.KNOWN, "one", "another"])
+    for variant, look in looks.items():
+        assert look["colour"] == palette.styles(looks)[variant].colour
+        assert contrast(look["dark"], PANEL["dark"]) >= 3, variant
+
+
+def contrast(a, b):
+    """WCAG's contrast ratio of two colours."""
+
+    def light(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    high, low = sorted((light(a), light(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_contrast_above_is_asked_of_the_pages_own_colour():
+    text = (templates.PAGE / "base.css").read_text()
+    assert f"--panel: light-dark({PANEL['colour']}, {PANEL['dark']});" in text
+
+
+def test_sets_have_all_timed_rows_once_with_their_copy(tables):
+    frame = made.measurements(made.rows())
+    found = sets.sets(frame, tables)
+    own = [i for entry in found for panel in entry["panels"] for i in panel["own"]]
+    assert sorted(own) == frame.index[frame["status"] == "ok"].to_list()
+    printed = [i for entry in found for panel in entry["panels"] for i in panel["published"]]
+    assert sorted(printed) == tables.rows.index.to_list()
+    first = found[0]
+    assert first["label"] == "online_softmax: float32, softmax, M = 1024"
+    assert [panel["gpu"] for panel in first["panels"]] == ["a100", "h200"]
+    h200 = first["panels"][1]
+    row = frame[
+        (frame["gpu"] == "h200") & (frame["N"] == 1024) & (frame["dtype"] == "float32")
+    ].iloc[0]
+    rate = dict(map(tuple, h200["copy"]))[1024]
+    assert rate == pytest.approx(2 * 1024 * 1024 * 4 / row["copy_us"] / 1000, rel=1e-6)
+
+
+def test_a_choice_of_many_values_of_m_is_told(tables):
+    rows = [synthetic.row(M=m, N=n) for m in range(100, 1500, 100) for n in (256, 512)]
+    own = [
+        entry for entry in sets.sets(made.measurements(rows), tables) if entry["panels"][0]["own"]
+    ]
+    assert len(own) == select.MOST_PANELS
+    said = f"{select.MOST_PANELS} of 14 values of M of this sweep on h200"
+    assert all(said in entry["note"] for entry in own)
+
+
+def test_the_memory_peak_stands_in_where_nothing_was_copied(tables):
+    found = sets.sets(made.measurements([]), tables)
+    peaks = {panel["gpu"]: panel["peak"] for entry in found for panel in entry["panels"]}
+    assert peaks["rtx3090"] == 936
+    assert all(panel["copy"] == [] for entry in found for panel in entry["panels"])
+
+
+def test_figures_are_valid_and_have_the_palettes_colours():
+    looks = style.looks(["torch_softmax", "triton_row"])
+    specs = figures.specs(looks)  # Altair refuses what Vega-Lite's schema does not allow
+    colours = specs["linear"]["layer"][2]["encoding"]["color"]["scale"]
+    assert colours["domain"] == ["torch_softmax", "triton_row"]
+    assert colours["range"] == [palette.style(name).colour for name in colours["domain"]]
+    assert specs["log"]["layer"][2]["encoding"]["y"]["scale"]["type"] == "log"
+
+
+def test_every_finding_is_on_a_card(tables):
+    found = claims.check(made.measurements(made.rows()), tables)
+    made_of = cards.cards(found)
+    shown = [f for card in made_of for f in (*card["judged"], *card["undecided"])]
+    assert len(shown) == len(found)
+    assert {card["claim"] for card in made_of} == set(found["claim"])
+    total = sum(count for line in cards.counts(found) for *_, count in line["counts"])
+    assert total == len(found)
+
+
+def test_the_markdown_report_has_the_same_sections(page, tables, tmp_path):
+    report.write(
+        made.measurements(made.rows()),
+        summary.read(page.parent / "summary.csv"),
+        claims.read(page.parent / "claims.csv"),
+        tables,
+        tmp_path,
+        "snakemake",
+        tmp_path / "report.md",
+    )
+    titles = re.findall(r"(?m)^## (.*)$", (tmp_path / "report.md").read_text())
+    text = page.read_text()
+    for title in titles:
+        assert re.search(rf"<h[23][^>]*>{title}</h[23]>", text), title

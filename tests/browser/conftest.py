@@ -1,0 +1,50 @@
+"""A browser for all tests of the page, and the page, which may ask for nothing."""
+
+import os
+from contextlib import ExitStack
+
+import pytest
+
+from tests.browser import chromium, made
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if reason := chromium.lacks():
+        if os.environ.get("CI"):
+            pytest.fail(f"{reason}; CI is set, and .ci/run installs what is needed")
+        pytest.skip(reason)
+    with chromium.running() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory):
+    """results/report.html of made.rows(), with summary.csv beside it."""
+    return made.write(made.rows(), tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture
+def opened(browser, report):
+    """Function that opens a page; it must ask for nothing but itself, and have nothing to say."""
+    with ExitStack() as stack:
+        heard: list[str] = []
+        asked: set[str] = set()
+        given: set[str] = set()
+
+        def open_page(width=1440, height=900, path=report, figures=True, **how):
+            context = browser.new_context(viewport={"width": width, "height": height}, **how)
+            stack.callback(context.close)
+            page = context.new_page()
+            page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
+            page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+            page.on("request", lambda request: asked.add(request.url.split("#")[0]))
+            given.add(path.as_uri())
+            page.goto(path.as_uri())
+            if figures:
+                chromium.drawn(page)
+            return page
+
+        yield open_page
+        assert heard == []
+        assert asked == given

@@ -1,0 +1,27 @@
+// Parts that stand beside or below each other must not overlap, nor stick out of what holds them.
+() => {
+  const groups = [
+    ...["body > *", "main > section", ".bar > *", ".first > *", "#picker > *", ".facts > *"],
+    ...["#ranking > li", ".sets > *", ".cards > *", "#chooser > *", "#kernels > label", "#panels > *"],
+  ];
+  const faults = [];
+  const shown = (e) => e.checkVisibility() && !e.matches(".hidden, .skip, script, .bar, noscript");
+  const name = (e) => `${e.tagName}#${e.id}.${e.className}`;
+  const over = (p, q) =>
+    p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1;
+  for (const group of groups) {
+    const parts = [...document.querySelectorAll(group)].filter(shown);
+    const boxes = parts.map((e) => e.getBoundingClientRect());
+    boxes.forEach((box, i) => {
+      if (box.left < -0.5 || box.right > innerWidth + 0.5) faults.push(`${name(parts[i])} leaves the page`);
+      boxes.forEach((other, j) => {
+        if (i < j && over(box, other)) faults.push(`${name(parts[i])} over ${name(parts[j])}`);
+      });
+    });
+  }
+  for (const box of document.querySelectorAll(".panel, .card, .facts > *, .badge, .who, figure")) {
+    const inline = getComputedStyle(box).display === "inline";
+    if (!inline && box.scrollWidth > box.clientWidth + 1) faults.push(`${name(box)} is too narrow`);
+  }
+  return faults;
+}

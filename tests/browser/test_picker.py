@@ -1,0 +1,105 @@
+"""The first screen answers what the rows say."""
+
+import csv
+import math
+import unicodedata
+
+import pytest
+
+TIMES = unicodedata.lookup("MULTIPLICATION SIGN")
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+@pytest.fixture(scope="module")
+def winners(report):
+    with (report.parent / "summary.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["best"] == "true"]
+
+
+def choose(page, gpu, op, dtype, m, n):
+    form = page.locator("#picker")
+    form.locator("[name=place]").select_option(index=["a100", "h200"].index(gpu))
+    form.locator("[name=op]").select_option(op)
+    form.locator("[name=dtype]").select_option(dtype)
+    form.locator("[name=M]").fill(str(m))
+    form.locator("[name=N]").fill(str(n))
+
+
+def expected(winners, gpu, op, dtype, m, n):
+    """The winner at the measured size whose M and N are off by the smallest factors."""
+    fitting = [r for r in winners if (r["gpu"], r["op"], r["dtype"]) == (gpu, op, dtype)]
+    return min(
+        fitting,
+        key=lambda r: abs(math.log(int(r["M"]) / m)) + abs(math.log(int(r["N"]) / n)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpu", "op", "dtype", "m", "n"),
+    [
+        ("h200", "softmax", "float32", 1024, 8192),
+        ("h200", "softmax", "float32", 1000, 50000),
+        ("h200", "softmax", "float32", 1, 1),
+        ("h200", "softmax", "float16", 1024, 5000),
+        ("h200", "log_softmax", "float32", 2048, 512),
+        ("h200", "log_softmax", "float32", 7, 1234567),
+        ("a100", "softmax", "float32", 1024, 65536),
+    ],
+)
+def test_the_answer_is_the_row_of_the_nearest_size(opened, winners, gpu, op, dtype, m, n):
+    page = opened(figures=False)
+    choose(page, gpu, op, dtype, m, n)
+    row = expected(winners, gpu, op, dtype, m, n)
+    text = page.locator("#answer").inner_text()
+    assert page.locator("#winner").inner_text() == row["variant"]
+    assert f"{dtype} at {row['M']} {TIMES} {row['N']}" in text
+    assert f"as fast as torch's {op}" in text
+    shown = float(page.locator("#over").inner_text().rstrip(TIMES))
+    assert shown == pytest.approx(float(row["speedup"]), rel=5e-4)
+    low, high = (
+        page.locator("#over-interval").inner_text().removeprefix("95 % interval ").split(" to ")
+    )
+    assert float(low) == pytest.approx(float(row["speedup_low"]), rel=5e-4)
+    assert float(high) == pytest.approx(float(row["speedup_high"]), rel=5e-4)
+    of_copy = float(page.locator("#of-copy").inner_text())
+    assert of_copy == pytest.approx(float(row["of_copy"]), rel=5e-3)
+    assert f"the runner-up, {row['runner_up']}," in text
+    exact = (int(row["M"]), int(row["N"])) == (m, n)
+    assert ("Measured at exactly this size" in text) == exact
+    assert (f"{m} {TIMES} {n} was not measured" in text) != exact
+    far = max(abs(math.log2(int(row["M"]) / m)), abs(math.log2(int(row["N"]) / n))) > 1
+    assert ("measure your own size" in text) == far
+
+
+def test_all_kernels_of_the_point_are_ranked(opened, report):
+    page = opened(figures=False)
+    choose(page, "h200", "softmax", "float32", 1024, 4096)
+    with (report.parent / "summary.csv").open(newline="") as file:
+        at = [
+            row
+            for row in csv.DictReader(file)
+            if (row["gpu"], row["dtype"], row["op"], row["N"], row["M"])
+            == ("h200", "float32", "softmax", "4096", "1024")
+        ]
+    ranked = sorted((row for row in at if row["rank"]), key=lambda row: int(row["rank"]))
+    assert page.locator("#ranking .who").all_inner_texts() == [row["variant"] for row in ranked]
+
+
+def test_what_can_be_chosen_was_measured(opened):
+    page = opened(figures=False)
+    choose(page, "h200", "log_softmax", "float32", 2048, 512)
+    assert page.locator("[name=dtype] option").all_inner_texts() == ["float32"]
+    assert page.locator("#sizes button").all_inner_texts() == ["512", "5000"]
+    page.locator("#sizes button", has_text="5000").click()
+    assert page.locator("[name=N]").input_value() == "5000"
+    assert f"2048 {TIMES} 5000" in page.locator("#asked").inner_text()
+
+
+@pytest.mark.parametrize("given", ["", "0", "-3", "1e3", "1.5", "N", "1" * 13])
+def test_other_words_are_refused(opened, given):
+    page = opened(figures=False)
+    page.locator("[name=N]").fill(given)
+    assert "whole numbers" in page.locator("#fault").inner_text()
+    assert page.locator("[name=N]").get_attribute("aria-invalid") == "true"
+    page.locator("[name=N]").fill("256")
+    assert page.locator("#fault").inner_text() == ""
