@@ -8,26 +8,40 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
 min_version("9.19.0")  # the oldest that was tried
-sys.path.insert(0, workflow.basedir)
-from workflow import clock, cluster, config as checks, lock, machine, optional, records, sweep
-
-optional.plan()
-
-
-configfile: "config.yaml"
-
 
 # where the packages are, as seen from where jobs run: the same in every copy of the project
-ROOT = os.path.relpath(workflow.basedir)
+ROOT = os.path.relpath(os.path.dirname(workflow.snakefile))
+# not imported by another workflow, to which the screen and the pace of a run would then belong
+ALONE = workflow.snakefile == workflow.main_snakefile
+if not os.path.isfile(workflow.snakefile):
+    raise WorkflowError(
+        f"{workflow.snakefile} is not on this disk, and alone it is of no use. Clone the project, "
+        "and import the Snakefile of the clone."
+    )
+sys.path.insert(0, os.path.abspath(ROOT))
+from workflow import clock, cluster, config as checks, lock, machine, optional, records, sweep
+
+if ALONE:
+    optional.plan()
+if ALONE and os.path.exists("config.yaml"):
+
+    configfile: "config.yaml"
+
+
 RESULTS = Path(ROOT, "results")
+SLURM = cluster.resources(workflow.resource_settings.overwrite_resources)
 
 try:
+    config = checks.completed(config, Path(ROOT, "config.yaml"))
     checks.check(config)
-    cluster.check(config["gpus"], workflow.resource_settings.overwrite_resources.get("point", {}))
+    cluster.check(config["gpus"], SLURM)
     POINTS = {gpu: sweep.points(config, gpu) for gpu in sweep.gpu_names(config)}
     SETS = sweep.figure_sets(config, Path(RESULTS, "recorded"), Path(RESULTS, "published"))
 except checks.ConfigError as error:
     raise WorkflowError(str(error)) from None
+
+
+report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
@@ -35,29 +49,36 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/analysis.smk"
 
 
-optional.show(workflow, points=len(BY_ROW))
+CELLS = sweep.cells(rules.point.output.row)
+if ALONE:
+    optional.show(workflow, points=len(BY_ROW))
 
 
 rule all:
+    """Everything: rows, tables, figures, report."""
     input:
         # All by name: Snakemake makes a lost file again only where it is asked for.
         "results/report.md",
+        "results/report.html",
         "results/summary.csv",
         "results/claims.csv",
         FIGURES,
-        list(BY_ROW),
-        [str(row.samples_path(Path(path))) for path in BY_ROW],
+        ROWS,
+    localrule: True
 
 
 onstart:
     optional.say(workflow, [sweep.announce(config, *each) for each in POINTS.items()])
-    pending = [j for j in workflow.dag.needrun_jobs() if j.rule.name == "point"]
-    # on a cluster the GPUs are elsewhere; each job looks for itself
-    fault = machine.lacks({j.wildcards.gpu for j in pending}) if workflow.local_exec else None
-    fault = fault or lock.take(Path("results/cells")) or records.adopt(workflow, point_of)
+    pending = [j for j in workflow.dag.needrun_jobs() if j.rule.name == rules.point.rule.name]
+    # on a cluster the GPUs are elsewhere, each job looks for itself; --touch needs none
+    here = workflow.local_exec and not workflow.touch
+    fault = machine.lacks({j.wildcards.gpu for j in pending}) if here else None
+    fault = fault or lock.take(CELLS)
+    fault = fault or records.adopt(workflow, rules.point.rule.name, point_of, CELLS.parent)
     if fault:
         raise WorkflowError(fault)
-    optional.run(workflow)
+    if ALONE:
+        optional.run(workflow)
     clock.bring_to_now(path for job in workflow.dag.jobs for path in job.input)
     if not workflow.local_exec:
         cluster.clear(pending)

@@ -15,15 +15,23 @@ TABLE = "gpu_types"  # the resource by which profiles/slurm tells the GPUs of it
 AROUND_S = 10
 
 
-def check(wanted: Iterable[str], resources: Mapping) -> None:
+def resources(overwritten: Mapping[str, Mapping]) -> Mapping:
+    """The resources that a profile for a cluster sets for the points, by name; without one, none.
+
+    ``overwritten``: those of each rule. Which rule has TABLE is the rule of the points: another
+    workflow that imports it names it as it likes.
+    """
+    return next((given for given in overwritten.values() if TABLE in given), {})
+
+
+def check(wanted: Iterable[str], given: Mapping) -> None:
     """Raise ConfigError unless a profile for a cluster knows every GPU in ``wanted``.
 
-    ``wanted``: ``gpus`` of the configuration. ``resources``: those that the profile sets for the
-    points, by name; without TABLE among them it is not one for a cluster.
+    ``wanted``: ``gpus`` of the configuration. ``given``: see ``resources``.
     """
-    if TABLE not in resources:
+    if not given:
         return
-    known = str(resources[TABLE].raw).strip("'").split()
+    known = str(given[TABLE].raw).strip("'").split()
     if gpus.AUTO in wanted:
         raise ConfigError(
             "gpus: 'auto' is the GPU of the machine that plans the sweep, not of the cluster. Name "

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 from jsonschema import Draft202012Validator, validators
+from snakemake.utils import update_config
 
 import kernels
 from measure.point import nearest
@@ -16,12 +17,23 @@ class ConfigError(ValueError):
     """Every fault of a configuration, one line each."""
 
 
+def completed(config: dict, defaults: Path) -> dict:
+    """``config``, where it is silent with what the file ``defaults`` says.
+
+    Raises ConfigError when it is not a table of keys at all.
+    """
+    if not isinstance(config, dict):
+        raise ConfigError(f"the configuration is not usable: it must have keys, not be {config!r}")
+    whole = yaml.safe_load(defaults.read_text())
+    update_config(whole, config)
+    return whole
+
+
 def check(config: dict) -> None:
     """Raise ConfigError unless ``config`` fits the schema and names variants that exist."""
     errors = sorted(_validator().iter_errors(config), key=lambda e: [str(p) for p in e.path])
     faults = [_say(error) for error in errors]
-    if not faults:
-        faults = _unknown_variants(config)
+    faults = faults or _bad_kernels(config) or _unknown_variants(config)
     if faults:
         unique = dict.fromkeys(faults)
         raise ConfigError("\n".join(["the configuration is not usable:", *unique]))
@@ -68,6 +80,21 @@ def _say(error) -> str:
     return f"  {where} = {given!r}: {rule}"
 
 
+def _bad_kernels(config: dict) -> list[str]:
+    """Make the files of the configuration variants; what is wrong with them."""
+    faults = []
+    for index, path in enumerate(config["kernels"]):
+        try:
+            kernels.add(path)
+        except kernels.BadKernel as error:
+            faults.append(f"  kernels[{index}]: {error}")
+    try:
+        kernels.packaged()
+    except kernels.BadKernel as error:
+        faults.append(f"  {error}")
+    return faults
+
+
 def _unknown_variants(config: dict) -> list[str]:
     places = {"variants": config["variants"], "rival": [config["rival"] or "torch_softmax"]}
     for index, shape in enumerate(config["shapes"]):
@@ -77,7 +104,7 @@ def _unknown_variants(config: dict) -> list[str]:
         for name in () if names == "all" else names:
             try:
                 kernels.check_name(name)
-            except KeyError as error:
+            except (KeyError, kernels.BadKernel) as error:
                 faults.append(f"  {place}: {error.args[0]}")
     return faults
 

@@ -44,10 +44,10 @@ INTERRUPTED = "Terminating processes on user request"  # what Snakemake says aft
 def show(workflow, points: int) -> None:
     """Show how far the run of a Snakemake ``workflow`` is; its sweep has so many ``points``.
 
-    Nothing in a dry run, in a process that runs a job for another Snakemake, and with ``--quiet
-    progress``, which keeps Snakemake from telling. Only LOG is written, and the screen is as
-    Snakemake makes it, with ``--quiet all``, with ``--verbose``, ``--printshellcmds`` or
-    ``--debug-dag``, and where a logger plugin has the screen.
+    Nothing in a dry run, with ``--touch``, in a process that runs a job for another Snakemake, and
+    with ``--quiet progress``, which keeps Snakemake from telling. Only LOG is written, and the
+    screen is as Snakemake makes it, with ``--quiet all``, with ``--verbose``,
+    ``--printshellcmds`` or ``--debug-dag``, and where a logger plugin has the screen.
     """
     given = workflow.output_settings
     quiet = set(given.quiet or ())
@@ -58,7 +58,8 @@ def show(workflow, points: int) -> None:
     behind = screens[0] if screens and not (Quietness.ALL in quiet or wordy) else None
     if behind:
         logger.removeHandler(behind)
-    logger.addHandler(Display(points, LOG, behind, remote=lambda: not workflow.local_exec))
+    remote, off = lambda: not workflow.local_exec, lambda: workflow.touch
+    logger.addHandler(Display(points, LOG, behind, remote, off))
 
 
 def is_silent(workflow) -> bool:
@@ -72,7 +73,7 @@ class Display(logging.Handler):
     ``points``: of the whole sweep. ``log``: the file that gets a line for every point. ``behind``:
     the handler that writes to the screen, None to leave the screen alone. ``remote``: whether jobs
     run elsewhere; Snakemake then knows only when a whole group of them has ended, so that their
-    rows are looked for.
+    rows are looked for. ``off``: whether the screen is to be Snakemake's once the run is planned.
     """
 
     def __init__(
@@ -81,10 +82,11 @@ class Display(logging.Handler):
         log: Path,
         behind: logging.StreamHandler | None,
         remote: Callable[[], bool] = lambda: False,
+        off: Callable[[], bool] = lambda: False,
     ):
         super().__init__()
         self._points, self._path, self._behind = points, log, behind
-        self._remote = remote
+        self._remote, self._off = remote, off
         self._live = behind is not None and is_terminal(behind.stream)
         self._log: TextIO | None = None
         self._planned: dict[str, int] = {}  # rule to number of jobs, and their total
@@ -126,6 +128,8 @@ class Display(logging.Handler):
 
     def _on_run_info(self, record) -> None:
         self._planned = record.stats
+        if self._off():
+            self._ended.set()
 
     def _on_job_info(self, record) -> None:
         if not self._tally:

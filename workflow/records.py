@@ -5,25 +5,27 @@ edited. A row says itself which code made it, so it can get the record that it l
 """
 
 import csv
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 from measure.point import Point
 from measure.row import samples_path
 
-LIST = Path("results/logs/rows_of_other_code.txt")  # such rows and their samples
+LIST = "logs/rows_of_other_code.txt"  # such rows and their samples
 NAMED = 3  # kinds of them in the message
 
 
-def adopt(workflow, point_of: Callable[..., Point]) -> str | None:
+def adopt(workflow, rule: str, point_of: Callable[..., Point], results: Path) -> str | None:
     """Let Snakemake have a record of every row of the sweep that need not be measured.
 
-    ``point_of``: from wildcards to the point. None, or one message: which rows are of other code
+    ``rule``: the name of the points' rule. ``point_of``: from wildcards to the point. ``results``:
+    the folder to write LIST into. None, or one message: which rows are of other code
     than this, or of other settings, and what to do.
     """
     strange: dict[Path, Point] = {}
     for job in workflow.dag.jobs:
-        if job.rule.name != "point" or workflow.dag.needrun(job):
+        if job.rule.name != rule or workflow.dag.needrun(job):
             continue
         if workflow.persistence.has_metadata(job):
             continue
@@ -41,7 +43,7 @@ def adopt(workflow, point_of: Callable[..., Point]) -> str | None:
             workflow.async_run(workflow.persistence.finished(job))
         else:
             strange[Path(job.output.row)] = point
-    return _say(strange) if strange else None
+    return _say(strange, results / LIST) if strange else None
 
 
 def _read(path: Path) -> dict | None:
@@ -54,14 +56,14 @@ def _read(path: Path) -> dict | None:
     return None if row is None or None in row.values() else row
 
 
-def _say(strange: dict[Path, Point]) -> str:
-    LIST.parent.mkdir(parents=True, exist_ok=True)
-    LIST.write_text("".join(f"{row}\n{samples_path(row)}\n" for row in strange))
+def _say(strange: dict[Path, Point], listed: Path) -> str:
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    listed.write_text("".join(f"{row}\n{samples_path(row)}\n" for row in strange))
     kinds = sorted({f"{point.variant} on {point.gpu}" for point in strange.values()})
     more = f" and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
     return (
         f"{len(strange)} rows ({', '.join(kinds[:NAMED])}{more}) came from elsewhere, and were "
         "measured by other code, or with another seed or rival, than this sweep's. Take the commit "
         "that they name in git_commit, or delete them to have them measured here:\n"
-        f"  xargs -d '\\n' rm -f < {LIST}"
+        f"  xargs -d '\\n' rm -f < {shlex.quote(str(listed))}"
     )

@@ -20,6 +20,11 @@ RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is
 ROW = "results/cells/{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
 
 
+def cells(row: str) -> Path:
+    """The folder of all rows; ``row``: ROW, or what a prefix has made of it."""
+    return Path(row.partition("/{gpu}/")[0])
+
+
 def row_path(point: Point) -> str:
     """Where the row of a point lies; sweeps that share a point share its row."""
     return ROW.format(**vars(point))
@@ -64,13 +69,18 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
         )
     }
     found = {}
+    files = {kernels.add(path): path for path in config["kernels"]}
     for shape in config["shapes"]:
         variants = shape.get("variants", config["variants"])
-        variants = kernels.names() if variants == "all" else variants
+        variants = kernels.by_default(config["op"], files) if variants == "all" else variants
         for dtype, (M, N), variant in itertools.product(
             config["dtypes"], _matrices(shape), variants
         ):
-            point = Point(gpu=gpu, dtype=dtype, M=M, N=N, variant=variant, **settings)
+            # only what the point needs: another file in the list measures nothing again
+            named = (kernels.split(name)[0] for name in (variant, config["rival"]) if name)
+            own = tuple(files[stem] for stem in dict.fromkeys(named) if stem in files)
+            size = {"M": M, "N": N}
+            point = Point(gpu=gpu, dtype=dtype, variant=variant, files=own, **size, **settings)
             found.setdefault(row_path(point), point)
     return list(found.values())
 
@@ -141,7 +151,9 @@ def options(point: Point) -> list[str]:
     """A point as options of ``python -m measure point``."""
     words = []
     for field, value in vars(point).items():
-        if value is not None:
+        if field == "files":
+            words += [f"--kernel={path}" for path in value]  # it may begin with a dash
+        elif value is not None:
             words += [f"--{field.removesuffix('_s').replace('_', '-')}", str(value)]
     return words
 
@@ -159,18 +171,26 @@ def announce(config: dict, gpu: str, chosen: list[Point]) -> str:
 
 
 def command(
-    configfiles: Iterable[Path], overrides: Mapping[str, object], on_cluster: bool = False
+    configfiles: Iterable[Path],
+    overrides: Mapping[str, object],
+    snakefile: Path,
+    root: str,
+    on_cluster: bool = False,
 ) -> str:
-    """The commands that repeat this sweep; paths relative to the working directory."""
+    """The commands that repeat this sweep; paths relative to the working directory.
+
+    ``snakefile``: the one that was started; ``root``: the project's folder, as seen from here.
+    """
     files = [os.path.relpath(path) for path in configfiles]
     values = [f"{key}={value}" for key, value in overrides.items()]
     words = ["--configfile", *files] if files else []
     words += ["--config", *values] if values else []
+    where = os.path.relpath(snakefile)
+    call = ["snakemake", *(["--snakefile", where] if where != "Snakefile" else [])]
     if on_cluster:
-        return shlex.join(["snakemake", "--workflow-profile", CLUSTER_PROFILE, *words])
+        return shlex.join([*call, "--workflow-profile", CLUSTER_PROFILE, *words])
+    by_snakemake = shlex.join([*call, "--cores", "all", *words])
+    if (root, where) != (".", "Snakefile"):
+        return by_snakemake
     by_make = ["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])]
-    return (
-        f"{shlex.join(by_make)}\n"
-        "# or, where Snakemake is installed:\n"
-        f"{shlex.join(['snakemake', '--cores', 'all', *words])}"
-    )
+    return f"{shlex.join(by_make)}\n# or, where Snakemake is installed:\n{by_snakemake}"

@@ -43,6 +43,11 @@ def test_a_gpu_that_the_table_lacks_is_refused(wanted, words):
         cluster.check(wanted, TABLE)
 
 
+def test_the_rule_with_a_table_is_that_of_the_points_whatever_its_name():
+    assert cluster.resources({"other": {"mem_mb": 1}, "mine_point": TABLE}) is TABLE
+    assert cluster.resources({"point": {"mem_mb": 1}}) == {}
+
+
 @pytest.mark.parametrize(("timeout_s", "minutes"), [(120, 3), (110, 2), (111, 3), (0.5, 1)])
 def test_minutes_cover_the_time_out_and_what_comes_around_it(timeout_s, minutes):
     assert cluster.minutes(timeout_s) == minutes

@@ -17,6 +17,16 @@ def edited(**change):
     return copy.deepcopy(DEFAULT) | change
 
 
+def test_what_a_configuration_does_not_say_the_default_does():
+    given = {"sweep": "mine", "shapes": [{"M": 1, "N": 2}], "cpu": {"max_elements": 5}}
+    whole = checks.completed(given, ROOT / "config.yaml")
+    limits = {"max_elements": 5, "max_interpreted_N": DEFAULT["cpu"]["max_interpreted_N"]}
+    assert whole == DEFAULT | given | {"cpu": limits}
+    assert given["cpu"] == {"max_elements": 5}, "what was given is somebody else's"
+    with pytest.raises(checks.ConfigError, match="must have keys, not be 'smoke'"):
+        checks.completed("smoke", ROOT / "config.yaml")
+
+
 def test_every_sweep_that_ships_is_accepted():
     checks.check(DEFAULT)
     for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
@@ -66,6 +76,7 @@ SHAPE = {"M": 4, "N": 8}
         ({"shapes": [SHAPE | {"elements": 64}]}, "shapes[0]: give M or elements, not both"),
         ({"shapes": [{"elements": 0, "N": 8}]}, "shapes[0].elements = 0: must be at least 1"),
         ({"op": "log_sotfmax"}, "op: unknown value 'log_sotfmax'; did you mean 'log_softmax'?"),
+        ({"op": "softmax_backwards"}, "did you mean 'softmax_backward'?"),
         ({"shapes": [{"M": 0, "N": 8}]}, "shapes[0].M = 0: must be at least 1"),
         ({"shapes": [{"M": 4, "N": [8, -8]}]}, "shapes[0].N[1] = -8: must be at least 1"),
         ({"shapes": [{"M": 4, "N": [8.5]}]}, "shapes[0].N[0] = 8.5: must be of type integer"),

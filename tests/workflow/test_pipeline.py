@@ -7,31 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import copies
 from tests.workflow.runner import Runner, configure
 
 POINTS = 8
-AFTER_POINTS = {"merge": 1, "collect": 1, "summary": 1, "claims": 1, "report": 1, "all": 1}
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A project in which the tiny sweep has run, from nothing to the report."""
-    folder = copies.copy_project(tmp_path_factory.mktemp("pipeline") / "project")
-    configure(folder)
-    runner = Runner(folder)
-    planned = runner.jobs()
-    done = runner()
-    assert done.returncode == 0, done.stderr + done.stdout
-    return folder, planned
-
-
-@pytest.fixture
-def runner(finished, tmp_path):
-    """A copy of the finished project, to be edited."""
-    copy = tmp_path / "project"
-    shutil.copytree(finished[0], copy)
-    return Runner(copy)
+ONCE = ("merge", "collect", "summary", "claims", "overview", "report", "html", "all")
+AFTER_POINTS = dict.fromkeys(ONCE, 1)
 
 
 def table(path: Path) -> list[dict]:
@@ -41,7 +21,8 @@ def table(path: Path) -> list[dict]:
 
 def test_from_empty_to_a_report(finished):
     folder, planned = finished
-    figures, bars = planned.pop("figures"), planned.pop("bars")
+    planned = dict(planned)
+    figures, bars = planned.pop("draw"), planned.pop("bars")
     assert planned == {"point": POINTS} | AFTER_POINTS
     measured = [r for r in table(folder / "results/measurements.csv") if r["origin"] == "measured"]
     assert len(measured) == POINTS
@@ -51,7 +32,7 @@ def test_from_empty_to_a_report(finished):
     report = (folder / "results/report.md").read_text()
     assert "torch_softmax" in report
     assert "snakemake --cores all" in report
-    assert len(list((folder / "results/figures").glob("*.svg"))) == 3 * figures + bars
+    assert len(list((folder / "results/figures").glob("*.svg"))) == 3 * figures + bars + 1
     # the A100's are always drawn
     for kind in ("time", "throughput"):
         svg = folder / f"results/figures/a100_float32_online_softmax_{kind}.svg"
@@ -92,7 +73,7 @@ def test_editing_measure_measures_everything_again(runner):
 def test_editing_analysis_measures_nothing_again(runner):
     runner.edit("analysis/ratios.py", '"""', '"""Edited: ', count=1)
     jobs = runner.jobs()
-    assert jobs.pop("figures") >= 4
+    assert jobs.pop("draw") >= 4
     assert jobs.pop("bars") >= 1
     assert jobs == AFTER_POINTS
 
@@ -141,7 +122,7 @@ def test_another_name_for_the_sweep_measures_nothing_again(runner):
 def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner, unranked):
     configure(runner.folder, unranked_flags=unranked)
     jobs = runner.jobs()
-    assert jobs.pop("figures") >= 4
+    assert jobs.pop("draw") >= 4
     assert jobs.pop("bars") >= 1
     assert jobs == {name: n for name, n in AFTER_POINTS.items() if name != "merge"}
     done = runner("--until", "collect")

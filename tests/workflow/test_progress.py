@@ -67,11 +67,11 @@ def run(tmp_path, monkeypatch):
 class Run:
     """Events as Snakemake sends them."""
 
-    def __init__(self, screen, points, shows=True, remote=False):
+    def __init__(self, screen, points, shows=True, remote=False, off=False):
         self.screen = screen
         behind = logging.StreamHandler(screen) if shows else None
         log = Path("progress.log")
-        self.handler = progress.Display(points, log, behind, lambda: remote)
+        self.handler = progress.Display(points, log, behind, lambda: remote, lambda: off)
 
     def send(self, event=None, text="", level=logging.INFO, **fields):
         record = logging.LogRecord("test", level, __file__, 1, text, None, None)
@@ -278,6 +278,17 @@ def test_a_display_without_a_screen_writes_its_log_alone(run):
         "1 of 3 points: ok, torch_naive 4x1",
         "stopped after 1 of 3 points",
     ]
+
+
+def test_a_run_that_measures_nothing_is_told_by_snakemake(run):
+    shown = run(off=True)
+    shown.begin(1)
+    shown.finish(1)
+    shown.handler.close()
+    assert [words.strip() for words in shown.screen.shown()] == [
+        *("Rule: point, Jobid: 1", "Finished jobid: 1")
+    ]
+    assert not Path("progress.log").exists()
 
 
 @pytest.mark.parametrize("width", [1, 3, 10, 40, 200])

@@ -28,7 +28,7 @@ def test_the_default_sweep_is_the_online_softmax_protocol_with_every_variant():
     assert {p.N for p in points} == sizes | {262144}
     assert {p.M for p in points} == {1024}
     for n in sizes:
-        assert {p.variant for p in points if n == p.N} == set(kernels.names())
+        assert {p.variant for p in points if n == p.N} == set(kernels.by_default("softmax"))
     assert {p.variant for p in points if p.N == 262144} == {"torch_softmax", "triton_fused"}
     assert {(p.distribution, p.seed, p.dtype) for p in points} == {("uniform", 3407, "float32")}
 
@@ -68,9 +68,18 @@ def test_the_operation_is_part_of_every_point():
     assert "log_softmax" in sweep.options(points[0])
 
 
+def test_all_are_those_that_have_the_operation():
+    points = sweep.points(DEFAULT | {"op": "softmax_backward", "variants": "all"}, "h200")
+    assert {p.variant for p in points if p.N == 256} == {"torch_softmax", "triton_backward"}
+    backward = sweep.points(overlay("softmax_backward"), "h200")
+    assert {(p.op, p.variant) for p in backward} == {
+        ("softmax_backward", name) for name in ("torch_softmax", "triton_backward")
+    }
+
+
 def test_a_point_that_is_named_twice_is_measured_once():
     config = DEFAULT | {"shapes": [{"M": 4, "N": [8, 8]}, {"M": [4, 4], "N": 8}]}
-    assert len(sweep.points(config, "h200")) == len(kernels.names())
+    assert len(sweep.points(config, "h200")) == len(kernels.by_default("softmax"))
 
 
 def test_a_row_lies_where_its_identity_says():
@@ -129,15 +138,28 @@ def test_recorded_measures_nothing():
     ]
 
 
-def test_the_command_that_repeats_a_sweep():
-    lines = sweep.command([], {}).splitlines()
+def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
+    here = {"snakefile": ROOT / "Snakefile", "root": "."}
+    lines = sweep.command([], {}, **here).splitlines()
     assert (lines[0], lines[-1]) == ("make run", "snakemake --cores all")
-    lines = sweep.command([Path("my sweeps/x.yaml").absolute()], {"seed": 7}).splitlines()
+    lines = sweep.command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **here).splitlines()
     assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
     (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
     assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
-    by_slurm = sweep.command([], {"gpus": "[a100, h200]"}, on_cluster=True)
+    by_slurm = sweep.command([], {"gpus": "[a100, h200]"}, **here, on_cluster=True)
     assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
+    # from another folder, and of a workflow that imports this one
+    monkeypatch.chdir(tmp_path)
+    there = {"snakefile": tmp_path / "a b/Snakefile", "root": "a b"}
+    assert sweep.command([], {}, **there) == "snakemake --snakefile 'a b/Snakefile' --cores all"
+    imported = sweep.command([], {}, snakefile=tmp_path / "Snakefile", root="softmax-bench")
+    assert imported == "snakemake --cores all"
+
+
+@pytest.mark.parametrize("prefix", ["", "bench/", "../a/b/"])
+def test_the_folder_of_all_rows(prefix):
+    assert sweep.cells(prefix + sweep.ROW) == Path(prefix, "results/cells")
 
 
 def test_a_machine_says_what_it_lacks(monkeypatch):

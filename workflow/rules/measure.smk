@@ -1,15 +1,9 @@
 # One job per point; whatever a kernel does, the job ends with a row.
 import shlex
 
-if workflow.remote_exec:
-
-    # The Snakemake of an allocation runs the points itself, one after another. As steps of the job
-    # each would take 3 s more, for the step and another Snakemake.
-    localrules:
-        point,
-
 
 rule point:
+    """One point: one row, and its samples."""
     output:
         row=sweep.ROW,
         samples=str(row.samples_path(Path(sweep.ROW))),
@@ -18,6 +12,9 @@ rule point:
     # elsewhere it would only make planning slower
     group:
         group_of if ON_CLUSTER and not workflow.remote_exec else None
+    # The Snakemake of an allocation runs the points itself, one after another. As steps of the job
+    # each would take 3 s more, for the step and another Snakemake.
+    localrule: workflow.remote_exec
     conda:
         "../../environment.yml"
     threads: of_point(lambda point: sweep.threads(point, workflow.resource_settings.cores))
@@ -37,7 +34,7 @@ rule point:
     message:
         "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "PYTHONPATH={params.root:q} python3 -m measure point {params.options}"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m measure point {params.options}"
         # $PPID: whoever runs the jobs; with it ends the process that points are forked from
         " --served-for $PPID"
         " --output {output.row:q} > {log:q} 2>&1"

@@ -1,0 +1,30 @@
+"""A sweep that has run, for tests that only look at it and for those that go on with a copy."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests import copies
+from tests.workflow.runner import Runner, configure
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> tuple[Path, dict[str, int]]:
+    """A project in which the tiny sweep has run to the report, and what was planned before.
+
+    Not to be changed: see ``runner``.
+    """
+    folder = copies.copy_project(tmp_path_factory.mktemp("pipeline") / "project")
+    configure(folder)
+    runner = Runner(folder)
+    planned = runner.jobs()
+    done = runner()
+    assert done.returncode == 0, done.stderr + done.stdout
+    return folder, planned
+
+
+@pytest.fixture
+def runner(finished, tmp_path) -> Runner:
+    """A copy of the finished project, to be edited."""
+    return Runner(shutil.copytree(finished[0], tmp_path / "project"))

@@ -1,0 +1,121 @@
+"""What Snakemake's own options and targets do in this workflow."""
+
+import pytest
+import yaml
+
+from tests.workflow.runner import Runner, configure
+from workflow.progress import LOG
+
+AFTER_POINTS = {"merge", "collect", "summary", "claims", "draw", "report", "all"}
+
+
+@pytest.mark.parametrize(
+    ("options", "rules", "others"),
+    [
+        (["rows"], {"rows", "point"}, AFTER_POINTS),
+        (["summary"], {"point", "merge", "summary"}, {"claims", "draw", "report", "all"}),
+        (["claims"], {"point", "merge", "claims"}, {"summary", "draw", "report", "all"}),
+        (["figures"], {"point", "draw", "bars", "figures"}, {"summary", "claims", "report"}),
+        (["report"], {"point", "report"} | AFTER_POINTS - {"all"}, {"all"}),
+        (["--until", "draw"], {"point", "merge", "draw"}, {"bars", "summary", "report", "all"}),
+        (["--omit-from", "collect"], {"point", "merge"}, AFTER_POINTS - {"merge"}),
+    ],
+)
+def test_targets_and_parts_of_the_graph(finished, options, rules, others):
+    planned = set(Runner(finished[0]).jobs("--forceall", *options))
+    assert rules <= planned
+    assert not others & planned
+
+
+@pytest.mark.parametrize(
+    ("options", "rules", "others"),
+    [
+        (["--forcerun", "summary"], {"summary", "report", "all"}, {"point", "merge", "draw"}),
+        (["--forcerun", "point"], {"point"} | AFTER_POINTS, set()),
+        (["--config", "sweep=other"], AFTER_POINTS, {"point"}),
+        (["--config", "seed=5"], {"point"} | AFTER_POINTS, set()),
+        # the same configuration, but the report tells the command that repeats it
+        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "draw"}),
+        (["--config", "gpus=[recorded]"], AFTER_POINTS - {"merge"}, {"point", "merge"}),
+        (["--configfile", "sweeps/recorded.yaml"], AFTER_POINTS - {"merge"}, {"point", "merge"}),
+        (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
+    ],
+)
+def test_what_runs_again_after_a_run(finished, options, rules, others):
+    planned = set(Runner(finished[0]).jobs(*options))
+    assert rules <= planned
+    assert not others & planned
+
+
+def test_one_row_again_by_its_file(finished):
+    row, *_ = Runner(finished[0]).rows()
+    name = str(row.relative_to(finished[0]))
+    assert Runner(finished[0]).jobs("--forcerun", name)["point"] == 1
+
+
+def test_with_times_alone_an_edited_kernel_is_not_measured_again(runner):
+    runner.edit("kernels/torch_naive.py", '"""Eager', '"""Edited: eager')
+    assert runner.jobs("--rerun-triggers", "mtime") == {}
+
+
+def test_touch_takes_what_is_there_and_tells_of_no_points(runner):
+    runner.edit("kernels/torch_naive.py", '"""Eager', '"""Edited: eager')
+    before = {path: path.read_bytes() for path in runner.rows()}
+    told = (runner.folder / LOG).read_bytes()
+    done = runner("--touch")
+    assert done.returncode == 0, done.stderr
+    assert "points" not in done.stderr.replace("sweep tiny on cpu: 8 points", "")
+    assert (runner.folder / LOG).read_bytes() == told
+    assert runner.jobs() == {}
+    assert {path: path.read_bytes() for path in runner.rows()} == before
+
+
+def test_all_that_a_run_has_made_is_deleted_and_nothing_else(runner):
+    kept = [p for p in runner.folder.rglob("*") if not {"results", ".snakemake"} & {*p.parts}]
+    for name in ("published", "recorded"):
+        kept += (runner.folder / "results" / name).rglob("*")
+    done = runner("--delete-all-output")
+    assert done.returncode == 0, done.stderr
+    assert all(path.exists() for path in kept)
+    assert runner.rows() == []
+    assert not list((runner.folder / "results").glob("*.*"))
+
+
+def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(project, tmp_path):
+    other = tmp_path / "other place"
+    other.mkdir()
+    (other / "config.yaml").write_text(yaml.safe_dump({"sweep": "mine", "gpus": ["recorded"]}))
+    run = Runner(project)
+    done = run("--directory", str(other), "summary")
+    assert done.returncode == 0, done.stderr
+    assert (other / "results/summary.csv").stat().st_size > 10_000
+    assert not (project / "results/summary.csv").exists()
+    assert (
+        "sweep mine" in run("--directory", str(other), "-n", "--config", "gpus=[cpu]", "-p").stdout
+    )
+
+
+def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path):
+    configure(project)
+    assert Runner(project).jobs("--directory", str(tmp_path / "empty"))["point"] == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("results/cells/cpu/softmax/float32/uniform/M4/N99/torch_naive.csv", "has no row results/"),
+        ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
+    ],
+)
+def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished, name, words):
+    done = Runner(finished[0])("-n", name)
+    assert done.returncode != 0
+    assert words in done.stdout + done.stderr
+    assert "KeyError" not in done.stdout + done.stderr
+
+
+def test_rules_say_what_they_make(finished):
+    done = Runner(finished[0])("--list-target-rules")
+    told = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
+    assert {"all", "rows", "summary", "claims", "figures", "report"} <= set(told)
+    assert all(words.endswith(".)") for words in told.values())

@@ -1,0 +1,114 @@
+"""``make record``: measure the standard sweeps on the GPU that is here, and record them.
+
+Interrupted, it goes on where it stopped. What it records lies in results/recording/ until all is
+measured and checked, so that the checkout stays clean; then it is moved to results/recorded/.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from measure import fingerprint, gpus
+
+from .machine import cannot_compile
+
+# Each a file of sweeps/, and one table.
+SWEEPS = (
+    "online_softmax",
+    "online_softmax_16bit",
+    "fused_softmax",
+    "oneflow",
+    "oneflow_wide",
+    "log_softmax",
+    "softmax_backward",
+    "frontier",
+)
+COMMAND = "make record"
+
+
+class CannotRecord(RuntimeError):
+    """Why nothing can be recorded here, and what to do."""
+
+
+def main() -> int:
+    """Exit code 0 when the folder is ready, 2 where it cannot be, else that of what failed."""
+    try:
+        gpu = the_gpu()
+        check_clean()
+    except CannotRecord as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    staging, recorded = (Path("results", name, gpu) for name in ("recording", "recorded"))
+    shutil.rmtree(fingerprint.ROOT / staging, ignore_errors=True)  # of a run that was interrupted
+    try:
+        for sweep in SWEEPS:
+            for command in commands(sweep, gpu, staging):
+                subprocess.run(command, cwd=fingerprint.ROOT, check=True)
+        check = [sys.executable, "-m", "analysis", "check-recorded"]
+        subprocess.run([*check, str(staging)], cwd=fingerprint.ROOT, check=True)
+        take(fingerprint.ROOT / staging, fingerprint.ROOT / recorded)
+        subprocess.run([*check, str(recorded)], cwd=fingerprint.ROOT, check=True)
+    except subprocess.CalledProcessError as error:
+        print(
+            f"error: not recorded: {error.cmd[2]} ended with {error.returncode}. What was measured "
+            f"is kept: put right what it says, and call `{COMMAND}` again",
+            file=sys.stderr,
+        )
+        return error.returncode
+    print(f"{recorded} is ready: git add it, commit, and open a pull request")
+    return 0
+
+
+def the_gpu() -> str:
+    """The short name of the first GPU here. Raises CannotRecord where there is none."""
+    found = gpus.visible()
+    if not found:
+        raise CannotRecord(
+            "no GPU here that nvidia-smi shows; rows of a CPU are not recorded. Run it on the "
+            "machine whose GPU is to be recorded"
+        )
+    if lacks := cannot_compile():
+        raise CannotRecord(lacks)
+    return found[0]
+
+
+def check_clean() -> None:
+    """Raise CannotRecord unless rows will name a commit that has the code which measures them."""
+    command = ["git", "status", "--porcelain", "--", ".", ":!results/recorded"]
+    done = subprocess.run(command, cwd=fingerprint.ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise CannotRecord(
+            "this is no git checkout, so rows could not say what made them; clone the project"
+        )
+    if edited := done.stdout.splitlines():
+        raise CannotRecord(
+            f"files are not committed ({edited[0].strip()}, {len(edited)} in all), and rows must "
+            "say what made them; commit them, or `git stash --include-untracked`"
+        )
+
+
+def commands(sweep: str, gpu: str, staging: Path) -> list[list[str]]:
+    """What measures a sweep, and what records it below ``staging``."""
+    snakemake = [sys.executable, "-m", "snakemake", "--cores", "all", "--until", "merge"]
+    measure = [*snakemake, "--configfile", f"sweeps/{sweep}.yaml", "--config", f"gpus=[{gpu}]"]
+    words = {
+        "rows": f"results/measurements/{gpu}.csv",
+        "cells": "results/cells",
+        "output": str(staging),
+        "command": COMMAND,
+    }
+    options = [word for name, value in words.items() for word in (f"--{name}", value)]
+    return [measure, [sys.executable, "-m", "analysis", "record", *options]]
+
+
+def take(staging: Path, recorded: Path) -> None:
+    """Move the files of one folder into the other, over older ones of the same names."""
+    recorded.mkdir(parents=True, exist_ok=True)
+    for path in sorted(staging.iterdir()):
+        shutil.move(path, recorded / path.name)
+    staging.rmdir()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
