@@ -1,5 +1,7 @@
 # make run: set up .venv, run the default sweep, say where the report is.
 # make report: the same from recorded and published rows, measuring nothing.
+# make tuning: choose the kernels of the variant `frontier` for the GPU that is here.
+# make record: measure the standard sweeps on the GPU that is here, for results/recorded/.
 # make test: set up .venv, run all tests. make lint: the checks of style.
 
 PYTHON ?= python3
@@ -8,16 +10,25 @@ BIN := $(CURDIR)/$(VENV)/bin
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
 
-.PHONY: run report test lint format lock docs clean
+.PHONY: run report tuning record test lint format lock docs rulegraph clean
 
 run: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" snakemake --cores all $(ARGS)
-	@echo "Report: results/report.md    Figures: results/figures/"
+	@echo "Report: results/report.html (for a browser), results/report.md    Figures: results/figures/"
 
 # What is recorded and published, without measuring anything.
 report: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" snakemake --cores all --configfile sweeps/recorded.yaml
-	@echo "Report: results/report.md    Figures: results/figures/"
+	@echo "Report: results/report.html (for a browser), results/report.md    Figures: results/figures/"
+
+# What the variant `frontier` chooses on the GPU that is here, from a sweep over all choices.
+tuning: $(VENV)/.ready
+	PATH="$(BIN):$$PATH" snakemake --cores all --configfile sweeps/tuning.yaml --until merge $(ARGS)
+	PATH="$(BIN):$$PATH" python3 -m analysis tuning --command "make tuning" --output kernels/tuning results/measurements/*.csv
+
+# Kept as results/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
+record: $(VENV)/.ready
+	PATH="$(BIN):$$PATH" python3 -m workflow.record
 
 test: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup
@@ -39,11 +50,21 @@ format: $(VENV)/.ready
 lock: $(VENV)/.ready
 	"$(BIN)/python3" -m workflow.pins
 
-# The figures of the README, from the recorded and the published rows.
-docs: report
-	cp results/figures/h200_float32_online_softmax_throughput.png docs/figures/
-	cp results/figures/h200_float32_oneflow_published.png docs/figures/
-	cp results/figures/a100_float32_online_softmax_time.png docs/figures/
+# The figures of the README and of docs/gallery.md, from the recorded and the published rows.
+ONLINE := h200_float32_online_softmax
+SHOWN := overview $(ONLINE)_throughput $(ONLINE)_time $(ONLINE)_speedup h200_float32_fused_softmax_throughput \
+  h200_float32_oneflow_published a100_float32_online_softmax_time a100_float32_online_softmax_throughput
+
+docs: report rulegraph
+	cp $(SHOWN:%=results/figures/%.png) docs/figures/
+	PATH="$(BIN):$$PATH" python3 -m tests.browser.screenshots results/report.html docs/figures
+
+# The picture of the rules; needs dot, of the package graphviz.
+rulegraph: $(VENV)/.ready
+	@command -v dot >/dev/null || { echo "error: no dot here; on Debian or Ubuntu: sudo apt install graphviz"; exit 1; }
+	mkdir -p .snakemake
+	PATH="$(BIN):$$PATH" snakemake --rulegraph > .snakemake/rulegraph.dot
+	dot -Tsvg -o docs/figures/rulegraph.svg .snakemake/rulegraph.dot
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache

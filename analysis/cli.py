@@ -62,6 +62,13 @@ def _figures(given: argparse.Namespace) -> str:
     return f"{len(figures.write(rows, tables, *set_, given.output_dir, kinds))} files"
 
 
+def _overview(given: argparse.Namespace) -> str:
+    from analysis import figures, frame, published
+
+    rows, tables = frame.load(given.measurements), published.load(given.published)
+    return f"{len(figures.write_overview(rows, tables, given.output_dir))} files"
+
+
 def _report(given: argparse.Namespace) -> str:
     from analysis import claims, frame, published, report, summary
 
@@ -79,10 +86,39 @@ def _report(given: argparse.Namespace) -> str:
     return str(given.output)
 
 
+def _html(given: argparse.Namespace) -> str:
+    from analysis import claims, frame, html, published, summary
+
+    html.write(
+        frame.load(given.measurements),
+        summary.read(given.summary),
+        claims.read(given.claims),
+        published.load(given.published),
+        given.reproduce_with,
+        given.output,
+        given.recorded,
+        given.unranked_flags,
+    )
+    return str(given.output)
+
+
 def _record(given: argparse.Namespace) -> str:
     from analysis.record import record
 
     written = record(given.rows, given.cells, given.output, given.reproduce_with)
+    return ", ".join(str(path) for path in written)
+
+
+def _check_recorded(given: argparse.Namespace) -> str:
+    from analysis.check_recorded import check
+
+    return check(given.folders)
+
+
+def _tuning(given: argparse.Namespace) -> str:
+    from analysis import tuning
+
+    written = tuning.write(given.merged, given.output, given.reproduce_with)
     return ", ".join(str(path) for path in written)
 
 
@@ -139,19 +175,29 @@ def _parser() -> argparse.ArgumentParser:
         text(figures, "--gpu", "slug of the GPU, e.g. a100")
         text(figures, "--dtype", "element type, e.g. float32")
         text(figures, "--sweep", "name of the sweep, e.g. online_softmax")
-        path(figures, "--output-dir", "folder for {gpu}_{dtype}_{sweep}_{kind}.svg and .png")
+        path(figures, "--output-dir", "folder for {gpu}_{dtype}_{sweep}_{kind}.svg, .pdf, .png")
 
-    report = command("report", _report, "write the report in Markdown")
-    path(report, "--measurements", rows)
-    path(report, "--summary", "written by `summary`")
-    path(report, "--claims", "written by `claims`")
-    path(report, "--figures-dir", "folder of the figures to link")
-    path(report, "--published", tables)
-    text(report, "--command", exact, dest="reproduce_with", metavar="COMMAND")
+    overview = command("overview", _overview, "draw the fraction of the copy, of all sets")
+    path(overview, "--measurements", rows)
+    path(overview, "--published", tables)
+    path(overview, "--output-dir", "folder for overview.svg, .pdf, .png")
+
     told = "what made the recorded rows, results/recorded/{gpu}/{sweep}.yaml"
-    path(report, "--recorded", told, **some)
-    unranked(report, "what was given to `collect`, for the report to say so")
-    path(report, "--output", "file to write, e.g. results/report.md")
+    for name, run, words, suffix in (
+        ("report", _report, "write the report in Markdown", "md"),
+        ("html", _html, "write the report as one page for a browser", "html"),
+    ):
+        report = command(name, run, words)
+        path(report, "--measurements", rows)
+        path(report, "--summary", "written by `summary`")
+        path(report, "--claims", "written by `claims`")
+        if name == "report":
+            path(report, "--figures-dir", "folder of the figures to link")
+        path(report, "--published", tables)
+        text(report, "--command", exact, dest="reproduce_with", metavar="COMMAND")
+        path(report, "--recorded", told, **some)
+        unranked(report, "what was given to `collect`, for the report to say so")
+        path(report, "--output", f"file to write, e.g. results/report.{suffix}")
 
     compare.add(command("compare", compare.run, compare.SUMMARY))
     record = command("record", _record, "keep rows and samples of a GPU as recorded data")
@@ -159,4 +205,12 @@ def _parser() -> argparse.ArgumentParser:
     path(record, "--cells", "folder of the cells, for their raw samples")
     text(record, "--command", exact, dest="reproduce_with", metavar="COMMAND")
     path(record, "--output", "folder to write, results/recorded/{gpu}")
+
+    check = command("check-recorded", _check_recorded, "is recorded data fit to be shared?")
+    check.add_argument("folders", nargs="+", type=Path, help="results/recorded/{gpu}")
+
+    tuning = command("tuning", _tuning, "what kernels/frontier.py chooses, from its tuning sweep")
+    text(tuning, "--command", exact, dest="reproduce_with", metavar="COMMAND")
+    path(tuning, "--output", "folder to write, kernels/tuning")
+    tuning.add_argument("merged", nargs="+", type=Path, metavar="MERGED", help="from `merge`")
     return parser

@@ -41,9 +41,12 @@ def main() -> None:
         for dtype in DTYPES:
             set_ = ("--gpu", "h200", "--dtype", dtype, "--sweep", "big")
             _run("figures", *rows, *tables, *set_, "--output-dir", root / "figures")
+        _run("overview", *rows, *tables, "--output-dir", root / "figures")
         inputs = ("--summary", root / "summary.csv", "--claims", root / "claims.csv")
-        figures = ("--figures-dir", root / "figures", "--command", "snakemake --cores 1")
+        inputs += ("--command", "snakemake --cores 1")
+        figures = ("--figures-dir", root / "figures")
         _run("report", *rows, *tables, *inputs, *figures, "--output", root / "report.md")
+        _run("html", *rows, *tables, *inputs, "--output", root / "report.html")
 
 
 def _run(*arguments) -> None:

@@ -44,6 +44,7 @@ def test_from_cells_to_report(tmp_path):
             for set_ in [("--gpu", "h200", "--dtype", "float32", "--sweep", "mine")]
         ),
         ("bars", *read, *published, *a100, "--output-dir", "f"),
+        ("overview", *read, *published, "--output-dir", "f"),
         ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
         ("record", "--rows", "h200.csv", "--cells", "cells", "--command", "x", "--output", "h200"),
     ]
@@ -55,6 +56,7 @@ def test_from_cells_to_report(tmp_path):
     assert "**triton_online** is fastest at 2 of 2 points" in report
     assert report.count("](f/h200_float32_mine_") == 3
     assert "](f/a100_float32_oneflow_published.png)" in report
+    assert "](f/overview.png)" in report
 
 
 @pytest.mark.parametrize(

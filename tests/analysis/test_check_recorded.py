@@ -1,0 +1,164 @@
+"""What may be shared as recorded data, and what may not."""
+
+import gzip
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from analysis import check_recorded, merge, record
+from analysis.errors import InputError
+from measure.fingerprint import ROOT
+from tests.analysis import synthetic
+
+COMMAND = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+HEAD = subprocess.run(COMMAND, capture_output=True, text=True).stdout.strip()
+GPU = {"gpu": "rtx4090", "gpu_name": "NVIDIA GeForce RTX 4090", "git_commit": HEAD}
+
+pytestmark = pytest.mark.skipif(not HEAD, reason="this is no git checkout")
+
+
+def make(root: Path, sweep="online_softmax", **change) -> Path:
+    """The recorded folder of a made-up GPU: two timed rows, and one without a time."""
+    given = GPU | change
+    timed = ("torch_jit", "triton_row")
+    rows = [synthetic.row(variant=name, n_samples=1, **given) for name in timed]
+    rows.append(synthetic.row(variant="triton_fused", status="unsupported", **given))
+    cells = [synthetic.write_cell(root, row) for row in rows]
+    merge.merge_cells(cells, sweep, root / "merged.csv")
+    folder = root / given["gpu"]
+    record.record(root / "merged.csv", root / "cells", folder, "make record")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make(tmp_path)
+
+
+def refused(folder, words):
+    with pytest.raises(InputError, match=words):
+        check_recorded.check([folder])
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_what_record_writes_is_fit(folder):
+    said = check_recorded.check([folder])
+    assert "1 sweeps, 3 rows of NVIDIA GeForce RTX 4090" in said
+
+
+def test_what_is_recorded_here_is_fit():
+    for path in sorted((ROOT / "results" / "recorded").iterdir()):
+        assert path.name in check_recorded.check([path])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"git_dirty": "true"}, "3 rows were measured with edited code"),
+        ({"git_commit": "0" * 40}, "which this checkout does not have"),
+        ({"git_commit": "--help"}, "which this checkout does not have"),
+        ({"git_commit": ""}, "which this checkout does not have"),
+        ({"gpu_name": "NVIDIA H100"}, "whose short name is 'h100'; rename"),
+    ],
+)
+def test_rows_that_nobody_could_follow_up_are_refused(tmp_path, change, words):
+    refused(make(tmp_path, **change), words)
+
+
+def test_rows_of_two_gpus_are_refused(tmp_path, folder):
+    make(tmp_path, sweep="other", gpu_name="NVIDIA RTX 4090")
+    refused(folder, "rows of several GPUs")
+
+
+def test_a_folder_named_as_another_gpu_is_refused(folder):
+    refused(folder.rename(folder.with_name("h200")), "has rows of gpu rtx4090")
+
+
+def test_rows_of_a_cpu_are_refused(tmp_path):
+    (tmp_path / "cpu").mkdir()
+    refused(tmp_path / "cpu", "rows of a CPU are not recorded")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".samples.csv.gz", ".yaml"])
+def test_a_missing_file_is_named(folder, suffix):
+    (folder / f"online_softmax{suffix}").unlink()
+    refused(folder, f"online_softmax{suffix}: missing")
+
+
+def test_a_file_too_many_is_named(folder):
+    (folder / "online_softmax.txt").write_text("")
+    refused(folder, r"online_softmax\.txt: not a file of a recorded sweep")
+    refused(folder.with_name("absent"), "nothing recorded there")
+
+
+def test_another_version_s_header_is_refused(folder):
+    edit(folder / "online_softmax.csv", "time_us_q20", "time_q20")
+    refused(folder, "wrong header: column time_us_q20 is missing")
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [("rows", 4), ("rows_by_status", {"ok": 3}), ("driver", "1.2"), ("commit", "0" * 40)],
+)
+def test_provenance_that_its_rows_contradict_is_refused(folder, fact, value):
+    path = folder / "online_softmax.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {fact: value}))
+    refused(folder, f"{fact} is .*, the rows say")
+
+
+def test_a_command_that_is_not_said_is_missed(folder):
+    edit(folder / "online_softmax.yaml", "command: make record\n", "")
+    refused(folder, "does not say which command")
+    (folder / "online_softmax.yaml").write_text("{")
+    refused(folder, "not readable")
+
+
+def samples_of(folder):
+    path = folder / "online_softmax.samples.csv.gz"
+    return path, gzip.decompress(path.read_bytes()).decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples, the row"),
+        (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples, the row"),
+        (lambda lines: [*lines, lines[1].replace("1024", "77", 1)], "samples of no row"),
+        (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "its columns are"),
+        (lambda lines: [*lines[:-1], "one,two"], "not readable samples"),
+    ],
+)
+def test_samples_that_are_not_the_rows_are_refused(folder, change, words):
+    path, lines = samples_of(folder)
+    path.write_bytes(gzip.compress("\n".join([*change(lines), ""]).encode()))
+    refused(folder, words)
+
+
+def test_a_time_that_is_not_the_median_of_its_samples_is_refused(tmp_path):
+    folder = make(tmp_path)
+    path, lines = samples_of(folder)
+    at = next(i for i, line in enumerate(lines) if ",0,variant," in line)
+    start, _, time_us = lines[at].rpartition(",")
+    lines[at] = f"{start},{float(time_us) * 1.0001}"
+    path.write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
+    refused(folder, "the samples' median is")
+
+
+def test_samples_cut_short_are_refused(folder):
+    path, _ = samples_of(folder)
+    path.write_bytes(path.read_bytes()[:-9])
+    refused(folder, "not readable samples")
+
+
+def test_every_fault_of_every_folder_is_told(tmp_path, folder):
+    (folder / "online_softmax.yaml").unlink()
+    with pytest.raises(InputError) as raised:
+        check_recorded.check([folder, tmp_path / "absent"])
+    assert str(raised.value).count("\n") == 2
