@@ -14,11 +14,21 @@ from cuda.bindings import driver
 from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
 from . import _meeting
-from ._nvrtc import OLDEST, TYPES, Call, Gpu, Spec, Specialise, build_once, call_of, widest_pack
+from ._nvrtc import (
+    OLDEST,
+    PORTABLE_CLUSTER,
+    TYPES,
+    Call,
+    Gpu,
+    Spec,
+    Specialise,
+    build_once,
+    call_of,
+    widest_pack,
+)
 from ._rows import result_for
 
 MOST_BLOCKS = 2**31 - 1  # of a launch, in x
-PORTABLE_CLUSTER = 8  # blocks: CUDA C++ Programming Guide, "Thread Block Clusters"
 MOST_KEPT = 4096  # shapes whose launch is remembered
 
 # Triton and torch's own compiler ask for the stream in this way too: torch.cuda.current_stream()

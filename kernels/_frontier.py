@@ -52,7 +52,7 @@ def in_shared(call: Call, warps: int, clusters: tuple[int, ...], resident: int) 
     ``warps``: of a block. ``resident``: blocks of a multiprocessor that there must be room for.
     """
     room = call.gpu.shared_limit // resident - OWN_BYTES
-    for cluster in clusters:
+    for cluster in (c for c in clusters if c <= call.gpu.most_cluster):
         _, needed = share_in_shared(words_of(call), warps, cluster)
         if needed <= room:
             break

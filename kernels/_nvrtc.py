@@ -22,6 +22,9 @@ WORD_BYTES = 16  # that one instruction moves at most
 CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
 
 
+PORTABLE_CLUSTER = 8  # blocks that every GPU with clusters can have in one
+
+
 class Gpu(NamedTuple):
     """What of a GPU decides which kernel runs."""
 
@@ -29,6 +32,11 @@ class Gpu(NamedTuple):
     capability: tuple[int, int]
     shared_limit: int  # bytes of shared memory that a block may have
     processors: int  # multiprocessors
+
+    @property
+    def most_cluster(self) -> int:
+        """Blocks of the largest cluster: CUDA C++ Programming Guide, "Thread Block Clusters"."""
+        return {8: 1, 9: 16, 10: 16}.get(self.capability[0], PORTABLE_CLUSTER)
 
 
 # For compiling where there is no GPU to ask: an A100, an H200, a B200. CUDA C++ Programming Guide,

@@ -5,7 +5,7 @@ registers or in shared memory, and the longest all blocks of the GPU. Which one,
 says the table that a sweep has left for this GPU (``_tuning``), or a rule of thumb. It depends on N
 and the type, never on M, so that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
-Limits: compute capability 9.0; 8.0 for rows of 64 KiB and less.
+Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less.
 Source: ``frontier_short``, ``frontier_rows``, ``frontier_shared``, ``frontier_cluster`` and
 ``frontier_grid``.
 """
@@ -41,7 +41,7 @@ RULE = (
 
 
 def choices(call: Call) -> list[str]:
-    """Variants that may take a row like this, the best first; the last takes any."""
+    """Variants that may take a row like this, the best first; the last takes almost any."""
     row_bytes = call.cols * call.dtype.itemsize
     by_rule = [name for most, name in RULE if row_bytes <= most]
     return [*_tuning.candidates(call), *by_rule, "frontier_grid"]
@@ -54,7 +54,7 @@ def specialise(call: Call) -> tuple[Spec, ...]:
         specs = PARTS[part].specialise(call, form or PARTS[part].FORM)
         if specs:
             return specs
-    raise AssertionError("frontier_grid takes any row")
+    return ()
 
 
 def unsupported(x: torch.Tensor) -> str | None:

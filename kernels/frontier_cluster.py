@@ -5,8 +5,8 @@ of its share and writes them into every other's shared memory, so that one barri
 is all that they wait for. The barrier before it, after which blocks may write to each other, is
 arrived at before the loads and waited for after them.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: what the shared memory of 16 blocks holds, N up to about 900,000 in float32 and twice that
-in 16 bits; compute capability 9.0.
+Limits: what the shared memory of 16 blocks holds: N up to about 420,000 in float32 where two blocks
+are to be resident, twice that with one, and twice as many in 16 bits; compute capability 9.0.
 Source: clusters and the order of barriers as QuACK (Dao-AILab) explains them.
 """
 

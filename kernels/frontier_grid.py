@@ -27,6 +27,7 @@ FORMS = ("r1w16", "r1w32", "r2w8", "r2w16")
 FORM = "r2w16"
 # Bytes of a block where the row is too short to need more, enough to have under way.
 LEAST_BYTES = 32 * 1024
+LONGEST = 2**30  # the kernel counts a row's elements in 32 bits, rounded up to whole spans
 
 
 class Division(NamedTuple):
@@ -50,6 +51,8 @@ def division(call: Call, resident: int, warps: int) -> Division:
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
+    if call.cols > LONGEST:
+        return ()
     resident, warps = int(form[1]), int(form[3:])
     shares, spans, words = division(call, resident, warps)
     at_once = min(call.rows, resident * call.gpu.processors // shares)

@@ -25,7 +25,7 @@ from ._nvrtc import OLDEST, Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
-MOST_WARPS = 16  # of a block, so that two blocks are resident and one loads while the other reduces
+MOST_WARPS = 16  # of a block, so that, with 64 registers, two are resident: one loads, one reduces
 CLUSTERS = (2, 4, 8, 16)
 ROWS = 4  # of a block, where a warp has one
 FORMS = ("k1", "k2", "k4", "k8")  # k: words of a lane, fewer where a warp's row has not so many
@@ -33,14 +33,14 @@ FORM = "k4"
 MOST_WORDS = {4: 8, 2: 4}  # of a lane: 32 elements, which in float32 are as many registers
 
 
-def shape(words: int, of_lane: int) -> Shape | None:
+def shape(words: int, of_lane: int, most_cluster: int) -> Shape | None:
     """How a row of so many words is divided, with at most ``of_lane`` each; None if too long."""
     if words <= WARP * of_lane:
         return Shape(-(-words // WARP), 1, 1, ROWS)
     if words <= WARP * of_lane * MOST_WARPS:
         return Shape(of_lane, -(-words // (WARP * of_lane)), 1, 1)
     for warps in (MOST_WARPS, 2 * MOST_WARPS):
-        for cluster in CLUSTERS:
+        for cluster in (c for c in CLUSTERS if c <= most_cluster):
             if words <= WARP * of_lane * warps * cluster:
                 return Shape(of_lane, warps, cluster, 1)
     return None
@@ -48,7 +48,8 @@ def shape(words: int, of_lane: int) -> Shape | None:
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
-    found = shape(words_of(call), min(int(form[1]), MOST_WORDS[call.dtype.itemsize]))
+    of_lane = min(int(form[1]), MOST_WORDS[call.dtype.itemsize])
+    found = shape(words_of(call), of_lane, call.gpu.most_cluster)
     if found is None:
         return ()
     kernel = name("frontier_rows", call, *found, is_apart(call), log="Logarithm", normal="Normal")

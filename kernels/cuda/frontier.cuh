@@ -20,7 +20,7 @@ __device__ inline float power_of_two(float x) {
 __device__ inline float exp_of(float x) { return power_of_two(x * kLog2e); }
 
 // What is known of some elements: their maximum, and the sum of exp(x - maximum).
-struct Part {
+struct alignas(8) Part {  // one access moves both
   float max;
   float sum;
   __device__ static Part none() { return {lowest(), 0.0f}; }
@@ -192,13 +192,7 @@ struct Span {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int at = word_of(k) * kWide<T>;
-      if (at >= cols) continue;
-      const uint4 made = result(k, max, finish);
-      if (at + kWide<T> <= cols) {
-        store_word(reinterpret_cast<uint4*>(out_row + at), made);
-      } else {
-        store_some(out_row, made, at, at, cols);
-      }
+      if (at < cols) store_word(reinterpret_cast<uint4*>(out_row + at), result(k, max, finish));
     }
   }
 

@@ -4,7 +4,7 @@
 #include "shared_rows.cuh"
 
 // WARPS: of a block. CLUSTER: blocks that share a row. APART: rows begin anywhere. Dynamic shared
-// memory: SharedSpan::bytes_for(words of a warp) for each warp.
+// memory: for each warp, its words and one more.
 template <typename T, typename Op, int WARPS, int CLUSTER, bool APART>
 __global__ void __launch_bounds__(kWarp* WARPS)
     frontier_shared(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,

@@ -63,8 +63,6 @@ struct SharedSpan {
   int first, words, cols;
   int off = 0;  // elements of `kept` that come before the span
 
-  __device__ static int bytes_for(int words) { return (words + 1) * kWordBytes; }
-
   // Start the copy of the span of a row; by the whole warp, when it is done with what lies there.
   __device__ void fetch(const T* x_row, Arrival& arrival) {
     const Aligned<const T> row(x_row);

@@ -1,5 +1,7 @@
 """The frontier's kernels on a GPU, in every form: right, at any place, and in any batch."""
 
+import threading
+
 import pytest
 import torch
 
@@ -18,6 +20,7 @@ SIZES = {
 }
 FORMS = [f"{name}__{form}" for name in SIZES for form in kernels.forms(name)]
 SHARING = [form for form in FORMS if "short" not in form]
+GRID = [form for form in FORMS if "grid" in form]
 
 
 def sizes(form: str) -> list[int]:
@@ -94,7 +97,7 @@ def test_a_row_gives_the_same_bits_in_any_batch(cols, dtype, device):
         assert torch.equal(run("frontier", x), together), "not deterministic"
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if "grid" in form])
+@pytest.mark.parametrize("form", GRID)
 def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
     """On two streams at once, and in a graph that is replayed on a third."""
     softmax = kernels.load(form).softmax
@@ -117,6 +120,85 @@ def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
         torch.testing.assert_close(y, right)
 
 
+@pytest.mark.parametrize("form", GRID)
+def test_a_first_meeting_needs_not_wait_for_another_stream(form, device, monkeypatch):
+    """Memory to meet in is zero at once, though the stream that asked first is busy."""
+    from kernels import _meeting
+
+    monkeypatch.setattr(_meeting, "_of", {})
+    monkeypatch.setattr(_meeting, "_free", {})
+    x = torch.randn(3, 2**20, device=device)
+    expected, softmax = torch.softmax(x, -1), kernels.load(form).softmax
+    busy, other = torch.cuda.Stream(device), torch.cuda.Stream(device)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(busy):
+        torch.cuda._sleep(100_000_000)
+        first = softmax(x)
+    with torch.cuda.stream(other):
+        second = softmax(x)
+    torch.cuda.synchronize()
+    torch.testing.assert_close(first, expected)
+    torch.testing.assert_close(second, expected)
+
+
+def test_graphs_of_many_launches_are_replayed_in_any_order(device):
+    x = torch.randn(2, 2**20, device=device)
+    expected, softmax = torch.softmax(x, -1), kernels.load("frontier").softmax
+    out, graphs = torch.empty_like(x), []
+    for _ in range(3):
+        graphs.append(torch.cuda.CUDAGraph())
+        with torch.cuda.graph(graphs[-1]):
+            for _ in range(100):
+                softmax(x, out)
+    for index in (2, 0, 1, 0, 2):
+        out.fill_(torch.nan)
+        graphs[index].replay()
+        torch.testing.assert_close(out, expected)
+
+
+@pytest.mark.parametrize("cols", [8192, 50257, 131072, 2**20])
+def test_under_a_compiler_that_records_graphs(cols, device):
+    """mode="reduce-overhead" looks after all memory that is allocated while it records."""
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: kernels.softmax(x * 2, -1), mode="reduce-overhead")
+    for _ in range(4):
+        x = torch.randn(3, cols, device=device)
+        torch.testing.assert_close(compiled(x), torch.softmax(x * 2, -1), rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_in_place_and_one_row_for_all(form, device):
+    for cols in sizes(form):
+        x = torch.randn(5, cols, device=device)
+        expected = torch.softmax(x, -1)
+        run(form, x, x)
+        torch.testing.assert_close(x, expected, rtol=1e-4, atol=1e-9)
+        one = torch.randn(1, cols, device=device).expand(5, cols)
+        torch.testing.assert_close(run(form, one), torch.softmax(one, -1), rtol=1e-4, atol=1e-9)
+
+
+def test_threads_that_launch_at_once(device):
+    x = torch.randn(2, 2**20, device=device)
+    expected, softmax = torch.softmax(x, -1), kernels.load("frontier").softmax
+    wrong = []
+
+    def work() -> None:
+        with torch.cuda.stream(torch.cuda.Stream(device)):
+            for _ in range(20):
+                y = softmax(x)
+            torch.cuda.current_stream().synchronize()
+            if not torch.allclose(y, expected, rtol=1e-4, atol=1e-9):
+                wrong.append(y)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    torch.cuda.synchronize()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def test_a_matrix_beyond_two_to_the_31(device):
     """The last rows are where a 32-bit offset would wrap, in every kernel of the frontier."""
     for cols in (64, 4100, 50257, 2**20):
@@ -131,5 +213,5 @@ def test_a_matrix_beyond_two_to_the_31(device):
 def test_a_row_longer_than_all_shared_memory(device):
     """It is read in several spans, the last of which is kept."""
     x = torch.randn(2, 2**25 + 5, device=device)
-    for form in (form for form in FORMS if "grid" in form):
+    for form in GRID:
         torch.testing.assert_close(run(form, x), torch.softmax(x, -1), rtol=1e-4, atol=1e-12)
