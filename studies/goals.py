@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import frame, rows, schema
+from analysis.errors import InputError
 
 OF = "frontier"
 AWKWARD = (781, 8320, 50257, 151937)
@@ -34,8 +35,11 @@ def against_quack(row: pd.Series) -> float:
 
 
 def against_best(row: pd.Series) -> float:
-    """Time of the fastest of torch, QuACK and Liger over ours; Liger's by way of torch's."""
-    return min(v for v in (row["speedup"], row["rival_speedup"], row["over_liger"]) if v == v)
+    """Time of the fastest of torch, QuACK and Liger, as far as they ran, over ours.
+
+    Liger's by way of torch's, which was timed beside either.
+    """
+    return row[["speedup", "rival_speedup", "over_liger"]].min()
 
 
 def latency(row: pd.Series) -> float:
@@ -52,6 +56,7 @@ class Goal:
     inside: Callable[[pd.DataFrame], pd.Series]
     value: Callable[[pd.Series], float]
     least: float
+    optional: bool = False  # only where there is a value: QuACK does not take every row
 
 
 def _large(table: pd.DataFrame) -> pd.Series:
@@ -90,51 +95,52 @@ def _any(table: pd.DataFrame) -> pd.Series:
 COPY, QUACK = "≥ {:.2f} of a copy", "not slower than QuACK (interval not below {:.2f})"
 GOALS = (
     Goal("128 MB and more, N = 256 … 262144 in eights", COPY, _regular, value_of_copy, 0.95),
-    Goal("128 MB and more, N = 256 … 262144 in eights", QUACK, _regular, against_quack, 0.99),
+    Goal("128 MB and more, N = 256 … 262144 in eights", QUACK, _regular, against_quack, 0.99, True),
     Goal("N = 65536 … 262144, M ≥ 1024", COPY, _long, value_of_copy, 0.95),
     Goal("N ≤ 128, M ≥ 2^20", COPY, _short, value_of_copy, 0.97),
     Goal("N = 781, 8320, 50257, 151937, 128 MB and more", COPY, _awkward, value_of_copy, 0.90),
     Goal("M ≤ 64, N ≥ 131072", COPY, _few, value_of_copy, 0.85),
     Goal(
-        "inside L2",
+        "fits in L2, measured cold",
         "not slower than the best of torch, QuACK, Liger (≥ {:.2f})",
         _cached,
         against_best,
         0.99,
     ),
     Goal(
-        "everywhere",
+        "wherever torch's was measured",
         "host time of a call at most 1.5 times torch's (torch's over ours ≥ {:.2f})",
         _any,
         latency,
         1 / 1.5,
+        True,
     ),
 )
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Timed rows of ``frontier`` from a recorded table, with what other rows say of their points.
+    """Rows of ``frontier`` from a recorded table, with what other rows say of their points.
 
-    Columns beside a row's: ``mb`` read and written, ``over_liger`` and ``torch_latency_us``.
+    Columns beside a row's: ``mb`` read and written, ``timed``, ``over_liger`` and
+    ``torch_latency_us``. Raises InputError for a table without such rows.
     """
     found = [[path.stem, "recorded", *rows.with_ranked(row)] for row in rows.read_rows(path)]
     names = [*schema.COLLECTED, *schema.header()]
     table = frame.typed(pd.DataFrame(found, columns=names, dtype="str"))
     table["mb"] = 2 * table["M"] * table["N"] * table["dtype"].map(schema.ITEMSIZE) / 1e6
     point = ["dtype", "M", "N"]
-    timed = table[frame.timed(table)]
-    by = {name: timed[timed["variant"] == name].set_index(point) for name in timed["variant"]}
-    own = by[OF].reset_index()
-    keys = pd.MultiIndex.from_frame(own[point])
-    own["over_liger"] = own["speedup"] / _column(by, "peer_liger", "speedup", keys)
-    own["torch_latency_us"] = _column(by, "torch_softmax", "latency_us", keys)
-    return own
-
-
-def _column(by: dict, variant: str, name: str, keys: pd.MultiIndex) -> list[float]:
-    if variant not in by:
-        return [math.nan] * len(keys)
-    return by[variant][name].reindex(keys).tolist()
+    table["timed"] = frame.timed(table)
+    own = table[table["variant"] == OF]
+    if own.empty:
+        raise InputError(f"{path}: no rows of {OF}; give those of sweeps/frontier.yaml")
+    timed = table[table["timed"]].drop_duplicates([*point, "variant"])
+    for name, variant, column in (
+        ("liger", "peer_liger", "speedup"),
+        ("torch_latency_us", "torch_softmax", "latency_us"),
+    ):
+        others = timed.loc[timed["variant"] == variant, [*point, column]]
+        own = own.merge(others.rename(columns={column: name}), how="left", on=point)
+    return own.assign(over_liger=own["speedup"] / own["liger"])
 
 
 def lines(own: pd.DataFrame) -> Iterator[str]:
@@ -143,14 +149,16 @@ def lines(own: pd.DataFrame) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for goal in GOALS:
         for dtype, part in own[goal.inside(own)].groupby("dtype"):
-            values = part.apply(goal.value, axis=1).dropna()
+            # a row without a time, whatever the reason, has not reached its goal
+            values = part.apply(goal.value, axis=1).where(part["timed"], 0.0)
+            values = values.dropna() if goal.optional else values.fillna(0.0)
             if values.empty:
                 continue
             worst = part.loc[values.idxmin()]
+            there = f"{values.min():.3f}" if worst["timed"] else worst["status"]
             yield (
                 f"| {goal.region} | {goal.asked.format(goal.least)} | {dtype} | {len(values)} "
-                f"| {(values >= goal.least).sum()} | {worst['M']}x{worst['N']} "
-                f"| {values.min():.3f} |"
+                f"| {(values >= goal.least).sum()} | {worst['M']}x{worst['N']} | {there} |"
             )
 
 
@@ -162,7 +170,7 @@ def means(own: pd.DataFrame) -> Iterator[str]:
         ("QuACK, where it runs", "≥ 1.05", "rival_speedup", "rival"),
         ("torch", "≥ 2", "speedup", "speedup"),
     ):
-        part = own[own[column].notna()]
+        part = own[own["timed"] & own[column].notna()]
         if part.empty:
             continue
         value, low, high = geometric_mean(part[column], part[f"{stem}_low"], part[f"{stem}_high"])
@@ -185,7 +193,10 @@ def main(words: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.goals", description=__doc__)
     parser.add_argument("table", type=Path, help="CSV file of rows of the sweep frontier")
-    own = load(parser.parse_args(words).table)
+    try:
+        own = load(parser.parse_args(words).table)
+    except InputError as error:
+        parser.error(str(error))
     print("\n".join([*lines(own), "", *means(own)]))
 
 
