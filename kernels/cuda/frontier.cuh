@@ -120,10 +120,14 @@ struct Span {
   uint4 word[K];
   int first;  // word
   int cols;
+  unsigned zero;
 
   __device__ int word_of(int k) const { return first + k * kWarp + threadIdx.x % kWarp; }
 
-  __device__ Span(const T* x_row, int first_word, int columns) : first(first_word), cols(columns) {
+  __device__ Span(const T* x_row, int first_word, Index columns)
+      : first(first_word),
+        cols(static_cast<int>(columns)),
+        zero(static_cast<unsigned>(columns >> 32)) {
     const Aligned<const T> row(x_row);
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -133,12 +137,11 @@ struct Span {
     }
   }
 
-  // Let the compiler take the words for new ones: it would keep their elements in float32 from one
-  // pass to the next, in twice the registers or in local memory, to save one conversion each.
-  __device__ void forget_elements() {
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-      asm volatile("" : "+r"(word[k].x), "+r"(word[k].y), "+r"(word[k].z), "+r"(word[k].w));
+  // Let the compiler take a word of 16-bit elements for a new one: it adds 0, but only who runs it
+  // knows. It would keep the elements in float32 from one pass to the next, in twice the registers.
+  __device__ void forget_elements(int k) {
+    if constexpr (sizeof(T) < sizeof(float)) {
+      word[k].x += zero, word[k].y += zero, word[k].z += zero, word[k].w += zero;
     }
   }
 
@@ -153,20 +156,20 @@ struct Span {
       for (int i = 0; i < kWide<T>; ++i) found.max = fmaxf(found.max, value[i]);
     }
     const float base = found.base();
-    if constexpr (sizeof(T) < sizeof(float)) forget_elements();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
+      forget_elements(k);
       elements_of<T>(word[k], value, word_of(k) * kWide<T>, cols);
 #pragma unroll
       for (int i = 0; i < kWide<T>; ++i) found.sum += exp_of(value[i] - base);
     }
-    if constexpr (sizeof(T) < sizeof(float)) forget_elements();
     return found;
   }
 
   // The output of word k, given what is known of the whole row.
   template <typename Op>
-  __device__ uint4 result(int k, float max, const Op& finish) const {
+  __device__ uint4 result(int k, float max, const Op& finish) {
+    forget_elements(k);
     float value[kWide<T>];
     elements_of<T>(word[k], value);
     Pack<T, kWide<T>> pack;
@@ -178,7 +181,7 @@ struct Span {
   }
 
   template <typename Op>
-  __device__ void store(T* out_row, float max, const Op& finish) const {
+  __device__ void store(T* out_row, float max, const Op& finish) {
     if constexpr (APART) {
       store_between(out_row, max, finish);
     } else {
@@ -188,7 +191,7 @@ struct Span {
 
  private:
   template <typename Op>
-  __device__ void store_aligned(T* out_row, float max, const Op& finish) const {
+  __device__ void store_aligned(T* out_row, float max, const Op& finish) {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int at = word_of(k) * kWide<T>;
@@ -199,7 +202,7 @@ struct Span {
   // Each aligned word takes its beginning from the word before, which the lane before has made.
   // What is left at both ends of the span goes element by element.
   template <typename Op>
-  __device__ void store_between(T* out_row, float max, const Op& finish) const {
+  __device__ void store_between(T* out_row, float max, const Op& finish) {
     const Aligned<T> out(out_row);
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
     const int begin = first * kWide<T>;

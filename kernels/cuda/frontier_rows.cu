@@ -4,10 +4,9 @@
 
 // K: words of a lane. APART: rows begin anywhere. WARPS: of a block, for one row; 1 with ROWS rows
 // a block, a warp each. CLUSTER: blocks that share a row. Which elements meet in which sum depends
-// on these and on nothing else. Where words are cut out of others, and with 3 warps, the compiler
-// by itself, who would have many blocks resident, takes too few registers and spills.
+// on these and on nothing else.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER, int ROWS, bool APART>
-__global__ void __launch_bounds__(kWarp * WARPS * ROWS, APART || WARPS % 2 ? 1 : 0)
+__global__ void __launch_bounds__(kWarp * WARPS * ROWS)
     frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
   static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
@@ -22,7 +21,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, APART || WARPS % 2 ? 1 :
     cluster_arrive();  // waited for when it has long been over
     row /= CLUSTER, share += static_cast<int>(cluster_rank()) * WARPS;
   }
-  Span<T, K, APART> span(x + row * x_stride, share * (K * kWarp), static_cast<int>(cols));
+  Span<T, K, APART> span(x + row * x_stride, share * (K * kWarp), cols);
   __shared__ Part of_warps[WARPS];
   Part part = joined_over_block<WARPS>(span.part(), of_warps);
   if constexpr (CLUSTER > 1) {
