@@ -183,12 +183,20 @@ def test_what_a_kernel_has_started_does_not_survive_it(project, sweep, served):
 def test_a_client_that_says_nothing_delays_nobody(project, sweep):
     measure(project, sweep)
     (path,) = sweep[1].glob("*.socket")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
-        silent.connect(str(path))
-        assert measure(project, sweep)[0]["status"] == "ok"
-        silent.setblocking(False)
-        with pytest.raises(BlockingIOError):  # it still waits for a request
-            silent.recv(1)
+
+    def is_still_waited_for() -> bool:
+        """Whether the silent one has its time to send a request after a point is measured."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
+            silent.connect(str(path))
+            assert measure(project, sweep)[0]["status"] == "ok"
+            silent.setblocking(False)
+            try:
+                return silent.recv(1) != b""
+            except BlockingIOError:
+                return True
+
+    # a point may take longer than that time, on a busy machine; where it waits, it always does
+    assert any(is_still_waited_for() for _ in range(5))
 
 
 def test_a_runtime_folder_that_is_gone_is_done_without(project, sweep):
