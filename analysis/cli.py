@@ -1,6 +1,7 @@
 """The command line: `python3 -m analysis <command> --help`."""
 
 import argparse
+import importlib
 import sys
 import time
 from collections.abc import Sequence
@@ -70,30 +71,16 @@ def _overview(given: argparse.Namespace) -> str:
 
 
 def _report(given: argparse.Namespace) -> str:
-    from analysis import claims, frame, published, report, summary
+    """Either report: in Markdown, which links figures, or as a page, which draws its own."""
+    from analysis import claims, frame, published, summary
 
-    report.write(
+    links = [given.figures_dir] if given.command == "report" else []
+    importlib.import_module(f"analysis.{given.command}").write(
         frame.load(given.measurements),
         summary.read(given.summary),
         claims.read(given.claims),
         published.load(given.published),
-        given.figures_dir,
-        given.reproduce_with,
-        given.output,
-        given.recorded,
-        given.unranked_flags,
-    )
-    return str(given.output)
-
-
-def _html(given: argparse.Namespace) -> str:
-    from analysis import claims, frame, html, published, summary
-
-    html.write(
-        frame.load(given.measurements),
-        summary.read(given.summary),
-        claims.read(given.claims),
-        published.load(given.published),
+        *links,
         given.reproduce_with,
         given.output,
         given.recorded,
@@ -183,11 +170,11 @@ def _parser() -> argparse.ArgumentParser:
     path(overview, "--output-dir", "folder for overview.svg, .pdf, .png")
 
     told = "what made the recorded rows, results/recorded/{gpu}/{sweep}.yaml"
-    for name, run, words, suffix in (
-        ("report", _report, "write the report in Markdown", "md"),
-        ("html", _html, "write the report as one page for a browser", "html"),
+    for name, words, suffix in (
+        ("report", "write the report in Markdown", "md"),
+        ("html", "write the report as one page for a browser", "html"),
     ):
-        report = command(name, run, words)
+        report = command(name, _report, words)
         path(report, "--measurements", rows)
         path(report, "--summary", "written by `summary`")
         path(report, "--claims", "written by `claims`")

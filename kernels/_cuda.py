@@ -135,19 +135,20 @@ class Functions(NamedTuple):
 
 
 @functools.cache  # one object for each form, by which its launches are remembered
-def functions(specialise: Callable, form: str) -> Functions:
-    """The functions of a kernel in one of its forms, by ``specialise(call, form)``."""
-
-    def of_form(call: Call) -> tuple[Spec, ...]:
-        return specialise(call, form)
+def functions(specialise: Callable, form: str | None = None) -> Functions:
+    """The functions of a kernel, by ``specialise(call)``; in a form, ``specialise(call, form)``."""
+    of_form = functools.partial(specialise, form=form) if form else specialise
 
     def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """Row softmax of x (M, N); see ``kernels.Variant``."""
         return run(of_form, x, out)
 
     def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """Row log-softmax of x (M, N); see ``kernels.Variant``."""
         return run(of_form, x, out, log=True)
 
     def unsupported(x: torch.Tensor) -> str | None:
+        """None, or why this kernel cannot run x."""
         return refused(of_form, x)
 
     return Functions(softmax, log_softmax, unsupported, of_form)

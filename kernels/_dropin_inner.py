@@ -22,12 +22,16 @@ ELEMENTS_A_WARP = 256  # 8 in each thread; up to 8 warps
 
 
 @triton.jit
-def place(n_inner, COLS: tl.constexpr):
-    """This program's index in outer, and its columns of inner."""
+def place(n, n_inner, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Where this program's columns begin, its first rows, and which columns there are."""
     parts = tl.cdiv(n_inner, COLS)
-    outer = tl.program_id(0) // parts
-    columns = (tl.program_id(0) % parts) * COLS + tl.arange(0, COLS)
-    return outer.to(tl.int64), columns.to(tl.int64)
+    outer = (tl.program_id(0) // parts).to(tl.int64)
+    columns = ((tl.program_id(0) % parts) * COLS + tl.arange(0, COLS)).to(tl.int64)[None, :]
+    return (
+        outer * n * n_inner + columns,
+        tl.arange(0, ROWS)[:, None].to(tl.int64),
+        columns < n_inner,
+    )
 
 
 @triton.jit
@@ -41,10 +45,7 @@ def softmax_fwd_kernel_inner(
     LOG: tl.constexpr,
     ONCE: tl.constexpr,
 ):
-    outer, columns = place(n_inner, COLS)
-    base = outer * n * n_inner + columns[None, :]
-    steps = tl.arange(0, ROWS)[:, None].to(tl.int64)
-    inside = columns[None, :] < n_inner
+    base, steps, inside = place(n, n_inner, ROWS, COLS)
     if ONCE:
         here = inside & (steps < n)
         at = base + steps * n_inner
@@ -90,10 +91,7 @@ def softmax_bwd_kernel_inner(
     LOG: tl.constexpr,
     ONCE: tl.constexpr,
 ):
-    outer, columns = place(n_inner, COLS)
-    base = outer * n * n_inner + columns[None, :]
-    steps = tl.arange(0, ROWS)[:, None].to(tl.int64)
-    inside = columns[None, :] < n_inner
+    base, steps, inside = place(n, n_inner, ROWS, COLS)
     if ONCE:
         here = inside & (steps < n)
         at = base + steps * n_inner

@@ -20,11 +20,6 @@ class Shape(NamedTuple):
     cluster: int  # blocks that share a row
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
 
-    @property
-    def holds(self) -> int:
-        """Words of a row that there is room for."""
-        return WARP * self.words * self.warps * self.cluster
-
 
 def words_of(call: Call) -> int:
     """Words of 16 bytes, the last of them perhaps in part, that a row has."""

@@ -57,7 +57,12 @@ def _binds(node: ast.stmt, name: str) -> bool:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return any(name == (alias.asname or alias.name) for alias in node.names)
     targets = node.targets if isinstance(node, ast.Assign) else ()
-    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+    parts = (part for target in targets for part in ast.walk(target))  # a, b = … gives both
+    return any(isinstance(p, ast.Name) and p.id == name and _is_bound(p) for p in parts)
+
+
+def _is_bound(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)  # in a[b] = … both are only read
 
 
 @functools.cache

@@ -10,8 +10,6 @@ Source: ``frontier_short``, ``frontier_rows``, ``frontier_shared``, ``frontier_c
 ``frontier_grid``.
 """
 
-import torch
-
 from . import (
     _cuda,
     _tuning,
@@ -57,16 +55,4 @@ def specialise(call: Call) -> tuple[Spec, ...]:
     return ()
 
 
-def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
-    return _cuda.refused(specialise, x)
-
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out, log=True)
+softmax, log_softmax, unsupported = _cuda.functions(specialise)[:3]

@@ -10,7 +10,7 @@ are to be resident, twice that with one, and twice as many in 16 bits; compute c
 Source: clusters and the order of barriers as QuACK (Dao-AILab) explains them.
 """
 
-import torch
+import functools
 
 from . import _cuda
 from ._frontier import in_shared
@@ -31,21 +31,5 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     return in_shared(call, warps, CLUSTERS, resident)
 
 
-def in_form(form: str) -> _cuda.Functions:
-    """This kernel in one of FORMS."""
-    return _cuda.functions(specialise, form)
-
-
-def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
-    return _cuda.refused(specialise, x)
-
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out, log=True)
+in_form = functools.partial(_cuda.functions, specialise)
+softmax, log_softmax, unsupported = in_form(FORM)[:3]

@@ -12,9 +12,8 @@ Source: our own; the meeting is a barrier over a counter in global memory, as in
 groups, for the blocks of one row only.
 """
 
+import functools
 from typing import NamedTuple
-
-import torch
 
 from . import _cuda
 from ._frontier import CLUSTERS_SINCE, OWN_BYTES, WARP, is_apart, name, words_of
@@ -72,21 +71,5 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     )
 
 
-def in_form(form: str) -> _cuda.Functions:
-    """This kernel in one of FORMS."""
-    return _cuda.functions(specialise, form)
-
-
-def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
-    return _cuda.refused(specialise, x)
-
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out, log=True)
+in_form = functools.partial(_cuda.functions, specialise)
+softmax, log_softmax, unsupported = in_form(FORM)[:3]

@@ -17,7 +17,7 @@ Source: registers, clusters and the order of barriers as QuACK (Dao-AILab) expla
 of rows that lie apart are our own.
 """
 
-import torch
+import functools
 
 from . import _cuda
 from ._frontier import CLUSTERS_SINCE, WARP, Shape, is_apart, name, words_of
@@ -59,21 +59,5 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     return (Spec("frontier_rows.cu", kernel, threads, blocks, cluster=found.cluster, since=since),)
 
 
-def in_form(form: str) -> _cuda.Functions:
-    """This kernel in one of FORMS."""
-    return _cuda.functions(specialise, form)
-
-
-def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
-    return _cuda.refused(specialise, x)
-
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out, log=True)
+in_form = functools.partial(_cuda.functions, specialise)
+softmax, log_softmax, unsupported = in_form(FORM)[:3]

@@ -11,7 +11,7 @@ Limits: what the shared memory of a block holds, N up to about 57,000 in float32
 Source: the copy engine as in the PTX ISA (cp.async.bulk, mbarrier).
 """
 
-import torch
+import functools
 
 from . import _cuda
 from ._frontier import in_shared
@@ -28,21 +28,5 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     return in_shared(call, int(form[1:]), (1,), resident=1)
 
 
-def in_form(form: str) -> _cuda.Functions:
-    """This kernel in one of FORMS."""
-    return _cuda.functions(specialise, form)
-
-
-def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
-    return _cuda.refused(specialise, x)
-
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out, log=True)
+in_form = functools.partial(_cuda.functions, specialise)
+softmax, log_softmax, unsupported = in_form(FORM)[:3]

@@ -10,7 +10,7 @@ whole words of 16 bytes, 128 for an odd N, whose units are single elements. Comp
 Source: the layout of OneFlow's warp kernel (BBuf, 2023), with wider packs and more rows under way.
 """
 
-import torch
+import functools
 
 from . import _cuda
 from ._frontier import WARP, name
@@ -51,21 +51,5 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     return (Spec("frontier_short.cu", kernel, THREADS, blocks),)
 
 
-def in_form(form: str) -> _cuda.Functions:
-    """This kernel in one of FORMS."""
-    return _cuda.functions(specialise, form)
-
-
-def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
-    return _cuda.refused(specialise, x)
-
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _cuda.run(specialise, x, out, log=True)
+in_form = functools.partial(_cuda.functions, specialise)
+softmax, log_softmax, unsupported = in_form(FORM)[:3]

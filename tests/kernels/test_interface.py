@@ -226,3 +226,9 @@ def test_all_means_neither_peers_nor_parts():
     found = kernels.by_default("softmax")
     assert "frontier" in found
     assert not [name for name in found if name.startswith(("peer_", "frontier_"))]
+
+
+def test_names_that_are_given_together_are_found(tmp_path):
+    path = tmp_path / "several.py"
+    path.write_text("softmax, log_softmax = made()\ntable[softmax_backward] = 1\n")
+    assert kernels._sources.defined(path, kernels.OPS) == {"softmax", "log_softmax"}
