@@ -32,7 +32,7 @@ def empty_columns(row):
 
 def test_a_row_of_a_triton_variant_is_complete(tmp_path):
     row = measure(tmp_path, "--M", "1024", "--N", "1024", "--variant", "triton_row")
-    assert (row["status"], row["timing"]) == ("ok", "graph")
+    assert (row["status"], row["timing"]) == ("ok", "graph"), row["message"]
     assert empty_columns(row) <= MAY_BE_EMPTY | {"cuda_core", "nvrtc"}
     assert row["num_warps"] == "4"
     assert int(row["peak_memory_bytes"]) >= 2 * 1024 * 1024 * 4
@@ -42,7 +42,7 @@ def test_a_row_of_a_triton_variant_is_complete(tmp_path):
 def test_a_row_of_a_cuda_variant_is_complete(tmp_path, op):
     options = ["--M", "1024", "--N", "1024", "--variant", "cuda_oneflow", "--op", op]
     row = measure(tmp_path, *options)
-    assert (row["status"], row["timing"], row["op"]) == ("ok", "graph", op)
+    assert (row["status"], row["timing"], row["op"]) == ("ok", "graph", op), row["message"]
     assert empty_columns(row) <= MAY_BE_EMPTY
     assert (row["num_warps"], row["shared_bytes"], row["spilled_bytes"]) == ("4", "0", "0")
     assert int(row["registers"]) > 32
@@ -66,6 +66,7 @@ def test_a_row_of_a_backward_is_complete(tmp_path, op, variant, dtype):
 
 def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(tmp_path):
     row = measure(tmp_path, "--M", "4096", "--N", "12672", "--variant", "triton_row")
+    assert row["status"] == "ok", row["message"]
     assert row["warm_us"] == ""
     assert 0.5 < float(row["of_copy"]) <= 1.02
 
@@ -73,7 +74,7 @@ def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(t
 def test_a_rival_is_timed_as_a_control(tmp_path):
     options = ["--M", "1024", "--N", "4096", "--variant", "triton_row"]
     row = measure(tmp_path, *options, "--rival", "triton_row")
-    assert row["rival"] == "triton_row"
+    assert row["rival"] == "triton_row", row["message"]
     low, ratio, high = (float(row[f"rival_{end}"]) for end in ("low", "speedup", "high"))
     assert low <= ratio <= high
     assert float(row["rival_us"]) == pytest.approx(ratio * float(row["time_us"]), rel=0.5)
@@ -94,10 +95,10 @@ def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
     options = ["--M", "64", "--N", "64", "--time-budget", "0.2"]
     options += ["--served-for", str(os.getpid())] if served else []
     row = measure(tmp_path, *options, "--variant", "wild", folder=project)
-    assert row["status"] == "crash"
+    assert row["status"] == "crash", row["message"]
     assert "illegal memory access" in row["message"]
     next_one = measure(tmp_path, *options, "--variant", "torch_softmax", folder=project)
-    assert next_one["status"] == "ok"
+    assert next_one["status"] == "ok", next_one["message"]
 
 
 def test_what_cannot_be_captured_is_timed_by_events(project, tmp_path):
@@ -117,6 +118,7 @@ def test_what_cannot_be_captured_is_timed_by_events(project, tmp_path):
 @pytest.mark.parametrize(("rows", "cols"), [(64, 256), (1024, 256), (1024, 4096), (8192, 8192)])
 def test_a_cold_call_finds_nothing_in_the_cache(tmp_path, rows, cols):
     row = measure(tmp_path, "--M", str(rows), "--N", str(cols), "--variant", "torch_softmax")
+    assert row["status"] == "ok", row["message"]
     assert float(row["found_in_l2"]) < 0.05
     assert float(row["cold_load_cycles"]) > 1.5 * float(row["resident_load_cycles"])
 
