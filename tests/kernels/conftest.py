@@ -1,11 +1,26 @@
-"""Fixtures of the drop-in's tests."""
+"""Fixtures: turns for tests that fill a GPU, and the drop-in's launches."""
+
+import fcntl
 
 import pytest
+import torch
+
+
+@pytest.fixture
+def large(tmp_path_factory):
+    """A turn, among all processes of this run, for a test with tens of gigabytes on the GPU."""
+    with (tmp_path_factory.getbasetemp().parent / "large.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+        torch.cuda.empty_cache()  # what torch would keep is the next test's, in another process
 
 
 @pytest.fixture
 def launches(device, monkeypatch) -> list[tuple]:
-    """(kernel's launcher, tensors, numbers …) of each launch that the drop-in made.
+    """(kernel's launcher, addresses of tensors, numbers …) of each launch that the drop-in made.
+
+    No tensors: one that is kept here lives on, and torch.compile's CUDA graphs refuse to run where
+    one lives in their memory that they don't know.
 
     Where there is no GPU it takes tensors of the CPU, for Triton's interpreter; in use it never
     does.
@@ -16,5 +31,10 @@ def launches(device, monkeypatch) -> list[tuple]:
         monkeypatch.setattr(_dropin_device, "usable", lambda x: x.device.type == "cpu")
     monkeypatch.setattr(_dropin_plain, "_plain_keys", {})
     made, launch = [], _dropin_run._launch
-    monkeypatch.setattr(_dropin_run, "_launch", lambda *words: made.append(words) or launch(*words))
+
+    def note_and_launch(*words):
+        made.append(tuple(w.data_ptr() if isinstance(w, torch.Tensor) else w for w in words))
+        launch(*words)
+
+    monkeypatch.setattr(_dropin_run, "_launch", note_and_launch)
     return made

@@ -88,6 +88,7 @@ def test_it_is_the_derivative_that_autograd_takes(name, op, device):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("large")
 @both
 @every
 def test_offsets_beyond_two_to_the_31(name, op, device):

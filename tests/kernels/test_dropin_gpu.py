@@ -9,6 +9,7 @@ from tests.kernels.dropin import OPS, assert_right
 pytestmark = pytest.mark.gpu
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("op", OPS)
 def test_rows_beyond_two_to_the_31(op, launches, device):
     """The last rows are where a 32-bit offset would wrap."""
@@ -29,6 +30,7 @@ def test_rows_beyond_two_to_the_31(op, launches, device):
     assert len(launches) == 2
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("op", OPS)
 def test_columns_beyond_two_to_the_31(op, launches, device):
     """Over a dimension inside: the last columns of the last slice."""

@@ -149,6 +149,7 @@ def test_infinities_and_nan_as_torch_has_them(name, cols, device):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("name", NAMES)
 def test_offsets_beyond_two_to_the_31(name, device):
     """M·N > 2^31: the last rows are where a 32-bit offset would wrap."""
