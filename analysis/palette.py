@@ -46,7 +46,7 @@ KNOWN = {
     "frontier": Style(INDIGO, "*"),
     "frontier_short": Style(INDIGO, "s"),
     "frontier_rows": Style(INDIGO, "^"),
-    "frontier_shared": Style(INDIGO, "X"),
+    "frontier_ring": Style(INDIGO, "X"),
     "frontier_grid": Style(INDIGO, "o"),
     "peer_quack": Style(OLIVE, "p"),
     "peer_liger": Style(OLIVE, "s"),

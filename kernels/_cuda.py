@@ -206,7 +206,7 @@ def _prepare(key: tuple) -> Ready:
     best = max(i for i, blocks in enumerate(resident) if blocks == resident[0])
     spec = specs[best]
     config = LaunchConfig(
-        grid=_blocks(spec, device),
+        grid=_blocks(kernels[best], spec, resident[best], device),
         block=spec.threads,
         shmem_size=spec.shared_bytes,
         is_cooperative=spec.meets,
@@ -260,9 +260,25 @@ def _resident(kernel: Kernel, spec: Spec) -> int:
     return occupancy.max_active_blocks_per_multiprocessor(spec.threads, spec.shared_bytes)
 
 
-def _blocks(spec: Spec, device: int) -> int:
+def _blocks(kernel: Kernel, spec: Spec, resident: int, device: int) -> int:
+    """Blocks of a launch, or clusters, where there are such."""
+    gpu = torch.cuda.get_device_properties(device)
+    if spec.resident:
+        return min(
+            spec.blocks, _clusters(kernel, spec, device) or resident * gpu.multi_processor_count
+        )
     if spec.waves is None:
         return spec.blocks
-    gpu = torch.cuda.get_device_properties(device)
     full = gpu.multi_processor_count * gpu.max_threads_per_multi_processor // spec.threads
     return min(spec.blocks, spec.waves * full)
+
+
+def _clusters(kernel: Kernel, spec: Spec, device: int) -> int:
+    """Clusters that are resident at once; 0 for a kernel without."""
+    if spec.cluster == 1:
+        return 0
+    config = LaunchConfig(
+        grid=spec.cluster, block=spec.threads, shmem_size=spec.shared_bytes, cluster=spec.cluster
+    )
+    stream = Device(device).default_stream
+    return kernel.occupancy.max_active_clusters(config, stream=stream)

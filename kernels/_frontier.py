@@ -5,11 +5,13 @@ The same row then gives the same bits in any batch.
 
 from typing import NamedTuple
 
-from ._nvrtc import TYPES, WORD_BYTES, Call, Spec, instance
+from ._nvrtc import TYPES, WORD_BYTES, Call, instance
 
 WARP = 32
 CLUSTERS_SINCE = (9, 0)  # compute capability; the copy engine as well
-OWN_BYTES = 2048  # of shared memory, that a kernel has besides the row: barriers and parts
+OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
+MOST_SLOTS = 16  # of a warp: kMostSlots in ring.cuh
+LINE_WORDS = 8  # 128 bytes
 
 
 class Shape(NamedTuple):
@@ -41,36 +43,11 @@ def name(template: str, call: Call, *arguments: int | bool, log: str, normal: st
     return instance(template, TYPES[call.dtype], log if call.log else normal, *arguments)
 
 
-def in_shared(call: Call, warps: int, clusters: tuple[int, ...], resident: int) -> tuple[Spec, ...]:
-    """frontier_shared.cu for the smallest of ``clusters`` that holds a row; none where none does.
-
-    ``warps``: of a block. ``resident``: blocks of a multiprocessor that there must be room for.
-    """
-    room = call.gpu.shared_limit // resident - OWN_BYTES
-    for cluster in (c for c in clusters if c <= call.gpu.most_cluster):
-        _, needed = share_in_shared(words_of(call), warps, cluster)
-        if needed <= room:
-            break
-    else:
-        return ()
-    kernel = name("frontier_shared", call, warps, cluster, is_apart(call),
-                  log="Logarithm", normal="Normal")  # fmt: skip
-    threads, source = WARP * warps, "frontier_shared.cu"
-    return (
-        Spec(
-            source,
-            kernel,
-            threads,
-            call.rows,
-            shared_bytes=needed,
-            cluster=cluster,
-            since=CLUSTERS_SINCE,
-        ),
-    )
+def spread(words: int, shares: int) -> int:
+    """Words of each of ``shares`` of a row, in whole lines of the cache where it has so many."""
+    return -(-words // (shares * LINE_WORDS)) * LINE_WORDS
 
 
-def share_in_shared(words: int, warps: int, blocks: int) -> tuple[int, int]:
-    """(words of a warp, bytes of a block) where so many blocks hold a row of so many words."""
-    each = -(-words // (warps * blocks))
-    each = -(-each // WARP) * WARP  # in whole rounds of a warp, as the kernel has it
-    return each, warps * (each + 1) * WORD_BYTES
+def slot_bytes(words: int, apart: bool) -> int:
+    """Shared memory for ``words`` words; where rows lie apart, they may touch one more."""
+    return (words + (LINE_WORDS if apart else 0)) * WORD_BYTES

@@ -1,7 +1,7 @@
-"""Where the blocks of a launch meet: counters and parts in global memory, zero between launches.
+"""Where the blocks of a launch meet: parts in global memory, and the number of turns so far.
 
-A launch leaves its meeting as it found it, so launches that never overlap may share one: those of a
-stream, those that one CUDA graph has recorded from a stream. A graph may be replayed on any stream,
+Zero at first; launches that never overlap may share one: those of a stream, those that one CUDA
+graph has recorded from a stream. A graph may be replayed on any stream,
 and two graphs at once, so each has meetings of its own, for good.
 
 The memory is the driver's, not torch's: what torch allocates while a graph is recorded belongs to
@@ -13,7 +13,7 @@ import threading
 import torch
 from cuda.bindings import driver
 
-BYTES = 24 * 1024  # of `Meeting` in kernels/cuda/frontier_grid.cu
+BYTES = 33 * 1024  # of `Meeting` in kernels/cuda/frontier_grid.cu
 POOL = 64  # meetings that are allocated together
 
 _of: dict[tuple[int, int, int], int] = {}  # by device, stream, and recording (0: none)

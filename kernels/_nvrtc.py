@@ -67,8 +67,10 @@ class Spec(NamedTuple):
     threads: int  # of a block
     blocks: int  # that the rows fill
     shared_bytes: int = 0  # dynamic shared memory of a block
-    waves: int | None = None  # for kernels that stride over rows: no more blocks than fill the GPU
-    # with threads so many times
+    # For kernels that stride over rows: no more blocks than fill the GPU with threads so many
+    # times, or than can be resident at once.
+    waves: int | None = None
+    resident: bool = False
     cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
     meets: bool = False  # its blocks meet: all are resident at once, and share a Meeting
     more: tuple[int, ...] = ()  # arguments after those that every kernel has
@@ -162,7 +164,14 @@ def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> 
 
 
 def _options(source: str, arch: str, **more) -> ProgramOptions:
-    return ProgramOptions(name=source, arch=arch, std="c++17", include_path=str(FOLDER), **more)
+    return ProgramOptions(
+        name=source,
+        arch=arch,
+        std="c++17",
+        include_path=str(FOLDER),
+        device_as_default_execution_space=True,  # for lambdas, which cannot be marked
+        **more,
+    )
 
 
 def _cache() -> Path:

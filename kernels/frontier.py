@@ -6,17 +6,15 @@ says the table that a sweep has left for this GPU (``_tuning``), or a rule of th
 and the type, never on M, so that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less.
-Source: ``frontier_short``, ``frontier_rows``, ``frontier_shared``, ``frontier_cluster`` and
-``frontier_grid``.
+Source: ``frontier_short``, ``frontier_rows``, ``frontier_ring`` and ``frontier_grid``.
 """
 
 from . import (
     _cuda,
     _tuning,
-    frontier_cluster,
     frontier_grid,
+    frontier_ring,
     frontier_rows,
-    frontier_shared,
     frontier_short,
     split,
 )
@@ -25,16 +23,14 @@ from ._nvrtc import Call, Spec
 PARTS = {
     "frontier_short": frontier_short,
     "frontier_rows": frontier_rows,
-    "frontier_shared": frontier_shared,
-    "frontier_cluster": frontier_cluster,
+    "frontier_ring": frontier_ring,
     "frontier_grid": frontier_grid,
 }
 # (bytes of a row up to which, what): a rule of thumb for GPUs that have no table.
 RULE = (
     (1024, "frontier_short"),
-    (64 * 1024, "frontier_rows"),
-    (100 * 1024, "frontier_shared"),
-    (1024 * 1024, "frontier_cluster"),
+    (512 * 1024, "frontier_rows"),
+    (2 * 1024 * 1024, "frontier_ring"),
 )
 
 

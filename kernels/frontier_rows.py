@@ -2,8 +2,9 @@
 
 Idea: every lane loads its share of a row at once, in words of 16 bytes, and keeps it as it came.
 Each thread finds its own maximum and sum of exp; such pairs are joined by shuffles inside a warp,
-once through shared memory inside a block, and once through distributed shared memory inside a
-cluster: one barrier each. Then every element goes through exp a second time, on its way out. A
+and through shared memory, one barrier in all, inside a block or a cluster. The powers are kept in
+float32 and only scaled on their way out, or, where that would take too many registers, every
+element goes through exp a second time. A
 cluster's first barrier, after which its blocks may write to each other, is arrived at before the
 loads and waited for after them, as QuACK does.
 Rows that do not begin at a word, as every second one of an odd N: words are counted from the row's
@@ -11,8 +12,9 @@ first element, each is cut out of two aligned ones, and the output is put togeth
 round between neighbouring lanes. So loads and stores have 16 bytes for any N, and the sums do not
 depend on where a row begins.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: with 4 words a lane N up to 262,144 in float32, twice that in 16 bits, with clusters of 16
-blocks; compute capability 9.0, or 8.0 where a block is enough.
+Limits: 4 words a lane and 16 warps, N up to 131,072 in float32, twice that in 16 bits, with
+clusters of 16 blocks, in proportion for other forms; compute capability 9.0, or 8.0 where a block
+is enough.
 Source: registers, clusters and the order of barriers as QuACK (Dao-AILab) explains them; the words
 of rows that lie apart are our own.
 """
@@ -21,38 +23,55 @@ import functools
 
 from . import _cuda
 from ._frontier import CLUSTERS_SINCE, WARP, Shape, is_apart, name, words_of
-from ._nvrtc import OLDEST, Call, Spec
+from ._nvrtc import OLDEST, WORD_BYTES, Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
-MOST_WARPS = 16  # of a block, so that, with 64 registers, two are resident: one loads, one reduces
-CLUSTERS = (2, 4, 8, 16)
+CLUSTERS = (1, 2, 4, 8, 16)
 ROWS = 4  # of a block, where a warp has one
-FORMS = ("k1", "k2", "k4", "k8")  # k: words of a lane, fewer where a warp's row has not so many
-FORM = "k4"
-MOST_WORDS = {4: 8, 2: 4}  # of a lane: 32 elements, which in float32 are as many registers
+# k: words of a lane, fewer where a warp's row has not so many. w: warps of a block, at most. r: the
+# powers are computed again, not kept, which in 16 bits takes half the registers.
+FORMS = (
+    "k1w16", "k2w8", "k2w16", "k4w8", "k4w16", "k4w32", "k8w4", "k8w8", "k8w16", "k8w32",
+    "k8w4r", "k8w8r", "k8w16r", "k8w32r",
+)  # fmt: skip
+FORM = "k4w16"
+REGISTERS = 64 * 1024  # of a multiprocessor
 
 
-def shape(words: int, of_lane: int, most_cluster: int) -> Shape | None:
+def shape(words: int, of_lane: int, most_warps: int, most_cluster: int) -> Shape | None:
     """How a row of so many words is divided, with at most ``of_lane`` each; None if too long."""
     if words <= WARP * of_lane:
         return Shape(-(-words // WARP), 1, 1, ROWS)
-    if words <= WARP * of_lane * MOST_WARPS:
-        return Shape(of_lane, -(-words // (WARP * of_lane)), 1, 1)
-    for warps in (MOST_WARPS, 2 * MOST_WARPS):
-        for cluster in (c for c in CLUSTERS if c <= most_cluster):
-            if words <= WARP * of_lane * warps * cluster:
-                return Shape(of_lane, warps, cluster, 1)
+    for cluster in (c for c in CLUSTERS if c <= most_cluster):
+        warps = -(-words // (WARP * of_lane * cluster))
+        if warps <= most_warps:
+            return Shape(of_lane, warps, cluster, 1)
     return None
+
+
+def _fits(shape: Shape, call: Call) -> bool:
+    """Whether there are registers for a block's powers, half as many again, and second words."""
+    of_lane = shape.words * WORD_BYTES // call.dtype.itemsize * 3 // 2
+    if is_apart(call):
+        of_lane += shape.words * WORD_BYTES // 4
+    return of_lane * WARP * shape.warps * shape.rows <= REGISTERS
+
+
+def _saves(call: Call) -> bool:
+    """Whether elements take fewer registers than their powers, and no others are needed."""
+    return call.dtype.itemsize < 4 and not is_apart(call)
 
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
-    of_lane = min(int(form[1]), MOST_WORDS[call.dtype.itemsize])
-    found = shape(words_of(call), of_lane, call.gpu.most_cluster)
-    if found is None:
+    of_lane, most_warps = map(int, form[1:].rstrip("r").split("w"))
+    found = shape(words_of(call), of_lane, most_warps, call.gpu.most_cluster)
+    keep = not form.endswith("r")
+    if found is None or not (_fits(found, call) if keep else _saves(call)):
         return ()
-    kernel = name("frontier_rows", call, *found, is_apart(call), log="Logarithm", normal="Normal")
+    kernel = name("frontier_rows", call, *found, is_apart(call), keep,
+                  log="Logarithm", normal="Normal")  # fmt: skip
     blocks = -(-call.rows // found.rows)
     threads = WARP * found.warps * found.rows
     since = CLUSTERS_SINCE if found.cluster > 1 else OLDEST

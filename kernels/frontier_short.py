@@ -22,7 +22,7 @@ THREADS = 128  # kThreads in the source
 MOST_UNITS = 4  # of a lane
 # u: units of a lane, fewer where the row has not so many. r: rows of a lane.
 FORMS = ("u1r1", "u1r2", "u1r4", "u2r1", "u2r2", "u2r4", "u4r1", "u4r2")
-FORM = "u1r2"
+FORM = "u1r1"
 
 
 def layout(cols: int, itemsize: int, units: int) -> tuple[int, int, int] | None:

@@ -1,6 +1,6 @@
 // Blocks of a cluster: who they are, how they meet, and how one writes into another's memory.
 #pragma once
-#include "frontier.cuh"
+#include "copy_engine.cuh"
 
 __device__ inline unsigned cluster_rank() {
   unsigned rank;
@@ -24,27 +24,72 @@ __device__ inline void put(Part* place, unsigned block, Part part) {
                : "memory");
 }
 
-// Of all threads of a block; every thread calls it, and all get the same.
-template <int WARPS>
-__device__ inline Part joined_over_block(Part part, Part (&parts)[WARPS]) {
-  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  part = joined_over_lanes(part);
-  if constexpr (WARPS > 1) {
-    if (lane == 0) parts[warp] = part;
-    __syncthreads();
-    part = joined_over_lanes(lane < WARPS ? parts[lane] : Part::none());
-  }
-  return part;
+// The same, without waiting: it counts as bytes that `arrival`, there, has expected.
+__device__ inline void send(Part* place, Arrival* arrival, unsigned block, Part part) {
+  unsigned there, barrier;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(there)
+               : "r"(shared_address(place)), "r"(block));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(barrier)
+               : "r"(shared_address(&arrival->barrier)), "r"(block));
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
+          there),
+      "f"(part.max), "f"(part.sum), "r"(barrier)
+      : "memory");
 }
 
-// Of all blocks of a cluster, each of which has its own part. Every thread calls it, after a
-// cluster_arrive() at the kernel's beginning: only then may the others be written to.
-template <int CLUSTER>
-__device__ inline Part joined_over_cluster(Part part, Part (&parts)[CLUSTER]) {
+// Where the parts of all warps of a cluster come together, once, in every block.
+template <int PARTS>
+struct Inbox {
+  Part parts[PARTS];
+  Arrival arrival;
+
+  // By one thread, before the cluster's first barrier.
+  __device__ void begin() {
+    arrival.begin();
+    arrival.expect(sizeof(parts));
+  }
+};
+
+// Of all threads of a cluster, WARPS warps of each block; every thread calls it, once, after the
+// cluster's first barrier, and all get the same.
+template <int WARPS, int CLUSTER>
+__device__ inline Part joined_over_cluster(Part part, Inbox<WARPS * CLUSTER>& inbox) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  cluster_wait();
-  if (warp == 0 && lane < CLUSTER) put(parts + cluster_rank(), lane, part);
-  cluster_arrive();
-  cluster_wait();
-  return joined_over_lanes(lane < CLUSTER ? parts[lane] : Part::none());
+  part = joined_over_lanes(part);
+  const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
+  if (lane < CLUSTER) send(inbox.parts + place, &inbox.arrival, lane, part);
+  inbox.arrival.wait(0);
+  part = Part::none();
+  for (int i = lane; i < WARPS * CLUSTER; i += kWarp) part = joined(part, inbox.parts[i]);
+  return joined_over_lanes(part);
+}
+
+// Of all threads of a team, WARPS warps of each of CLUSTER blocks; every thread calls it, and all
+// get the same. For a cluster, after a barrier of it at the kernel's beginning: only then may the
+// others be written to. Calls one after the other need two `parts` in turn: while a slow warp still
+// reads one, a fast one may already write the other, and the barrier of that one keeps it from
+// coming back to the first too early.
+template <int WARPS, int CLUSTER>
+__device__ inline Part joined_over_team(Part part, Part (&parts)[WARPS * CLUSTER]) {
+  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  part = joined_over_lanes(part);
+  if constexpr (WARPS * CLUSTER > 1) {
+    if constexpr (CLUSTER > 1) {
+      // every warp tells every block, so that one barrier is all
+      const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
+      if (lane < CLUSTER) put(parts + place, lane, part);
+      cluster_arrive();
+      cluster_wait();
+    } else {
+      if (lane == 0) parts[warp] = part;
+      __syncthreads();
+    }
+    part = Part::none();
+    for (int i = lane; i < WARPS * CLUSTER; i += kWarp) part = joined(part, parts[i]);
+    part = joined_over_lanes(part);
+  }
+  return part;
 }

@@ -19,6 +19,40 @@ __device__ inline float power_of_two(float x) {
 
 __device__ inline float exp_of(float x) { return power_of_two(x * kLog2e); }
 
+// The 32-bit parts of words: one element of 32 bits, or two of 16, the first in the lower half.
+// Larger ones, element by element; a number where the other is NaN.
+template <typename T>
+__device__ unsigned larger(unsigned a, unsigned b);
+template <>
+__device__ inline unsigned larger<float>(unsigned a, unsigned b) {
+  return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
+}
+template <>
+__device__ inline unsigned larger<Half>(unsigned a, unsigned b) {
+  unsigned y;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  return y;
+}
+template <>
+__device__ inline unsigned larger<BFloat16>(unsigned a, unsigned b) {
+  unsigned y;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  return y;
+}
+// Rounded to the nearest, both by one instruction.
+__device__ inline void from_floats(Half (&y)[2], float first, float second) {
+  unsigned both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  y[0].bits = static_cast<unsigned short>(both);
+  y[1].bits = static_cast<unsigned short>(both >> 16);
+}
+__device__ inline void from_floats(BFloat16 (&y)[2], float first, float second) {
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  y[0].bits = static_cast<unsigned short>(both);
+  y[1].bits = static_cast<unsigned short>(both >> 16);
+}
+
 // What is known of some elements: their maximum, and the sum of exp(x - maximum).
 struct alignas(8) Part {  // one access moves both
   float max;
@@ -28,8 +62,8 @@ struct alignas(8) Part {  // one access moves both
   __device__ float base() const { return max == lowest() ? 0.0f : max; }
 };
 
-// The same bits whichever comes first, so that all lanes of a butterfly agree: sums and products
-// are rounded one by one, as the compiler's fused ones are not.
+// The same bits whichever comes first: sums and products are rounded one by one, as the compiler's
+// fused ones are not.
 __device__ inline Part joined(Part a, Part b) {
   Part both{fmaxf(a.max, b.max), 0.0f};
   const float of_a = __fmul_rn(a.sum, exp_of(a.max - both.base()));
@@ -41,25 +75,46 @@ __device__ inline Part joined(Part a, Part b) {
 // Of LANES neighbouring lanes, known to each of them. All lanes of the warp must call it.
 template <int LANES = kWarp>
 __device__ inline Part joined_over_lanes(Part part) {
-#pragma unroll
-  for (int distance = LANES / 2; distance > 0; distance /= 2) {
-    const Part other{__shfl_xor_sync(kWholeWarp, part.max, distance),
-                     __shfl_xor_sync(kWholeWarp, part.sum, distance)};
-    part = joined(part, other);
-  }
-  return part;
+  Part all{warp_reduce<Max, LANES>(part.max), 0.0f};
+  all.sum = warp_reduce<Sum, LANES>(part.sum * exp_of(part.max - all.base()));
+  return all;
 }
 
-// 16 of the 32 bytes of two neighbouring words, from byte `first` on: an even number below 16.
-__device__ inline uint4 middle(uint4 low, uint4 high, int first) {
-  unsigned r[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+// 16 of the 32 bytes of two neighbouring words, from byte 4 * QUARTER + rest on, where `rest` is 0,
+// or 2 for elements of 16 bits.
+template <typename T, int QUARTER>
+__device__ inline uint4 middle(uint4 low, uint4 high, int rest) {
+  const unsigned r[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  unsigned y[4];
 #pragma unroll
-  for (int i = 0; i < 6; ++i) r[i] = first & 8 ? r[i + 2] : r[i];
-#pragma unroll
-  for (int i = 0; i < 5; ++i) r[i] = first & 4 ? r[i + 1] : r[i];
-  const int bits = (first & 2) * 8;
-  return make_uint4(__funnelshift_r(r[0], r[1], bits), __funnelshift_r(r[1], r[2], bits),
-                    __funnelshift_r(r[2], r[3], bits), __funnelshift_r(r[3], r[4], bits));
+  for (int i = 0; i < 4; ++i) {
+    y[i] = r[QUARTER + i];
+    if constexpr (sizeof(T) < 4) {
+      y[i] = __funnelshift_r(y[i], r[QUARTER + i + 1], rest * 8);
+    }
+  }
+  return make_uint4(y[0], y[1], y[2], y[3]);
+}
+
+template <int N>
+struct Constant {
+  static constexpr int value = N;
+};
+
+// run(Constant<bytes / 4>), for an even number of bytes below 16 that all threads of the warp have:
+// one jump in place of many selections.
+template <typename F>
+__device__ inline void with_quarter(int bytes, const F& run) {
+  switch (bytes / 4) {
+    case 0:
+      return run(Constant<0>());
+    case 1:
+      return run(Constant<1>());
+    case 2:
+      return run(Constant<2>());
+    default:
+      return run(Constant<3>());
+  }
 }
 
 // Where a row lies among aligned words. Words of the row are counted from its first element, so
@@ -82,16 +137,6 @@ __device__ inline uint4 load_word(const void* from) {
   return __ldg(reinterpret_cast<const uint4*>(from));
 }
 
-// Word `word` of a row of `cols` elements. Elements beyond the row are whatever lies there, in the
-// same 16 aligned bytes as the row's last element at most.
-template <bool APART, typename T>
-__device__ inline uint4 load_word_of(const Aligned<const T>& row, int word, int cols) {
-  const uint4 low = load_word(row.at(word));
-  if constexpr (!APART) return low;
-  const bool more = (word + 1) * kWide<T> - row.elements_off() < cols;
-  return middle(low, more ? load_word(row.at(word + 1)) : low, row.off);
-}
-
 template <typename T>
 __device__ inline void elements_of(uint4 word, float (&to)[kWide<T>]) {
   Pack<T, kWide<T>> pack;
@@ -100,29 +145,76 @@ __device__ inline void elements_of(uint4 word, float (&to)[kWide<T>]) {
   for (int i = 0; i < kWide<T>; ++i) to[i] = to_float(pack.at[i]);
 }
 
-// The same, with -inf for what is beyond the row: it counts in no maximum and in no sum.
 template <typename T>
-__device__ inline void elements_of(uint4 word, float (&to)[kWide<T>], int first, int cols) {
-  elements_of<T>(word, to);
-  if (first + kWide<T> > cols) {
+__device__ inline uint4 word_of(const float (&from)[kWide<T>]) {
+  Pack<T, kWide<T>> pack;
+  if constexpr (sizeof(T) == sizeof(float)) {
 #pragma unroll
-    for (int i = 0; i < kWide<T>; ++i) {
-      if (first + i >= cols) to[i] = lowest();
+    for (int i = 0; i < kWide<T>; ++i) from_float(pack.at[i], from[i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kWide<T>; i += 2) {
+      T pair[2];
+      from_floats(pair, from[i], from[i + 1]);
+      pack.at[i] = pair[0], pack.at[i + 1] = pair[1];
     }
+  }
+  return pack.word;
+}
+
+// The first `count` elements of a word, and -inf behind them, which counts in no maximum and in no
+// sum.
+template <typename T>
+__device__ inline uint4 cut(uint4 word, int count) {
+  Pack<T, kWide<T>> pack;
+  pack.word = word;
+#pragma unroll
+  for (int i = 0; i < kWide<T>; ++i) {
+    if (i >= count) from_float(pack.at[i], lowest());
+  }
+  return pack.word;
+}
+
+// The largest element of N words.
+template <typename T, int N>
+__device__ inline float largest(const uint4 (&word)[N]) {
+  uint4 all = word[0];
+#pragma unroll
+  for (int k = 1; k < N; ++k) {
+    all.x = larger<T>(all.x, word[k].x), all.y = larger<T>(all.y, word[k].y);
+    all.z = larger<T>(all.z, word[k].z), all.w = larger<T>(all.w, word[k].w);
+  }
+  all.x = larger<T>(larger<T>(all.x, all.y), larger<T>(all.z, all.w));
+  float value[kWide<T>];
+  elements_of<T>(all, value);
+  // not that one itself: fmaxf takes no NaN from where there is a number
+  return fmaxf(lowest(), sizeof(T) < sizeof(float) ? fmaxf(value[0], value[1]) : value[0]);
+}
+
+// Of N values, in pairs, so that no long chain has to be waited for.
+template <typename Op, int N>
+__device__ inline float over(const float* of) {
+  if constexpr (N == 1) {
+    return *of;
+  } else {
+    return Op::of(over<Op, N / 2>(of), over<Op, N - N / 2>(of + N / 2));
   }
 }
 
-// A warp's share of a row: words first + lane, first + 32 + lane, ..., K for each lane, held as
-// they came, so that 16-bit elements take half the registers. APART: rows begin anywhere, not at
-// words.
-template <typename T, int K, bool APART>
+// A warp's share of a row: words first + lane, first + 32 + lane, ..., K for each lane. APART: rows
+// begin anywhere, not at words. KEEP: what part() computes is kept for the result, in float32.
+template <typename T, int K, bool APART, bool KEEP>
 struct Span {
-  uint4 word[K];
+  static constexpr int kAll = K * kWide<T>;
+
+  uint4 word[K];  // as it came
+  float power[KEEP ? kAll : 1];
+  float top;  // this lane's largest
   int first;  // word
   int cols;
   unsigned zero;
 
-  __device__ int word_of(int k) const { return first + k * kWarp + threadIdx.x % kWarp; }
+  __device__ int word_of_lane(int k) const { return first + k * kWarp + threadIdx.x % kWarp; }
 
   __device__ Span(const T* x_row, int first_word, Index columns)
       : first(first_word),
@@ -130,10 +222,14 @@ struct Span {
         zero(static_cast<unsigned>(columns >> 32)) {
     const Aligned<const T> row(x_row);
 #pragma unroll
-    for (int k = 0; k < K; ++k) {
-      const int at = word_of(k);
-      word[k] = make_uint4(0, 0, 0, 0);
-      if (at * kWide<T> < cols) word[k] = load_word_of<APART>(row, at, cols);
+    for (int k = 0; k < K; ++k) word[k] = cut<T>(make_uint4(0, 0, 0, 0), 0);
+    if constexpr (APART) {
+      with_quarter(row.off, [&](auto quarter) { load_between<quarter.value>(row); });
+    } else {
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        if (word_of_lane(k) * kWide<T> < cols) word[k] = load_word(row.at(word_of_lane(k)));
+      }
     }
   }
 
@@ -147,21 +243,19 @@ struct Span {
 
   // Of this lane's elements.
   __device__ Part part() {
-    Part found = Part::none();
+    Part found{largest<T>(word), 0.0f};
+    top = found.max;
+    const float base = found.base();
     float value[kWide<T>];
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      elements_of<T>(word[k], value, word_of(k) * kWide<T>, cols);
+      elements_of<T>(word[k], value);
 #pragma unroll
-      for (int i = 0; i < kWide<T>; ++i) found.max = fmaxf(found.max, value[i]);
-    }
-    const float base = found.base();
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-      forget_elements(k);
-      elements_of<T>(word[k], value, word_of(k) * kWide<T>, cols);
-#pragma unroll
-      for (int i = 0; i < kWide<T>; ++i) found.sum += exp_of(value[i] - base);
+      for (int i = 0; i < kWide<T>; ++i) {
+        value[i] = exp_of(value[i] - base);
+        if constexpr (KEEP) power[k * kWide<T> + i] = value[i];
+      }
+      found.sum += over<Sum, kWide<T>>(value);
     }
     return found;
   }
@@ -169,15 +263,18 @@ struct Span {
   // The output of word k, given what is known of the whole row.
   template <typename Op>
   __device__ uint4 result(int k, float max, const Op& finish) {
-    forget_elements(k);
     float value[kWide<T>];
-    elements_of<T>(word[k], value);
-    Pack<T, kWide<T>> pack;
+    if constexpr (KEEP) {
+      const float factor = finish.factor(top - max);
 #pragma unroll
-    for (int i = 0; i < kWide<T>; ++i) {
-      from_float(pack.at[i], finish.of_shifted(value[i] - max));
+      for (int i = 0; i < kWide<T>; ++i) value[i] = power[k * kWide<T> + i] * factor;
+    } else {
+      forget_elements(k);
+      elements_of<T>(word[k], value);
+#pragma unroll
+      for (int i = 0; i < kWide<T>; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
     }
-    return pack.word;
+    return word_of<T>(value);
   }
 
   template <typename Op>
@@ -190,20 +287,60 @@ struct Span {
   }
 
  private:
+  // Nothing is loaded that is not in the same 16 aligned bytes as an element of the row.
+  template <int QUARTER>
+  __device__ void load_between(const Aligned<const T>& row) {
+    uint4 high[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int at = word_of_lane(k);
+      if (at * kWide<T> < cols) word[k] = load_word(row.at(at));
+      high[k] = word[k];
+      if ((at + 1) * kWide<T> - row.elements_off() < cols) high[k] = load_word(row.at(at + 1));
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int left = cols - word_of_lane(k) * kWide<T>;
+      word[k] = middle<T, QUARTER>(word[k], high[k], row.off % 4);
+      if (left < kWide<T>) word[k] = cut<T>(word[k], left);
+    }
+  }
+
   template <typename Op>
   __device__ void store_aligned(T* out_row, float max, const Op& finish) {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int at = word_of(k) * kWide<T>;
+      const int at = word_of_lane(k) * kWide<T>;
       if (at < cols) store_word(reinterpret_cast<uint4*>(out_row + at), result(k, max, finish));
+    }
+  }
+
+  template <typename Op>
+  __device__ void store_between(T* out_row, float max, const Op& finish) {
+    const Aligned<T> out(out_row);
+    if (out.off == 0) return store_aligned_but_the_last(out_row, max, finish);
+    with_quarter(kWordBytes - out.off,
+                 [&](auto quarter) { store_shifted<quarter.value>(out_row, out, max, finish); });
+  }
+
+  template <typename Op>
+  __device__ void store_aligned_but_the_last(T* out_row, float max, const Op& finish) {
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int at = word_of_lane(k) * kWide<T>;
+      const uint4 made = result(k, max, finish);
+      if (at + kWide<T> <= cols) {
+        store_word(reinterpret_cast<uint4*>(out_row + at), made);
+      } else if (at < cols) {
+        store_some(out_row, made, at, at, cols);
+      }
     }
   }
 
   // Each aligned word takes its beginning from the word before, which the lane before has made.
   // What is left at both ends of the span goes element by element.
-  template <typename Op>
-  __device__ void store_between(T* out_row, float max, const Op& finish) {
-    const Aligned<T> out(out_row);
+  template <int QUARTER, typename Op>
+  __device__ void store_shifted(T* out_row, const Aligned<T>& out, float max, const Op& finish) {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
     const int begin = first * kWide<T>;
     uint4 before = make_uint4(0, 0, 0, 0);
@@ -213,15 +350,15 @@ struct Span {
       const uint4 neighbour = shuffled(made, (lane + kWarp - 1) % kWarp);
       const uint4 left = lane == 0 ? before : neighbour;
       before = neighbour;  // lane 0 has lane 31's word, which it needs next time
-      const int at = word_of(k) * kWide<T> - back;
-      const uint4 both = back ? middle(left, made, kWordBytes - out.off) : made;
+      const int at = word_of_lane(k) * kWide<T> - back;
+      const uint4 both = middle<T, QUARTER>(left, made, out.off % 4);
       if (at >= begin && at + kWide<T> <= cols) {
         store_word(reinterpret_cast<uint4*>(out_row + at), both);
       } else {
         store_some(out_row, both, at, begin, cols);
       }
       if (k == K - 1 && lane == kWarp - 1) {
-        const uint4 rest = middle(made, made, kWordBytes - out.off);
+        const uint4 rest = middle<T, QUARTER>(made, made, out.off % 4);
         const int end = at + kWide<T>, last = end + back;
         store_some(out_row, rest, end, end, cols < last ? cols : last);
       }
@@ -244,14 +381,28 @@ struct Span {
   }
 };
 
-// How an element of the output follows from x - max and the row's sum.
+// How an element of the output follows from x - max and the row's sum. kPowers: from exp(x - top),
+// too, by a factor that top - max gives.
 struct Normal {
-  float scale;
-  __device__ explicit Normal(float sum) : scale(1.0f / sum) {}
-  __device__ float of_shifted(float shifted) const { return exp_of(shifted) * scale; }
+  static constexpr bool kPowers = true;
+  float scale, log2_scale;
+  __device__ explicit Normal(float sum) : scale(1.0f / sum), log2_scale(-__log2f(sum)) {}
+  // In 16 bits the scale may as well be added before the power: what that rounds off is too small.
+  template <typename T>
+  __device__ float of_shifted(float shifted) const {
+    if constexpr (sizeof(T) < sizeof(float)) {
+      return power_of_two(fmaf(shifted, kLog2e, log2_scale));
+    }
+    return exp_of(shifted) * scale;
+  }
+  __device__ float factor(float lower) const { return exp_of(lower) * scale; }
 };
 struct Logarithm {
+  static constexpr bool kPowers = false;
   float log_sum;
   __device__ explicit Logarithm(float sum) : log_sum(logf(sum)) {}
-  __device__ float of_shifted(float shifted) const { return shifted - log_sum; }
+  template <typename T>
+  __device__ float of_shifted(float shifted) const {
+    return shifted - log_sum;
+  }
 };

@@ -1,83 +1,146 @@
 // Few rows, too long for a cluster: all blocks of the GPU share them, and meet in global memory.
 #include "cluster.cuh"
-#include "shared_rows.cuh"
+#include "ring.cuh"
 
-constexpr int kMostBlocks = 1024;  // of a launch
+constexpr int kMostBlocks = 512;  // of a launch
+// Parts of so many rows may be under way: of the row that is written and the next, and those that
+// a slower block has not read yet, of as many rows.
+constexpr int kTurns = 4;
 
-// Zero before the first launch, and again after each.
-struct Meeting {
-  unsigned arrived[kMostBlocks];  // of a row under way, by its first block
-  unsigned left[kMostBlocks];
-  Part parts[2][kMostBlocks];  // in turn, so that one may be read while the other is written
+// Half of a part, and of which turn it is: one access moves both, so that who finds the turn that
+// he waits for has found the number, too.
+union Note {
+  struct {
+    float number;
+    unsigned turn;
+  };
+  unsigned long long bits;
+  __device__ Note() {}
 };
 
-__device__ inline unsigned load_acquire(const unsigned* from) {
-  unsigned value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+// Where blocks leave their parts. Turns are counted on from launch to launch, so that nothing has
+// to be cleared.
+struct Meeting {
+  ulonglong2 parts[kTurns][kMostBlocks];  // maximum and sum
+  unsigned turns;                         // before this launch
+  unsigned left;                          // blocks of this launch
+};
+
+__device__ inline ulonglong2 load_relaxed(const ulonglong2* from) {
+  ulonglong2 value;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(from)
+               : "memory");
   return value;
 }
-__device__ inline void add_release(unsigned* to) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(to) : "memory");
+__device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(value.x), "l"(value.y)
+               : "memory");
 }
 
-// WARPS: of a block. RESIDENT: blocks of a multiprocessor. APART: rows begin anywhere. `shares`:
-// blocks of a row, each with so many `spans` of it, one after the other, of so many `words` for
-// each warp. The last span stays in shared memory, those before are brought a second time, from L2
-// where they are still there. All blocks of the launch, a multiple of `shares`, must be resident at
-// once.
-template <typename T, typename Op, int WARPS, int RESIDENT, bool APART>
+// The blocks of a row: `begin` is the first, `shares` how many.
+struct Table {
+  static constexpr int kAtOnce = 5;  // parts that a lane asks for before it looks at the first
+
+  Meeting* meeting;
+  int begin, shares;
+  unsigned turns;  // before this launch
+
+  __device__ Table(Meeting* where, int first, int count)
+      : meeting(where), begin(first), shares(count), turns(where->turns) {}
+
+  // By one thread of every block: its part of a row.
+  __device__ void leave(Part own, unsigned turn) const {
+    Note max, sum;
+    max.number = own.max, sum.number = own.sum;
+    max.turn = sum.turn = turns + turn + 1;
+    store_relaxed(meeting->parts[turn % kTurns] + blockIdx.x, {max.bits, sum.bits});
+  }
+
+  // By one warp of every block, when it has left its own: the part of the whole row.
+  __device__ Part joined_with_others(unsigned turn) const {
+    const ulonglong2* const parts = meeting->parts[turn % kTurns];
+    const unsigned wanted = turns + turn + 1;
+    const int lane = threadIdx.x % kWarp;
+    Note max, sum;
+    Part all = Part::none();
+    for (int first = lane; first < shares; first += kAtOnce * kWarp) {
+      Part found[kAtOnce];
+      bool missing = true;
+      while (missing) {
+        missing = false;
+        ulonglong2 seen[kAtOnce];
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+          const int at = first + i * kWarp;
+          if (at < shares) seen[i] = load_relaxed(parts + begin + at);
+        }
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+          found[i] = Part::none();
+          if (first + i * kWarp >= shares) continue;
+          max.bits = seen[i].x, sum.bits = seen[i].y;
+          missing |= max.turn != wanted || sum.turn != wanted;
+          found[i] = Part{max.number, sum.number};
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) all = joined(all, found[i]);
+    }
+    return joined_over_lanes(all);
+  }
+
+  // By one thread of every block, when it has read all parts; `most`: rows of any block.
+  __device__ void end(unsigned most) const {
+    if (atomicAdd(&meeting->left, 1u) != gridDim.x - 1u) return;
+    meeting->turns = turns + most;
+    meeting->left = 0;
+  }
+};
+
+// WARPS: of a block. RESIDENT: blocks of a multiprocessor. ALIGNED: as in Ring. `shares`:
+// blocks of a row, each with so many `spans` of it, of so many `words` for each warp. The last
+// spans, as many as a warp has `slots`, stay in shared memory; those before are brought a second
+// time, from L2 where they are still there. All blocks of the launch, a multiple of `shares`, must
+// be resident at once.
+template <typename T, typename Op, int WARPS, int RESIDENT, bool ALIGNED>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     frontier_grid(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
-                  Index rows, Index cols, Meeting* meeting, int shares, int spans, int words) {
+                  Index rows, Index cols, Meeting* meeting, int shares, int spans, int words,
+                  int slots) {
   extern __shared__ uint4 room[];
-  __shared__ Arrival arrivals[WARPS];
+  __shared__ Arrival arrivals[WARPS][kMostSlots];
   __shared__ Part of_warps[2][WARPS];
-  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  const int share = blockIdx.x % shares, begin = blockIdx.x - share;
-  const Index step = gridDim.x / shares;
-  SharedSpan<T, APART> span{room + warp * (words + 1), 0, words, static_cast<int>(cols)};
-  Arrival& arrival = arrivals[warp];
-  if (lane == 0) arrival.begin();
-  unsigned copies = 0, turn = 0;
-  const auto bring = [&](const T* x_row, int s) {
-    span.first = ((s * shares + share) * WARPS + warp) * words;
-    span.fetch(x_row, arrival);
-    arrival.wait(copies++);
+  __shared__ Part of_row[2];
+  const int warp = threadIdx.x / kWarp, share = blockIdx.x % shares;
+  const Division div{shares * WARPS,      share * WARPS + warp, spans, words, slots,
+                     blockIdx.x / shares, gridDim.x / shares};
+  Ring<T, ALIGNED> ring(div, out, x, out_stride, x_stride, rows, cols,
+                        room + warp * slots * pitch(words, ALIGNED), arrivals[warp]);
+  const Table table(meeting, static_cast<int>(blockIdx.x) - share, shares);
+  // While a part is on its way to the other blocks, the next row's is found, if it fits beside.
+  unsigned known = 0;
+  const auto leave_part = [&](Index row) {
+    const Part part = joined_over_team<WARPS, 1>(ring.part(row), of_warps[known % 2]);
+    if (threadIdx.x == 0) table.leave(part, known);
+    ++known;
   };
-
-  for (Index row = blockIdx.x / shares; row < rows; row += step, ++turn) {
-    const T* const x_row = x + row * x_stride;
-    T* const out_row = out + row * out_stride;
-    Part part = Part::none();
-    for (int s = 0; s < spans; ++s) {
-      bring(x_row, s);
-      part = joined(part, span.part());
-    }
-    part = joined_over_block<WARPS>(part, of_warps[turn % 2]);
-    Part* const parts = meeting->parts[turn % 2];
-    if (threadIdx.x == 0) {
-      parts[blockIdx.x] = part;
-      add_release(meeting->arrived + begin);
-      while (load_acquire(meeting->arrived + begin) < (turn + 1) * shares) {
-      }
+  leave_part(div.first_row);
+  unsigned turn = 0;
+  for (Index row = div.first_row; row < rows; row += div.row_step, ++turn) {
+    const bool more = row + div.row_step < rows;
+    if (more && ring.has_room_for_two()) leave_part(row + div.row_step);
+    if (warp == 0) {
+      const Part found = table.joined_with_others(turn);
+      if (threadIdx.x == 0) of_row[turn % 2] = found;
     }
     __syncthreads();
-    part = Part::none();
-    for (int other = lane; other < shares; other += kWarp) {
-      const float2 theirs = __ldcg(reinterpret_cast<const float2*>(parts + begin + other));
-      part = joined(part, Part{theirs.x, theirs.y});
-    }
-    part = joined_over_lanes(part);
-    const Op finish(part.sum);
-    span.store(out_row, part.max, finish);
-    for (int s = spans - 2; s >= 0; --s) {
-      bring(x_row, s);
-      span.store(out_row, part.max, finish);
-    }
+    const Part part = of_row[turn % 2];
+    ring.write(row, part.max, Op(part.sum));
+    if (more && !ring.has_room_for_two()) leave_part(row + div.row_step);
   }
-  // The last to leave makes all as it was before.
-  if (threadIdx.x == 0 && atomicAdd(meeting->left + begin, 1u) == shares - 1u) {
-    meeting->arrived[begin] = 0;
-    meeting->left[begin] = 0;
+  if (threadIdx.x == 0) {
+    table.end(static_cast<unsigned>((rows + div.row_step - 1) / div.row_step));
   }
 }

@@ -2,11 +2,14 @@
 // once.
 #include "cluster.cuh"
 
-// K: words of a lane. APART: rows begin anywhere. WARPS: of a block, for one row; 1 with ROWS rows
-// a block, a warp each. CLUSTER: blocks that share a row. Which elements meet in which sum depends
-// on these and on nothing else.
-template <typename T, typename Op, int K, int WARPS, int CLUSTER, int ROWS, bool APART>
-__global__ void __launch_bounds__(kWarp * WARPS * ROWS)
+// K: words of a lane. KEEP: their powers are kept, too. APART: rows begin anywhere. WARPS: of a
+// block, for one row; 1 with ROWS rows a block, a warp each. CLUSTER: blocks that share a row.
+// Which elements meet in which sum depends on these and on nothing else.
+// The compiler is told to let at least one block start where it would otherwise spill registers for
+// the sake of more.
+template <typename T, typename Op, int K, int WARPS, int CLUSTER, int ROWS, bool APART, bool KEEP>
+__global__ void __launch_bounds__(kWarp * WARPS * ROWS,
+                                  (CLUSTER > 1 && K <= 4) || (APART && K > 4) ? 1 : 0)
     frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
   static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
@@ -17,16 +20,21 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS)
     row = row * ROWS + warp, share = 0;
     if (row >= rows) return;
   }
-  if constexpr (CLUSTER > 1) {
+  if constexpr (CLUSTER == 1) {
+    Span<T, K, APART, KEEP && Op::kPowers> span(x + row * x_stride, share * (K * kWarp), cols);
+    __shared__ Part parts[WARPS];
+    const Part part = joined_over_team<WARPS, 1>(span.part(), parts);
+    span.store(out + row * out_stride, part.max, Op(part.sum));
+  } else {
+    using Parts = Inbox<WARPS * CLUSTER>;
+    __shared__ Parts inbox;
+    if (threadIdx.x == 0) inbox.begin();
     cluster_arrive();  // waited for when it has long been over
     row /= CLUSTER, share += static_cast<int>(cluster_rank()) * WARPS;
+    Span<T, K, APART, KEEP && Op::kPowers> span(x + row * x_stride, share * (K * kWarp), cols);
+    Part part = span.part();
+    cluster_wait();
+    part = joined_over_cluster<WARPS, CLUSTER>(part, inbox);
+    span.store(out + row * out_stride, part.max, Op(part.sum));
   }
-  Span<T, K, APART> span(x + row * x_stride, share * (K * kWarp), cols);
-  __shared__ Part of_warps[WARPS];
-  Part part = joined_over_block<WARPS>(span.part(), of_warps);
-  if constexpr (CLUSTER > 1) {
-    __shared__ Part of_blocks[CLUSTER];
-    part = joined_over_cluster<CLUSTER>(part, of_blocks);
-  }
-  span.store(out + row * out_stride, part.max, Op(part.sum));
 }

@@ -10,7 +10,7 @@ from analysis.merge import merge_cells
 from analysis.tuning import write
 from tests.analysis import synthetic
 
-FAST, SLOW, PARTIAL = "frontier_rows__k4", "frontier_rows__k2", "frontier_short__u1r1"
+FAST, SLOW, PARTIAL = "frontier_rows__k4w16", "frontier_rows__k2w16", "frontier_short__u1r1"
 
 
 def merged(tmp_path, rows, sweep="tuning"):

@@ -207,16 +207,16 @@ def test_a_file_that_does_not_parse_can_still_be_planned(folder):
 
 
 def test_a_form_is_a_variant_with_the_hash_of_its_file():
-    variant = kernels.load("frontier_rows__k2")
+    variant = kernels.load("frontier_rows__k2w16")
     assert callable(variant.softmax)
     assert callable(variant.log_softmax)
     assert kernels.sha256(variant.name) == kernels.sha256("frontier_rows")
     assert "cuda" in kernels.packages(variant.name)
     assert kernels.ops(variant.name) == {"softmax", "log_softmax"}
     for name, words in (
-        ("frontier_rows__k3", "did you mean frontier_rows__k"),
+        ("frontier_rows__k3w16", "did you mean frontier_rows__k"),
         ("triton_row__k3", "did you mean triton_row"),
-        ("frontier_row__k2", "did you mean frontier_rows"),
+        ("frontier_row__k2w16", "did you mean frontier_rows"),
     ):
         with pytest.raises(KeyError, match=words):
             kernels.check_name(name)

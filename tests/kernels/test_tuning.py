@@ -36,18 +36,18 @@ def tables(tmp_path, monkeypatch):
 
 def test_the_nearest_length_decides(tables):
     tables(
-        (H200.name, "float32", 1024, "frontier_rows__k2"),
-        (H200.name, "float32", 8192, "frontier_shared__w8"),
-        (H200.name, "bfloat16", 1024, "frontier_rows__k1"),
-        (H200.name, "float32", 781, "frontier_rows__k4"),
-        ("NVIDIA A100", "float32", 1024, "frontier_rows__k8"),
+        (H200.name, "float32", 1024, "frontier_rows__k2w16"),
+        (H200.name, "float32", 8192, "frontier_ring__w8b32s1"),
+        (H200.name, "bfloat16", 1024, "frontier_rows__k1w16"),
+        (H200.name, "float32", 781, "frontier_rows__k4w16"),
+        ("NVIDIA A100", "float32", 1024, "frontier_rows__k8w16"),
     )
     for cols, dtype, expected in (
-        (1024, torch.float32, "frontier_rows__k2"),
-        (2048, torch.float32, "frontier_rows__k2"),
-        (4096, torch.float32, "frontier_shared__w8"),
-        (1024, torch.float16, "frontier_rows__k1"),  # moved as bfloat16 is
-        (1023, torch.float32, "frontier_rows__k4"),  # not whole words
+        (1024, torch.float32, "frontier_rows__k2w16"),
+        (2048, torch.float32, "frontier_rows__k2w16"),
+        (4096, torch.float32, "frontier_ring__w8b32s1"),
+        (1024, torch.float16, "frontier_rows__k1w16"),  # moved as bfloat16 is
+        (1023, torch.float32, "frontier_rows__k4w16"),  # not whole words
     ):
         assert frontier.choices(call(cols, dtype))[0] == expected
 
@@ -65,8 +65,8 @@ def test_the_division_of_a_row_depends_on_neither_the_batch_nor_the_address(tabl
     if with_table:
         tables(
             (H200.name, "float32", 64, "frontier_short__u1r4"),
-            (H200.name, "float32", 8192, "frontier_shared__w8"),
-            (H200.name, "float32", 781, "frontier_rows__k2"),
+            (H200.name, "float32", 8192, "frontier_ring__w8b32s1"),
+            (H200.name, "float32", 781, "frontier_rows__k2w16"),
         )
     for cols in (48, 64, 256, 781, 1024, 8192, 50257, 131072, 2**22):
         choice = {

@@ -28,6 +28,9 @@ struct uint2 {
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
+struct ulonglong2 {
+  unsigned long long x, y;
+};
 struct float2 {
   float x, y;
 };
@@ -37,6 +40,11 @@ constexpr int kLanes = 32;
 constexpr size_t kStackBytes = 24 * 1024;
 constexpr long kMostRounds = 1000000;  // of all fibers; far more than any kernel needs
 
+struct Copy {  // by the copy engine
+  void* to;
+  const void* from;
+  unsigned bytes;
+};
 struct Block;
 struct Waiting {  // for each other, all of them
   int count = 0;
@@ -100,6 +108,7 @@ inline void meet(Waiting& all, int count) {
 }
 inline void __syncthreads() { meet(current->block->waiting, current->block->threads); }
 inline Exchange& own_warp() { return current->block->warps[current->thread / kLanes]; }
+inline void __threadfence() {}
 inline void __syncwarp() { meet(own_warp().waiting, kLanes); }
 
 template <typename V>
@@ -124,9 +133,15 @@ inline float __int_as_float(int bits) {
   std::memcpy(&value, &bits, 4);
   return value;
 }
+inline unsigned __float_as_uint(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, 4);
+  return bits;
+}
 inline float __uint_as_float(unsigned bits) { return __int_as_float(static_cast<int>(bits)); }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __log2f(float x) { return std::log2(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return std::exp(x); }
 inline unsigned atomicAdd(unsigned* to, unsigned value) { return (*to += value) - value; }
@@ -171,11 +186,6 @@ V* in_block(V* place, unsigned rank) {
 }
 
 // Copies by the copy engine are made as late as they may be: when somebody waits for them.
-struct Copy {
-  void* to;
-  const void* from;
-  unsigned bytes;
-};
 inline std::map<void*, Copy> copies;
 inline void begin_copy(void* arrival, Copy copy) {
   const auto room = reinterpret_cast<uintptr_t>(current->block->dynamic.data());
@@ -189,6 +199,11 @@ inline void begin_copy(void* arrival, Copy copy) {
     check_load(static_cast<const char*>(copy.from) + byte);
   }
   copies[arrival] = copy;
+}
+// Bytes that other blocks write.
+inline std::map<void*, long> expected;
+inline void arrive(void* arrival, long bytes) {
+  if ((expected[arrival] -= bytes) == 0) begin_copy(arrival, {nullptr, nullptr, 0});
 }
 inline void end_copy(void* arrival, unsigned long long& turns, unsigned turn) {
   while (turns <= turn) {
@@ -247,7 +262,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
       left -= fiber->done;
     }
   }
-  copies.clear();
+  copies.clear(), expected.clear();
 }
 
 inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,

@@ -4,6 +4,16 @@ import re
 
 from kernels._nvrtc import FOLDER
 
+LARGER = """
+  unsigned made = 0;
+  for (int i = 0; i < 32; i += 16) {{
+    {half} p, q;
+    p.bits = a >> i, q.bits = b >> i;
+    const float u = to_float(p), v = to_float(q);
+    made |= unsigned(v != v || u >= v ? p.bits : q.bits) << i;
+  }}
+  return made;
+"""
 # Of a function, its head and the body that it gets: all that have PTX in them.
 BODIES = {
     "inline float to_float(Half x)": "_Float16 y; std::memcpy(&y, &x.bits, 2); return y;",
@@ -25,14 +35,28 @@ BODIES = {
         " while (all.generation == current->arrived_in) yield();"
     ),
     "inline void put(Part* place, unsigned block, Part part)": "*in_block(place, block) = part;",
-    "inline unsigned load_acquire(const unsigned* from)": "yield(); return *from;",
-    "inline void add_release(unsigned* to)": "++*to;",
+    "inline void send(Part* place, Arrival* arrival, unsigned block, Part part)": (
+        "*in_block(place, block) = part; arrive(in_block(arrival, block), sizeof(Part));"
+    ),
+    "inline ulonglong2 load_relaxed(const ulonglong2* from)": "yield(); return *from;",
+    "inline void store_relaxed(ulonglong2* to, ulonglong2 value)": "*to = value;",
     "inline unsigned shared_address(const void* at)": "return 0;",
     "void begin()": "barrier = 0;",
+    "void expect(unsigned bytes)": "expected[this] += bytes;",
     "void copy(void* to, const void* from, unsigned bytes)": "begin_copy(this, {to, from, bytes});",
     "void nothing()": "begin_copy(this, {nullptr, nullptr, 0});",
     "void wait(unsigned turn)": "end_copy(this, barrier, turn);",
-    "void forget_elements()": "",
+    "inline void show_to_copy_engine()": "",
+    **{
+        f"inline unsigned larger<{half}>(unsigned a, unsigned b)": LARGER.format(half=half)
+        for half in ("Half", "BFloat16")
+    },
+    **{
+        f"inline void from_floats({half} (&y)[2], float first, float second)": (
+            "from_float(y[0], first), from_float(y[1], second);"
+        )
+        for half in ("Half", "BFloat16")
+    },
     **{
         f"inline void store_word({word}* to, {word} word)": "checked_store(to, word);"
         for word in ("unsigned short", "unsigned", "uint2", "uint4")

@@ -1,0 +1,67 @@
+// Copies into shared memory by the copy engine, in 16-byte words, while the threads do something
+// else; compute capability 9.0. PTX ISA, "cp.async.bulk" and "mbarrier".
+#pragma once
+#include "frontier.cuh"
+
+__device__ inline unsigned shared_address(const void* at) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+// The copy engine sees, from now on, what this thread has written into shared memory, and
+// overwrites only what this thread has already read.
+__device__ inline void show_to_copy_engine() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// One copy into shared memory after the other, and who waits for them: a barrier in shared memory
+// that counts bytes.
+struct Arrival {
+  unsigned long long barrier;
+
+  // By one thread, before anyone waits.
+  __device__ void begin() {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier)));
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    show_to_copy_engine();
+  }
+
+  // By one thread: so many bytes will come.
+  __device__ void expect(unsigned bytes) {
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
+        "r"(bytes)
+        : "memory");
+  }
+
+  // By one thread: `bytes`, both addresses multiples of 16.
+  __device__ void copy(void* to, const void* from, unsigned bytes) {
+    const unsigned here = shared_address(&barrier);
+    show_to_copy_engine();
+    expect(bytes);
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(shared_address(to)),
+        "l"(from), "r"(bytes), "r"(here)
+        : "memory");
+  }
+
+  // By one thread, where there is nothing to copy this time.
+  __device__ void nothing() {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
+                 : "memory");
+  }
+
+  // By all who read what came with copy number `turn`, from 0.
+  __device__ void wait(unsigned turn) {
+    unsigned done = 0;
+    while (!done) {
+      asm volatile(
+          "{\n .reg .pred p;\n"
+          " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+          " selp.u32 %0, 1, 0, p;\n}"
+          : "=r"(done)
+          : "r"(shared_address(&barrier)), "r"(turn & 1)
+          : "memory");
+    }
+  }
+};
