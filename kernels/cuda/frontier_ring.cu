@@ -7,7 +7,7 @@
 // CLUSTER: blocks that share a row. ALIGNED: as in Ring. `slots`: of a warp, each of `words`
 // words. Dynamic shared memory: for each warp and slot, pitch() words.
 template <typename T, typename Op, int WARPS, int CLUSTER, int TEAMS, bool ALIGNED>
-__global__ void __launch_bounds__(kWarp * WARPS * TEAMS)
+__global__ void __launch_bounds__(kWarp * WARPS * TEAMS, WARPS == 16 ? 1 : 0)
     frontier_ring(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols, int slots, int words) {
   static_assert(TEAMS == 1 || (WARPS == 1 && CLUSTER == 1), "teams do not share barriers");
