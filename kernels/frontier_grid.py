@@ -10,7 +10,7 @@ Bytes: 2·M·N·itemsize up to about 7 million float32 elements on an H200; beyo
 read twice.
 Limits: compute capability 9.0. A cooperative launch: it waits until no other kernel is in its way.
 Source: our own. Blocks meet in global memory without a counter: each polls for the others' maxima
-and sums themselves, which are never all zero bits.
+and sums themselves, which carry the number of their turn.
 """
 
 import functools

@@ -9,7 +9,8 @@ writes its maximum and sum into the shared memory of each block, so that one bar
 is all that they wait for.
 Rows that do not begin at a word, as every second one of an odd N: words are counted from the row's
 first element, each is cut out of two aligned ones, so that the sums do not depend on where a row
-begins. The output goes by its own aligned words, so that loads and stores have 16 bytes for any N.
+begins. The output goes by its own aligned words, so that all but the ends of a warp's share moves
+in 16 bytes for any N.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: what the shared memory of 16 blocks holds: N up to about 900,000 in float32, twice as many
 in 16 bits; compute capability 9.0.
@@ -63,16 +64,17 @@ def parsed(form: str) -> Form:
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
     warps, teams, most_bytes, slots = parsed(form)
-    room, apart = call.gpu.shared_limit - OWN_BYTES, is_apart(call)
+    room = call.gpu.shared_limit - OWN_BYTES
     for cluster in CLUSTERS[: 1 if teams > 1 else None]:
         words = spread(words_of(call), warps * cluster)
-        held = warps * teams * slot_bytes(words, apart)  # in one slot of each warp
+        # in one slot of each warp; where rows begin must not decide on the cluster
+        held = warps * teams * slot_bytes(words, apart=True)
         if held <= room and warps * words * 16 <= most_bytes and cluster <= call.gpu.most_cluster:
             break
     else:
         return ()
     slots = min(slots, room // held, MOST_SLOTS)
-    kernel = name("frontier_ring", call, warps, cluster, teams, not apart,
+    kernel = name("frontier_ring", call, warps, cluster, teams, not is_apart(call),
                   log="Logarithm", normal="Normal")  # fmt: skip
     return (
         Spec(

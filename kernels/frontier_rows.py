@@ -9,8 +9,8 @@ cluster's first barrier, after which its blocks may write to each other, is arri
 loads and waited for after them, as QuACK does.
 Rows that do not begin at a word, as every second one of an odd N: words are counted from the row's
 first element, each is cut out of two aligned ones, and the output is put together the other way
-round between neighbouring lanes. So loads and stores have 16 bytes for any N, and the sums do not
-depend on where a row begins.
+round between neighbouring lanes. So all but the ends of a warp's share moves in 16 bytes for any N,
+and the sums do not depend on where a row begins.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: 4 words a lane and 16 warps, N up to 131,072 in float32, twice that in 16 bits, with
 clusters of 16 blocks, in proportion for other forms; compute capability 9.0, or 8.0 where a block
@@ -32,8 +32,8 @@ ROWS = 4  # of a block, where a warp has one
 # k: words of a lane, fewer where a warp's row has not so many. w: warps of a block, at most. r: the
 # powers are computed again, not kept, which in 16 bits takes half the registers.
 FORMS = (
-    "k1w16", "k2w8", "k2w16", "k4w8", "k4w16", "k4w32", "k8w4", "k8w8", "k8w16", "k8w32",
-    "k8w4r", "k8w8r", "k8w16r", "k8w32r",
+    "k1w16", "k2w8", "k2w16", "k4w8", "k4w16", "k4w32", "k8w4", "k8w8", "k8w16",
+    "k8w4r", "k8w8r", "k8w16r",
 )  # fmt: skip
 FORM = "k4w16"
 REGISTERS = 64 * 1024  # of a multiprocessor
@@ -51,16 +51,13 @@ def shape(words: int, of_lane: int, most_warps: int, most_cluster: int) -> Shape
 
 
 def _fits(shape: Shape, call: Call) -> bool:
-    """Whether there are registers for a block's powers, half as many again, and second words."""
-    of_lane = shape.words * WORD_BYTES // call.dtype.itemsize * 3 // 2
-    if is_apart(call):
-        of_lane += shape.words * WORD_BYTES // 4
+    """Whether there are registers for a block's powers, half as many again, and second words.
+
+    Also where rows begin at words and need no second ones: the form must not depend on that.
+    """
+    powers = shape.words * WORD_BYTES // call.dtype.itemsize
+    of_lane = powers * 3 // 2 + shape.words * WORD_BYTES // 4
     return of_lane * WARP * shape.warps * shape.rows <= REGISTERS
-
-
-def _saves(call: Call) -> bool:
-    """Whether elements take fewer registers than their powers, and no others are needed."""
-    return call.dtype.itemsize < 4 and not is_apart(call)
 
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
@@ -68,7 +65,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     of_lane, most_warps = map(int, form[1:].rstrip("r").split("w"))
     found = shape(words_of(call), of_lane, most_warps, call.gpu.most_cluster)
     keep = not form.endswith("r")
-    if found is None or not (_fits(found, call) if keep else _saves(call)):
+    if found is None or not (_fits(found, call) if keep else call.dtype.itemsize < 4):
         return ()
     kernel = name("frontier_rows", call, *found, is_apart(call), keep,
                   log="Logarithm", normal="Normal")  # fmt: skip
