@@ -2,8 +2,8 @@
 
 ``kernels/tuning/<gpu>.csv`` is written by ``make tuning`` on that GPU: a row for each dtype and N
 that was tried, with the variant that won there. A row of another length takes the winner of the
-nearest N that can take it. How many rows there are, and where they lie, is not asked, so that a
-row gives the same bits in any batch.
+next longer N that can take it: what suits a shorter row may need a cluster for this one. How many
+rows there are, and where they lie, is not asked, so that a row gives the same bits in any batch.
 """
 
 import csv
@@ -29,13 +29,18 @@ class Winner(NamedTuple):
 
 
 def candidates(call: Call) -> Iterator[str]:
-    """Winners for rows like these, the nearest N first; none where the GPU has no table.
+    """Winners for rows like these, the best guess first; none where the GPU has no table.
 
     Rows that are whole words of 16 bytes have winners of their own.
     """
     known = _winners(call.gpu.name, call.dtype.itemsize, is_whole(call))
-    # stable: of two at the same distance the shorter
-    for winner in sorted(known, key=lambda w: abs(math.log(w.N / call.cols))):
+
+    def distance(winner: Winner) -> tuple[bool, float]:
+        """First what was tried for rows as long or longer."""
+        times = winner.N / call.cols
+        return times < 1, abs(math.log(times))
+
+    for winner in sorted(known, key=distance):
         yield winner.variant
 
 

@@ -34,7 +34,7 @@ def tables(tmp_path, monkeypatch):
     _tuning._winners.cache_clear()
 
 
-def test_the_nearest_length_decides(tables):
+def test_the_next_longer_row_decides_or_else_the_nearest(tables):
     tables(
         (H200.name, "float32", 1024, "frontier_rows__k2w16"),
         (H200.name, "float32", 8192, "frontier_ring__w8b32s1"),
@@ -44,8 +44,9 @@ def test_the_nearest_length_decides(tables):
     )
     for cols, dtype, expected in (
         (1024, torch.float32, "frontier_rows__k2w16"),
-        (2048, torch.float32, "frontier_rows__k2w16"),
+        (1028, torch.float32, "frontier_ring__w8b32s1"),
         (4096, torch.float32, "frontier_ring__w8b32s1"),
+        (16384, torch.float32, "frontier_ring__w8b32s1"),  # none is longer
         (1024, torch.float16, "frontier_rows__k1w16"),  # moved as bfloat16 is
         (1023, torch.float32, "frontier_rows__k4w16"),  # not whole words
     ):

@@ -59,7 +59,7 @@ rule collect:
     message:
         "Putting measured and recorded rows together"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis collect --recorded {input.recorded:q}"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis collect --recorded {input.recorded:q}"
         " --unranked-flags {params.unranked:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 
@@ -83,7 +83,7 @@ rule summary:
     message:
         "Ranking"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis summary --measurements {input:q}"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis summary --measurements {input:q}"
         " --output {output:q} > {log:q} 2>&1"
 
 
@@ -108,7 +108,7 @@ rule claims:
     message:
         "Checking the published claims"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis claims"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis claims"
         " --measurements {input.measurements:q} --published {params.published:q}"
         " --output {output:q} > {log:q} 2>&1"
 
@@ -137,7 +137,7 @@ rule draw:
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis figures"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis figures"
         " --measurements {input.measurements:q} --published {params.published:q}"
         " --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q} --sweep {wildcards.sweep:q}"
         " --output-dir {params.folder:q} > {log:q} 2>&1"
@@ -167,7 +167,7 @@ rule bars:
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis bars"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis bars"
         " --measurements {input.measurements:q} --published {params.published:q}"
         " --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q} --sweep {wildcards.sweep:q}"
         " --output-dir {params.folder:q} > {log:q} 2>&1"
@@ -196,7 +196,7 @@ rule overview:
     message:
         "Drawing all on one page"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis overview"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis overview"
         " --measurements {input.measurements:q} --published {params.published:q}"
         " --output-dir {params.folder:q} > {log:q} 2>&1"
 
@@ -229,7 +229,7 @@ rule report:
     message:
         "Writing {output}"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis report"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis report"
         " --measurements {input.measurements:q} --summary {input.summary:q}"
         " --claims {input.claims:q} --figures-dir {params.figures:q}"
         " --published {params.published:q} --command {params.command:q}"
@@ -264,7 +264,7 @@ rule html:
     message:
         "Writing {output}"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m analysis html"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis html"
         " --measurements {input.measurements:q} --summary {input.summary:q}"
         " --claims {input.claims:q}"
         " --published {params.published:q} --command {params.command:q}"

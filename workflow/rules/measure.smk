@@ -34,7 +34,7 @@ rule point:
     message:
         "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q} python3 -m measure point {params.options}"
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m measure point {params.options}"
         # $PPID: whoever runs the jobs; with it ends the process that points are forked from
         " --served-for $PPID"
         " --output {output.row:q} > {log:q} 2>&1"
