@@ -16,18 +16,24 @@ from datetime import datetime
 from pathlib import Path
 
 STAGE = re.compile(r"^ *(\d+\.\d+) s  (.+)$", re.MULTILINE)
-POINT = re.compile(r"^(\S+ \S+) (\d+) of (\d+) points: ok,", re.MULTILINE)
+POINT = re.compile(r"^(\S+ \S+) (\d+) of \d+ points: (\w+),", re.MULTILINE)
 POINTS = "points"
 MEASURING = "first call"  # from here on, to the end of the worker
 
 
-def ended(results: Path) -> list[datetime]:
-    """When each ok point of the last run ended, in order."""
-    found = []
-    for when, done, _ in POINT.findall((results / "logs/progress.log").read_text()):
+def between(results: Path) -> list[float]:
+    """Seconds from the end of a point to the end of the next, for each that ended ok, in order.
+
+    Of the last run, whose first point is left out: when it began is not known.
+    """
+    found, before = [], None
+    for when, done, status in POINT.findall((results / "logs/progress.log").read_text()):
+        now = datetime.fromisoformat(when)
         if int(done) == 1:
-            found = []
-        found.append(datetime.fromisoformat(when))
+            found, before = [], None
+        if before and status == "ok":
+            found.append((now - before).total_seconds())
+        before = now
     return found
 
 
@@ -41,15 +47,15 @@ def stages(log: Path) -> dict[str, float]:
 
 
 def costs(results: Path) -> dict[str, float]:
-    """POINTS: how many ok points there were; then mean seconds of one by step, first all of it.
+    """POINTS: how many ok points were looked at; then mean seconds of one by step, first all of it.
 
     The times of the log are whole seconds, which hundreds of points make small. Raises ValueError
     where the last run has fewer than two points.
     """
-    times = ended(results)
-    if len(times) < 2:
+    times = between(results)
+    if not times:
         raise ValueError(f"{results}/logs/progress.log: fewer than two ok points in the last run")
-    each = (times[-1] - times[0]).total_seconds() / (len(times) - 1)
+    each = statistics.fmean(times)
     rows, logs = [], []
     for cell in sorted((results / "cells").rglob("*.csv")):
         with cell.open(newline="") as file:

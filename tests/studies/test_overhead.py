@@ -28,7 +28,7 @@ def results(tmp_path):
 
 def test_the_cost_of_a_point_adds_up(results):
     points, whole, measuring, beyond, *parts = overhead.costs(results).values()
-    assert points == 3
+    assert points == 2  # when the first began is not known
     assert whole == 4.0
     assert measuring == pytest.approx(2.0)
     assert beyond == pytest.approx(2.0)
@@ -50,5 +50,5 @@ def test_two_runs_are_shown_side_by_side(results, capsys):
         assert overhead.main(["read", str(results), "--output", str(file)]) == 0
     assert overhead.main(["table", "--data", *map(str, files)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "| what | served: s, mean of 3 | fresh: s, mean of 3 |"
+    assert lines[0] == "| what | served: s, mean of 2 | fresh: s, mean of 2 |"
     assert "| the measuring itself | 2.00 | 2.00 |" in lines

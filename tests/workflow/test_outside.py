@@ -118,6 +118,23 @@ def test_a_server_measures_it_too(project, mine, owner):
     assert [kernels.sha256("mine") in text for text in digests] == [False, True]
 
 
+def test_a_kernel_finds_what_lies_on_the_user_s_python_path(project, mine, tmp_path, monkeypatch):
+    elsewhere = tmp_path / NAME / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "far_helper.py").write_text(HELPER)
+    mine.write_text(KERNEL.replace("from helper", "from far_helper"))
+    monkeypatch.setenv("PYTHONPATH", str(elsewhere))
+    configure(project, kernels=[str(mine)], variants=["mine"])
+    done = Runner(project)("rows")
+    assert done.returncode == 0, done.stderr
+    paths = sorted((project / "results/cells").rglob("mine.csv"))
+    assert len(paths) == 2
+    for path in paths:
+        with path.open(newline="") as file:
+            row = next(csv.DictReader(file))
+        assert (row["status"], row["message"]) == ("ok", "")
+
+
 def test_a_sweep_measures_it_again_when_it_or_what_it_imports_was_edited(project, mine):
     """The path is relative to where jobs run."""
     given = f"../{NAME}/mine.py"
