@@ -73,6 +73,13 @@ def test_a_row_without_a_time_has_reached_nothing(tmp_path, capsys):
     assert all(line.endswith("| float32 | 1 | 0 | 1024x131072 | incorrect |") for line in found)
 
 
+def test_nobody_is_beaten_who_did_not_run(tmp_path, capsys):
+    path = write(tmp_path, row(64, 256, speedup=1.2), row(64, 256, "torch_softmax", speedup=1.0))
+    goals.main([str(path)])
+    (cached,) = (s for s in capsys.readouterr().out.splitlines() if s.startswith("| fits in L2"))
+    assert cached.endswith("| float32 | 1 | 0 | 64x256 | 0.000 |")
+
+
 def test_a_table_without_such_rows_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         goals.main([str(write(tmp_path, row(64, 256, "triton_row")))])
