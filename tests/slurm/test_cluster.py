@@ -37,6 +37,12 @@ def called_again(sweep, run):
     return Played(sweep, first, rows, second, [v["point"] for v in sweep.visits()[before:]])
 
 
+def wait_for_cancelled(sweep, number):
+    """Until Slurm has ended an allocation that was cancelled."""
+    ends = {"JobId": number, "JobState": "CANCELLED"}
+    slurm.until(lambda: any(job.items() >= ends.items() for job in sweep.jobs()), 60, "its end")
+
+
 def out_of_time(lab, folder):
     sweep = Sweep(folder, lab, ["a100"], [8])
     # one minute for all; Slurm knows no less
@@ -69,8 +75,7 @@ def cancelled(lab, folder):
     one = {"TresPerNode": "gres:gpu:a100:1"}
     (number,) = [job["JobId"] for job in sweep.jobs() if job.items() >= one.items()]
     lab.tell("scancel", number)
-    ends = {"JobId": number, "JobState": "CANCELLED"}
-    slurm.until(lambda: any(job.items() >= ends.items() for job in sweep.jobs()), 60, "its end")
+    wait_for_cancelled(sweep, number)
     sweep.release()
     return called_again(sweep, run)
 
@@ -88,7 +93,9 @@ def killed(lab, folder):
     run = sweep.start_and_hold(after=2)
     run.kill()
     run.wait()
-    lab.tell("scancel", sweep.jobs()[0]["JobId"])
+    (job,) = sweep.jobs()
+    lab.tell("scancel", job["JobId"])
+    wait_for_cancelled(sweep, job["JobId"])  # or the held point would be let go before its end
     return called_again(sweep, run)
 
 
