@@ -205,17 +205,22 @@ def _prepare(key: tuple) -> Ready:
     # Of several block sizes the largest that costs no resident block: more threads, same rows.
     best = max(i for i, blocks in enumerate(resident) if blocks == resident[0])
     spec = specs[best]
-    config = LaunchConfig(
-        grid=_blocks(kernels[best], spec, resident[best], device),
+    config = _config(spec, _blocks(kernels[best], spec, resident[best], device))
+    if len(_ready) >= MOST_KEPT:
+        _ready.clear()
+    ready = _ready[key] = Ready(kernels[best], config, spec, resident[best])
+    return ready
+
+
+def _config(spec: Spec, blocks: int) -> LaunchConfig:
+    """``blocks``: or clusters, where there are such."""
+    return LaunchConfig(
+        grid=blocks,
         block=spec.threads,
         shmem_size=spec.shared_bytes,
         is_cooperative=spec.meets,
         **({"cluster": spec.cluster} if spec.cluster > 1 else {}),
     )
-    if len(_ready) >= MOST_KEPT:
-        _ready.clear()
-    ready = _ready[key] = Ready(kernels[best], config, spec, resident[best])
-    return ready
 
 
 def _load(spec: Spec, device: int) -> Kernel:
@@ -263,10 +268,10 @@ def _resident(kernel: Kernel, spec: Spec) -> int:
 def _blocks(kernel: Kernel, spec: Spec, resident: int, device: int) -> int:
     """Blocks of a launch, or clusters, where there are such."""
     gpu = torch.cuda.get_device_properties(device)
+    if spec.resident and spec.cluster > 1:
+        return min(spec.blocks, _clusters(kernel, spec, device))
     if spec.resident:
-        return min(
-            spec.blocks, _clusters(kernel, spec, device) or resident * gpu.multi_processor_count
-        )
+        return min(spec.blocks, resident * gpu.multi_processor_count)
     if spec.waves is None:
         return spec.blocks
     full = gpu.multi_processor_count * gpu.max_threads_per_multi_processor // spec.threads
@@ -274,11 +279,6 @@ def _blocks(kernel: Kernel, spec: Spec, resident: int, device: int) -> int:
 
 
 def _clusters(kernel: Kernel, spec: Spec, device: int) -> int:
-    """Clusters that are resident at once; 0 for a kernel without."""
-    if spec.cluster == 1:
-        return 0
-    config = LaunchConfig(
-        grid=spec.cluster, block=spec.threads, shmem_size=spec.shared_bytes, cluster=spec.cluster
-    )
-    stream = Device(device).default_stream
+    """Clusters that are resident at once."""
+    config, stream = _config(spec, spec.cluster), Device(device).default_stream
     return kernel.occupancy.max_active_clusters(config, stream=stream)

@@ -14,30 +14,37 @@ __device__ inline void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+// The same place in another block's shared memory.
+__device__ inline unsigned address_in(unsigned block, const void* place) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(there)
+      : "r"(shared_address(place)), "r"(block));
+  return there;
+}
+
 // Write a part into the same place of another block's shared memory.
 __device__ inline void put(Part* place, unsigned block, Part part) {
-  const unsigned here = static_cast<unsigned>(__cvta_generic_to_shared(place));
-  unsigned there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
-  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(there), "f"(part.max),
-               "f"(part.sum)
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address_in(block, place)),
+               "f"(part.max), "f"(part.sum)
                : "memory");
 }
 
 // The same, without waiting: it counts as bytes that `arrival`, there, has expected.
 __device__ inline void send(Part* place, Arrival* arrival, unsigned block, Part part) {
-  unsigned there, barrier;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-               : "=r"(there)
-               : "r"(shared_address(place)), "r"(block));
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-               : "=r"(barrier)
-               : "r"(shared_address(&arrival->barrier)), "r"(block));
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
-          there),
-      "f"(part.max), "f"(part.sum), "r"(barrier)
+          address_in(block, place)),
+      "f"(part.max), "f"(part.sum), "r"(address_in(block, &arrival->barrier))
       : "memory");
+}
+
+// Of all parts, known to each lane of a warp; by the whole warp.
+template <int PARTS>
+__device__ inline Part joined_of(const Part (&parts)[PARTS]) {
+  Part all = Part::none();
+  for (int i = threadIdx.x % kWarp; i < PARTS; i += kWarp) all = joined(all, parts[i]);
+  return joined_over_lanes(all);
 }
 
 // Where the parts of all warps of a cluster come together, once, in every block.
@@ -62,9 +69,7 @@ __device__ inline Part joined_over_cluster(Part part, Inbox<WARPS * CLUSTER>& in
   const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
   if (lane < CLUSTER) send(inbox.parts + place, &inbox.arrival, lane, part);
   inbox.arrival.wait(0);
-  part = Part::none();
-  for (int i = lane; i < WARPS * CLUSTER; i += kWarp) part = joined(part, inbox.parts[i]);
-  return joined_over_lanes(part);
+  return joined_of(inbox.parts);
 }
 
 // Of all threads of a team, WARPS warps of each of CLUSTER blocks; every thread calls it, and all
@@ -76,20 +81,16 @@ template <int WARPS, int CLUSTER>
 __device__ inline Part joined_over_team(Part part, Part (&parts)[WARPS * CLUSTER]) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   part = joined_over_lanes(part);
-  if constexpr (WARPS * CLUSTER > 1) {
-    if constexpr (CLUSTER > 1) {
-      // every warp tells every block, so that one barrier is all
-      const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
-      if (lane < CLUSTER) put(parts + place, lane, part);
-      cluster_arrive();
-      cluster_wait();
-    } else {
-      if (lane == 0) parts[warp] = part;
-      __syncthreads();
-    }
-    part = Part::none();
-    for (int i = lane; i < WARPS * CLUSTER; i += kWarp) part = joined(part, parts[i]);
-    part = joined_over_lanes(part);
+  if constexpr (WARPS * CLUSTER == 1) return part;
+  if constexpr (CLUSTER > 1) {
+    // every warp tells every block, so that one barrier is all
+    const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
+    if (lane < CLUSTER) put(parts + place, lane, part);
+    cluster_arrive();
+    cluster_wait();
+  } else {
+    if (lane == 0) parts[warp] = part;
+    __syncthreads();
   }
-  return part;
+  return joined_of(parts);
 }

@@ -20,21 +20,20 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
     row = row * ROWS + warp, share = 0;
     if (row >= rows) return;
   }
-  if constexpr (CLUSTER == 1) {
-    Span<T, K, APART, KEEP && Op::kPowers> span(x + row * x_stride, share * (K * kWarp), cols);
-    __shared__ Part parts[WARPS];
-    const Part part = joined_over_team<WARPS, 1>(span.part(), parts);
-    span.store(out + row * out_stride, part.max, Op(part.sum));
-  } else {
-    using Parts = Inbox<WARPS * CLUSTER>;
-    __shared__ Parts inbox;
+  using Parts = Inbox<WARPS * CLUSTER>;
+  __shared__ Parts inbox;
+  if constexpr (CLUSTER > 1) {
     if (threadIdx.x == 0) inbox.begin();
     cluster_arrive();  // waited for when it has long been over
     row /= CLUSTER, share += static_cast<int>(cluster_rank()) * WARPS;
-    Span<T, K, APART, KEEP && Op::kPowers> span(x + row * x_stride, share * (K * kWarp), cols);
-    Part part = span.part();
+  }
+  Span<T, K, APART, KEEP && Op::kPowers> span(x + row * x_stride, share * (K * kWarp), cols);
+  Part part = span.part();
+  if constexpr (CLUSTER > 1) {
     cluster_wait();
     part = joined_over_cluster<WARPS, CLUSTER>(part, inbox);
-    span.store(out + row * out_stride, part.max, Op(part.sum));
+  } else {
+    part = joined_over_team<WARPS, 1>(part, inbox.parts);
   }
+  span.store(out + row * out_stride, part.max, Op(part.sum));
 }

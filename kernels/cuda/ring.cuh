@@ -12,15 +12,14 @@ struct Division {
   int spans, words, slots;
   Index first_row, row_step;
 
-  __device__ int kept() const {
-    return min(spans, slots);
-  }  // spans that are still there at the end
+  // Spans that are still there at the end.
+  __device__ int kept() const { return min(spans, slots); }
   // Spans that are brought for a row: those that were not kept come twice.
   __device__ int brought() const { return 2 * spans - kept(); }
 };
 
-// Words of the slots of two neighbouring warps' shares; a share that begins anywhere touches one
-// word more. In whole lines of 128 bytes, as the copy engine likes it.
+// Words from one slot to the next: a span that begins anywhere touches one word more than its own,
+// but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
 __device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : 8); }
 
 // ALIGNED: rows begin at words, in x and in out. Words of a row are counted from its first element,

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import kernels
-from kernels._nvrtc import GPUS, Call, widest_pack
 from measure import gate
 from tests.kernels.emulator import run as emulated
+from tests.kernels.variants import form_takes
 
 pytestmark = pytest.mark.skipif(emulated.COMPILER is None, reason="g++ is not here")
 
@@ -29,11 +29,6 @@ SHARED = {
     "frontier_ring": 12005,
     "frontier_grid": 40001,
 }
-
-
-def takes(name, form, cols, dtype):
-    call = Call(dtype, 3, cols, widest_pack(dtype.itemsize, 0, cols), False, GPUS["sm_90"])
-    return bool(kernels.load(name).module.specialise(call, form))
 
 
 def check(name, x, out=None, log=False, **form):
@@ -61,7 +56,7 @@ def test_rows_of_every_length(name, cols):
 def test_every_form(name, form):
     torch.manual_seed(0)
     both = itertools.product((torch.bfloat16, torch.float32), SIZES[name])
-    taken = [(dtype, cols) for dtype, cols in both if takes(name, form, cols, dtype)]
+    taken = [(dtype, n) for dtype, n in both if form_takes(f"{name}__{form}", n, dtype)]
     assert taken
     for dtype, cols in taken[-2:]:
         check(name, torch.randn(3, cols).to(dtype), form=form)

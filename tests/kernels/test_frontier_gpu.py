@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import kernels
-from kernels import _nvrtc
 from measure import gate
+from tests.kernels.variants import form_takes
 
 pytestmark = pytest.mark.gpu
 
@@ -22,14 +22,7 @@ SIZES = {
 
 def sizes(form: str, dtype: torch.dtype = torch.float32) -> list[int]:
     """Lengths of rows that the form takes, of those where its kernel takes another shape."""
-    name, letters = kernels.split(form)
-
-    def takes(cols: int) -> bool:
-        pack = _nvrtc.widest_pack(dtype.itemsize, 0, cols)
-        call = _nvrtc.Call(dtype, 7, cols, pack, False, _nvrtc.GPUS["sm_90"])
-        return bool(kernels.load(name).module.specialise(call, letters))
-
-    return [cols for cols in SIZES[name] if takes(cols)]
+    return [cols for cols in SIZES[kernels.split(form)[0]] if form_takes(form, cols, dtype)]
 
 
 ALL = [f"{name}__{form}" for name in SIZES for form in kernels.forms(name)]

@@ -1,8 +1,10 @@
 """The variants as test parameters, and how long a row each of them takes."""
 
 import pytest
+import torch
 
 import kernels
+from kernels._nvrtc import GPUS, Call, widest_pack
 
 ONEFLOW = [
     "cuda_oneflow",
@@ -44,6 +46,14 @@ def parameters(names) -> list:
 def takes(name: str, cols: int) -> bool:
     """Whether a variant's algorithm can hold rows of this length."""
     return cols <= LONGEST.get(name, cols)
+
+
+def form_takes(name: str, cols: int, dtype: torch.dtype) -> bool:
+    """Whether a form of the frontier's kernels takes rows of this length on an H200."""
+    stem, form = kernels.split(name)
+    pack = widest_pack(dtype.itemsize, 0, cols)
+    call = Call(dtype, 7, cols, pack, log=False, gpu=GPUS["sm_90"])
+    return bool(kernels.load(stem).module.specialise(call, form))
 
 
 def loaded(name: str) -> kernels.Variant:
