@@ -1,6 +1,7 @@
 """``python -m measure point …`` measures one point and writes its row."""
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -104,4 +105,7 @@ def _only(files: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # nothing is left to do, and Python's own way out takes 10 ms

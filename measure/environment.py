@@ -7,10 +7,10 @@ import kernels
 
 from . import cuda_kernels
 from .device import Device
-from .fingerprint import git_state, measure_sha256
+from .fingerprint import measure_sha256
 
 
-def provenance(device: Device, variant: str) -> dict:
+def provenance(device: Device, variant: str, git_state: dict) -> dict:
     """The row's provenance columns, less the clock's."""
     import torch
 
@@ -29,7 +29,7 @@ def provenance(device: Device, variant: str) -> dict:
         "triton": _version("triton"),
         **(_cuda_versions() if cuda_kernels.uses(variant) else {}),
         "python": platform.python_version(),
-        **git_state(),
+        **git_state,
         "kernel_sha256": kernels.sha256(variant),
         "measure_sha256": measure_sha256(),
         "hostname": platform.node(),

@@ -2,6 +2,7 @@
 
 import functools
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import kernels
@@ -23,16 +24,42 @@ def measure_sha256() -> str:
 
 def git_state() -> dict:
     """``git_commit`` and ``git_dirty`` of this checkout; empty outside a checkout."""
+    return ask_git()()
+
+
+def ask_git() -> Callable[[], dict]:
+    """Begin to ask for ``git_state``; a function that waits for it."""
     try:
-        commit = _git("rev-parse", "HEAD")
-        dirty = bool(_git("status", "--porcelain", "--untracked-files=no"))
-    except (OSError, subprocess.SubprocessError):
-        return {"git_commit": None, "git_dirty": None}
-    return {"git_commit": commit, "git_dirty": dirty}
+        asked = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
+    except OSError:  # git is not installed
+        asked = ()
+
+    def state() -> dict:
+        said = [_said(git) for git in asked]
+        if not said or None in said:
+            return {"git_commit": None, "git_dirty": None}
+        return {"git_commit": said[0], "git_dirty": bool(said[1])}
+
+    return state
 
 
-def _git(*words: str) -> str:
+def _git(*words: str) -> subprocess.Popen:
     # --no-optional-locks: points must not take the index's lock from whoever commits meanwhile.
     command = ["git", "--no-optional-locks", "-C", str(ROOT), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout.strip()
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def _said(git: subprocess.Popen) -> str | None:
+    """What it says; None where it fails, or says nothing for a minute."""
+    try:
+        said, _ = git.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        git.kill()
+        said, _ = git.communicate()
+    return None if git.returncode else said.strip()

@@ -25,31 +25,61 @@ PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 POLL_S = 0.01
 
 
-def keep(connection: socket.socket, spawn: Callable[[], int], pidfd: int | None = None) -> None:
+def keep(
+    connection: socket.socket,
+    spawn: Callable[[], int],
+    pidfd: int | None = None,
+    heard: int | None = None,
+) -> None:
     """Start a worker by ``spawn``, which gives its pid, and answer with its return code.
 
     It is killed when the other end of the connection is half-closed or gone, or when the process
-    behind ``pidfd`` ends; then there is no answer.
+    behind ``pidfd`` ends; then there is no answer. When it has written its ``word_of`` to the pipe
+    ``heard`` and there is no other process of the point, it is killed, too, and the answer, 0, does
+    not wait for its end; this function does.
     """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     pid = spawn()
     worker = owner.open_pidfd(pid)
     with selectors.DefaultSelector() as selector:
-        for source in (worker, connection, *([pidfd] if pidfd is not None else [])):
+        for source in (worker, connection, *(fd for fd in (pidfd, heard) if fd is not None)):
             selector.register(source, selectors.EVENT_READ)
-        owned = True
+        owned, answered = True, False
         while worker not in (ready := {key.fd for key, _ in selector.select()}):
-            # Nobody waits any more; its end may take a while, and is waited for all the same.
-            os.kill(pid, signal.SIGKILL)  # its number is its own until it is waited for
-            owned = owned and pidfd not in ready
             for fd in ready:
                 selector.unregister(fd)
+            done = ready == {heard}
+            if done and not (_says_it_is_done(heard, pid) and _is_only_child(pid)):
+                continue
+            # It has nothing left to do, or nobody waits any more. Its end may take a while, and is
+            # waited for all the same.
+            os.kill(pid, signal.SIGKILL)  # its number is its own until it is waited for
+            owned = owned and pidfd not in ready
+            if done:
+                _answer(connection, 0)
+                answered = True
     _, status = os.waitpid(pid, 0)
     end_descendants()
-    if not owned:
-        return  # what came of it would be taken for the kernel's doing
+    if owned and not answered:  # or what came of it would be taken for the kernel's doing
+        _answer(connection, os.waitstatus_to_exitcode(status))
+
+
+def word_of(pid: int) -> bytes:
+    """How a worker says that it is done: not what another process says that it has forked."""
+    return str(pid).encode()
+
+
+def _says_it_is_done(heard: int, pid: int) -> bool:
+    return os.read(heard, 64) == word_of(pid)
+
+
+def _is_only_child(pid: int) -> bool:
+    return [child.pid for child in psutil.Process().children(recursive=True)] == [pid]
+
+
+def _answer(connection: socket.socket, returncode: int) -> None:
     with contextlib.suppress(OSError):  # whoever asked may be gone
-        wire.send_answer(connection, os.waitstatus_to_exitcode(status))
+        wire.send_answer(connection, returncode)
 
 
 def end_descendants() -> None:

@@ -6,6 +6,9 @@ worker opens its own, and dies with its point.
 
 It does nothing but accept and fork. What it forks reads the request, forks the worker and keeps it
 (``measure.keeper``), so that no point waits for another, and none is lost with this process.
+
+A worker with a CUDA context takes 0.1 s to end. Where the lock of its GPU keeps the next point off
+it that long, the one who asked is answered when the worker says that it has nothing left to do.
 """
 
 import contextlib
@@ -25,8 +28,12 @@ from .owner import open_pidfd, watch
 IDLE_S = 600.0
 REQUEST_S = 10.0  # to send one; those who ask are on this machine
 # What a worker would import; what fails here is left to it, whose row will say what is missing.
+# Nothing of kernels/ that a variant may use: an edit of it must reach the next point.
 LOADED = ("torch", "triton", "measure.stages", "measure.telemetry", "measure.copy_kernel")
 LOADED += ("measure.audit", "measure.cold", "measure.triton_kernels")
+LOADED += ("cuda.core", "cuda.bindings.nvrtc", "numpy.random", "numpy.ma")
+LOADED += ("triton.compiler.code_generator",)
+DRIVER = "/dev/nvidia"  # how the names of the files begin by which a process talks to the driver
 
 
 class Server:
@@ -81,7 +88,13 @@ class Server:
             for pidfd in self._keepers:
                 os.close(pidfd)
             request, fds = wire.receive_request(connection, REQUEST_S)
-            keeper.keep(connection, lambda: _fork_worker(connection, request, fds), self._owner)
+            heard, said = os.pipe()
+
+            def spawn() -> int:
+                return _fork_worker(connection, request, fds, said)
+
+            # without a lock, the next point may begin as soon as this one is answered
+            keeper.keep(connection, spawn, self._owner, heard if len(fds) > 1 else None)
             os._exit(0)
         except (ValueError, OSError) as error:
             print(f"refused: {error}", file=sys.stderr, flush=True)
@@ -91,8 +104,11 @@ class Server:
             os._exit(1)
 
 
-def _fork_worker(connection: socket.socket, request: dict, fds: list[int]) -> int:
-    """Start the worker of a request; its pid. The lock of the GPU, in ``fds``, is open in both."""
+def _fork_worker(connection: socket.socket, request: dict, fds: list[int], said: int) -> int:
+    """Start the worker of a request; its pid. The lock of the GPU, in ``fds``, is open in both.
+
+    The last that the worker does is writing its pid to ``said``.
+    """
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -115,6 +131,9 @@ def _fork_worker(connection: socket.socket, request: dict, fds: list[int]) -> in
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
+        if code == 0:
+            with contextlib.suppress(OSError):  # a kernel may have closed it
+                os.write(said, keeper.word_of(os.getpid()))
         os._exit(code)
 
 
@@ -124,17 +143,33 @@ def load() -> None:
     # setdefault: Snakemake gives a job of two threads OPENBLAS_NUM_THREADS=2.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     for name in LOADED:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):  # whatever is wrong with it
             importlib.import_module(name)
     _hash_triton()
+    check_can_fork()
+    gc.collect()
+    gc.freeze()  # or every child would copy what its first collection touches
+
+
+def check_can_fork() -> None:
+    """Raise RuntimeError where a fork of this process could not do what a worker does."""
     torch = sys.modules.get("torch")
     if torch and torch.cuda.is_initialized():
         raise RuntimeError("a CUDA context is open, which no fork can use")
+    # torch does not know what other packages have opened
+    if opened := [path for path in _open_files() if path.startswith(DRIVER)]:
+        raise RuntimeError(f"the driver is in use ({opened[0]}), and a fork cannot use it then")
     threads = len(os.listdir("/proc/self/task"))
     if threads > 1:
         raise RuntimeError(f"{threads} threads are running, and a fork has only one")
-    gc.collect()
-    gc.freeze()  # or every child would copy what its first collection touches
+
+
+def _open_files() -> list[str]:
+    found = []
+    for fd in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            found.append(os.readlink(f"/proc/self/fd/{fd}"))
+    return found
 
 
 def _hash_triton() -> None:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from . import gpus
 
 FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
-POLL_S = 0.05
+POLL_S = 0.01
+SILENT_S = 1.0  # the worker of the point before may be about to end
 # no link, which would be somebody's trick, and no waiting for whoever writes into a pipe
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -40,16 +41,16 @@ def acquire(wanted: Sequence[gpus.Found], say: Callable[[str], object] = print) 
 
     Raises NoSlot where a lock file cannot be opened.
     """
-    waiting = False
+    end, said = time.monotonic() + SILENT_S, False
     while True:
         for gpu in wanted:
             fd = _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")
             if fd is not None:
                 return Slot(gpu, fd)
-        if not waiting:
+        if not said and time.monotonic() > end:
             names = ", ".join(gpu.uuid for gpu in wanted)
             say(f"waiting: every GPU of this kind is being timed by another point ({names})")
-            waiting = True
+            said = True
         time.sleep(POLL_S)
 
 

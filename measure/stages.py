@@ -9,6 +9,7 @@ from . import (
     buffers,
     cuda_kernels,
     environment,
+    fingerprint,
     first_call,
     gate,
     inputs,
@@ -33,10 +34,11 @@ def measure(point: Point, journal) -> list[tuple]:
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
+    git_state = fingerprint.ask_git()  # which it says while the device opens
     device = open_device(point.gpu)
     row = journal.row
     row["gpu"] = device.slug
-    row |= environment.provenance(device, point.variant)
+    row |= environment.provenance(device, point.variant, git_state())
     try:
         return _measure(point, device, journal)
     except Ended as end:

@@ -1,7 +1,8 @@
 """How a point and the server that forks for it talk: one request, one answer, on a Unix socket.
 
 The request is JSON with the descriptors of the log and of the GPU's lock; half-closing the
-connection asks for the end of the worker; the answer is the worker's return code.
+connection asks for the end of the worker; the answer is the worker's return code. It may come while
+the worker ends, if it had nothing left to do: the lock of its GPU is held until it has.
 """
 
 import json

@@ -17,7 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from measure import owner, served, wire
+from measure import owner, served, server, wire
+from measure.fingerprint import ROOT
 from measure.point import Point
 
 ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
@@ -415,6 +416,81 @@ def test_a_name_depends_on_who_may_be_served():
         served._name(environment | {"TRITON_INTERPRET": "1"}, 1, "2"),
     ]
     assert len({name, *others}) == 4
+
+
+# As much of NVML as is asked for the name of a GPU.
+NVML = """
+class NVMLError(Exception): pass
+def nvmlInit(): pass
+def nvmlShutdown(): pass
+def nvmlDeviceGetCount(): return 1
+def nvmlDeviceGetHandleByIndex(index): return index
+def nvmlDeviceGetUUID(handle): return "GPU-aaaa"
+def nvmlDeviceGetName(handle): return "NVIDIA H200"
+def nvmlDeviceGetMigMode(handle): raise NVMLError
+"""
+DONE = """
+import json
+def main(folder, parent):
+    (folder / "done.json").write_text(json.dumps({"row": ROW, "samples": []}))
+"""
+SEES = """
+_keep = keep
+def keep(connection, spawn, pidfd=None, heard=None):
+    print("answered before the end:", heard is not None, file=sys.stderr, flush=True)
+    _keep(connection, spawn, pidfd, heard)
+"""
+
+
+@pytest.mark.parametrize("gpu", ["h200", "cpu"])
+def test_only_a_point_that_holds_a_gpu_is_answered_before_its_worker_has_ended(
+    project, sweep, tmp_path, gpu
+):
+    (tmp_path / "pynvml.py").write_text(NVML)
+    row = {"gpu": gpu, "gpu_name": gpu, "status": "crash"}
+    (project / "measure/worker.py").write_text(DONE.replace("ROW", repr(row)))
+    with (project / "measure/keeper.py").open("a") as file:
+        file.write(SEES)
+    slots = project / "measure/slots.py"
+    slots.write_text(slots.read_text().replace('Path("/tmp")', f"Path({str(tmp_path)!r})"))
+    environment = {"PYTHONPATH": str(tmp_path), "CUDA_VISIBLE_DEVICES": "0"}
+    found, _ = measure(project, sweep, gpu=gpu, environment=environment)
+    assert found["status"] == "crash"
+    (log,) = sweep[1].glob("*.log")
+    assert f"answered before the end: {gpu == 'h200'}" in log.read_text()
+    until(lambda: servers(sweep)[0].children(recursive=True) == [])
+
+
+def test_a_worker_imports_nothing_that_the_server_could_have(project, sweep):
+    names = [name for name in server.LOADED if name != "measure.telemetry"]  # needs NVML
+    body = f"raise RuntimeError([name for name in {names!r} if name not in sys.modules])"
+    write_kernel(project, "looks", body)
+    assert measure(project, sweep, "looks")[0]["message"] == "RuntimeError: []"
+
+
+CHECKS = """
+import sys, threading, time
+from measure import server
+server.DRIVER = sys.argv[1]
+server.check_can_fork()
+ACT
+server.check_can_fork()
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        ("file = open(sys.argv[1] + 'ctl')", "the driver is in use"),
+        ("threading.Thread(target=time.sleep, args=[600], daemon=True).start()", "2 threads"),
+        ("pass", ""),
+    ],
+)
+def test_a_process_that_cannot_be_forked_is_no_server(tmp_path, act, why):
+    (tmp_path / "nvidiactl").touch()
+    command = [sys.executable, "-c", CHECKS.replace("ACT", act), str(tmp_path / "nvidia")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, why in done.stderr) == (bool(why), True), done.stderr
 
 
 def test_a_job_of_several_threads_is_served_too(project, sweep, monkeypatch):

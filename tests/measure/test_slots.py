@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -59,6 +60,15 @@ def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(fold
         for process in filter(None, (first, second)):
             process.kill()
             process.communicate()
+
+
+def test_the_end_of_the_point_before_is_waited_for_in_silence(folder):
+    first, said = slots.acquire(GPUS[:1]), []
+    end = threading.Timer(0.1, first.release)
+    end.start()
+    slots.acquire(GPUS[:1], said.append).release()
+    end.join()
+    assert said == []
 
 
 def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):

@@ -1,0 +1,54 @@
+"""The state of the checkout: what git says, without waiting for it before it is needed."""
+
+import os
+import subprocess
+
+import pytest
+
+from measure import fingerprint
+
+NOTHING = {"git_commit": None, "git_dirty": None}
+WAITS = """#!/bin/sh
+until [ -e go ]; do sleep 0.01; done
+echo said
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout with one file, in place of this one."""
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b")
+    (tmp_path / "file").write_text("one\n")
+    for words in (["init", "-q"], ["add", "file"], ["commit", "-q", "-m", "one"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_a_checkout_has_a_commit_and_is_clean_or_dirty(checkout):
+    (checkout / "another").touch()  # not of the project
+    clean = fingerprint.git_state()
+    (checkout / "file").write_text("two\n")
+    assert (len(clean["git_commit"]), clean["git_dirty"]) == (40, False)
+    assert fingerprint.git_state() == clean | {"git_dirty": True}
+
+
+@pytest.mark.parametrize("path", [None, "/nowhere"])
+def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
+    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    if path:
+        monkeypatch.setenv("PATH", path)
+    assert fingerprint.git_state() == NOTHING
+
+
+def test_git_is_waited_for_when_it_is_needed(tmp_path, monkeypatch):
+    git = tmp_path / "git"
+    git.write_text(WAITS)
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    state = fingerprint.ask_git()
+    (tmp_path / "go").touch()  # too late for who had waited
+    assert state() == {"git_commit": "said", "git_dirty": True}
