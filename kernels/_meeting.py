@@ -13,7 +13,7 @@ import threading
 import torch
 from cuda.bindings import driver
 
-BYTES = 33 * 1024  # of `Meeting` in kernels/cuda/frontier_grid.cu
+BYTES = 41 * 1024  # of `Meeting` in kernels/cuda/frontier_grid.cu
 POOL = 64  # meetings that are allocated together
 
 _of: dict[tuple[int, int, int], int] = {}  # by device, stream, and recording (0: none)

@@ -4,7 +4,7 @@ Idea: a launch of as many blocks as are resident at once. Each brings its share 
 memory, span by span, finds maximum and sum of what has come while more is coming, leaves them in
 global memory, and waits until the others of its row have; then it knows the row's, and writes its
 share from shared memory, which meanwhile takes up the next row's. So a row that fits in the shared
-memory of the whole GPU is read once, though its parts are far apart. Of a longer one the first
+memory of the whole GPU is read once, though its parts are far apart. Of a longer one the last
 spans are read twice, the second time from L2 as far as that goes.
 Bytes: 2·M·N·itemsize up to about 7 million float32 elements on an H200; beyond, the spans that are
 read twice.
@@ -33,11 +33,15 @@ from ._nvrtc import WORD_BYTES, Call, Spec
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
 # r: blocks of a multiprocessor. w: warps of a block.
-FORMS = ("r1w8", "r1w16", "r2w8")
+FORMS = ("r1w16", "r2w8", "r3w8", "r4w4")
 FORM = "r1w16"
 # Bytes of a block where the row is too short to need more, enough to have under way.
 LEAST_BYTES = 16 * 1024
-SPAN_BYTES = 2048  # of a warp, where its share is not shorter: the first to come is soon there
+# Of a warp, where its share is not shorter: the first to come is soon there, but each copy takes
+# the engine a while, however short. The larger where all of a row then fits.
+SPANS_BYTES = (4096, 2048)
+MOST_BLOCKS = 640  # of a launch: kMostBlocks in frontier_grid.cu
+MOST_PASSING = 2  # blocks of a multiprocessor, of rows that do not fit
 LONGEST = 2**30  # the kernel counts a row's elements in 32 bits, rounded up to whole spans
 
 
@@ -55,17 +59,20 @@ def division(call: Call, resident: int, warps: int) -> Division:
     words = words_of(call)
     room = (call.gpu.shared_limit // resident - OWN_BYTES) // warps  # bytes of a warp
     blocks = call.gpu.processors
-    if (
-        words * WORD_BYTES > blocks * room * warps // 2
-    ):  # two rows do not fit, so nothing is to gain
-        blocks *= resident  # from rows that are worked on by turns
+    if words * WORD_BYTES > blocks * room * warps // 2:
+        # two rows do not fit, so nothing is to gain from rows that are worked on by turns
+        blocks = min(blocks * resident, MOST_BLOCKS)
     shares = min(blocks, -(-words * WORD_BYTES // LEAST_BYTES))
     each = spread(words, shares * warps)
-    # no more slots than a warp can have, and no larger than there is room for
-    span = max(SPAN_BYTES // WORD_BYTES, room // MOST_SLOTS // WORD_BYTES)
-    spans = -(-each // span)
-    each = spread(words, shares * warps * spans)
-    return Division(shares, spans, each, min(MOST_SLOTS, room // slot_bytes(each, is_apart(call))))
+    for span_bytes in SPANS_BYTES:
+        # no more slots than a warp can have
+        span = max(span_bytes, room // MOST_SLOTS) // WORD_BYTES
+        spans = -(-each // span)
+        of_span = spread(words, shares * warps * spans)
+        slots = min(MOST_SLOTS, room // slot_bytes(of_span, is_apart(call)))
+        if spans <= slots:
+            break
+    return Division(shares, spans, of_span, slots)
 
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
@@ -74,8 +81,11 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
         return ()
     resident, warps = int(form[1]), int(form[3:])
     shares, spans, words, slots = division(call, resident, warps)
-    at_once = min(call.rows, resident * call.gpu.processors // shares)
-    kernel = name("frontier_grid", call, warps, resident, not is_apart(call),
+    passing = spans > slots
+    if passing and resident > MOST_PASSING:
+        return ()  # it would spill registers, and gain nothing: the row takes all shared memory
+    at_once = min(call.rows, min(resident * call.gpu.processors, MOST_BLOCKS) // shares)
+    kernel = name("frontier_grid", call, warps, resident, not is_apart(call), passing,
                   log="Logarithm", normal="Normal")  # fmt: skip
     return (
         Spec(

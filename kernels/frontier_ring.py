@@ -5,8 +5,8 @@ shared memory for its share of a row. The copy engine fills them ahead of time, 
 busy while the warps compute, and no register waits for it. A warp goes through its share twice: for
 maximum and sum, adjusted whenever the maximum grows, and for the results.
 A short row is one warp's, a longer one a block's, and the longest are a cluster's: every warp
-writes its maximum and sum into the shared memory of each block, so that one barrier of the cluster
-is all that they wait for.
+sends its maximum and sum into the shared memory of each block, and one barrier that counts bytes is
+all that they wait for.
 Rows that do not begin at a word, as every second one of an odd N: words are counted from the row's
 first element, each is cut out of two aligned ones, so that the sums do not depend on where a row
 begins. The output goes by its own aligned words, so that all but the ends of a warp's share moves

@@ -4,13 +4,13 @@ Idea: every lane loads its share of a row at once, in words of 16 bytes, and kee
 Each thread finds its own maximum and sum of exp; such pairs are joined by shuffles inside a warp,
 and through shared memory, one barrier in all, inside a block or a cluster. The powers are kept in
 float32 and only scaled on their way out, or, where that would take too many registers, every
-element goes through exp a second time. A
-cluster's first barrier, after which its blocks may write to each other, is arrived at before the
-loads and waited for after them, as QuACK does.
+element goes through exp a second time. A cluster's first barrier, after which its blocks may write
+to each other, is arrived at before the loads and waited for after them, as QuACK does.
 Rows that do not begin at a word, as every second one of an odd N: words are counted from the row's
-first element, each is cut out of two aligned ones, and the output is put together the other way
-round between neighbouring lanes. So all but the ends of a warp's share moves in 16 bytes for any N,
-and the sums do not depend on where a row begins.
+first element, each is cut out of two aligned ones, the second of which is the next lane's or in the
+cache, and the output is put together the other way round between neighbouring lanes. So all but the
+ends of a warp's share moves in 16 bytes for any N, and the sums do not depend on where a row
+begins.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: 4 words a lane and 16 warps, N up to 131,072 in float32, twice that in 16 bits, with
 clusters of 16 blocks, in proportion for other forms; compute capability 9.0, or 8.0 where a block

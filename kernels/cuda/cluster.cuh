@@ -7,8 +7,9 @@ __device__ inline unsigned cluster_rank() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+// Makes nothing known but what show_barriers() has: parts are sent, not written.
 __device__ inline void cluster_arrive() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 __device__ inline void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -23,14 +24,8 @@ __device__ inline unsigned address_in(unsigned block, const void* place) {
   return there;
 }
 
-// Write a part into the same place of another block's shared memory.
-__device__ inline void put(Part* place, unsigned block, Part part) {
-  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address_in(block, place)),
-               "f"(part.max), "f"(part.sum)
-               : "memory");
-}
-
-// The same, without waiting: it counts as bytes that `arrival`, there, has expected.
+// Write a part into the same place of another block's shared memory, without waiting: it counts as
+// bytes that `arrival`, there, expects.
 __device__ inline void send(Part* place, Arrival* arrival, unsigned block, Part part) {
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
@@ -47,7 +42,7 @@ __device__ inline Part joined_of(const Part (&parts)[PARTS]) {
   return joined_over_lanes(all);
 }
 
-// Where the parts of all warps of a cluster come together, once, in every block.
+// Where the parts of all warps of a cluster come together, in every block.
 template <int PARTS>
 struct Inbox {
   Part parts[PARTS];
@@ -56,41 +51,34 @@ struct Inbox {
   // By one thread, before the cluster's first barrier.
   __device__ void begin() {
     arrival.begin();
+    show_barriers();
     arrival.expect(sizeof(parts));
   }
 };
 
-// Of all threads of a cluster, WARPS warps of each block; every thread calls it, once, after the
-// cluster's first barrier, and all get the same.
+// Of all threads of a cluster, WARPS warps of each block; every thread calls it, after the
+// cluster's first barrier, and all get the same. `use`: of this inbox, from 0. Calls one after the
+// other need two inboxes in turn: a fast block may send its next part while this one still waits
+// for the last of another, but not the one after that, for which it needs this block's next.
 template <int WARPS, int CLUSTER>
-__device__ inline Part joined_over_cluster(Part part, Inbox<WARPS * CLUSTER>& inbox) {
+__device__ inline Part joined_over_cluster(Part part, Inbox<WARPS * CLUSTER>& inbox, unsigned use) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   part = joined_over_lanes(part);
   const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
   if (lane < CLUSTER) send(inbox.parts + place, &inbox.arrival, lane, part);
-  inbox.arrival.wait(0);
+  inbox.arrival.wait(use);
   return joined_of(inbox.parts);
 }
 
-// Of all threads of a team, WARPS warps of each of CLUSTER blocks; every thread calls it, and all
-// get the same. For a cluster, after a barrier of it at the kernel's beginning: only then may the
-// others be written to. Calls one after the other need two `parts` in turn: while a slow warp still
-// reads one, a fast one may already write the other, and the barrier of that one keeps it from
-// coming back to the first too early.
-template <int WARPS, int CLUSTER>
-__device__ inline Part joined_over_team(Part part, Part (&parts)[WARPS * CLUSTER]) {
-  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+// Of all threads of a block of WARPS warps; every thread calls it, and all get the same. Calls one
+// after the other need two `parts` in turn: while a slow warp still reads one, a fast one may
+// already write the other, and the barrier of that one keeps it from coming back to the first too
+// early.
+template <int WARPS>
+__device__ inline Part joined_over_block(Part part, Part (&parts)[WARPS]) {
   part = joined_over_lanes(part);
-  if constexpr (WARPS * CLUSTER == 1) return part;
-  if constexpr (CLUSTER > 1) {
-    // every warp tells every block, so that one barrier is all
-    const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
-    if (lane < CLUSTER) put(parts + place, lane, part);
-    cluster_arrive();
-    cluster_wait();
-  } else {
-    if (lane == 0) parts[warp] = part;
-    __syncthreads();
-  }
+  if constexpr (WARPS == 1) return part;
+  if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = part;
+  __syncthreads();
   return joined_of(parts);
 }

@@ -7,10 +7,10 @@ __device__ inline unsigned shared_address(const void* at) {
   return static_cast<unsigned>(__cvta_generic_to_shared(at));
 }
 
-// The copy engine sees, from now on, what this thread has written into shared memory, and
-// overwrites only what this thread has already read.
-__device__ inline void show_to_copy_engine() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+// The copy engine, and the blocks of a cluster after its next barrier, see which barriers this
+// thread has begun.
+__device__ inline void show_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // One copy into shared memory after the other, and who waits for them: a barrier in shared memory
@@ -18,11 +18,9 @@ __device__ inline void show_to_copy_engine() {
 struct Arrival {
   unsigned long long barrier;
 
-  // By one thread, before anyone waits.
+  // By one thread, which then calls show_barriers(), before anyone waits.
   __device__ void begin() {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier)));
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    show_to_copy_engine();
   }
 
   // By one thread: so many bytes will come.
@@ -33,10 +31,10 @@ struct Arrival {
         : "memory");
   }
 
-  // By one thread: `bytes`, both addresses multiples of 16.
+  // By one thread: `bytes`, both addresses multiples of 16. What was read at `to` must have been
+  // used; no fence is needed for that, and each takes longer than the copy's beginning.
   __device__ void copy(void* to, const void* from, unsigned bytes) {
     const unsigned here = shared_address(&barrier);
-    show_to_copy_engine();
     expect(bytes);
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::

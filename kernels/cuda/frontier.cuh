@@ -40,17 +40,19 @@ __device__ inline unsigned larger<BFloat16>(unsigned a, unsigned b) {
   return y;
 }
 // Rounded to the nearest, both by one instruction.
-__device__ inline void from_floats(Half (&y)[2], float first, float second) {
+template <typename T>
+__device__ unsigned from_floats(float first, float second);
+template <>
+__device__ inline unsigned from_floats<Half>(float first, float second) {
   unsigned both;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-  y[0].bits = static_cast<unsigned short>(both);
-  y[1].bits = static_cast<unsigned short>(both >> 16);
+  return both;
 }
-__device__ inline void from_floats(BFloat16 (&y)[2], float first, float second) {
+template <>
+__device__ inline unsigned from_floats<BFloat16>(float first, float second) {
   unsigned both;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-  y[0].bits = static_cast<unsigned short>(both);
-  y[1].bits = static_cast<unsigned short>(both >> 16);
+  return both;
 }
 
 // What is known of some elements: their maximum, and the sum of exp(x - maximum).
@@ -137,29 +139,63 @@ __device__ inline uint4 load_word(const void* from) {
   return __ldg(reinterpret_cast<const uint4*>(from));
 }
 
+// Both elements of 32 bits, by one instruction each. AGAIN: for those that did not keep what they
+// got the first time. The compiler would, in twice the registers, where it sees that it is the
+// same.
+template <typename T, bool AGAIN>
+__device__ void to_floats(unsigned both, float& first, float& second);
+template <>
+__device__ inline void to_floats<BFloat16, false>(unsigned both, float& first, float& second) {
+  first = __uint_as_float(both << 16), second = __uint_as_float(both & 0xffff0000u);
+}
+template <>
+__device__ inline void to_floats<BFloat16, true>(unsigned both, float& first, float& second) {
+  first = __uint_as_float(__byte_perm(both, 0, 0x1044));
+  second = __uint_as_float(__byte_perm(both, 0, 0x3244));
+}
+template <>
+__device__ inline void to_floats<Half, false>(unsigned both, float& first, float& second) {
+  first = to_float(Half{static_cast<unsigned short>(both)});
+  second = to_float(Half{static_cast<unsigned short>(both >> 16)});
+}
+template <>
+__device__ inline void to_floats<Half, true>(unsigned both, float& first, float& second) {
+  to_floats<Half, false>(both, first, second);  // forget() must have been called
+}
+
+// Let the compiler take words for new ones: it adds 0, but only who runs it knows.
 template <typename T>
+__device__ inline void forget(uint4&, unsigned) {}
+template <>
+__device__ inline void forget<Half>(uint4& word, unsigned zero) {
+  word.x += zero, word.y += zero, word.z += zero, word.w += zero;
+}
+
+template <typename T, bool AGAIN = false>
 __device__ inline void elements_of(uint4 word, float (&to)[kWide<T>]) {
-  Pack<T, kWide<T>> pack;
-  pack.word = word;
+  const unsigned part[4] = {word.x, word.y, word.z, word.w};
 #pragma unroll
-  for (int i = 0; i < kWide<T>; ++i) to[i] = to_float(pack.at[i]);
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      to[i] = __uint_as_float(part[i]);
+    } else {
+      to_floats<T, AGAIN>(part[i], to[2 * i], to[2 * i + 1]);
+    }
+  }
 }
 
 template <typename T>
 __device__ inline uint4 word_of(const float (&from)[kWide<T>]) {
-  Pack<T, kWide<T>> pack;
-  if constexpr (sizeof(T) == sizeof(float)) {
+  unsigned part[4];
 #pragma unroll
-    for (int i = 0; i < kWide<T>; ++i) from_float(pack.at[i], from[i]);
-  } else {
-#pragma unroll
-    for (int i = 0; i < kWide<T>; i += 2) {
-      T pair[2];
-      from_floats(pair, from[i], from[i + 1]);
-      pack.at[i] = pair[0], pack.at[i + 1] = pair[1];
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      part[i] = __float_as_uint(from[i]);
+    } else {
+      part[i] = from_floats<T>(from[2 * i], from[2 * i + 1]);
     }
   }
-  return pack.word;
+  return make_uint4(part[0], part[1], part[2], part[3]);
 }
 
 // The first `count` elements of a word, and -inf behind them, which counts in no maximum and in no
@@ -201,11 +237,64 @@ __device__ inline float over(const float* of) {
   }
 }
 
+// Some elements of an aligned word of the output.
+template <typename T>
+struct Piece {
+  uint4 word;
+  T* to;  // where the word is to be
+  int count = 0;
+
+  __device__ void store_beginning() const {
+    uint4 rest = word;
+    unsigned* at = reinterpret_cast<unsigned*>(to);
+    const int bytes = count * static_cast<int>(sizeof(T));
+    if (bytes & 8) {
+      store_word(reinterpret_cast<uint2*>(at), make_uint2(rest.x, rest.y));
+      rest.x = rest.z, rest.y = rest.w, at += 2;
+    }
+    if (bytes & 4) store_word(at++, rest.x), rest.x = rest.y;
+    if constexpr (sizeof(T) < 4) {
+      if (bytes & 2) {
+        store_word(reinterpret_cast<unsigned short*>(at), static_cast<unsigned short>(rest.x));
+      }
+    }
+  }
+
+  __device__ void store_end() const {
+    uint4 rest = word;
+    unsigned* at = reinterpret_cast<unsigned*>(to) + 4;
+    const int bytes = count * static_cast<int>(sizeof(T));
+    if (bytes & 8) {
+      store_word(reinterpret_cast<uint2*>(at -= 2), make_uint2(rest.z, rest.w));
+      rest.z = rest.x, rest.w = rest.y;
+    }
+    if (bytes & 4) store_word(--at, rest.w), rest.w = rest.z;
+    if constexpr (sizeof(T) < 4) {
+      if (bytes & 2) {
+        store_word(reinterpret_cast<unsigned short*>(at) - 1,
+                   static_cast<unsigned short>(rest.w >> 16));
+      }
+    }
+  }
+
+  // Elements [from, end), whatever `count` is: of rows that are shorter than a word.
+  __device__ void store_middle(int from, int end) const {
+    Pack<T, kWide<T>> pack;
+    pack.word = word;
+#pragma unroll
+    for (int i = 0; i < kWide<T>; ++i) {
+      if (i >= from && i < end) to[i] = pack.at[i];
+    }
+  }
+};
+
 // A warp's share of a row: words first + lane, first + 32 + lane, ..., K for each lane. APART: rows
 // begin anywhere, not at words. KEEP: what part() computes is kept for the result, in float32.
 template <typename T, int K, bool APART, bool KEEP>
 struct Span {
   static constexpr int kAll = K * kWide<T>;
+  static constexpr int kRound = kWarp * kWide<T>;  // elements from a lane's word to its next
+  static constexpr int kLast = (K - 1) * kRound + kWide<T>;  // from its first past its last
 
   uint4 word[K];  // as it came
   float power[KEEP ? kAll : 1];
@@ -214,7 +303,11 @@ struct Span {
   int cols;
   unsigned zero;
 
-  __device__ int word_of_lane(int k) const { return first + k * kWarp + threadIdx.x % kWarp; }
+  // This lane's first element, and how many the row has from there on: 0 and less where none.
+  __device__ int first_of_lane() const {
+    return (first + static_cast<int>(threadIdx.x) % kWarp) * kWide<T>;
+  }
+  __device__ int left() const { return cols - first_of_lane(); }
 
   __device__ Span(const T* x_row, int first_word, Index columns)
       : first(first_word),
@@ -226,18 +319,11 @@ struct Span {
     if constexpr (APART) {
       with_quarter(row.off, [&](auto quarter) { load_between<quarter.value>(row); });
     } else {
+      const T* const from = x_row + first_of_lane();
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        if (word_of_lane(k) * kWide<T> < cols) word[k] = load_word(row.at(word_of_lane(k)));
+        if (k * kRound < left()) word[k] = load_word(from + k * kRound);
       }
-    }
-  }
-
-  // Let the compiler take a word of 16-bit elements for a new one: it adds 0, but only who runs it
-  // knows. It would keep the elements in float32 from one pass to the next, in twice the registers.
-  __device__ void forget_elements(int k) {
-    if constexpr (sizeof(T) < sizeof(float)) {
-      word[k].x += zero, word[k].y += zero, word[k].z += zero, word[k].w += zero;
     }
   }
 
@@ -269,8 +355,8 @@ struct Span {
 #pragma unroll
       for (int i = 0; i < kWide<T>; ++i) value[i] = power[k * kWide<T> + i] * factor;
     } else {
-      forget_elements(k);
-      elements_of<T>(word[k], value);
+      forget<T>(word[k], zero);
+      elements_of<T, true>(word[k], value);
 #pragma unroll
       for (int i = 0; i < kWide<T>; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
     }
@@ -287,91 +373,120 @@ struct Span {
   }
 
  private:
-  // Nothing is loaded that is not in the same 16 aligned bytes as an element of the row.
+  // Nothing is loaded that is not in the same 16 aligned bytes as an element of the row. A word of
+  // the row ends in the aligned word that follows: in 16 bits it comes from the next lane, as there
+  // registers are short; in 32 bits from the cache, which is faster.
   template <int QUARTER>
   __device__ void load_between(const Aligned<const T>& row) {
-    uint4 high[K];
+    constexpr bool kFromLane = sizeof(T) < sizeof(float);
+    const T* const from = row.words + first_of_lane();
+    const int lane = threadIdx.x % kWarp;
+    const int in_first =
+        kWide<T> - row.elements_off();  // of a word of the row, in that aligned one
+    uint4 following[kFromLane ? 1 : K];
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int at = word_of_lane(k);
-      if (at * kWide<T> < cols) word[k] = load_word(row.at(at));
-      high[k] = word[k];
-      if ((at + 1) * kWide<T> - row.elements_off() < cols) high[k] = load_word(row.at(at + 1));
+      const int elements = left() - k * kRound;
+      if (elements > (kFromLane ? in_first - kWide<T> : 0)) word[k] = load_word(from + k * kRound);
+      if constexpr (!kFromLane) {
+        following[k] = word[k];
+        if (elements > in_first) following[k] = load_word(from + k * kRound + kWide<T>);
+      }
+    }
+    if constexpr (kFromLane) {
+      following[0] = word[K - 1];
+      const T* const last = from + (K - 1) * kRound + kWide<T>;
+      if (lane == kWarp - 1 && left() - (K - 1) * kRound > in_first) following[0] = load_word(last);
     }
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int left = cols - word_of_lane(k) * kWide<T>;
-      word[k] = middle<T, QUARTER>(word[k], high[k], row.off % 4);
-      if (left < kWide<T>) word[k] = cut<T>(word[k], left);
+      const int elements = left() - k * kRound;
+      uint4 next = following[kFromLane ? 0 : k];
+      if constexpr (kFromLane) {
+        // lane 31 goes on with lane 0's next word
+        const uint4 given = lane == 0 && k + 1 < K ? word[(k + 1) % K] : word[k];
+        const uint4 got = shuffled(given, (lane + 1) % kWarp);
+        if (k + 1 < K || lane < kWarp - 1) next = got;
+      }
+      word[k] = middle<T, QUARTER>(word[k], next, row.off % 4);
+      if (elements < kWide<T>) word[k] = cut<T>(word[k], elements);
     }
   }
 
   template <typename Op>
   __device__ void store_aligned(T* out_row, float max, const Op& finish) {
+    T* const to = out_row + first_of_lane();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int at = word_of_lane(k) * kWide<T>;
-      if (at < cols) store_word(reinterpret_cast<uint4*>(out_row + at), result(k, max, finish));
+      if (k * kRound < left()) {
+        store_word(reinterpret_cast<uint4*>(to + k * kRound), result(k, max, finish));
+      }
     }
   }
 
   template <typename Op>
   __device__ void store_between(T* out_row, float max, const Op& finish) {
+    // Before the branches, of which the compiler would take parts of it out into more registers;
+    // in 32 bits, where it would do so with the shuffles, in them.
+    constexpr bool kBefore = sizeof(T) < sizeof(float);
+    if constexpr (kBefore) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) word[k] = result(k, max, finish);
+    }
+    const auto made = [&](int k) { return kBefore ? word[k] : result(k, max, finish); };
     const Aligned<T> out(out_row);
-    if (out.off == 0) return store_aligned_but_the_last(out_row, max, finish);
+    if (out.off == 0) return store_aligned_but_the_last(out_row, made);
     with_quarter(kWordBytes - out.off,
-                 [&](auto quarter) { store_shifted<quarter.value>(out_row, out, max, finish); });
+                 [&](auto quarter) { store_shifted<quarter.value>(out_row, out, made); });
   }
 
-  template <typename Op>
-  __device__ void store_aligned_but_the_last(T* out_row, float max, const Op& finish) {
+  template <typename Made>
+  __device__ void store_aligned_but_the_last(T* out_row, const Made& made) const {
+    T* const to = out_row + first_of_lane();
+    Piece<T> last;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int at = word_of_lane(k) * kWide<T>;
-      const uint4 made = result(k, max, finish);
-      if (at + kWide<T> <= cols) {
-        store_word(reinterpret_cast<uint4*>(out_row + at), made);
-      } else if (at < cols) {
-        store_some(out_row, made, at, at, cols);
+      const int elements = left() - k * kRound;
+      if (elements >= kWide<T>) {
+        store_word(reinterpret_cast<uint4*>(to + k * kRound), made(k));
+      } else if (elements > 0) {
+        last = {made(k), to + k * kRound, elements};
       }
     }
+    last.store_beginning();
   }
 
   // Each aligned word takes its beginning from the word before, which the lane before has made.
-  // What is left at both ends of the span goes element by element.
-  template <int QUARTER, typename Op>
-  __device__ void store_shifted(T* out_row, const Aligned<T>& out, float max, const Op& finish) {
+  // The two words that are not the span's alone, at its ends, are stored in pieces.
+  template <int QUARTER, typename Made>
+  __device__ void store_shifted(T* out_row, const Aligned<T>& out, const Made& made) const {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
-    const int begin = first * kWide<T>;
-    uint4 before = make_uint4(0, 0, 0, 0);
+    T* const to = out_row + first_of_lane() - back;
+    const int all = left() + back;  // elements from there on
+    uint4 before = make_uint4(0, 0, 0, 0), begin = before, own;
+    Piece<T> last;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const uint4 made = result(k, max, finish);
-      const uint4 neighbour = shuffled(made, (lane + kWarp - 1) % kWarp);
-      const uint4 left = lane == 0 ? before : neighbour;
+      own = made(k);
+      const uint4 neighbour = shuffled(own, (lane + kWarp - 1) % kWarp);
+      const uint4 both = middle<T, QUARTER>(lane == 0 ? before : neighbour, own, out.off % 4);
       before = neighbour;  // lane 0 has lane 31's word, which it needs next time
-      const int at = word_of_lane(k) * kWide<T> - back;
-      const uint4 both = middle<T, QUARTER>(left, made, out.off % 4);
-      if (at >= begin && at + kWide<T> <= cols) {
-        store_word(reinterpret_cast<uint4*>(out_row + at), both);
-      } else {
-        store_some(out_row, both, at, begin, cols);
-      }
-      if (k == K - 1 && lane == kWarp - 1) {
-        const uint4 rest = middle<T, QUARTER>(made, made, out.off % 4);
-        const int end = at + kWide<T>, last = end + back;
-        store_some(out_row, rest, end, end, cols < last ? cols : last);
+      const int elements = all - k * kRound;
+      if (k == 0 && lane == 0) {
+        begin = both;
+      } else if (elements >= kWide<T>) {
+        store_word(reinterpret_cast<uint4*>(to + k * kRound), both);
+      } else if (elements > 0) {
+        last = {both, to + k * kRound, elements};
       }
     }
-  }
-
-  // Those elements of a word, which begins at element `at`, that lie in [from, to).
-  __device__ static void store_some(T* out_row, uint4 made, int at, int from, int to) {
-    Pack<T, kWide<T>> pack;
-    pack.word = made;
-#pragma unroll
-    for (int i = 0; i < kWide<T>; ++i) {
-      if (at + i >= from && at + i < to) out_row[at + i] = pack.at[i];
+    if (lane == kWarp - 1 && all > kLast) {
+      last = {middle<T, QUARTER>(own, own, out.off % 4), to + kLast, min(back, all - kLast)};
+    }
+    last.store_beginning();
+    if (lane == 0 && all > back) {
+      const Piece<T> piece{begin, to, kWide<T> - back};
+      all < kWide<T> ? piece.store_middle(back, all) : piece.store_end();
     }
   }
 

@@ -13,10 +13,12 @@ __global__ void __launch_bounds__(kWarp * WARPS * TEAMS, WARPS == 16 ? 1 : 0)
   static_assert(TEAMS == 1 || (WARPS == 1 && CLUSTER == 1), "teams do not share barriers");
   extern __shared__ uint4 room[];
   __shared__ Arrival arrivals[WARPS * TEAMS][kMostSlots];
-  __shared__ Part parts[2][WARPS * CLUSTER];
+  using Parts = Inbox<WARPS * CLUSTER>;
+  __shared__ Parts inbox[2];
   const int warp = threadIdx.x / kWarp;
   Division div{WARPS, warp, 1, words, slots, blockIdx.x, gridDim.x};
   if constexpr (CLUSTER > 1) {
+    if (threadIdx.x == 0) inbox[0].begin(), inbox[1].begin();
     cluster_arrive();  // waited for when it has long been over
     div.shares *= CLUSTER, div.share += static_cast<int>(cluster_rank()) * WARPS;
     div.first_row /= CLUSTER, div.row_step /= CLUSTER;
@@ -30,7 +32,14 @@ __global__ void __launch_bounds__(kWarp * WARPS * TEAMS, WARPS == 16 ? 1 : 0)
   if constexpr (CLUSTER > 1) cluster_wait();
   unsigned turn = 0;
   for (Index row = div.first_row; row < rows; row += div.row_step, ++turn) {
-    const Part part = joined_over_team<WARPS, CLUSTER>(ring.part(row), parts[turn % 2]);
+    Parts& all = inbox[turn % 2];
+    Part part = ring.part(row);
+    if constexpr (CLUSTER > 1) {
+      part = joined_over_cluster<WARPS, CLUSTER>(part, all, turn / 2);
+      if (threadIdx.x == 0) all.arrival.expect(sizeof(all.parts));  // for the next but one
+    } else {
+      part = joined_over_block(part, all.parts);
+    }
     ring.write(row, part.max, Op(part.sum));
   }
 }

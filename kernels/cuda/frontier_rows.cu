@@ -2,18 +2,24 @@
 // once.
 #include "cluster.cuh"
 
+// Blocks of a multiprocessor that the compiler leaves registers for, found by trying: more hide the
+// exchange of a cluster, if nothing is spilled for their sake. 0: as it likes.
+template <int BYTES, int K, int THREADS, int CLUSTER, bool APART, bool KEEP>
+constexpr int kLeastBlocks = !APART || K <= 4           ? (CLUSTER > 1 && K <= 4 ? 1 : 0)
+                             : CLUSTER > 1 && BYTES < 4 ? 65536 / ((KEEP ? 80 : 72) * THREADS)
+                                                        : 1;
+
 // K: words of a lane. KEEP: their powers are kept, too. APART: rows begin anywhere. WARPS: of a
 // block, for one row; 1 with ROWS rows a block, a warp each. CLUSTER: blocks that share a row.
 // Which elements meet in which sum depends on these and on nothing else.
-// The compiler is told to let at least one block start where it would otherwise spill registers for
-// the sake of more.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER, int ROWS, bool APART, bool KEEP>
-__global__ void __launch_bounds__(kWarp * WARPS * ROWS,
-                                  (CLUSTER > 1 && K <= 4) || (APART && K > 4) ? 1 : 0)
+__global__ void __launch_bounds__(
+    kWarp * WARPS * ROWS, kLeastBlocks<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, APART, KEEP>)
     frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
   static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
-  const int warp = threadIdx.x / kWarp;
+  // what all lanes have from lane 0 is, to the compiler, the same in all
+  const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   Index row = blockIdx.x;
   int share = warp;
   if constexpr (ROWS > 1) {
@@ -31,9 +37,9 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS,
   Part part = span.part();
   if constexpr (CLUSTER > 1) {
     cluster_wait();
-    part = joined_over_cluster<WARPS, CLUSTER>(part, inbox);
+    part = joined_over_cluster<WARPS, CLUSTER>(part, inbox, 0);
   } else {
-    part = joined_over_team<WARPS, 1>(part, inbox.parts);
+    part = joined_over_block(part, inbox.parts);
   }
   span.store(out + row * out_stride, part.max, Op(part.sum));
 }

@@ -11,11 +11,15 @@ struct Division {
   int shares, share;  // of this row's, which is this warp's
   int spans, words, slots;
   Index first_row, row_step;
+  int skipped = 0;  // spans of the row before the first that is this ring's
 
-  // Spans that are still there at the end.
+  // Spans that are still there at the end: the last.
   __device__ int kept() const { return min(spans, slots); }
-  // Spans that are brought for a row: those that were not kept come twice.
+  // Spans that are brought for a row: those that were not kept come twice, the second time from the
+  // last to the first, as that one has been longest in L2.
   __device__ int brought() const { return 2 * spans - kept(); }
+  // Which span comes as number `at` of a row's.
+  __device__ int span(int at) const { return at < spans ? at : brought() - 1 - at; }
 };
 
 // Words from one slot to the next: a span that begins anywhere touches one word more than its own,
@@ -29,8 +33,12 @@ class Ring {
   static constexpr int kWord = kWide<T>;
   static constexpr int kAtOnce = 2;  // words of a lane in a step
   static constexpr int kStep = kAtOnce * kWarp;
+  // Spans, and words of them, that may be on their way at once. The copy engine has a queue, and
+  // who adds to a full one waits, though the first of his spans may have come.
+  static constexpr int kAhead = 3, kWordsAhead = 768;
 
   const Division div_;
+  const unsigned ahead_;
   const T* const x_;
   T* const out_;
   const Index x_stride_, out_stride_, rows_;
@@ -47,6 +55,7 @@ class Ring {
   __device__ Ring(const Division& div, T* out, const T* x, Index out_stride, Index x_stride,
                   Index rows, Index cols, uint4* room, Arrival* arrivals)
       : div_(div),
+        ahead_(max(kAhead, kWordsAhead / max(1, div.words))),
         x_(x),
         out_(out),
         x_stride_(x_stride),
@@ -59,22 +68,27 @@ class Ring {
         next_row_(div.first_row) {
     if (lane_ == 0) {
       for (int slot = 0; slot < div_.slots; ++slot) arrivals_[slot].begin();
+      show_barriers();
     }
     __syncwarp();
-    for (int slot = 0; slot < div_.slots; ++slot) bring();
+    bring_ahead();
   }
 
   // Whether part() of the next row may come before write() of this one.
   __device__ bool has_room_for_two() const { return 2 * div_.spans <= div_.slots; }
 
-  // This lane's part of the warp's share of a row; the rows must come in the order of the Division.
-  __device__ Part part(Index row) {
-    Part found = Part::none();
+  // This lane's part of the warp's share of a row, and of what was `found` before; the rows must
+  // come in the order of the Division.
+  __device__ Part part(Index row, Part found = Part::none()) {
     for (int span = 0; span < div_.spans; ++span) {
       wait(seen_);
       found = part_of(off(x_ + row * x_stride_), count(span), found);
       ++seen_;
-      if (span < div_.spans - div_.kept()) done();
+      if (span < div_.spans - div_.kept()) {
+        done();
+      } else {
+        bring_ahead();
+      }
     }
     return found;
   }
@@ -84,16 +98,15 @@ class Ring {
   __device__ void write(Index row, float max, const Op& finish) {
     const int before = off(x_ + row * x_stride_);
     for (int at = div_.spans - div_.kept(); at < div_.brought(); ++at) {
-      const bool again = at >= div_.spans;
-      if (again) wait(taken_), ++seen_;
-      put(out_ + row * out_stride_, before, again ? at - div_.spans : at, max, finish);
+      if (at >= div_.spans) wait(taken_), ++seen_;
+      put(out_ + row * out_stride_, before, div_.span(at), max, finish);
       done();
     }
   }
 
  private:
   __device__ int first_word(int span) const {
-    return (span * div_.shares + div_.share) * div_.words;
+    return ((div_.skipped + span) * div_.shares + div_.share) * div_.words;
   }
   // Elements of a span: 0 and less where the row has none.
   __device__ int count(int span) const {
@@ -112,10 +125,15 @@ class Ring {
     arrivals_[number % div_.slots].wait(number / div_.slots);
   }
 
-  // Begin to copy the next span, if there is one, by the whole warp.
+  // Begin to copy the next spans, if there are such and room for them, by the whole warp.
+  __device__ void bring_ahead() {
+    while (next_row_ < rows_ && begun_ - seen_ < ahead_ &&
+           begun_ - taken_ < static_cast<unsigned>(div_.slots)) {
+      bring();
+    }
+  }
   __device__ void bring() {
-    if (next_row_ >= rows_) return;
-    const int span = next_ < div_.spans ? next_ : next_ - div_.spans;
+    const int span = div_.span(next_);
     if (lane_ == 0) {
       const Aligned<const T> row(x_ + next_row_ * x_stride_);
       const int first = first_word(span), before = ALIGNED ? 0 : row.elements_off();
@@ -136,7 +154,7 @@ class Ring {
   __device__ void done() {
     ++taken_;
     __syncwarp();
-    bring();
+    bring_ahead();
   }
 
   // run(Constant<>) for words that begin at the slot's element `at`, or whole words from it.

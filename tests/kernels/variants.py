@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from kernels._nvrtc import GPUS, Call, widest_pack
+from kernels._nvrtc import GPUS, Call, Gpu, widest_pack
 
 ONEFLOW = [
     "cuda_oneflow",
@@ -48,11 +48,11 @@ def takes(name: str, cols: int) -> bool:
     return cols <= LONGEST.get(name, cols)
 
 
-def form_takes(name: str, cols: int, dtype: torch.dtype) -> bool:
-    """Whether a form of the frontier's kernels takes rows of this length on an H200."""
+def form_takes(name: str, cols: int, dtype: torch.dtype, gpu: Gpu = GPUS["sm_90"]) -> bool:
+    """Whether a form of the frontier's kernels takes rows of this length, on an H200 by default."""
     stem, form = kernels.split(name)
     pack = widest_pack(dtype.itemsize, 0, cols)
-    call = Call(dtype, 7, cols, pack, log=False, gpu=GPUS["sm_90"])
+    call = Call(dtype, 7, cols, pack, log=False, gpu=gpu)
     return bool(kernels.load(stem).module.specialise(call, form))
 
 

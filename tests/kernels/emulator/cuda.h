@@ -34,6 +34,7 @@ struct ulonglong2 {
 struct float2 {
   float x, y;
 };
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 
 constexpr int kLanes = 32;
@@ -127,6 +128,12 @@ V __shfl_xor_sync(unsigned mask, V value, int distance) {
 
 inline unsigned __funnelshift_r(unsigned low, unsigned high, int bits) {
   return bits % 32 ? low >> bits % 32 | high << (32 - bits % 32) : low;
+}
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
+  const uint64_t both = low | static_cast<uint64_t>(high) << 32;
+  unsigned made = 0;
+  for (int i = 0; i < 4; ++i) made |= (both >> (which >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+  return made;
 }
 inline float __int_as_float(int bits) {
   float value;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from kernels._nvrtc import GPUS, Call, Spec, widest_pack
+from kernels._nvrtc import GPUS, Call, Gpu, Spec, widest_pack
 
 from .translate import translated
 
@@ -37,21 +37,22 @@ extern "C" const char* run(void* out, const void* x, Index out_stride, Index x_s
 NOBODY = """
   if (meeting.left) problem = "a meeting that is not over";
 """
+SMALL = GPUS["sm_90"]._replace(processors=4)  # on which a row is soon all blocks
 RESIDENT = 2  # blocks, or clusters: so few that each has several rows
 
 
 def softmax(
-    specialise, x: torch.Tensor, out: torch.Tensor, log: bool = False, processors: int = 4
+    specialise, x: torch.Tensor, out: torch.Tensor, log: bool = False, gpu: Gpu = SMALL
 ) -> Spec:
     """Fill out (M, N) from x (M, N) as ``kernels._cuda.run`` does; what was launched.
 
-    ``processors``: of the GPU that is not there. Raises AssertionError for what cuda.h finds wrong.
+    ``gpu`` is not there. Raises AssertionError for what cuda.h finds wrong.
     """
     rows, cols = x.shape
     pack = widest_pack(
         x.element_size(), x.data_ptr() | out.data_ptr(), x.stride(0) | out.stride(0) | cols
     )
-    call = Call(x.dtype, rows, cols, pack, log, GPUS["sm_90"]._replace(processors=processors))
+    call = Call(x.dtype, rows, cols, pack, log, gpu)
     spec = specialise(call)[0]
     run = _library(spec.source, spec.kernel, spec.meets, spec.more)
     blocks = min(spec.blocks, RESIDENT) if spec.resident else spec.blocks

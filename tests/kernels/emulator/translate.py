@@ -35,7 +35,6 @@ BODIES = {
         " while (all.generation == current->arrived_in) yield();"
     ),
     "inline unsigned address_in(unsigned block, const void* place)": "return 0;",
-    "inline void put(Part* place, unsigned block, Part part)": "*in_block(place, block) = part;",
     "inline void send(Part* place, Arrival* arrival, unsigned block, Part part)": (
         "*in_block(place, block) = part; arrive(in_block(arrival, block), sizeof(Part));"
     ),
@@ -47,14 +46,15 @@ BODIES = {
     "void copy(void* to, const void* from, unsigned bytes)": "begin_copy(this, {to, from, bytes});",
     "void nothing()": "begin_copy(this, {nullptr, nullptr, 0});",
     "void wait(unsigned turn)": "end_copy(this, barrier, turn);",
-    "inline void show_to_copy_engine()": "",
+    "inline void show_barriers()": "",
     **{
         f"inline unsigned larger<{half}>(unsigned a, unsigned b)": LARGER.format(half=half)
         for half in ("Half", "BFloat16")
     },
     **{
-        f"inline void from_floats({half} (&y)[2], float first, float second)": (
-            "from_float(y[0], first), from_float(y[1], second);"
+        f"inline unsigned from_floats<{half}>(float first, float second)": (
+            f"{half} p, q; from_float(p, first), from_float(q, second);"
+            " return p.bits | unsigned(q.bits) << 16;"
         )
         for half in ("Half", "BFloat16")
     },
