@@ -1,6 +1,6 @@
 """What does a point cost beside the measuring itself?
 
-``python -m studies.overhead read RESULTS --output FILE.csv`` reads what a sweep left in its folder
+``python -m studies.overhead read RESULTS… --output FILE.csv`` reads what sweeps left in their folders
 ``results``: when its points ended (logs/progress.log), how long each took (the rows), and when the
 worker of each began what (logs/points/). It writes the mean seconds of a point, step by step; the
 steps from the first call to the last look at what was timed are the measuring itself. A worker on a
@@ -13,6 +13,7 @@ import csv
 import re
 import statistics
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -47,24 +48,23 @@ def stages(log: Path) -> dict[str, float]:
     return {name: end - at for (at, name), end in zip(found, ends, strict=False)}
 
 
-def costs(results: Path) -> dict[str, float]:
+def costs(folders: list[Path]) -> dict[str, float]:
     """POINTS: how many ok points were looked at; then mean seconds of one by step, first all of it.
 
     The times of the log are whole seconds, which hundreds of points make small. Raises ValueError
-    where the last run has fewer than two points.
+    where the last run in a folder has fewer than two points.
     """
-    times = between(results)
-    if not times:
-        raise ValueError(f"{results}/logs/progress.log: fewer than two ok points in the last run")
+    times, rows, logs = [], [], []
+    for results in folders:
+        found = between(results)
+        if not found:
+            log = results / "logs/progress.log"
+            raise ValueError(f"{log}: fewer than two ok points in the last run")
+        times += found
+        for wall, steps in _workers(results):
+            rows.append(wall)
+            logs.append(steps)
     each = statistics.fmean(times)
-    rows, logs = [], []
-    for cell in sorted((results / "cells").rglob("*.csv")):
-        with cell.open(newline="") as file:
-            row = next(csv.DictReader(file))
-        log = results / "logs/points" / cell.relative_to(results / "cells").with_suffix(".log")
-        if row["status"] == "ok" and log.exists() and (found := stages(log)):
-            rows.append(float(row["wall_s"]))
-            logs.append(found)
     worker = {name: statistics.fmean(log.get(name, 0.0) for log in logs) for name in logs[0]}
     names = list(worker)
     before = names[: names.index(MEASURING)]
@@ -79,6 +79,16 @@ def costs(results: Path) -> dict[str, float]:
         "… starting and ending the worker": wall - sum(worker.values()),
         "… Snakemake and the command's start": each - wall,
     }
+
+
+def _workers(results: Path) -> Iterator[tuple[float, dict[str, float]]]:
+    """Of every ok point its row's wall_s, and its worker's stages."""
+    for cell in sorted((results / "cells").rglob("*.csv")):
+        with cell.open(newline="") as file:
+            row = next(csv.DictReader(file))
+        log = results / "logs/points" / cell.relative_to(results / "cells").with_suffix(".log")
+        if row["status"] == "ok" and log.exists() and (found := stages(log)):
+            yield float(row["wall_s"]), found
 
 
 def table(paths: list[Path]) -> str:
@@ -100,7 +110,7 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m studies.overhead", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("read", help="what a sweep has left")
-    one.add_argument("results", type=Path, metavar="RESULTS", help="folder of a sweep's results")
+    one.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="a sweep's folder")
     one.add_argument("--output", type=Path, required=True, help="CSV file to write")
     one = commands.add_parser("table", help="print a Markdown table")
     one.add_argument("--data", type=Path, nargs="+", required=True)

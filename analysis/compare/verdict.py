@@ -17,6 +17,7 @@ BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS = (
 NEITHER = "ok in neither"
 CLASSES = (BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER)
 APART = "the two processes lie apart: measure again"
+FIXED = "every call took {:+.2f} µs, taken off"
 SCATTERED = "the samples scatter: measure longer (time_budget_s)"
 
 
@@ -35,7 +36,7 @@ def judge(matched: Matched, limits: Limits) -> pd.DataFrame:
     else plain; `low` and `high` its 95 % interval, which includes what separates two processes;
     `plain` the ratio of times in any case; all NaN where the point was not timed in both. `code`
     tells whether the kernel's source is the same or changed; `note` says why a point that is ok in
-    both has no ratio, or why its interval is wide.
+    both has no ratio, why its interval is wide, or what was taken off its times.
     """
     pairs = [run.rows.loc[matched.both] for run in (matched.old, matched.new)]
     table = pd.DataFrame(index=matched.both)
@@ -90,6 +91,7 @@ def _judged(matched: Matched, table: pd.DataFrame, limits: Limits) -> dict[str, 
     half = significance.T95 * error
     same = (np.abs(value) + half <= margin) & ~differs
     words = np.select([differs & (value > 0), differs, same], [FASTER, SLOWER, SAME], UNCLEAR)
+    moved = [FIXED.format(us) if us and matched.paired else "" for us in each["fixed_us"]]
     wide = [(words == UNCLEAR) & (significance.T95 * part > margin) for part in (between, within)]
     found = {
         "verdict": words,
@@ -100,7 +102,7 @@ def _judged(matched: Matched, table: pd.DataFrame, limits: Limits) -> dict[str, 
         # Of the samples, as the ratios are.
         "time_us_old": each["time_us_old"],
         "time_us_new": each["time_us_new"],
-        "note": np.select(wide, [APART, SCATTERED], ""),
+        "note": np.select(wide, [APART, SCATTERED], moved),
     }
     filled = table[list(found)].copy()
     filled.loc[points] = pd.DataFrame(found, index=points)

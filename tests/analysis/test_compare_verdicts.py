@@ -12,9 +12,9 @@ from tests.analysis import compared
 LIMITS = verdict.Limits(margin=0.01, threshold=0.02, rate=0.05)
 
 
-def judged(folder, lines, slower=None, seeds=(1, 2)):
-    old = compared.write_table(folder / "old.csv", lines, seeds[0])
-    new = compared.write_table(folder / "new.csv", lines, seeds[1], slower)
+def judged(folder, lines, slower=None, seeds=(1, 2), fixed_us=0.0):
+    old = compared.write_table(folder / "old.csv", lines, seeds[0], None, fixed_us)
+    new = compared.write_table(folder / "new.csv", lines, seeds[1], slower, fixed_us)
     return verdict.judge(match.match(runs.load(old), runs.load(new), allow=False), LIMITS)
 
 
@@ -35,6 +35,34 @@ def test_two_runs_of_the_same_code_do_not_differ(tmp_path, many, seeds):
     assert differs(found).mean() <= 0.01
     assert not verdict.failed(found, LIMITS).any()
     assert (found["verdict"] == verdict.SAME).mean() > 0.8
+
+
+@pytest.fixture(scope="module")
+def beside_a_slow_torch(many):
+    """The same with a torch that takes twice as long as the copy, as for most rows of an H200."""
+    return [row | {"torch_us": str(2 * float(row["copy_us"]))} for row in many]
+
+
+@pytest.mark.parametrize("seeds", [(1, 2), (3, 4)])
+def test_a_fixed_time_per_call_in_some_processes_is_no_difference(
+    tmp_path, beside_a_slow_torch, seeds
+):
+    found = judged(tmp_path, beside_a_slow_torch, seeds=seeds, fixed_us=0.35)
+    assert differs(found).mean() <= 0.01
+    assert not verdict.failed(found, LIMITS).any()
+    taken_off = found["note"].str.endswith("µs, taken off")
+    assert taken_off.mean() > 0.1
+    assert found["ratio"][taken_off].between(0.98, 1.02).all()
+
+
+def test_a_slowdown_is_found_beside_a_fixed_time_per_call(tmp_path, beside_a_slow_torch):
+    lines = beside_a_slow_torch
+    planted = {compared.point(row): 1.05 for row in lines[::14]}
+    found = judged(tmp_path, lines, planted, fixed_us=0.35)
+    hit = found.index.isin(list(planted))
+    assert (found["verdict"][hit] == verdict.SLOWER).sum() >= 12
+    assert set(found["verdict"][hit]) <= {verdict.SLOWER, verdict.UNCLEAR}
+    assert differs(found)[~hit].mean() <= 0.01
 
 
 def test_a_slowdown_of_3_percent_is_found_and_the_rest_is_not(tmp_path, many):
@@ -148,3 +176,23 @@ def test_a_torch_off_alone_does():
     assert found.paired == pytest.approx(math.log(1.1))
     assert abs(found.paired_control) == pytest.approx(math.log(1.1))
     assert found.plain == pytest.approx(0, abs=1e-12)
+
+
+def calls(fixed_us, drift=0.0, slower=1.0, torch=33.0, copy=3.4):
+    """When every call takes longer, the machine drifts, and the variant is slower."""
+    old = pd.DataFrame({"variant": 5.4, "torch": torch, "copy": copy}, index=range(5))
+    new = old.assign(variant=old["variant"] * slower) * (1 + drift) + fixed_us
+    return estimate.change(old, new)
+
+
+def test_a_fixed_time_per_call_is_told_from_a_drift_and_from_a_change():
+    found = calls(0.35, drift=0.002)
+    assert found.fixed_us == pytest.approx(0.35)
+    assert found.paired == pytest.approx(0, abs=1e-9)
+    assert found.paired_control == pytest.approx(-math.log(1.002))
+    assert calls(0.35, slower=1.1).paired < -0.08
+    assert calls(0.0, drift=0.05).fixed_us == 0
+
+
+def test_torch_and_the_copy_must_differ_in_length_to_tell_it():
+    assert calls(0.35, torch=3.5).fixed_us == 0

@@ -27,7 +27,7 @@ def results(tmp_path):
 
 
 def test_the_cost_of_a_point_adds_up(results):
-    points, whole, measuring, beyond, *parts = overhead.costs(results).values()
+    points, whole, measuring, beyond, *parts = overhead.costs([results]).values()
     assert points == 2  # when the first began is not known
     assert whole == 4.0
     assert measuring == pytest.approx(2.0)
@@ -42,6 +42,12 @@ def test_one_point_is_too_few(results, capsys):
     assert overhead.main(["read", str(results), "--output", str(results / "costs.csv")]) == 2
     assert not (results / "costs.csv").exists()
     assert "fewer than two ok points" in capsys.readouterr().err
+
+
+def test_several_folders_count_as_one_run(results):
+    one, two = overhead.costs([results]), overhead.costs([results, results])
+    assert two.pop(overhead.POINTS) == 2 * one.pop(overhead.POINTS)
+    assert two == pytest.approx(one)
 
 
 def test_two_runs_are_shown_side_by_side(results, capsys):
