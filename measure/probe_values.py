@@ -7,6 +7,9 @@ from .point import DISTRIBUTIONS, Point
 
 GUARD = 64  # elements before, after and, where rows lie apart, between them; keeps alignment
 LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
+# Probes of values that most timings do not have: a kernel that is wrong for them alone does all of
+# its work, and in time.
+SPECIAL = ("large values", "rows with -inf", "rows without a softmax", "rows without a gradient")
 SEEDS = 2**32  # beyond the seeds of all timed pairs
 
 

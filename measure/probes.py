@@ -21,8 +21,14 @@ RACES = 5
 BUSY_CYCLES = 2_000_000  # about 1 ms: the host has queued the call long before the GPU gets to it
 
 
-def check(point: Point, device: Device, call: Call, read: tuple[torch.Tensor, ...]) -> str | None:
-    """None, or which probe the variant's ``call`` fails, and how.
+def check(
+    point: Point,
+    device: Device,
+    call: Call,
+    read: tuple[torch.Tensor, ...],
+    but: tuple[str, ...] = (),
+) -> str | None:
+    """None, or which probe the variant's ``call`` fails, and how; ``but`` are names of some.
 
     ``read``: what it reads at the point itself, matrices (M, N). Whoever takes M rows takes the few
     of a probe too; a call that refuses them raises what it raises.
@@ -33,6 +39,8 @@ def check(point: Point, device: Device, call: Call, read: tuple[torch.Tensor, ..
     size = 2 * GUARD + rows * (cols + GUARD)
     held = [like.new_empty(size) for _ in range(point.reads + 1)]
     for name, gap, values in probes:
+        if name in but:
+            continue
         if problem := _problem(point, call, held, gap, values):
             return f"{name}: {problem}"
     if not device.is_cpu:

@@ -9,14 +9,16 @@ import kernels
 from . import gate, outcome, probes
 from .device import Device
 from .point import Point
+from .probe_values import SPECIAL
 
 
 def ready(
     point: Point, device: Device, read: tuple[torch.Tensor, ...], checked: torch.Tensor
 ) -> tuple:
-    """(the rival's function, "") when it may stand as a control, else (None, why it may not).
+    """(the rival's function, a remark or "") when it may be a control, else (None, why it may not).
 
-    A rival that cannot run, or is wrong, costs its own columns, never the variant's row.
+    A rival that cannot run, or is wrong, costs its own columns, never the variant's row. One that
+    is wrong for special values alone is timed, and the remark says so: its own row is not.
     """
     if not replace(point, variant=point.rival, rival=None).timed:
         return None, f"rival {point.rival}: it cannot be timed on a CPU"
@@ -26,7 +28,11 @@ def ready(
         reason = (
             rival.unsupported(read[0]) or gate.check_call(call, read, checked, point.op).problem
         )
-        reason = reason or probes.check(point, device, call, read)
+        wrong = None if reason else probes.check(point, device, call, read)
+        if wrong and probes.check(point, device, call, read, but=SPECIAL):
+            reason = wrong
     except (Exception, SystemExit) as error:
         reason = outcome.message_of(error)
-    return (None, f"rival {point.rival}: {reason}") if reason else (call, "")
+    if reason:
+        return None, f"rival {point.rival}: {reason}"
+    return call, f"rival {point.rival} is timed, though wrong for {wrong}" if wrong else ""

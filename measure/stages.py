@@ -86,10 +86,10 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     if point.interpreted:
         raise Ended("interpreted", f"gate passed on {rows} of {point.M} rows; not timed")
 
-    other, why_not = (None, "")
+    other, remark = (None, "")
     if point.rival:
         journal.stage("gate of the rival")
-        other, why_not = rival.ready(point, device, read, checked)
+        other, remark = rival.ready(point, device, read, checked)
         _pass("integrity of the rival", replaced())
     journal.stage("drawing buffers")
     pairs = buffers.make(point, device, read)
@@ -102,7 +102,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     afterwards = after.check(point, pairs, timed.clock)
     row |= gate.worst([before, afterwards]).columns()
     _pass("after timing", afterwards.problem)
-    row |= timed.columns | {"status": "ok", "message": why_not}
+    row |= timed.columns | {"status": "ok", "message": remark}
     return timed.samples.raw
 
 

@@ -1,11 +1,11 @@
 """What does a point cost beside the measuring itself?
 
-``python -m studies.overhead read RESULTS… --output FILE.csv`` reads what sweeps left in their folders
-``results``: when its points ended (logs/progress.log), how long each took (the rows), and when the
-worker of each began what (logs/points/). It writes the mean seconds of a point, step by step; the
-steps from the first call to the last look at what was timed are the measuring itself. A worker on a
-GPU may end beside the next point's start, which then waits for the rest of it: that is part of the
-last line. ``table --data FILE.csv …`` prints such files side by side, in Markdown.
+``python -m studies.overhead read RESULTS… --output FILE.csv`` reads what sweeps left in their
+folders ``results``: when their points ended (logs/progress.log), how long each took (the rows), and
+when the worker of each began what (logs/points/). It writes the mean seconds of a point, step by
+step; the steps from the first call to the last look at what was timed are the measuring itself. A
+worker on a GPU may end beside the next point's start, which then waits for the rest of it: that is
+part of the last line. ``table --data FILE.csv …`` prints such files side by side, in Markdown.
 """
 
 import argparse

@@ -91,6 +91,8 @@ def check_clean() -> None:
 def commands(sweep: str, gpu: str, staging: Path) -> list[list[str]]:
     """What measures a sweep, and what records it below ``staging``."""
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "all", "--until", "merge"]
+    # one point at a time on each GPU of this kind
+    snakemake += ["--resources", f"gpu={max(1, gpus.visible().count(gpu))}"]
     measure = [*snakemake, "--configfile", f"sweeps/{sweep}.yaml", "--config", f"gpus=[{gpu}]"]
     words = {
         "rows": f"results/measurements/{gpu}.csv",

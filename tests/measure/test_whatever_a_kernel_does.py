@@ -111,6 +111,15 @@ def test_a_rival_that_cannot_be_timed_costs_only_its_own_columns(measure, projec
     assert row["message"].startswith(f"rival {rival}: ")
 
 
+def test_a_rival_that_is_wrong_for_special_values_alone_is_timed(measure, project):
+    act = "y[x.isneginf().any(1)] = float('nan')"
+    (project / "kernels" / "misfit.py").write_text(BODY.format(act=act))
+    row, _ = measure(variant="torch_softmax", rival="misfit")
+    assert (row["status"], row["rival"]) == ("ok", "misfit")
+    assert float(row["rival_us"]) > 0
+    assert row["message"].startswith("rival misfit is timed, though wrong for rows with -inf: nan")
+
+
 def test_a_rival_is_one_more_control(measure):
     row, _ = measure(variant="torch_softmax", rival="torch_naive")
     assert row["rival"] == "torch_naive"
