@@ -42,6 +42,7 @@ LEAST_BYTES = 16 * 1024
 SPANS_BYTES = (4096, 2048)
 MOST_BLOCKS = 640  # of a launch: kMostBlocks in frontier_grid.cu
 MOST_PASSING = 2  # blocks of a multiprocessor, of rows that do not fit
+LEAST_SLOTS = 3  # of rows that do not fit: kPassing of them, and one for what is kept
 LONGEST = 2**30  # the kernel counts a row's elements in 32 bits, rounded up to whole spans
 
 
@@ -69,7 +70,8 @@ def division(call: Call, resident: int, warps: int) -> Division:
         span = max(span_bytes, room // MOST_SLOTS) // WORD_BYTES
         spans = -(-each // span)
         of_span = spread(words, shares * warps * spans)
-        slots = min(MOST_SLOTS, room // slot_bytes(of_span, is_apart(call)))
+        # where rows begin must not decide on spans, and so on sums
+        slots = min(MOST_SLOTS, room // slot_bytes(of_span, apart=True))
         if spans <= slots:
             break
     return Division(shares, spans, of_span, slots)
@@ -82,8 +84,8 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     resident, warps = int(form[1]), int(form[3:])
     shares, spans, words, slots = division(call, resident, warps)
     passing = spans > slots
-    if passing and resident > MOST_PASSING:
-        return ()  # it would spill registers, and gain nothing: the row takes all shared memory
+    if passing and (resident > MOST_PASSING or slots < LEAST_SLOTS):
+        return ()  # several would spill registers, and gain nothing: the row takes all the memory
     at_once = min(call.rows, min(resident * call.gpu.processors, MOST_BLOCKS) // shares)
     kernel = name("frontier_grid", call, warps, resident, not is_apart(call), passing,
                   log="Logarithm", normal="Normal")  # fmt: skip

@@ -118,8 +118,8 @@ struct Passing<T, ALIGNED, false> {
 // WARPS: of a block. RESIDENT: blocks of a multiprocessor. ALIGNED: as in Ring. `shares`:
 // blocks of a row, each with so many `spans` of it, of so many `words` for each warp. PASSING: a
 // warp has too few `slots` for them; it keeps the first, and the others pass through the last
-// kPassing slots, twice. All blocks of the launch, a multiple of `shares`, must be resident at
-// once.
+// kPassing slots, and again but for the last of them. All blocks of the launch, a multiple of
+// `shares`, must be resident at once.
 template <typename T, typename Op, int WARPS, int RESIDENT, bool ALIGNED, bool PASSING>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     frontier_grid(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,

@@ -16,7 +16,7 @@ struct Division {
   // Spans that are still there at the end: the last.
   __device__ int kept() const { return min(spans, slots); }
   // Spans that are brought for a row: those that were not kept come twice, the second time from the
-  // last to the first, as that one has been longest in L2.
+  // last of them to the first, which has been longest in L2.
   __device__ int brought() const { return 2 * spans - kept(); }
   // Which span comes as number `at` of a row's.
   __device__ int span(int at) const { return at < spans ? at : brought() - 1 - at; }
@@ -33,8 +33,8 @@ class Ring {
   static constexpr int kWord = kWide<T>;
   static constexpr int kAtOnce = 2;  // words of a lane in a step
   static constexpr int kStep = kAtOnce * kWarp;
-  // Spans, and words of them, that may be on their way at once. The copy engine has a queue, and
-  // who adds to a full one waits, though the first of his spans may have come.
+  // Spans, and words of them, that may be on their way at once, of this ring. The copy engine has a
+  // queue, and who adds to a full one waits, though the first of his spans may have come.
   static constexpr int kAhead = 3, kWordsAhead = 768;
 
   const Division div_;

@@ -1,6 +1,7 @@
 """Which of the frontier's kernels a row gets: by the GPU's table, or by rule of thumb."""
 
 import csv
+import re
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 import kernels
-from kernels import _nvrtc, _tuning, frontier
+from kernels import _frontier, _meeting, _nvrtc, _tuning, frontier, frontier_grid
 from tests import copies
 
 H200 = _nvrtc.GPUS["sm_90"]
@@ -130,3 +131,34 @@ def test_a_gpu_of_small_clusters_gets_no_larger_ones():
 def test_rows_that_no_kernel_can_count_are_refused():
     assert frontier.specialise(call(2**30, torch.bfloat16))
     assert frontier.specialise(call(2**30 + 8, torch.bfloat16)) == ()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("stem", ["frontier_rows", "frontier_ring", "frontier_grid"])
+def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
+    """Else the same row would have other sums, or another kernel, elsewhere."""
+    lengths = [*range(4096, 300_000, 11_008), *range(300_000, 20_000_000, 250_112)]
+    for processors in (132, 148, 20):
+        gpu = H200._replace(processors=processors)
+        for form in kernels.forms(stem):
+            for cols in lengths:
+                of = kernels.load(stem).module.specialise
+                whole, apart = (
+                    [(s.threads, s.blocks, s.cluster, s.more) for s in of(a_call, form)]
+                    for a_call in (call(cols, dtype, gpu=gpu), call(cols, dtype, pack=1, gpu=gpu))
+                )
+                if stem == "frontier_ring":  # a block has rings of more slots where they are small
+                    whole, apart = ([(*s[:3], s[3][1:]) for s in each] for each in (whole, apart))
+                assert whole == apart, (form, cols, processors)
+
+
+def test_constants_that_python_and_cuda_share_are_the_same():
+    def constant(file, name):
+        text = (_nvrtc.FOLDER / file).read_text()
+        return int(re.search(rf"constexpr int {name} = (\d+);", text)[1])
+
+    most = constant("frontier_grid.cu", "kMostBlocks")
+    assert most == frontier_grid.MOST_BLOCKS
+    assert constant("frontier_grid.cu", "kTurns") * most * 16 + 16 <= _meeting.BYTES
+    assert constant("frontier_grid.cu", "kPassing") == frontier_grid.LEAST_SLOTS - 1
+    assert constant("ring.cuh", "kMostSlots") == _frontier.MOST_SLOTS
