@@ -1,6 +1,7 @@
 """``python -m kernels``: which kernels there are. ``python -m kernels new NAME``: one more."""
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -64,4 +65,5 @@ def _told(name: str) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` is no error
     sys.exit(main())

@@ -150,12 +150,13 @@ def lines(own: pd.DataFrame) -> Iterator[str]:
     for goal in GOALS:
         for dtype, part in own[goal.inside(own)].groupby("dtype"):
             # a row without a time, whatever the reason, has not reached its goal
-            values = part.apply(goal.value, axis=1).where(part["timed"], 0.0)
-            values = values.dropna() if goal.optional else values.fillna(0.0)
+            found = part.apply(goal.value, axis=1).where(part["timed"], 0.0)
+            values = found.dropna() if goal.optional else found.fillna(0.0)
             if values.empty:
                 continue
             worst = part.loc[values.idxmin()]
             there = f"{values.min():.3f}" if worst["timed"] else worst["status"]
+            there = "not all ran" if math.isnan(found[worst.name]) else there
             yield (
                 f"| {goal.region} | {goal.asked.format(goal.least)} | {dtype} | {len(values)} "
                 f"| {(values >= goal.least).sum()} | {worst['M']}x{worst['N']} | {there} |"

@@ -17,6 +17,7 @@ import pandas as pd
 from analysis.compare import match, runs, verdict
 from analysis.compare.options import MARGIN, RATE, THRESHOLD
 from analysis.compare.runs import POINT
+from analysis.errors import InputError
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
 
@@ -84,7 +85,11 @@ def main(words: list[str] | None = None) -> int:
     if len(folders) < 2:
         print("error: one folder was given; at least two runs are needed", file=sys.stderr)
         return 2
-    rounds = [runs.load(folder) for folder in folders]
+    try:
+        rounds = [runs.load(folder) for folder in folders]
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     print(table(joined(rounds)), end="\n\n")
     print("| runs | " + " | ".join(verdict.CLASSES) + " |")
     print("|---|" + "---|" * len(verdict.CLASSES))

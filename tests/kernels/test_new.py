@@ -183,3 +183,11 @@ def test_new_kernels_are_in_figures_and_report(project, tmp_path):
     for name in ("other_one", "my_kernel"):
         assert name in report
         assert name in page
+
+
+def test_a_reader_of_the_list_may_stop_early():
+    """As ``| head`` does."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-m", "kernels"], cwd=ROOT, text=True, **pipes) as ours:
+        ours.stdout.close()
+        assert ours.stderr.read() == ""

@@ -33,3 +33,8 @@ def test_spread_between_runs_by_length_of_the_call(folders, capsys):
 def test_one_run_is_not_enough(tmp_path, capsys):
     assert repeats.main([str(tmp_path)]) == 2
     assert "at least two" in capsys.readouterr().err
+
+
+def test_a_run_that_is_not_there_is_said(tmp_path, capsys):
+    assert repeats.main([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 2
+    assert "a.csv: no such file" in capsys.readouterr().err
