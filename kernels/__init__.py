@@ -257,6 +257,17 @@ def packages(name: str) -> frozenset[str]:
     return frozenset(i.top for path in files for i in _sources.imports(path) if not i.dots)
 
 
+def outside_modules(name: str) -> frozenset[str]:
+    """Names by which the variant's sources import what is neither Python's nor this project's.
+
+    Of a from-import with and without the imported name, which may be a module or not.
+    """
+    files = (path for path in sources(name) if path.suffix == ".py")
+    found = frozenset(i for path in files for i in _sources.imports(path) if not i.dots)
+    ours = {*sys.stdlib_module_names, __name__}
+    return frozenset(i.name for i in found if i.top not in ours)
+
+
 def loaded(name: str) -> list[str]:
     """Names of the modules that are imported of ``sources(name)``."""
     files = {str(path) for path in sources(name)}

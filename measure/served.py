@@ -51,7 +51,7 @@ def starter(pid: int) -> start.Start:
 
     def run(point: Point, folder: Path, slot: Slot | None = None) -> int | None:
         try:
-            with _connect(start.environment(point, slot), pid) as connection:
+            with _connect(start.environment(point, slot), pid, point.rival) as connection:
                 _ask(connection, point, folder, slot)
                 return start.wait(connection, point)
         except (NoServer, OSError) as reason:
@@ -82,8 +82,11 @@ def _ask(connection: socket.socket, point: Point, folder: Path, slot: Slot | Non
     wire.send_request(connection, request, fds)
 
 
-def _connect(environment: dict[str, str], pid: int) -> socket.socket:
-    """A connection to the server of this owner and environment, which is started if need be."""
+def _connect(environment: dict[str, str], pid: int, rival: str | None) -> socket.socket:
+    """A connection to the server of this owner and environment, which is started if need be.
+
+    All points of a sweep have the same rival, so that a server loads what it imports, too.
+    """
     since = owner.started(pid)
     if since is None:
         raise NoServer(f"process {pid}, for which points are measured, has ended")
@@ -98,13 +101,14 @@ def _connect(environment: dict[str, str], pid: int) -> socket.socket:
             return _open(path)
         except (FileNotFoundError, ConnectionRefusedError):
             path.unlink(missing_ok=True)  # of a server that was killed
-        return _start(path, environment, pid, since)
+        more = sorted(kernels.outside_modules(rival)) if rival else []
+        return _start(path, environment, [str(pid), since, *more])
 
 
-def _start(path: Path, environment: dict[str, str], pid: int, since: str) -> socket.socket:
+def _start(path: Path, environment: dict[str, str], words: list[str]) -> socket.socket:
     with path.with_suffix(".log").open("w") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "measure.server", str(path), str(pid), since],
+            [sys.executable, "-m", "measure.server", str(path), *words],
             cwd=fingerprint.ROOT,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 """A process that has torch, Triton and the measuring code loaded, and forks for every point.
 
-``python -m measure.server SOCKET OWNER START`` listens on SOCKET until the process OWNER, which
-began at START, is gone, or until nobody has asked for IDLE_S. It never opens a CUDA context: a
-worker opens its own, and dies with its point.
+``python -m measure.server SOCKET OWNER START MODULE…`` listens on SOCKET until the process OWNER,
+which began at START, is gone, or until nobody has asked for IDLE_S. It loads the modules, too. It
+never opens a CUDA context: a worker opens its own, and dies with its point.
 
 It does nothing but accept and fork. What it forks reads the request, forks the worker and keeps it
 (``measure.keeper``), so that no point waits for another, and none is lost with this process.
@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import keeper, wire, worker
@@ -137,18 +138,45 @@ def _fork_worker(connection: socket.socket, request: dict, fds: list[int], said:
         os._exit(code)
 
 
-def load() -> None:
-    """Import what every worker needs. Raises RuntimeError where this process must not be forked."""
+def load(more: Sequence[str] = ()) -> None:
+    """Import what every worker needs, and ``more``, if this process can be forked with that.
+
+    Raises RuntimeError where it must not be forked.
+    """
     # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork. Not
     # setdefault: Snakemake gives a job of two threads OPENBLAS_NUM_THREADS=2.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    for name in LOADED:
-        with contextlib.suppress(Exception):  # whatever is wrong with it
-            importlib.import_module(name)
+    _import(LOADED)
     _hash_triton()
     check_can_fork()
+    if more and _stays_fit(more):
+        _import(more)
+        check_can_fork()
     gc.collect()
     gc.freeze()  # or every child would copy what its first collection touches
+
+
+def _import(names: Sequence[str]) -> None:
+    for name in names:
+        with contextlib.suppress(Exception):  # whatever is wrong with it
+            importlib.import_module(name)
+
+
+def _stays_fit(names: Sequence[str]) -> bool:
+    """Whether this process could be forked with these; a child tries, as there is no way back.
+
+    Other projects' modules may start threads, open the driver, or end the process.
+    """
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            _import(names)
+            check_can_fork()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def check_can_fork() -> None:
@@ -183,14 +211,14 @@ def _hash_triton() -> None:
             return
 
 
-def main(path: Path, owner: int, started: str) -> None:
+def main(path: Path, owner: int, started: str, *more: str) -> None:
     """Load, listen, serve; the socket is removed at the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     pidfd = watch(owner, started)
     if pidfd is None:
         return
     begin = time.monotonic()
-    load()
+    load(more)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
         mine = path.stat().st_ino
@@ -206,4 +234,4 @@ def main(path: Path, owner: int, started: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -108,6 +108,26 @@ def test_one_server_measures_all_points_of_a_sweep(project, sweep):
     assert "fresh Python" not in said + said_again
 
 
+@pytest.mark.parametrize("fit", [True, False], ids=["fit to be forked", "with a thread"])
+def test_what_the_rival_imports_is_loaded_once_if_a_fork_stands_it(project, sweep, tmp_path, fit):
+    """In a child that tries, and in the server; or else in that child and in each worker."""
+    begins = "" if fit else "import threading, time; "
+    begins += "" if fit else "threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"
+    heavy, told = tmp_path / "heavy.py", tmp_path / "told"
+    heavy.write_text(f"open({str(told)!r}, 'a').write('x')\n{begins}\n")
+    write_kernel(project, "other", "import heavy\nreturn torch.softmax(x, -1, out=out)")
+    for number in range(2):
+        row, said = measure(
+            *(project, sweep),
+            rival="other",
+            output=f"{number}.csv",
+            environment={"PYTHONPATH": str(tmp_path)},
+        )
+        assert (row["status"], row["rival"]) == ("ok", "other"), row["message"]
+        assert "fresh Python" not in said
+    assert told.read_text() == ("xx" if fit else "xxx")
+
+
 def test_a_worker_is_a_fork_of_the_server(project, sweep):
     write_kernel(project, "tells", "raise RuntimeError(open('/proc/self/cmdline').read())")
     row, _ = measure(project, sweep, "tells")
