@@ -253,8 +253,7 @@ def own_sha256() -> str:
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Top-level packages that the variant's sources import, e.g. {'torch', 'triton'}."""
-    files = (path for path in sources(name) if path.suffix == ".py")
-    return frozenset(i.top for path in files for i in _sources.imports(path) if not i.dots)
+    return frozenset(i.top for i in _absolute_imports(name))
 
 
 def outside_modules(name: str) -> frozenset[str]:
@@ -262,10 +261,13 @@ def outside_modules(name: str) -> frozenset[str]:
 
     Of a from-import with and without the imported name, which may be a module or not.
     """
-    files = (path for path in sources(name) if path.suffix == ".py")
-    found = frozenset(i for path in files for i in _sources.imports(path) if not i.dots)
     ours = {*sys.stdlib_module_names, __name__}
-    return frozenset(i.name for i in found if i.top not in ours)
+    return frozenset(i.name for i in _absolute_imports(name) if i.top not in ours)
+
+
+def _absolute_imports(name: str) -> Iterable[_sources.Import]:
+    files = (path for path in sources(name) if path.suffix == ".py")
+    return (i for path in files for i in _sources.imports(path) if not i.dots)
 
 
 def loaded(name: str) -> list[str]:

@@ -55,6 +55,11 @@ class Division(NamedTuple):
     slots: int  # of a warp
 
 
+def _resident_blocks(call: Call, resident: int) -> int:
+    """Blocks of the largest launch."""
+    return min(resident * call.gpu.processors, MOST_BLOCKS)
+
+
 def division(call: Call, resident: int, warps: int) -> Division:
     """What each block has of a row, with so many resident blocks of so many warps."""
     words = words_of(call)
@@ -62,7 +67,7 @@ def division(call: Call, resident: int, warps: int) -> Division:
     blocks = call.gpu.processors
     if words * WORD_BYTES > blocks * room * warps // 2:
         # two rows do not fit, so nothing is to gain from rows that are worked on by turns
-        blocks = min(blocks * resident, MOST_BLOCKS)
+        blocks = _resident_blocks(call, resident)
     shares = min(blocks, -(-words * WORD_BYTES // LEAST_BYTES))
     each = spread(words, shares * warps)
     for span_bytes in SPANS_BYTES:
@@ -86,7 +91,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     passing = spans > slots
     if passing and (resident > MOST_PASSING or slots < LEAST_SLOTS):
         return ()  # several would spill registers, and gain nothing: the row takes all the memory
-    at_once = min(call.rows, min(resident * call.gpu.processors, MOST_BLOCKS) // shares)
+    at_once = min(call.rows, _resident_blocks(call, resident) // shares)
     kernel = name("frontier_grid", call, warps, resident, not is_apart(call), passing,
                   log="Logarithm", normal="Normal")  # fmt: skip
     return (

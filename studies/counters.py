@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from analysis.report import markdown
 from measure.fingerprint import ROOT
 
 from . import environment
@@ -122,13 +123,15 @@ def table(data: Path) -> str:
     """The table of a file that ``record`` has written, in Markdown."""
     with data.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    heads = ["point", *(HEADS[column] for column in COLUMNS[4:])]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for row in rows:
-        point = f"{row['dtype']} {row['M']}x{row['N']} {row['variant']}"
-        cells = [point, *(row[column].replace("_", " ") for column in COLUMNS[4:])]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    counted = COLUMNS[4:]
+    lines = [
+        [
+            f"{row['dtype']} {row['M']}x{row['N']} {row['variant']}",
+            *(row[column].replace("_", " ") for column in counted),
+        ]
+        for row in rows
+    ]
+    return markdown.table(["point", *(HEADS[column] for column in counted)], lines, "counters")
 
 
 def main(words: list[str] | None = None) -> int:

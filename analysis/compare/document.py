@@ -63,16 +63,16 @@ def _method(matched: Matched, limits: Limits) -> str:
             "Ratio: old time / new time, each over torch in the same block of its own process, so "
             "that a drift of the machine cancels (torch's version is the same in both). Where "
             "torch and the copy both moved by the same time per call, though one is longer, that "
-            "is taken off instead, and the note says so. A ratio"
+            "is taken off instead, and the note says so"
         )
     else:
         used = (
             "Ratio: old time / new time, not over torch, which is no unchanged control here (see "
-            "above), so a drift of the machine does not cancel. A ratio"
+            "above), so a drift of the machine does not cancel"
         )
     return (
-        f"{used} above 1 is faster. Its 95 % interval includes how far the controls, which are "
-        "unchanged, lie apart between the two runs. Same: the interval lies within "
+        f"{used}. A ratio above 1 is faster. Its 95 % interval includes how far the controls, "
+        "which are unchanged, lie apart between the two runs. Same: the interval lies within "
         f"{_percent(limits.margin)}. Faster, slower: the ratio is further off than that, with a "
         f"false-discovery rate of {_percent(limits.rate)} over all points. Failed: broke, or "
         f"slower by more than {_percent(limits.threshold)}. Of times: the ratio of the plain times."

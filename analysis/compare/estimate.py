@@ -31,7 +31,8 @@ class Change:
     standard error within the processes, and in `paired_control` and `plain_control` what it would
     have been without a change, from torch and the copy (_controls). The times are medians. Where
     torch and the copy say that every call took `fixed_us` longer in the new process, `paired` is
-    that of the times without it and without the drift beside it (_fixed); else `fixed_us` is 0.
+    that of the times without it and without the drift beside it (_beside_fixed); else `fixed_us` is
+    0.
     """
 
     paired: float
@@ -51,15 +52,11 @@ def change(old: pd.DataFrame, new: pd.DataFrame) -> Change:
     plain, plain_se = _difference(np.log(old[VARIANT]), np.log(new[VARIANT]))
     medians = (new[TORCH].median(), old[VARIANT].median(), new[VARIANT].median())
     paired_control, plain_control = _controls(old, new)
-    fixed = 0.0
     if _fixed_alone_moved(old, new):
-        both = _block_medians(old, 0), _block_medians(new, 1)
-        values = _beside_fixed(*both)
-        paired, paired_se = float(values[0]), float(np.std(values[1:], ddof=1))
-        drift, moved = _fixed(*both)
-        paired_control, fixed = -float(np.log1p(drift[0])), float(moved[0])
+        paired, paired_se, paired_control, fixed = _beside_fixed(old, new)
     else:
         paired, paired_se = _difference(_speedup(new, VARIANT), _speedup(old, VARIANT))
+        fixed = 0.0
     controls = paired_control, plain_control
     return Change(paired, paired_se, plain, plain_se, *controls, *medians, fixed)
 
@@ -92,33 +89,31 @@ def _fixed_alone_moved(old: pd.DataFrame, new: pd.DataFrame) -> bool:
     lengths = [old[name].median() for name in (TORCH, COPY)]
     moved = [new[name].median() - old[name].median() for name in (TORCH, COPY)]
     apart = max(lengths) >= LENGTHS_APART * min(lengths)
-    alike = 1 / ALIKE <= abs(moved[0] / moved[1]) <= ALIKE if moved[1] else False
+    alike = moved[1] != 0 and 1 / ALIKE <= moved[0] / moved[1] <= ALIKE
     as_time = abs(moved[0] - moved[1]) / max(lengths)
     as_drift = abs(moved[0] / lengths[0] - moved[1] / lengths[1])
-    return bool(apart and moved[0] * moved[1] > 0 and alike and as_time < as_drift)
+    return bool(apart and alike and as_time < as_drift)
 
 
-def _fixed(old: dict, new: dict) -> tuple[np.ndarray, np.ndarray]:
-    """(drift, time per call in µs) by which both torch and the copy moved."""
-    torch, copy = (new[name] - old[name] for name in (TORCH, COPY))
-    drift = (torch - copy) / (old[TORCH] - old[COPY])
-    return drift, copy - drift * old[COPY]
+def _beside_fixed(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, float, float, float]:
+    """As in Change: paired, its standard error, its control, and fixed_us.
+
+    Of the variant's old time as the new process would have measured it, by the drift and the time
+    per call by which both torch and the copy moved.
+    """
+    before, after = _resampled(old, 0), _resampled(new, 1)
+    torch, copy = (after[name] - before[name] for name in (TORCH, COPY))
+    drift = (torch - copy) / (before[TORCH] - before[COPY])
+    fixed = copy - drift * before[COPY]
+    values = np.log((before[VARIANT] * (1 + drift) + fixed) / after[VARIANT])
+    error = float(np.std(values[1:], ddof=1))
+    return float(values[0]), error, -float(np.log1p(drift[0])), float(fixed[0])
 
 
-def _beside_fixed(old: dict, new: dict) -> np.ndarray:
-    """ln(old / new) of the variant, the old time as the new process would have measured it."""
-    drift, fixed = _fixed(old, new)
-    return np.log((old[VARIANT] * (1 + drift) + fixed) / new[VARIANT])
-
-
-def _block_medians(blocks: pd.DataFrame, seed: int) -> dict[str, np.ndarray]:
+def _resampled(blocks: pd.DataFrame, seed: int) -> dict[str, np.ndarray]:
     """Of each series the median, followed by those of resampled blocks, the same for all series."""
-    picks = np.random.default_rng(seed).integers(0, len(blocks), (RESAMPLES, len(blocks)))
-    found = {}
-    for name in (VARIANT, TORCH, COPY):
-        times = blocks[name].to_numpy()
-        found[name] = np.concatenate([[np.median(times)], np.median(times[picks], axis=1)])
-    return found
+    times = {name: blocks[name].to_numpy() for name in (VARIANT, TORCH, COPY)}
+    return {name: np.append(np.median(t), _medians(t, seed)) for name, t in times.items()}
 
 
 def _controls(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, float]:

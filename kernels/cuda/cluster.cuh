@@ -52,8 +52,10 @@ struct Inbox {
   __device__ void begin() {
     arrival.begin();
     show_barriers();
-    arrival.expect(sizeof(parts));
+    expect();
   }
+  // By one thread, when all parts have come: those of the inbox's next use.
+  __device__ void expect() { arrival.expect(sizeof(parts)); }
 };
 
 // Of all threads of a cluster, WARPS warps of each block; every thread calls it, after the

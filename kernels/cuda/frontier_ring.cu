@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * TEAMS, WARPS == 16 ? 1 : 0)
     Part part = ring.part(row);
     if constexpr (CLUSTER > 1) {
       part = joined_over_cluster<WARPS, CLUSTER>(part, all, turn / 2);
-      if (threadIdx.x == 0) all.arrival.expect(sizeof(all.parts));  // for the next but one
+      if (threadIdx.x == 0) all.expect();
     } else {
       part = joined_over_block(part, all.parts);
     }
