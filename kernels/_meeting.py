@@ -13,8 +13,9 @@ import threading
 import torch
 from cuda.bindings import driver
 
-BYTES = 41 * 1024  # of `Meeting` in kernels/cuda/frontier_grid.cu
-POOL = 64  # meetings that are allocated together
+MOST_PARTS = 2048  # kMostParts in kernels/cuda/meeting.cuh
+BYTES = 129 * 1024  # of `Meeting` in kernels/cuda/meeting.cuh
+POOL = 16  # meetings that are allocated together
 
 _of: dict[tuple[int, int, int], int] = {}  # by device, stream, and recording (0: none)
 _free: dict[int, list[int]] = {}  # by device

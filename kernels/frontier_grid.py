@@ -40,7 +40,7 @@ LEAST_BYTES = 16 * 1024
 # Of a warp, where its share is not shorter: the first to come is soon there, but each copy takes
 # the engine a while, however short. The larger where all of a row then fits.
 SPANS_BYTES = (4096, 2048)
-MOST_BLOCKS = 640  # of a launch: kMostBlocks in frontier_grid.cu
+MOST_BLOCKS = 640  # of a launch
 MOST_PASSING = 2  # blocks of a multiprocessor, of rows that do not fit
 LEAST_SLOTS = 3  # of rows that do not fit: kPassing of them, and one for what is kept
 LONGEST = 2**30  # the kernel counts a row's elements in 32 bits, rounded up to whole spans

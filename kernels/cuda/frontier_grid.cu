@@ -1,105 +1,10 @@
 // Few rows, too long for a cluster: all blocks of the GPU share them, and meet in global memory.
 #include "cluster.cuh"
+#include "meeting.cuh"
 #include "ring.cuh"
 
-constexpr int kMostBlocks = 640;  // of a launch
-// Parts of so many rows may be under way: of the row that is written and the next, and those that
-// a slower block has not read yet, of as many rows.
-constexpr int kTurns = 4;
 // Slots through which the spans pass that are not kept.
 constexpr int kPassing = 2;
-
-// Half of a part, and of which turn it is: one access moves both, so that who finds the turn that
-// he waits for has found the number, too.
-union Note {
-  struct {
-    float number;
-    unsigned turn;
-  };
-  unsigned long long bits;
-  __device__ Note() {}
-};
-
-// Where blocks leave their parts. Turns are counted on from launch to launch, so that nothing has
-// to be cleared.
-struct Meeting {
-  ulonglong2 parts[kTurns][kMostBlocks];  // maximum and sum
-  unsigned turns;                         // before this launch
-  unsigned left;                          // blocks of this launch
-};
-
-__device__ inline ulonglong2 load_relaxed(const ulonglong2* from) {
-  ulonglong2 value;
-  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-               : "=l"(value.x), "=l"(value.y)
-               : "l"(from)
-               : "memory");
-  return value;
-}
-__device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
-  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(value.x), "l"(value.y)
-               : "memory");
-}
-
-// The blocks of a row: `begin` is the first, `shares` how many.
-struct Table {
-  static constexpr int kAtOnce = 5;  // parts that a lane asks for before it looks at the first
-
-  Meeting* meeting;
-  int begin, shares;
-  unsigned turns;  // before this launch
-
-  __device__ Table(Meeting* where, int first, int count)
-      : meeting(where), begin(first), shares(count), turns(where->turns) {}
-
-  // By one thread of every block: its part of a row.
-  __device__ void leave(Part own, unsigned turn) const {
-    Note max, sum;
-    max.number = own.max, sum.number = own.sum;
-    max.turn = sum.turn = turns + turn + 1;
-    store_relaxed(meeting->parts[turn % kTurns] + blockIdx.x, {max.bits, sum.bits});
-  }
-
-  // By one warp of every block, when it has left its own: the part of the whole row.
-  __device__ Part joined_with_others(unsigned turn) const {
-    const ulonglong2* const parts = meeting->parts[turn % kTurns];
-    const unsigned wanted = turns + turn + 1;
-    const int lane = threadIdx.x % kWarp;
-    Note max, sum;
-    Part all = Part::none();
-    for (int first = lane; first < shares; first += kAtOnce * kWarp) {
-      Part found[kAtOnce];
-      bool missing = true;
-      while (missing) {
-        missing = false;
-        ulonglong2 seen[kAtOnce];
-#pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-          const int at = first + i * kWarp;
-          if (at < shares) seen[i] = load_relaxed(parts + begin + at);
-        }
-#pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-          found[i] = Part::none();
-          if (first + i * kWarp >= shares) continue;
-          max.bits = seen[i].x, sum.bits = seen[i].y;
-          missing |= max.turn != wanted || sum.turn != wanted;
-          found[i] = Part{max.number, sum.number};
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) all = joined(all, found[i]);
-    }
-    return joined_over_lanes(all);
-  }
-
-  // By one thread of every block, when it has read all parts; `most`: rows of any block.
-  __device__ void end(unsigned most) const {
-    if (atomicAdd(&meeting->left, 1u) != gridDim.x - 1u) return;
-    meeting->turns = turns + most;
-    meeting->left = 0;
-  }
-};
 
 // The spans that are not kept; none, at no cost, unless PASSING.
 template <typename T, bool ALIGNED, bool PASSING>
@@ -139,13 +44,14 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   Passing<T, ALIGNED, PASSING> passing(div, out, x, out_stride, x_stride, rows, cols,
                                        own + (slots - div.slots) * pitch(words, ALIGNED),
                                        arrivals[warp] + (slots - div.slots));
-  const Table table(meeting, static_cast<int>(blockIdx.x) - share, shares);
+  const int first = static_cast<int>(blockIdx.x) - share;  // of the blocks of this row
+  const Table table(meeting, first, shares);
   // While a part is on its way to the other blocks, the next row's is found, if it fits beside.
   unsigned known = 0;
   const bool has_room_for_two = !PASSING && ring.has_room_for_two();
   const auto leave_part = [&](Index row) {
     const Part part = joined_over_block(passing.part(row, ring.part(row)), of_warps[known % 2]);
-    if (threadIdx.x == 0) table.leave(part, known);
+    if (threadIdx.x == 0) table.leave(part, share, known);
     ++known;
   };
   leave_part(div.first_row);

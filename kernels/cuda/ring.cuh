@@ -1,7 +1,7 @@
 // Rows, or shares of rows, on their way through shared memory: every warp has a ring of slots,
 // which the copy engine fills with the next while the warp works on one.
 #pragma once
-#include "copy_engine.cuh"
+#include "kept.cuh"
 
 constexpr int kMostSlots = 16;
 
@@ -26,13 +26,11 @@ struct Division {
 // but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
 __device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : 8); }
 
-// ALIGNED: rows begin at words, in x and in out. Words of a row are counted from its first element,
-// so that which elements meet in which sum depends on the row's length alone.
+// ALIGNED: as in Kept.
 template <typename T, bool ALIGNED>
 class Ring {
+  using InSlot = Kept<T, ALIGNED, 1>;
   static constexpr int kWord = kWide<T>;
-  static constexpr int kAtOnce = 2;  // words of a lane in a step
-  static constexpr int kStep = kAtOnce * kWarp;
   // Spans, and words of them, that may be on their way at once, of this ring. The copy engine has a
   // queue, and who adds to a full one waits, though the first of his spans may have come.
   static constexpr int kAhead = 3, kWordsAhead = 768;
@@ -82,7 +80,7 @@ class Ring {
   __device__ Part part(Index row, Part found = Part::none()) {
     for (int span = 0; span < div_.spans; ++span) {
       wait(seen_);
-      found = part_of(off(x_ + row * x_stride_), count(span), found);
+      found = InSlot(slot(seen_), InSlot::off(x_ + row * x_stride_)).part(count(span), found);
       ++seen_;
       if (span < div_.spans - div_.kept()) {
         done();
@@ -96,10 +94,12 @@ class Ring {
   // The row's output, of which part() has been called.
   template <typename Op>
   __device__ void write(Index row, float max, const Op& finish) {
-    const int before = off(x_ + row * x_stride_);
+    const int before = InSlot::off(x_ + row * x_stride_);
     for (int at = div_.spans - div_.kept(); at < div_.brought(); ++at) {
       if (at >= div_.spans) wait(taken_), ++seen_;
-      put(out_ + row * out_stride_, before, div_.span(at), max, finish);
+      const int span = div_.span(at), from = first_word(span) * kWord;
+      InSlot(slot(taken_), before)
+          .put(out_ + row * out_stride_, from, from + count(span), max, finish);
       done();
     }
   }
@@ -115,10 +115,6 @@ class Ring {
   }
   __device__ uint4* slot(unsigned number) const {
     return room_ + number % div_.slots * pitch(div_.words, ALIGNED);
-  }
-  __device__ static int off(const T* row) {  // elements
-    if constexpr (ALIGNED) return 0;
-    return Aligned<const T>(row).elements_off();
   }
 
   __device__ void wait(unsigned number) {
@@ -155,110 +151,5 @@ class Ring {
     ++taken_;
     __syncwarp();
     bring_ahead();
-  }
-
-  // run(Constant<>) for words that begin at the slot's element `at`, or whole words from it.
-  template <typename F>
-  __device__ static void for_words_at(int at, const F& run) {
-    if constexpr (ALIGNED) {
-      run(Constant<0>());
-    } else {
-      with_quarter(at % kWord * static_cast<int>(sizeof(T)), run);
-    }
-  }
-
-  // The word whose first element is the slot's element `at`.
-  template <int QUARTER>
-  __device__ static uint4 word_at(const uint4* kept, int at) {
-    const uint4* const low = kept + at / kWord;
-    const int bytes = at % kWord * static_cast<int>(sizeof(T));
-    if (ALIGNED || (QUARTER == 0 && bytes == 0)) return *low;
-    return middle<T, QUARTER>(*low, low[1], bytes % 4);
-  }
-
-  // `found`, and this lane's elements of the span to be seen next, which begins at element
-  // `before`.
-  __device__ Part part_of(int before, int count, Part found) const {
-    const int words = count > 0 ? count / kWord : 0;
-    for_words_at(before, [&](auto quarter) {
-      int at = 0;
-      for (; at + kStep <= words; at += kStep) {
-        found = step<quarter.value, false>(before, at, count, found);
-      }
-      if (at * kWord < count) found = step<quarter.value, true>(before, at, count, found);
-    });
-    return found;
-  }
-
-  template <int QUARTER, bool CHECKED>
-  __device__ Part step(int before, int at, int count, Part found) const {
-    const uint4* const kept = slot(seen_);
-    uint4 word[kAtOnce];
-    float sum[kAtOnce][kWord];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int from = (at + k * kWarp + lane_) * kWord;
-      if (!CHECKED || from + kWord <= count) {
-        word[k] = word_at<QUARTER>(kept, before + from);
-      } else {
-        word[k] = cut<T>(make_uint4(0, 0, 0, 0), 0);
-        if (from < count)
-          word[k] = cut<T>(last_word(kept, before + from, count - from), count - from);
-      }
-    }
-    Part both{fmaxf(found.max, largest<T>(word)), 0.0f};
-    const float base = both.base();
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      elements_of<T>(word[k], sum[k]);
-#pragma unroll
-      for (int i = 0; i < kWord; ++i) sum[k][i] = exp_of(sum[k][i] - base);
-    }
-    both.sum = found.sum * exp_of(found.max - base) + over<Sum, kAtOnce * kWord>(sum[0]);
-    return both;
-  }
-
-  // A word of which only `count` elements are the row's: what lies behind may not have been
-  // brought.
-  __device__ static uint4 last_word(const uint4* kept, int at, int count) {
-    Pack<T, kWord> pack;
-    pack.word = make_uint4(0, 0, 0, 0);
-#pragma unroll
-    for (int i = 0; i < kWord; ++i) {
-      if (i < count) pack.at[i] = reinterpret_cast<const T*>(kept)[at + i];
-    }
-    return pack.word;
-  }
-
-  // The output by its own aligned words; those that are in part another warp's, or another row's,
-  // go element by element.
-  template <typename Op>
-  __device__ void put(T* out_row, int before, int span, float max, const Op& finish) const {
-    const int from = first_word(span) * kWord, back = off(out_row);
-    for_words_at(before + kWord - back, [&](auto quarter) {
-      put_words<quarter.value>(out_row, before, from, from + count(span), back, max, finish);
-    });
-  }
-
-  template <int QUARTER, typename Op>
-  __device__ void put_words(T* out_row, int before, int from, int to, int back, float max,
-                            const Op& finish) const {
-    const uint4* const kept = slot(taken_);
-#pragma unroll 2
-    for (int at = from - back + lane_ * kWord; at < to; at += kWarp * kWord) {
-      if (at >= from && at + kWord <= to) {
-        float value[kWord];
-        elements_of<T>(word_at<QUARTER>(kept, before + at - from), value);
-#pragma unroll
-        for (int i = 0; i < kWord; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
-        store_word(reinterpret_cast<uint4*>(out_row + at), word_of<T>(value));
-      } else {
-        const T* const elements = reinterpret_cast<const T*>(kept) + before - from;
-#pragma unroll 1
-        for (int j = at < from ? from : at; j < to && j < at + kWord; ++j) {
-          from_float(out_row[j], finish.template of_shifted<T>(to_float(elements[j]) - max));
-        }
-      }
-    }
   }
 };

@@ -17,6 +17,7 @@ SIZES = {
     "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 32768 + 5],
     "frontier_ring": [100, 781, 4096, 12001, 50257, 131072, 151937],
     "frontier_grid": [9000, 131072, 300001, 2**22],
+    "frontier_tiles": [9000, 131072, 300001, 2**22],
 }
 
 
@@ -28,7 +29,7 @@ def sizes(form: str, dtype: torch.dtype = torch.float32) -> list[int]:
 ALL = [f"{name}__{form}" for name in SIZES for form in kernels.forms(name)]
 FORMS = [form for form in ALL if sizes(form)]
 SHARING = [form for form in FORMS if "short" not in form]
-GRID = [form for form in FORMS if "grid" in form]
+MEETING = [form for form in FORMS if "grid" in form or "tiles" in form]
 
 
 def run(form: str, x, out=None, op="softmax"):
@@ -101,7 +102,7 @@ def test_a_row_gives_the_same_bits_in_any_batch(cols, dtype, device):
         assert torch.equal(run("frontier", x), together), "not deterministic"
 
 
-@pytest.mark.parametrize("form", GRID)
+@pytest.mark.parametrize("form", MEETING)
 def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
     """On two streams at once, and in a graph that is replayed on a third."""
     softmax = kernels.load(form).softmax
@@ -124,7 +125,7 @@ def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
         torch.testing.assert_close(y, right)
 
 
-@pytest.mark.parametrize("form", GRID)
+@pytest.mark.parametrize("form", MEETING)
 def test_a_first_meeting_needs_not_wait_for_another_stream(form, device, monkeypatch):
     """Memory to meet in is zero at once, though the stream that asked first is busy."""
     from kernels import _meeting
@@ -219,7 +220,7 @@ def test_a_row_longer_than_all_shared_memory(device):
     """It is read in several spans, the first of which are kept."""
     cols = 2**25 + 5
     x = torch.randn(2, cols, device=device)
-    forms = [form for form in GRID if form_takes(form, cols, x.dtype)]
+    forms = [form for form in MEETING if form_takes(form, cols, x.dtype)]
     assert forms
     for form in forms:
         torch.testing.assert_close(run(form, x), torch.softmax(x, -1), rtol=1e-4, atol=1e-12)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import kernels
-from kernels import _frontier, _meeting, _nvrtc, _tuning, frontier, frontier_grid
+from kernels import _frontier, _meeting, _nvrtc, _tuning, frontier, frontier_grid, frontier_tiles
 from tests import copies
 
 H200 = _nvrtc.GPUS["sm_90"]
@@ -134,7 +134,7 @@ def test_rows_that_no_kernel_can_count_are_refused():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("stem", ["frontier_rows", "frontier_ring", "frontier_grid"])
+@pytest.mark.parametrize("stem", [stem for stem in frontier.PARTS if stem != "frontier_short"])
 def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
     """Else the same row would have other sums, or another kernel, elsewhere."""
     lengths = [*range(4096, 300_000, 11_008), *range(300_000, 20_000_000, 250_112)]
@@ -157,8 +157,11 @@ def test_constants_that_python_and_cuda_share_are_the_same():
         text = (_nvrtc.FOLDER / file).read_text()
         return int(re.search(rf"constexpr int {name} = (\d+);", text)[1])
 
-    most = constant("frontier_grid.cu", "kMostBlocks")
-    assert most == frontier_grid.MOST_BLOCKS
-    assert constant("frontier_grid.cu", "kTurns") * most * 16 + 16 <= _meeting.BYTES
+    most = constant("meeting.cuh", "kMostParts")
+    assert most == _meeting.MOST_PARTS
+    assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= _meeting.BYTES
     assert constant("frontier_grid.cu", "kPassing") == frontier_grid.LEAST_SLOTS - 1
     assert constant("ring.cuh", "kMostSlots") == _frontier.MOST_SLOTS
+    assert constant("frontier_tiles.cu", "kMostSlots") == frontier_tiles.MOST_SLOTS
+    assert constant("frontier_tiles.cu", "kMostLeaves") == frontier_tiles.MOST_LEAVES
+    assert constant("frontier_tiles.cu", "kPassing") == frontier_tiles.PASSING

@@ -1,0 +1,115 @@
+// Tiles of rows on their way through slots of a block's shared memory, which one warp has filled
+// and all others empty.
+#pragma once
+#include "kept.cuh"
+
+// Tiles that a block has of each of its rows, one behind the other from tile `first` of the row on,
+// and the slots that they pass through. All tiles are of `words` words, but for the end of the row.
+// Where there are fewer slots than tiles, the last to come are kept, and the others brought again.
+struct Load {
+  int first, tiles, words, slots;
+
+  __device__ int kept() const { return min(tiles, slots); }
+  __device__ int brought() const { return 2 * tiles - kept(); }
+  // Which tile comes as number `at` of a row's: those that come twice come from the last of them to
+  // the first, which has been longest in L2.
+  __device__ int tile(int at) const { return first + (at < tiles ? at : brought() - 1 - at); }
+};
+
+// What has come into a slot, and who has left it.
+struct Slot {
+  Arrival full;
+  Vacancy empty;
+};
+
+// Words from one slot to the next: a tile that begins anywhere touches one word more than its own,
+// but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
+__device__ inline int slot_words(int words, bool aligned) { return words + (aligned ? 0 : 8); }
+
+// WARPS: that empty the slots. ALIGNED: as in Kept.
+template <typename T, bool ALIGNED, int WARPS>
+class Belt {
+  static constexpr int kWord = kWide<T>;
+  using InSlot = Kept<T, ALIGNED, WARPS>;
+
+  const Load load_;
+  uint4* const room_;
+  Slot* const slots_;
+  const int cols_;
+  unsigned seen_ = 0, taken_ = 0;  // tiles whose part is known, that are done with
+
+ public:
+  // `room`: slots * slot_words() words.
+  __device__ Belt(const Load& load, uint4* room, Slot* slots, Index cols)
+      : load_(load), room_(room), slots_(slots), cols_(static_cast<int>(cols)) {}
+
+  // By the thread that is to fill the slots, before it calls show_barriers().
+  __device__ void begin() const {
+    for (int slot = 0; slot < load_.slots; ++slot) {
+      slots_[slot].full.begin();
+      slots_[slot].empty.begin_for(WARPS);
+    }
+  }
+
+  // By that thread: bring a row's tiles, the row being number `turn` of the block's.
+  __device__ void bring(const T* x_row, unsigned turn) const {
+    const Aligned<const T> row(x_row);
+    const int before = ALIGNED ? 0 : row.elements_off();
+    const int end = (cols_ + before - 1) / kWord + 1;  // of the row's aligned words
+    unsigned number = turn * load_.brought();
+    for (int at = 0; at < load_.brought(); ++at, ++number) {
+      Slot& slot = slots_[number % load_.slots];
+      const unsigned times = number / load_.slots;
+      if (times > 0) slot.empty.wait_until_left(times - 1);
+      const int first = load_.tile(at) * load_.words;
+      const int words = min(load_.words + (before ? 1 : 0), end - first);
+      if (words > 0) {
+        slot.full.copy(words_of(number), row.at(first), words * kWordBytes);
+      } else {
+        slot.full.nothing();
+      }
+    }
+  }
+
+  // By the others: this lane's part of the row's tiles `from` to `to` - 1, counted as the block's,
+  // and of what was `found` before. In their order, and rows in theirs.
+  __device__ Part part(const T* x_row, int from, int to, Part found) {
+    for (int at = from; at < to; ++at) {
+      wait(seen_);
+      const InSlot tile(words_of(seen_), InSlot::off(x_row));
+      found = tile.part(count(load_.tile(at)), found);
+      ++seen_;
+      if (at < load_.tiles - load_.kept()) leave();
+    }
+    return found;
+  }
+
+  // By the others: the output of a row, of all of which part() has been called.
+  template <typename Op>
+  __device__ void write(const T* x_row, T* out_row, float max, const Op& finish) {
+    const int before = InSlot::off(x_row);
+    for (int at = load_.tiles - load_.kept(); at < load_.brought(); ++at) {
+      if (at >= load_.tiles) wait(taken_), ++seen_;
+      const int tile = load_.tile(at), from = tile * load_.words * kWord;
+      InSlot(words_of(taken_), before).put(out_row, from, from + count(tile), max, finish);
+      leave();
+    }
+  }
+
+ private:
+  // Elements of a tile: 0 and less where the row has none.
+  __device__ int count(int tile) const {
+    return min(load_.words * kWord, cols_ - tile * load_.words * kWord);
+  }
+  __device__ uint4* words_of(unsigned number) const {
+    return room_ + number % load_.slots * slot_words(load_.words, ALIGNED);
+  }
+  __device__ void wait(unsigned number) const {
+    slots_[number % load_.slots].full.wait(number / load_.slots);
+  }
+  __device__ void leave() {
+    __syncwarp();
+    if (threadIdx.x % kWarp == 0) slots_[taken_ % load_.slots].empty.leave();
+    ++taken_;
+  }
+};

@@ -1,0 +1,132 @@
+// A part of a row in shared memory, as the copy engine has brought it, and what is done with it.
+#pragma once
+#include "copy_engine.cuh"
+
+// `words` begins with the aligned word in which the first element lies, as element `before` of it.
+// TEAM warps of a block share the part, each of them every TEAMth step; 1: it is the warp's alone.
+// ALIGNED: rows begin at words, in x and in out. Words of a row are counted from its first element,
+// so that which elements meet in which sum depends on the row's length alone.
+template <typename T, bool ALIGNED, int TEAM>
+class Kept {
+  static constexpr int kWord = kWide<T>;
+  static constexpr int kAtOnce = 2;  // words of a lane in a step
+  static constexpr int kStep = kAtOnce * kWarp;
+
+  const uint4* const words_;
+  const int before_;
+
+ public:
+  __device__ Kept(const uint4* words, int before) : words_(words), before_(before) {}
+
+  // Elements from the aligned word in which a row begins to the row.
+  __device__ static int off(const T* row) {
+    if constexpr (ALIGNED) return 0;
+    return Aligned<const T>(row).elements_off();
+  }
+
+  // `found`, and this lane's elements of `count`: 0 and less where the row has none.
+  __device__ Part part(int count, Part found) const {
+    const int words = count > 0 ? count / kWord : 0;
+    for_words_at(before_, [&](auto quarter) {
+      int at = rank() * kStep;
+      for (; at + kStep <= words; at += TEAM * kStep) {
+        found = step<quarter.value, false>(at, count, found);
+      }
+      if (at * kWord < count) found = step<quarter.value, true>(at, count, found);
+    });
+    return found;
+  }
+
+  // The row's output from element `from` up to `to`, by its own aligned words; those that are in
+  // part another's, or another row's, go element by element.
+  template <typename Op>
+  __device__ void put(T* out_row, int from, int to, float max, const Op& finish) const {
+    const int back = off(out_row);
+    for_words_at(before_ + kWord - back, [&](auto quarter) {
+      put_words<quarter.value>(out_row, from, to, back, max, finish);
+    });
+  }
+
+ private:
+  __device__ static int lane() { return threadIdx.x % kWarp; }
+  __device__ static int rank() { return TEAM > 1 ? threadIdx.x / kWarp : 0; }
+
+  // run(Constant<>) for words that begin at element `at`, or whole words from it.
+  template <typename F>
+  __device__ static void for_words_at(int at, const F& run) {
+    if constexpr (ALIGNED) {
+      run(Constant<0>());
+    } else {
+      with_quarter(at % kWord * static_cast<int>(sizeof(T)), run);
+    }
+  }
+
+  // The word whose first element is element `at`.
+  template <int QUARTER>
+  __device__ uint4 word_at(int at) const {
+    const uint4* const low = words_ + at / kWord;
+    const int bytes = at % kWord * static_cast<int>(sizeof(T));
+    if (ALIGNED || (QUARTER == 0 && bytes == 0)) return *low;
+    return middle<T, QUARTER>(*low, low[1], bytes % 4);
+  }
+
+  template <int QUARTER, bool CHECKED>
+  __device__ Part step(int at, int count, Part found) const {
+    uint4 word[kAtOnce];
+    float sum[kAtOnce][kWord];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int from = (at + k * kWarp + lane()) * kWord;
+      if (!CHECKED || from + kWord <= count) {
+        word[k] = word_at<QUARTER>(before_ + from);
+      } else {
+        word[k] = cut<T>(make_uint4(0, 0, 0, 0), 0);
+        if (from < count) word[k] = cut<T>(last_word(before_ + from, count - from), count - from);
+      }
+    }
+    Part both{fmaxf(found.max, largest<T>(word)), 0.0f};
+    const float base = both.base();
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      elements_of<T>(word[k], sum[k]);
+#pragma unroll
+      for (int i = 0; i < kWord; ++i) sum[k][i] = exp_of(sum[k][i] - base);
+    }
+    both.sum = found.sum * exp_of(found.max - base) + over<Sum, kAtOnce * kWord>(sum[0]);
+    return both;
+  }
+
+  // A word of which only `count` elements are the row's: what lies behind may not have been
+  // brought.
+  __device__ uint4 last_word(int at, int count) const {
+    Pack<T, kWord> pack;
+    pack.word = make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (int i = 0; i < kWord; ++i) {
+      if (i < count) pack.at[i] = reinterpret_cast<const T*>(words_)[at + i];
+    }
+    return pack.word;
+  }
+
+  template <int QUARTER, typename Op>
+  __device__ void put_words(T* out_row, int from, int to, int back, float max,
+                            const Op& finish) const {
+#pragma unroll 2
+    for (int at = from - back + (rank() * kWarp + lane()) * kWord; at < to;
+         at += TEAM * kWarp * kWord) {
+      if (at >= from && at + kWord <= to) {
+        float value[kWord];
+        elements_of<T>(word_at<QUARTER>(before_ + at - from), value);
+#pragma unroll
+        for (int i = 0; i < kWord; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
+        store_word(reinterpret_cast<uint4*>(out_row + at), word_of<T>(value));
+      } else {
+        const T* const elements = reinterpret_cast<const T*>(words_) + before_ - from;
+#pragma unroll 1
+        for (int j = at < from ? from : at; j < to && j < at + kWord; ++j) {
+          from_float(out_row[j], finish.template of_shifted<T>(to_float(elements[j]) - max));
+        }
+      }
+    }
+  }
+};
