@@ -2,8 +2,8 @@
 
 Idea: a launch of as many blocks as are resident at once. A row is divided into tiles, each one copy
 by the copy engine, and into leaves of so many tiles that a lone row fills the GPU. A block takes
-several leaves where there are several rows: rows that fit in the GPU's shared memory together are
-then read all at once, and their blocks meet once, not row after row. A leaf's maximum and sum do
+several leaves where there are several rows: fewer blocks then share a row, and meet less often for
+all that they read and write. A leaf's maximum and sum do
 not depend on who takes it, and a row's are put together from its leaves' in their order; so a row
 gives the same bits in any batch. One warp of a block brings the tiles, the others work on each of
 them together. Of a leaf that does not fit the last tiles are read twice, the second time from L2 as
@@ -38,17 +38,20 @@ ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 FORMS = ("r1w16t16", "r1w16t32", "r1w8t8", "r1w8t16", "r2w8t8", "r2w8t16")
 FORM = "r1w16t16"
 STEP_BYTES = 1024  # that a warp takes at once; in tiles of fewer for each some have nothing to do
-# As in frontier_tiles.cu.
-MOST_SLOTS = 32  # of a block
-MOST_LEAVES = 16  # of a block
-PASSING = 3  # slots for tiles that are not kept
+MOST_SLOTS = 32  # of a block: kMostSlots in frontier_tiles.cu
+MOST_LEAVES = 16  # of a block: kMostLeaves there
+# Of tiles that are not kept, on their way to a multiprocessor: what the memory delivers in its
+# latency, and a tile that is being left. In slots, at least so many of a block's.
+PASSING_BYTES = 80 * 1024
+LEAST_PASSING = 3
 LONGEST = 2**30  # the kernel counts a row's elements in 32 bits, rounded up to whole leaves
 
-# What decides, by turns of rows, how many blocks share one; measured on an H200, whose
-# multiprocessors each move 34 bytes in a nanosecond when all do, and twice that when few do.
+# What decides how many blocks share a row, from an H200: its memory gives each multiprocessor 34
+# bytes in a nanosecond when all ask; fewer get more each, but soon cannot compute any faster.
 MEETING_NS = 2000
 BYTES_IN_NS = 34
-ALONE = 2
+ALONE = 1.4
+NEAR = 1.05  # times that the estimate cannot tell apart
 
 
 class Division(NamedTuple):
@@ -67,7 +70,8 @@ def division(call: Call, resident: int, warps: int, most_bytes: int) -> Division
     words, blocks = words_of(call), resident * call.gpu.processors
     least, most = warps * STEP_BYTES // WORD_BYTES, most_bytes // WORD_BYTES
     of_leaf = -(-words // (blocks * most))
-    of_tile = spread(words, min(blocks * of_leaf, max(words // least, -(-words // most))))
+    tiles = blocks * of_leaf if of_leaf > 1 else min(blocks, -(-words // least))
+    of_tile = spread(words, tiles)
     return Division(-(-words // (of_tile * of_leaf)), of_leaf, of_tile)
 
 
@@ -90,13 +94,20 @@ def leaves_of_block(rows: int, row: Division, slots: int, resident: int, process
         turns = -(-rows // at_once)
         share = max(at_once * of_row / blocks, 1 / ALONE)
         moving = leaves * leaf_ns * share
-        hidden = 2 * leaves * row.of_leaf <= slots  # the next row is read during a meeting
-        if hidden:
-            return turns * max(moving, MEETING_NS) + MEETING_NS  # but not the last row's
+        if turns > 1 and 2 * leaves * row.of_leaf <= slots:
+            # the next row is read during a meeting, and the last but one written during the last
+            return turns * max(moving, MEETING_NS) + max(0, MEETING_NS - moving / 2)
         return turns * (moving + MEETING_NS)
 
     most = min(row.leaves, MOST_LEAVES, slots // row.of_leaf)
-    return min(range(1, max(1, most) + 1), key=time)
+    times = {leaves: time(leaves) for leaves in range(1, max(1, most) + 1)}
+    return next(leaves for leaves in times if times[leaves] <= NEAR * min(times.values()))
+
+
+def passing_slots(row: Division, slots: int, resident: int) -> int:
+    """Of a block's slots, those for the tiles that are not kept, where there are such."""
+    wanted = -(-PASSING_BYTES // (resident * row.words * WORD_BYTES))
+    return min(max(wanted, LEAST_PASSING), slots - 1)
 
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
@@ -109,7 +120,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     room = call.gpu.shared_limit // resident - OWN_BYTES
     # where rows begin must not decide on who shares a row: it may be asked in a batch of them
     slots = min(MOST_SLOTS, room // slot_bytes(row.words, apart=True))
-    if slots < min(row.of_leaf, PASSING + 1) or row.leaves > MOST_PARTS:
+    if slots < min(row.of_leaf, LEAST_PASSING + 1) or row.leaves > MOST_PARTS:
         return ()
     of_block = leaves_of_block(call.rows, row, slots, resident, call.gpu.processors)
     of_row = -(-row.leaves // of_block)
@@ -125,7 +136,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
             shared_bytes=slots * slot_bytes(row.words, is_apart(call)),
             meets=True,
             since=CLUSTERS_SINCE,
-            more=(*row, of_block, slots),
+            more=(*row, of_block, slots, passing_slots(row, slots, resident)),
         ),
     )
 

@@ -22,6 +22,15 @@ struct Slot {
   Vacancy empty;
 };
 
+// Which slot is next, and how often all have been gone through.
+struct Cursor {
+  int slot = 0;
+  unsigned round = 0;
+  __device__ void step(int slots) {
+    if (++slot == slots) slot = 0, ++round;
+  }
+};
+
 // Words from one slot to the next: a tile that begins anywhere touches one word more than its own,
 // but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
 __device__ inline int slot_words(int words, bool aligned) { return words + (aligned ? 0 : 8); }
@@ -36,7 +45,7 @@ class Belt {
   uint4* const room_;
   Slot* const slots_;
   const int cols_;
-  unsigned seen_ = 0, taken_ = 0;  // tiles whose part is known, that are done with
+  Cursor begun_, seen_, taken_;  // tiles that are brought, whose part is known, that are done with
 
  public:
   // `room`: slots * slot_words() words.
@@ -51,23 +60,22 @@ class Belt {
     }
   }
 
-  // By that thread: bring a row's tiles, the row being number `turn` of the block's.
-  __device__ void bring(const T* x_row, unsigned turn) const {
+  // By that thread: bring a row's tiles.
+  __device__ void bring(const T* x_row) {
     const Aligned<const T> row(x_row);
     const int before = ALIGNED ? 0 : row.elements_off();
     const int end = (cols_ + before - 1) / kWord + 1;  // of the row's aligned words
-    unsigned number = turn * load_.brought();
-    for (int at = 0; at < load_.brought(); ++at, ++number) {
-      Slot& slot = slots_[number % load_.slots];
-      const unsigned times = number / load_.slots;
-      if (times > 0) slot.empty.wait_until_left(times - 1);
+    for (int at = 0; at < load_.brought(); ++at) {
+      Slot& slot = slots_[begun_.slot];
+      if (begun_.round > 0) slot.empty.wait_until_left(begun_.round - 1);
       const int first = load_.tile(at) * load_.words;
       const int words = min(load_.words + (before ? 1 : 0), end - first);
       if (words > 0) {
-        slot.full.copy(words_of(number), row.at(first), words * kWordBytes);
+        slot.full.copy(words_of(begun_), row.at(first), words * kWordBytes);
       } else {
         slot.full.nothing();
       }
+      begun_.step(load_.slots);
     }
   }
 
@@ -78,7 +86,7 @@ class Belt {
       wait(seen_);
       const InSlot tile(words_of(seen_), InSlot::off(x_row));
       found = tile.part(count(load_.tile(at)), found);
-      ++seen_;
+      seen_.step(load_.slots);
       if (at < load_.tiles - load_.kept()) leave();
     }
     return found;
@@ -89,7 +97,7 @@ class Belt {
   __device__ void write(const T* x_row, T* out_row, float max, const Op& finish) {
     const int before = InSlot::off(x_row);
     for (int at = load_.tiles - load_.kept(); at < load_.brought(); ++at) {
-      if (at >= load_.tiles) wait(taken_), ++seen_;
+      if (at >= load_.tiles) wait(taken_), seen_.step(load_.slots);
       const int tile = load_.tile(at), from = tile * load_.words * kWord;
       InSlot(words_of(taken_), before).put(out_row, from, from + count(tile), max, finish);
       leave();
@@ -101,15 +109,13 @@ class Belt {
   __device__ int count(int tile) const {
     return min(load_.words * kWord, cols_ - tile * load_.words * kWord);
   }
-  __device__ uint4* words_of(unsigned number) const {
-    return room_ + number % load_.slots * slot_words(load_.words, ALIGNED);
+  __device__ uint4* words_of(const Cursor& at) const {
+    return room_ + at.slot * slot_words(load_.words, ALIGNED);
   }
-  __device__ void wait(unsigned number) const {
-    slots_[number % load_.slots].full.wait(number / load_.slots);
-  }
+  __device__ void wait(const Cursor& at) const { slots_[at.slot].full.wait(at.round); }
   __device__ void leave() {
     __syncwarp();
-    if (threadIdx.x % kWarp == 0) slots_[taken_ % load_.slots].empty.leave();
-    ++taken_;
+    if (threadIdx.x % kWarp == 0) slots_[taken_.slot].empty.leave();
+    taken_.step(load_.slots);
   }
 };

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     frontier_grid(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols, Meeting* meeting, int shares, int spans, int words,
                   int slots) {
-  extern __shared__ uint4 room[];
+  extern __shared__ __align__(128) uint4 room[];
   __shared__ Arrival arrivals[WARPS][kMostSlots];
   __shared__ Part of_warps[2][WARPS];
   __shared__ Part of_row[2];

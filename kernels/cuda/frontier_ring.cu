@@ -11,7 +11,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * TEAMS, WARPS == 16 ? 1 : 0)
     frontier_ring(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols, int slots, int words) {
   static_assert(TEAMS == 1 || (WARPS == 1 && CLUSTER == 1), "teams do not share barriers");
-  extern __shared__ uint4 room[];
+  extern __shared__ __align__(128) uint4 room[];
   __shared__ Arrival arrivals[WARPS * TEAMS][kMostSlots];
   using Parts = Inbox<WARPS * CLUSTER>;
   __shared__ Parts inbox[2];

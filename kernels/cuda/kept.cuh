@@ -37,8 +37,8 @@ class Kept {
     return found;
   }
 
-  // The row's output from element `from` up to `to`, by its own aligned words; those that are in
-  // part another's, or another row's, go element by element.
+  // The row's output from element `from` up to `to`, by its own aligned words; of those that are in
+  // part another's, or another row's, a lane writes one element.
   template <typename Op>
   __device__ void put(T* out_row, int from, int to, float max, const Op& finish) const {
     const int back = off(out_row);
@@ -81,7 +81,9 @@ class Kept {
         word[k] = word_at<QUARTER>(before_ + from);
       } else {
         word[k] = cut<T>(make_uint4(0, 0, 0, 0), 0);
-        if (from < count) word[k] = cut<T>(last_word(before_ + from, count - from), count - from);
+        if constexpr (!ALIGNED) {
+          if (from < count) word[k] = cut<T>(last_word(before_ + from, count - from), count - from);
+        }
       }
     }
     Part both{fmaxf(found.max, largest<T>(word)), 0.0f};
@@ -111,22 +113,30 @@ class Kept {
   template <int QUARTER, typename Op>
   __device__ void put_words(T* out_row, int from, int to, int back, float max,
                             const Op& finish) const {
+    const int first = back > 0 ? from - back + kWord : from;  // of the first whole word
 #pragma unroll 2
-    for (int at = from - back + (rank() * kWarp + lane()) * kWord; at < to;
+    for (int at = first + (rank() * kWarp + lane()) * kWord; at + kWord <= to;
          at += TEAM * kWarp * kWord) {
-      if (at >= from && at + kWord <= to) {
-        float value[kWord];
-        elements_of<T>(word_at<QUARTER>(before_ + at - from), value);
+      float value[kWord];
+      elements_of<T>(word_at<QUARTER>(before_ + at - from), value);
 #pragma unroll
-        for (int i = 0; i < kWord; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
-        store_word(reinterpret_cast<uint4*>(out_row + at), word_of<T>(value));
-      } else {
-        const T* const elements = reinterpret_cast<const T*>(words_) + before_ - from;
-#pragma unroll 1
-        for (int j = at < from ? from : at; j < to && j < at + kWord; ++j) {
-          from_float(out_row[j], finish.template of_shifted<T>(to_float(elements[j]) - max));
-        }
-      }
+      for (int i = 0; i < kWord; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
+      store_word(reinterpret_cast<uint4*>(out_row + at), word_of<T>(value));
     }
+    if constexpr (!ALIGNED) {
+      if (rank() == 0) put_one(out_row, from, from + lane(), min(first, to), max, finish);
+      const int whole = to > first ? (to - first) / kWord : 0;
+      if (rank() == TEAM - 1)
+        put_one(out_row, from, first + whole * kWord + lane(), to, max, finish);
+    }
+  }
+
+  // Element `at` of the row, where the part begins with element `from`, if it comes before `end`.
+  template <typename Op>
+  __device__ void put_one(T* out_row, int from, int at, int end, float max,
+                          const Op& finish) const {
+    if (at >= end) return;
+    const float value = to_float(reinterpret_cast<const T*>(words_)[before_ + at - from]);
+    from_float(out_row[at], finish.template of_shifted<T>(value - max));
   }
 };

@@ -164,4 +164,3 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     assert constant("ring.cuh", "kMostSlots") == _frontier.MOST_SLOTS
     assert constant("frontier_tiles.cu", "kMostSlots") == frontier_tiles.MOST_SLOTS
     assert constant("frontier_tiles.cu", "kMostLeaves") == frontier_tiles.MOST_LEAVES
-    assert constant("frontier_tiles.cu", "kPassing") == frontier_tiles.PASSING

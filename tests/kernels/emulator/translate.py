@@ -77,7 +77,9 @@ def translated(source: str) -> str:
         text = _with_body(text, f"__device__ {head}", body)
     text = re.sub(r"#pragma unroll.*", "", text)
     text = re.sub(
-        r"extern __shared__ uint4 (\w+)\[\];", r"uint4* \1 = current->block->dynamic.data();", text
+        r"extern __shared__ (?:__align__\(\d+\) )?uint4 (\w+)\[\];",
+        r"uint4* \1 = current->block->dynamic.data();",
+        text,
     )
     numbers = iter(range(1000))
 
