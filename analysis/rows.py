@@ -137,7 +137,10 @@ def write_rows(target: Path, names: Sequence[str], rows: Iterable[Sequence[str]]
         writer.writerows(rows)
 
 
-_REMEDY = "delete it and run again (a tracked file: restore it with git checkout)"
+_REMEDY = (
+    "if this project wrote it, delete it and run again "
+    "(a tracked file: restore it with git checkout)"
+)
 
 
 def _text(path: Path) -> str:
@@ -145,6 +148,8 @@ def _text(path: Path) -> str:
         text = Path(path).read_bytes().decode("utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the step that writes it first") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: a folder; give a file in it") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {_REMEDY}") from error
     except UnicodeDecodeError as error:

@@ -16,11 +16,16 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m measure", description=__doc__)
     commands = top.add_subparsers(dest="command", required=True)
 
-    point = commands.add_parser("point", help="measure one point and write its row")
+    point = commands.add_parser(
+        "point",
+        help="measure one point and write its row",
+        epilog="Ends with 0 when there is a row, even of a kernel that is wrong, crashes or cannot "
+        "be loaded: its status says so. With 2 when there is none.",
+    )
     add = point.add_argument
     add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, … (default auto)")
-    add("--op", default="softmax", help=f"one of: {', '.join(OPS)}")
-    add("--dtype", default="float32", help=f"one of: {', '.join(DTYPES)}")
+    add("--op", default="softmax", help=f"one of: {', '.join(OPS)} (default %(default)s)")
+    add("--dtype", default="float32", help=f"one of: {', '.join(DTYPES)} (default %(default)s)")
     add("--distribution", default="uniform", help=f"one of: {', '.join(DISTRIBUTIONS)}")
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
@@ -87,6 +92,7 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
     arguments["gpu"] = gpus.resolve(arguments["gpu"])
     if arguments["variant"] is None:
         arguments["variant"] = _only(arguments["files"])
+    _refuse_unwritable(output)
     run = served.starter(owner) if owner else start.python
     measured, samples = measure_point(Point(**arguments), run)
     try:
@@ -95,6 +101,18 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
     print(summary.text(measured))
     return 0
+
+
+def _refuse_unwritable(output: Path) -> None:
+    """Raise NoRow where a row cannot be written, before the time for it is spent."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NoRow(f"cannot write {output}: {error.strerror}") from error
+    if output.is_dir():
+        raise NoRow(f"cannot write {output}: it is a folder; name a file, as {output}/row.csv")
+    if not os.access(output.parent, os.W_OK):
+        raise NoRow(f"cannot write {output}: {output.parent} may not be written to")
 
 
 def _only(files: list[str]) -> str:

@@ -17,9 +17,10 @@ class BadPoint(ValueError):
 
 
 def nearest(given: str, allowed) -> str:
-    """'; did you mean x?' or '; allowed: x, y, z', for the end of an error message."""
+    """'; did you mean x? Allowed: x, y, z', for the end of an error message."""
     close = difflib.get_close_matches(str(given), list(allowed), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(allowed)}"
+    hint = f"did you mean {close[0]!r}? Allowed" if close else "allowed"
+    return f"; {hint}: {', '.join(allowed)}"
 
 
 @dataclass(frozen=True)

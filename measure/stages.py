@@ -61,6 +61,8 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     if device.is_cpu and cuda_kernels.uses(variant.name):
         journal.stage("compiling for GPUs that are not here")
         without_gpu.compile_only(variant, point, row)
+    if point.interpreted:
+        without_gpu.as_quiet_as_a_gpu()
     rows = without_gpu.interpreted_rows(point) if point.interpreted else point.M
     memory.check(rows, point, device)
     dtype = getattr(torch, point.dtype)

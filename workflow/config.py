@@ -10,6 +10,14 @@ from snakemake.utils import update_config
 import kernels
 from measure.point import nearest
 
+TYPES = {
+    "object": "must be a whole number, a list of them, or {from, to, step}",
+    "array": "must be a list, as [this, that]",
+    "string": "must be text",
+    "number": "must be a number",
+    "integer": "must be a whole number",
+    "boolean": "must be true or false",
+}
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
 
 
@@ -73,9 +81,7 @@ def _say(error) -> str:
         "pattern": "only lower-case letters, digits"
         + (" and underscores" if "_" in str(error.validator_value) else ""),
         "const": "must be a list of variants, or the word all",
-        "type": f"must be of type {error.validator_value}"
-        if error.validator_value != "object"
-        else "must be a whole number, a list of them, or {from, to, step}",
+        "type": TYPES.get(str(error.validator_value), f"must be of type {error.validator_value}"),
     }.get(error.validator, error.message)
     return f"  {where} = {given!r}: {rule}"
 

@@ -13,7 +13,7 @@ FAILS = "does not hold"
 UNDECIDED = "not measurable"
 
 SOURCES = {
-    "S0": "S0: Triton 入门: 比 Torch 快的 OnlineSoftmax (Mizuno-Ai / wu-kan, 2024)",
+    "S0": "S0: Introduction to Triton: OnlineSoftmax faster than Torch (Mizuno-Ai / wu-kan, 2024)",
     "S1": "S1: notes on the Triton tutorial Fused Softmax (2026)",
     "S2": "S2: How to write softmax in Triton (Clay, 2024)",
     "S3": "S3: OneFlow / FasterTransformer softmax CUDA kernels (BBuf, 2023)",

@@ -85,7 +85,10 @@ def run(given: argparse.Namespace) -> str:
 
 
 def _percent(text: str) -> float:
-    value = float(text)  # argparse reports the ValueError
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not (math.isfinite(value) and 0 < value < 100):
         raise argparse.ArgumentTypeError(f"{text} is not a percentage between 0 and 100")
     return value

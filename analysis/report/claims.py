@@ -56,7 +56,8 @@ def tables(published: Published) -> list[Block]:
             [*key, *(md.number(v, 6) for v in line)]
             for key, line in zip(wide.index, wide.to_numpy(), strict=True)
         ]
-        said = f"{source.unit}, {source.distribution} input: {source.cite()}."
+        unit = source.unit.replace("us", "µs")
+        said = f"{unit}, {source.distribution} input: {source.cite()}."
         parts.append(Prose(f"**{source.hardware}**, {said}"))
         parts.append(Table(["M", "N", *variants], lines, name))
     return parts

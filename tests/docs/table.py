@@ -22,7 +22,7 @@ HOW = {
         "snakemake --cores 1 --use-conda": PARSE,  # even to plan it needs conda
         "snakemake --cores all --configfile sweeps/smoke.yaml": ROWS,
         'make run ARGS="--configfile sweeps/fused_softmax.yaml"': MAKE,
-        "58 of 172 points (33 %), 10 min left | 57 ok, 1 unsupported | now triton_row 1024x8192 "
+        "58 of 182 points (31 %), 5 min left | 57 ok, 1 unsupported | now triton_row 1024x8192 "
         "float32 on h200": SHOWN,
         "python -m measure point --gpu auto --dtype float32 --M 1024 --N 4096 --variant "
         "triton_online --output row.csv": RUN,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from measure import __main__ as command_line
 from measure import gpus
 from measure.point import BadPoint, Point
 
@@ -101,3 +102,12 @@ def test_visible_gpus_are_what_nvidia_smi_shows(fake_smi, monkeypatch):
 def test_a_driver_that_fails_is_no_gpu(fake_smi):
     fake_smi.write_text("#!/bin/sh\necho 'NVIDIA-SMI has failed' \nexit 9\n")
     assert gpus.visible() == []
+
+
+def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command_line, "measure_point", pytest.fail)
+    (tmp_path / "file").touch()
+    for output, why in ((tmp_path, "it is a folder"), (tmp_path / "file/row.csv", "File exists")):
+        given = ["--gpu", "cpu", "--M", "4", "--N", "8", "--variant", "torch_softmax"]
+        assert command_line.main(["point", *given, "--output", str(output)]) == 2
+        assert f"error: cannot write {output}: {why}" in capsys.readouterr().err

@@ -17,6 +17,7 @@ AFTER_POINTS = {"merge", "collect", "summary", "claims", "draw", "report", "all"
         (["claims"], {"point", "merge", "claims"}, {"summary", "draw", "report", "all"}),
         (["figures"], {"point", "draw", "bars", "figures"}, {"summary", "claims", "report"}),
         (["report"], {"point", "report"} | AFTER_POINTS - {"all"}, {"all"}),
+        (["recorded"], {"recorded"}, {"point"} | AFTER_POINTS),
         (["--until", "draw"], {"point", "merge", "draw"}, {"bars", "summary", "report", "all"}),
         (["--omit-from", "collect"], {"point", "merge"}, AFTER_POINTS - {"merge"}),
     ],

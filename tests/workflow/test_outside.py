@@ -74,8 +74,8 @@ def test_the_options_of_a_point_are_the_point_again(mine, tmp_path, monkeypatch,
     ("given", "words"),
     [
         (["absent.py"], "kernels[0]: kernel 'absent.py': no such file; name a .py file"),
-        ("mine.py", "kernels = 'mine.py': must be of type array"),
-        ([7], "kernels[0] = 7: must be of type string"),
+        ("mine.py", "kernels = 'mine.py': must be a list"),
+        ([7], "kernels[0] = 7: must be text"),
     ],
 )
 def test_files_that_cannot_be_are_refused(given, words):

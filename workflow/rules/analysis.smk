@@ -16,6 +16,26 @@ rule figures:
     localrule: True
 
 
+rule recorded:
+    """What is recorded of GPUs, checked as for a pull request."""
+    input:
+        FOLDERS,
+    log:
+        "results/logs/recorded.log",
+    benchmark:
+        "results/benchmarks/recorded.tsv"
+    localrule: True
+    conda:
+        "../envs/analysis.yml"
+    params:
+        code=ANALYSIS,
+        root=ROOT,
+    message:
+        "Checking what is recorded"
+    shell:
+        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis check-recorded {input:q} > {log:q} 2>&1"
+
+
 rule merge:
     """The rows of one GPU as one table."""
     input:

@@ -13,6 +13,7 @@ BY_ROW = {sweep.row_path(p): p for points in POINTS.values() for p in points}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
 TABLES = of_project(sorted(Path(RESULTS, "published").iterdir()))
 RECORDED = sweep.recorded_tables(list(POINTS), Path(RESULTS, "recorded"))
+FOLDERS = of_project(sorted(p for p in Path(RESULTS, "recorded").glob("*") if p.is_dir()))
 FIGURE = "results/figures/{gpu}_{dtype}_{sweep}_"
 FORMS = [".svg", ".pdf", ".png"]
 OVER_N = ["time", "throughput", "speedup"]
