@@ -1,7 +1,7 @@
 """Figures of one gpu, dtype and sweep, and one page of all.
 
-Time and throughput over N, speed-up as a heat map, and published beside measured times as bars; the
-overview has the fraction of the copy's speed over N, of everything that was timed.
+Time and throughput over N, speed-up as a heat map, and published beside measured times as points;
+the overview has the fraction of the copy's speed over N, of everything that was timed.
 """
 
 from analysis.figures.write import BARS, KINDS, OVER_N, OVERVIEW, write, write_overview

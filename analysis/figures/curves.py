@@ -132,7 +132,8 @@ def _notes(drawn: list[list[_Line]]) -> list[str]:
     styled = [line.rows for part in drawn for line in part if line.style]
     if any(rows["time_us_q20"].notna().any() for rows in styled):
         return [
-            "bands: 0.2 to 0.8 quantile of the times; bold: torch and what is fastest at most sizes"
+            "bands: 0.2 to 0.8 quantile of the times; "
+            f"bold: torch, and at most {IN_FRONT} that are fastest at more sizes than others"
         ]
     return []
 

@@ -4,7 +4,6 @@ import math
 
 import matplotlib
 import numpy as np
-import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -12,12 +11,12 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analysis import palette
 from analysis.figures import axes as shared
-from analysis.figures import caption, cell_text, winners
+from analysis.figures import bands, caption, cell_text, winners
+from analysis.figures.bands import Band
+from analysis.figures.ink import ink
 from analysis.figures.page import DOUBLE, SINGLE, Page, text_width
-from analysis.figures.select import Panel, Selection, evenly, panels
-from analysis.frame import timed
+from analysis.figures.select import Selection, panels
 
 # Blue is faster than torch, red slower; the pair is told apart by the colour-blind.
 COLOURS = "RdBu"
@@ -26,13 +25,8 @@ LIMIT = 1.0
 INTERVAL = "±: half of the 95 % interval"
 FRAME = "frame: the fastest at that N, dashed: its lead may be chance"
 TICKS = {"½x": 1 / 2, "⅔x": 2 / 3, "1x": 1, "1.5x": 1.5, "2x": 2}
-COLUMNS = 14  # a long sweep is folded into bands of at most so many sizes
-# Of more bands than this, in all panels, an even choice of sizes is drawn: the text of a cell takes
-# milliseconds, and a picture may not be 65,536 pixels high.
-MOST_BANDS = 12
-# Inches: the least width of a cell, the most, and its height; around a band, and below it where M
-# stands as well; right of it for the colour bar; that bar.
-NARROW, WIDE, CELL, ABOVE, BELOW, OF_M, RIGHT = 0.36, 0.5, 0.25, 0.2, 0.4, 0.12, 0.66
+# Inches: the least width of a cell, and the most; right of the bands for the colour bar; that bar.
+NARROW, WIDE, RIGHT = 0.36, 0.5, 0.66
 BAR = (1.1, 0.1)
 NAME, VALUE, WORD = 6.5, 5.5, 4.8  # points
 
@@ -46,58 +40,33 @@ def draw_speedup(selection: Selection) -> Figure:
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid": False}):
         found, total = panels(selection, only_timed=False)
-        most = COLUMNS * max(1, MOST_BANDS // len(found))
-        bands = [band for panel in found for band in _bands(panel, most)]
-        heights = [len(cells.index) * CELL for _, cells in bands]
-        names = [text_width(name, NAME) for _, cells in bands for name in cells.index]
+        drawn = bands.fold(found)
+        high = bands.cell_height(drawn)
+        heights = [len(band.cells.index) * high for band in drawn]
+        names = [text_width(name, NAME) for band in drawn for name in band.cells.index]
         left = 0.12 + max(names)
-        columns = max(len(cells.columns) for _, cells in bands)
+        columns = max(len(band.cells.columns) for band in drawn)
         narrow = left + columns * NARROW + RIGHT <= SINGLE
         cell = ((SINGLE if narrow else DOUBLE) - left - RIGHT) / columns
         cell = min(max(cell, NARROW), WIDE)
         across = left + columns * cell + RIGHT
-        below = BELOW + (OF_M if any(len(set(_rows(cells))) > 1 for _, cells in bands) else 0)
         page = Page(
             max(across, SINGLE if narrow else DOUBLE),
-            max(sum(heights) + len(bands) * (ABOVE + below), ABOVE + BAR[0] + 0.1),
+            max(sum(heights) + sum(sum(band.around) for band in drawn), bands.ABOVE + BAR[0] + 0.1),
             caption.heading(selection, "speed-up over torch"),
-            caption.fine_print(selection, len(found), total, *_notes(bands)),
+            caption.fine_print(selection, len(found), total, *_notes(drawn)),
         )
         y = 0.0
-        for (title, cells), height in zip(bands, heights, strict=True):
-            axes = page.axes(left, y + ABOVE, len(cells.columns) * cell, height)
-            _band(axes, title, cells)
-            y += ABOVE + height + below
-        _colour_bar(page.axes(across - RIGHT + 0.12, ABOVE, BAR[1], BAR[0]))
+        for band, height in zip(drawn, heights, strict=True):
+            above, below = band.around
+            _band(page.axes(left, y + above, len(band.cells.columns) * cell, height), band)
+            y += above + height + below
+        _colour_bar(page.axes(across - RIGHT + 0.12, bands.ABOVE, BAR[1], BAR[0]))
         return page.figure
 
 
-def _bands(panel: Panel, most: int) -> list[tuple[str, pd.DataFrame]]:
-    """Pieces of a panel: title, and a frame variant by N whose cells are rows (dict) or None.
-
-    Of more than ``most`` sizes an even choice; the title then says so.
-    """
-    rows = panel.own if len(panel.own) else panel.published
-    rows = rows.assign(timed=timed(rows))
-    names = sorted(rows["variant"].unique(), key=palette.order)
-    every = sorted(rows["N"].unique().tolist())
-    sizes = evenly(every, most)
-    title = panel.title
-    if len(sizes) < len(every):
-        title += f"; {len(sizes)} of {len(every)} sizes are shown, evenly chosen"
-    rows = rows[rows["N"].isin(sizes)]
-    by_point = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
-    count = math.ceil(len(sizes) / COLUMNS)
-    each = math.ceil(len(sizes) / count)
-    found = []
-    for start in range(0, len(sizes), each):
-        part = sizes[start : start + each]
-        cells = [[by_point.get((name, n)) for n in part] for name in names]
-        found.append((title if start == 0 else "", pd.DataFrame(cells, names, part, object)))
-    return found
-
-
-def _band(axes: Axes, title: str, cells: pd.DataFrame) -> None:
+def _band(axes: Axes, band: Band) -> None:
+    cells = band.cells
     values = cells.map(cell_text.log_speedup).astype("float64")
     sns.heatmap(
         values.clip(-LIMIT, LIMIT),
@@ -105,9 +74,6 @@ def _band(axes: Axes, title: str, cells: pd.DataFrame) -> None:
         cmap=COLOURS,
         vmin=-LIMIT,
         vmax=LIMIT,
-        annot=cells.map(cell_text.text).to_numpy(),
-        fmt="",
-        annot_kws={"fontsize": VALUE, "linespacing": 1.0},
         cbar=False,
         # Set below: seaborn would render the figure once per label to see whether they overlap.
         xticklabels=False,
@@ -116,10 +82,16 @@ def _band(axes: Axes, title: str, cells: pd.DataFrame) -> None:
         linecolor="white",
     )
     axes.set_facecolor("0.93")
-    # seaborn leaves cells without a value blank; those say why there is none.
-    for i, j in zip(*np.nonzero(values.isna().to_numpy()), strict=True):
-        word = cell_text.text(cells.iat[i, j])
-        axes.text(j + 0.5, i + 0.5, word, ha="center", va="center", fontsize=WORD, color="0.3")
+    # Not by seaborn: it writes in white where that has a contrast of 2.3, and nothing where a value
+    # is missing; there the words say why.
+    grounds = _scale().to_rgba(values.to_numpy())
+    for (i, j), value in np.ndenumerate(values.to_numpy()):
+        if math.isnan(value):
+            look = {"fontsize": WORD, "color": "0.3"}
+        else:
+            look = {"fontsize": VALUE, "color": ink(grounds[i, j]), "linespacing": 1.0}
+        place = (j + 0.5, i + 0.5, cell_text.text(cells.iat[i, j]))
+        axes.text(*place, ha="center", va="center", **look)
     for j, n in enumerate(cells.columns):
         records = [row for row in cells[n] if row and row["timed"]]
         if len(records) > 1:
@@ -130,34 +102,32 @@ def _band(axes: Axes, title: str, cells: pd.DataFrame) -> None:
             axes.add_patch(Rectangle(place, 1, 1, **frame, gid=f"fastest {won.variant} {n}"))
     powers = shared.all_powers(cells.columns)
     labels = [shared.size_label(n, powers) for n in cells.columns]
-    rows = _rows(cells)
-    varying = len(set(rows)) > 1
-    if varying:  # each N has its own M
-        labels = [f"{label}\n{m}" for label, m in zip(labels, rows, strict=True)]
+    if band.varying:
+        labels = [f"{label}\n{m}" for label, m in zip(labels, band.rows, strict=True)]
     axes.set_xticks(np.arange(len(labels)) + 0.5, labels, fontsize=NAME)
     axes.set_yticks(np.arange(len(cells.index)) + 0.5, cells.index, fontsize=NAME)
     axes.tick_params(length=0)
-    axes.set_title(title, loc="left")
-    axes.set_xlabel("N (columns), and below it M (rows)" if varying else "N (columns)")
+    axes.set_title(band.title, loc="left")
+    name = "N (columns), and below it M (rows)" if band.varying else "N (columns)"
+    axes.set_xlabel(name if band.last else "")
     axes.set_ylabel("")
 
 
-def _rows(cells: pd.DataFrame) -> list[int]:
-    """M of every column."""
-    return [next(row["M"] for row in cells[n] if row) for n in cells.columns]
-
-
-def _notes(bands: list[tuple[str, pd.DataFrame]]) -> list[str]:
+def _notes(drawn: list[Band]) -> list[str]:
     """What ± and frames mean, where there are any."""
-    rows = [row for _, cells in bands for row in cells.to_numpy().flat if row and row["timed"]]
+    cells = [cell for band in drawn for cell in band.cells.to_numpy().flat]
+    rows = [row for row in cells if row and row["timed"]]
     found = [INTERVAL] if any(not math.isnan(cell_text.half_width(row)) for row in rows) else []
     return ["; ".join([*found, FRAME])] if rows else []
 
 
+def _scale() -> ScalarMappable:
+    return ScalarMappable(Normalize(-LIMIT, LIMIT), COLOURS)
+
+
 def _colour_bar(axes: Axes) -> None:
-    scale = ScalarMappable(Normalize(-LIMIT, LIMIT), COLOURS)
     ticks = np.log2(list(TICKS.values()))
-    colours = axes.figure.colorbar(scale, cax=axes, extend="both", ticks=ticks)
+    colours = axes.figure.colorbar(_scale(), cax=axes, extend="both", ticks=ticks)
     colours.set_ticklabels(TICKS, fontsize=NAME)
     colours.set_label("time of torch / variant", fontsize=NAME)
     colours.outline.set_visible(False)

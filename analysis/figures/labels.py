@@ -7,6 +7,10 @@ from matplotlib.axes import Axes
 SIZE = 6.5  # points
 AWAY = 0.2  # inches, of the labels from the axes
 LINE = 1.25 * SIZE / 72  # inches, from one label to the next
+# The way from a line's end to its label. Of a line that ends early it crosses the axes, and there
+# anything in the line's colour would be read as data: so grey, dotted, and behind all but the grid.
+LEADER = {"color": "0.6", "lw": 0.6, "linestyle": (0, (1, 2)), "shrinkA": 1, "shrinkB": 2}
+BEHIND = 1.1  # zorder
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,6 @@ def label_ends(axes: Axes, ends: list[End]) -> None:
             fontweight="bold" if end.bold else "normal",
             va="center",
             annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "relpos": (0, 0.5),
-                "color": end.colour,
-                "lw": 0.5,
-                "alpha": 0.5,
-                "shrinkA": 0,
-                "shrinkB": 2,
-            },
+            zorder=BEHIND,
+            arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), **LEADER},
         )

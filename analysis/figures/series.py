@@ -1,4 +1,4 @@
-"""Series of bars, and how much faster one is than another at every point."""
+"""Series of points, and how much faster one is than another at every point."""
 
 import math
 from collections.abc import Mapping
@@ -11,20 +11,20 @@ from analysis import palette, ratios
 
 @dataclass(frozen=True)
 class Series:
-    """The bars of one variant from one origin: `rows` maps (M, N) to the row."""
+    """The times of one variant from one origin: `rows` maps (M, N) to the row."""
 
     variant: str
-    colour: str
+    style: palette.Style
     origin: str
     where: str
     rows: dict[tuple[int, int], dict]
 
     def looks(self) -> dict:
-        """Measured bars are full; published ones are white and hatched."""
-        look = {"edgecolor": self.colour, "linewidth": 1.0}
-        if self.origin == "published":
-            return look | {"facecolor": "white", "hatch": "////"}
-        return look | {"facecolor": self.colour}
+        """Measured points are full; published ones are hollow."""
+        full = "white" if self.origin == "published" else self.style.colour
+        edge = {"markeredgecolor": self.style.colour, "markeredgewidth": 1.0}
+        look = {"marker": self.style.marker, "markersize": 5.5, "linestyle": "none"}
+        return {**look, **edge, "markerfacecolor": full}
 
 
 def series_of(rows: pd.DataFrame, styles: Mapping[str, palette.Style]) -> list[Series]:
@@ -36,7 +36,7 @@ def series_of(rows: pd.DataFrame, styles: Mapping[str, palette.Style]) -> list[S
         note = ", not measured here" if origin == "published" else ""
         where = f"{origin}{note} ({name}, {input_} input)"
         by_point = {(row["M"], row["N"]): row for row in part.to_dict("records")}
-        found.append(Series(variant, styles[variant].colour, origin, where, by_point))
+        found.append(Series(variant, styles[variant], origin, where, by_point))
     # Within one origin as everywhere else; a stable sort keeps GPU and input together.
     return sorted(found, key=lambda one: (one.where, palette.order(one.variant)))
 

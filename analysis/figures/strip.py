@@ -6,6 +6,7 @@ from itertools import groupby, pairwise
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
+from analysis.figures.ink import ink
 from analysis.figures.page import FINE, text_width
 from analysis.figures.winners import Winner
 from analysis.palette import Style
@@ -40,15 +41,14 @@ def draw_strip(
         look = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8, "clip_on": False}
         axes.axvspan(left, right, bottom, top, **look, gid=f"fastest {won.variant}")
         if style:
-            ink = "black" if _lightness(colour) > 0.5 else "white"
             middle = (math.sqrt(left * right), (bottom + top) / 2)
-            _name(axes, middle, _inches(axes, left, right), won.variant, style.marker, ink)
+            _name(axes, middle, _inches(axes, left, right), won.variant, style.marker, ink(colour))
 
 
 def _name(
-    axes: Axes, at: tuple[float, float], room: float, variant: str, marker: str, ink: str
+    axes: Axes, at: tuple[float, float], room: float, variant: str, marker: str, letters: str
 ) -> None:
-    where = {"transform": axes.get_xaxis_transform(), "clip_on": False, "color": ink}
+    where = {"transform": axes.get_xaxis_transform(), "clip_on": False, "color": letters}
     if text_width(variant, FINE) + 0.04 < room:
         axes.text(*at, variant, ha="center", va="center_baseline", fontsize=FINE, **where)
     else:
@@ -59,8 +59,3 @@ def _name(
 def _inches(axes: Axes, left: float, right: float) -> float:
     ends = [axes.transData.transform((x, 1))[0] for x in (left, right)]
     return (ends[1] - ends[0]) / axes.figure.dpi
-
-
-def _lightness(colour: tuple[float, ...]) -> float:
-    """Perceived lightness of a colour, 0 to 1 (ITU-R BT.601's weights)."""
-    return sum(w * part for w, part in zip((0.299, 0.587, 0.114), colour, strict=True))

@@ -19,7 +19,7 @@ KINDS = {
     "published": (beside_published, bars.draw_published),
 }
 OVER_N = ("time", "throughput", "speedup")  # every set has these
-BARS = ("published",)  # only where a published table is short enough for bars
+BARS = ("published",)  # only where a published table is short enough to stand beside measured rows
 OVERVIEW = "overview"  # of all sets
 
 

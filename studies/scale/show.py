@@ -4,9 +4,26 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis import palette
+
 TOGETHER = "merge to report"
 PARTS = ("merge", "collect", "summary", "claims", "figures", "report")
 ORDER = ["dry run", "run", "run in batches", "dry run, all done", TOGETHER, *PARTS]
+# Colour, marker, its size and the line's width (points). Some stages take the same memory, so that
+# their lines lie on each other: of such a pair the one drawn first is wider, and both are seen.
+STYLES = {
+    "dry run": (palette.SKY, "o", 6, 2.6),
+    "run": (palette.BLACK, "s", 4.5, 1.4),
+    "run in batches": (palette.GREY, "s", 3.5, 1.4),
+    "dry run, all done": (palette.BLUE, "o", 3.2, 1.0),
+    TOGETHER: (palette.ORANGE, "D", 5, 2.6),
+    "merge": (palette.GREEN, "v", 5, 1.8),
+    "collect": (palette.WINE, "^", 3.5, 0.8),
+    "summary": (palette.PURPLE, "s", 4.5, 1.8),
+    "claims": (palette.INDIGO, "P", 3.5, 0.8),
+    "figures": (palette.VERMILION, "d", 4, 0.8),
+    "report": (palette.OLIVE, "X", 4, 0.8),
+}
 
 
 def load(path: Path) -> pd.DataFrame:
@@ -53,34 +70,38 @@ def _added(seconds: pd.Series) -> str:
 def draw(found: pd.DataFrame, output: Path) -> None:
     """Seconds and MB over points; a dotted line grows as the points do."""
     import matplotlib
-    import seaborn as sns
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from analysis.figures.axes import THEME
+    from analysis.figures.page import DOUBLE
 
-    sns.set_theme(style="whitegrid", context="paper")
-    shown = [stage for stage in ORDER if stage in set(found["stage"])]
-    colours = dict(zip(shown, sns.color_palette("colorblind", len(shown)), strict=True))
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
-    for axis, value, label in zip(
-        axes, ("wall_s", "peak_mb"), ("wall time (s)", "peak memory (MB)"), strict=True
-    ):
-        for stage in shown:
-            rows = found[found["stage"] == stage]
-            bold = stage not in PARTS
-            axis.plot(
-                rows["points"],
-                rows[value],
-                color=colours[stage],
-                marker="o" if bold else ".",
-                linewidth=1.8 if bold else 1,
-                linestyle="-" if bold else "--",
-                label=stage,
-            )
-        axis.set(xscale="log", yscale="log", xlabel="points", ylabel=label)
+    with matplotlib.rc_context(THEME):
+        figure = Figure((DOUBLE, 3.2), layout="constrained")
+        axes = figure.subplots(1, 2)
+        for axis, value, label in zip(
+            axes, ("wall_s", "peak_mb"), ("wall time (s)", "peak memory (MB)"), strict=True
+        ):
+            _panel(axis, found, value)
+            axis.set_ylabel(label)
+        sizes = sorted(found["points"].unique())
+        times = [size / 1000 for size in sizes]
+        axes[0].plot(sizes, times, color="0.4", ls=":", lw=1, label="1 ms a point")
+        names = axes[0].get_legend_handles_labels()
+        figure.legend(*names, loc="outside right upper", frameon=False)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(output, dpi=200)
+
+
+def _panel(axis, found: pd.DataFrame, value: str) -> None:
+    from matplotlib.ticker import NullLocator, StrMethodFormatter
+
     sizes = sorted(found["points"].unique())
-    axes[0].plot(sizes, [size / 1000 for size in sizes], color="0.5", ls=":", label="1 ms a point")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    plt.close(figure)
+    for stage in (stage for stage in ORDER if stage in set(found["stage"])):
+        rows = found[found["stage"] == stage]
+        colour, marker, size, width = STYLES[stage]
+        look = {"color": colour, "marker": marker, "ms": size, "mew": 0, "lw": width}
+        axis.plot(rows["points"], rows[value], label=stage, **look)
+    axis.set(xscale="log", yscale="log", xlabel="points")
+    axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))

@@ -1,4 +1,6 @@
-"""Published beside measured times, as bars."""
+"""Published beside measured times, as points on a logarithmic axis."""
+
+import itertools
 
 import pytest
 from matplotlib.colors import to_hex
@@ -15,7 +17,7 @@ PAIR = ("cuda_oneflow", "cuda_fastertransformer")
 
 @pytest.fixture
 def drawn(measurements, tables):
-    """Function that draws the bars of some rows, of the h200 unless told otherwise."""
+    """Function that draws the points of some rows, of the h200 unless told otherwise."""
 
     def draw(rows, gpu="h200", sweep="oneflow"):
         frame = measurements(rows, sweep=sweep)
@@ -24,8 +26,21 @@ def drawn(measurements, tables):
     return draw
 
 
-def bars(figure):
-    return {bar.get_gid(): bar for bar in figure.axes[0].patches}
+def drawn_lines(figure):
+    return {line.get_gid(): line for line in figure.axes[0].lines if line.get_gid()}
+
+
+def points(figure):
+    return {gid: line for gid, line in drawn_lines(figure).items() if not gid.endswith(" q")}
+
+
+def whiskers(figure):
+    return {gid: line for gid, line in drawn_lines(figure).items() if gid.endswith(" q")}
+
+
+def time(point):
+    (value,) = point.get_ydata()
+    return value
 
 
 def texts(figure):
@@ -46,48 +61,50 @@ def test_only_published_points_and_variants_are_drawn(drawn):
         for origin in ("published", "measured")
         for n in oneflow.PROTOCOL
     }
-    assert set(bars(drawn(rows))) == expected
+    assert set(points(drawn(rows))) == expected
 
 
-def test_heights_are_the_times(drawn):
+def test_points_are_at_the_times(drawn):
     rows = oneflow.rows(oneflow.PROTOCOL)
-    found = bars(drawn(rows))
-    assert found["cuda_oneflow published 16"].get_height() == pytest.approx(9.66)
-    assert found["cuda_fastertransformer published 512"].get_height() == pytest.approx(6090)
+    found = points(drawn(rows))
+    assert time(found["cuda_oneflow published 16"]) == pytest.approx(9.66)
+    assert time(found["cuda_fastertransformer published 512"]) == pytest.approx(6090)
     (own,) = [r for r in rows if (r["variant"], r["N"]) == ("cuda_oneflow", "64")]
-    assert found["cuda_oneflow measured 64"].get_height() == pytest.approx(float(own["time_us"]))
+    assert time(found["cuda_oneflow measured 64"]) == pytest.approx(float(own["time_us"]))
 
 
-def test_published_bars_are_hatched_and_measured_ones_full_in_the_variants_colour(drawn):
-    for gid, bar in bars(drawn(oneflow.rows(oneflow.PROTOCOL))).items():
-        variant, origin, _ = gid.split()
-        colour = palette.style(variant).colour.lower()
-        assert to_hex(bar.get_edgecolor()) == colour
-        if origin == "published":
-            assert bar.get_hatch()
-            assert to_hex(bar.get_facecolor()) == "#ffffff"
-        else:
-            assert not bar.get_hatch()
-            assert to_hex(bar.get_facecolor()) == colour
-
-
-def test_measured_bars_have_whiskers_and_every_bar_its_value(drawn):
+def test_published_points_are_hollow_and_measured_ones_full_in_the_variants_style(drawn):
     figure = drawn(oneflow.rows(oneflow.PROTOCOL))
-    whiskers = {line.get_gid(): line for line in figure.axes[0].lines}
-    assert set(whiskers) == {f"{v} measured {n} q" for v in PAIR for n in oneflow.PROTOCOL}
-    bar = bars(figure)["cuda_oneflow measured 64"]
-    low, high = whiskers["cuda_oneflow measured 64 q"].get_ydata()
-    assert low < bar.get_height() < high
+    assert not figure.axes[0].patches  # a bar's length means nothing on this axis
+    for gid, point in points(figure).items():
+        variant, origin, _ = gid.split()
+        style = palette.style(variant)
+        assert point.get_marker() == style.marker
+        assert to_hex(point.get_markeredgecolor()) == style.colour.lower()
+        inside = "#ffffff" if origin == "published" else style.colour.lower()
+        assert to_hex(point.get_markerfacecolor()) == inside
+
+
+def test_measured_points_have_whiskers_and_every_point_its_value(drawn):
+    figure = drawn(oneflow.rows(oneflow.PROTOCOL))
+    found = whiskers(figure)
+    assert set(found) == {f"{v} measured {n} q" for v in PAIR for n in oneflow.PROTOCOL}
+    low, high = found["cuda_oneflow measured 64 q"].get_ydata()
+    assert low < time(points(figure)["cuda_oneflow measured 64"]) < high
     assert {"9.66", "26.4", "6,090", "3,100", "59.6"} <= set(texts(figure))
 
 
-def test_no_value_is_wider_than_its_bar(drawn):
+def test_no_value_touches_another_or_the_line_between_two_sizes(drawn):
     figure = drawn(oneflow.rows(oneflow.PROTOCOL))
     figure.draw_without_rendering()
-    narrowest = min(bar.get_window_extent().width for bar in figure.axes[0].patches)
-    values = [text for text in figure.axes[0].texts if hasattr(text, "xyann")]
+    axes = figure.axes[0]
+    values = [text for text in axes.texts if hasattr(text, "xyann")]
     assert len(values) == 20
-    assert max(text.get_window_extent().width for text in values) <= narrowest / 0.9
+    boxes = sorted((text.get_window_extent() for text in values), key=lambda box: box.x0)
+    assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
+    for place in range(1, len(oneflow.PROTOCOL)):
+        x = axes.transData.transform((place - 0.5, 10))[0]
+        assert not any(box.x0 < x < box.x1 for box in boxes)
 
 
 def test_ratios_stand_below_published_without_and_measured_with_an_interval(drawn):
@@ -110,31 +127,31 @@ def test_hardware_and_that_it_was_not_measured_here_are_visible(drawn):
     assert words[4].startswith("Row softmax on NVIDIA H200")
 
 
-def test_a_variant_without_a_time_has_no_bar_and_is_named(drawn):
+def test_a_variant_without_a_time_has_no_point_and_is_named(drawn):
     rows = oneflow.rows(oneflow.PROTOCOL, variants=["cuda_oneflow"])
     rows += oneflow.rows(oneflow.PROTOCOL, variants=["cuda_fastertransformer"], status="timeout")
     figure = drawn(rows)
-    assert not [gid for gid in bars(figure) if gid.startswith("cuda_fastertransformer measured")]
+    assert not [gid for gid in points(figure) if gid.startswith("cuda_fastertransformer measured")]
     assert "none" in texts(figure)
     assert any("5 timeout" in text for text in everything(figure))
 
 
 def test_the_published_table_alone(drawn):
     figure = drawn([], gpu="a100")
-    assert len(bars(figure)) == 10
+    assert len(points(figure)) == 10
     assert "published, not measured here" in figure._suptitle.get_text()
     assert not any("no timed row" in text for text in everything(figure))
 
 
 def test_a_gpu_without_rows_at_these_points_is_said(drawn):
     figure = drawn(oneflow.rows({256: 2048 * 256}))
-    assert len(bars(figure)) == 10
+    assert len(points(figure)) == 10
     assert "h200 has no timed row at these points" in figure._suptitle.get_text()
 
 
 def test_rows_of_another_operation_are_not_beside_it(drawn):
     figure = drawn(oneflow.rows(oneflow.PROTOCOL, op="log_softmax"))
-    assert len(bars(figure)) == 10
+    assert len(points(figure)) == 10
 
 
 @pytest.mark.parametrize(

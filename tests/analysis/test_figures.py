@@ -1,10 +1,14 @@
 """Figures: what is on them, and that the files are whole and reproducible."""
 
+import itertools
+
+import matplotlib
 import numpy as np
 import pytest
 
 from analysis import figures, palette
 from analysis.errors import InputError
+from analysis.figures import heatmap, ink
 from analysis.figures.axes import size_label
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
@@ -98,6 +102,19 @@ def test_every_line_is_labelled_and_no_two_labels_touch(own):
     assert min(np.diff(heights)) > gap
 
 
+def test_what_leads_to_a_label_is_not_read_as_data(measurements, tables):
+    """A line that ends early is far from its label, and the way there crosses the others."""
+    rows = synthetic.sweep_rows(variants=["torch_softmax", "triton_online"])
+    rows += synthetic.sweep_rows([256, 512], ["triton_row"])
+    (axes,) = draw_time(select(measurements(rows), tables, "h200", *SET)).axes
+    assert len(axes.texts) == 4
+    for text in axes.texts:
+        red, green, blue, _ = text.arrow_patch.get_edgecolor()
+        assert red == green == blue >= 0.5
+        assert text.arrow_patch.get_linestyle() != "solid"
+        assert text.get_zorder() < min(line.get_zorder() for line in axes.lines)
+
+
 def test_footer_names_device_and_versions(own):
     (footer,) = [text for text in words(draw_time(own)) if "driver" in text]
     for part in ("NVIDIA H200", "float32", "M = 1024", "570.124", "2.11.0", "triton 3.6.0"):
@@ -177,6 +194,43 @@ def test_long_sweeps_are_folded(measurements, tables):
     bands = figure.axes[:-1]  # the last is the colour bar
     assert len(bands) == 7
     assert sum(len(axes.texts) for axes in bands) == 98
+    assert [axes.get_xlabel() for axes in bands] == [""] * 6 + ["N (columns)"]
+    assert [bool(axes.get_title("left")) for axes in bands] == [True] + [False] * 6
+
+
+def test_bands_of_a_long_sweep_fit_on_a_page_and_do_not_touch(measurements, tables):
+    rows = synthetic.sweep_rows([128 * i for i in range(2, 100)], synthetic.VARIANTS[:5], M=4096)
+    figure = draw_speedup(select(measurements(rows), tables, "h200", *SET))
+    assert figure.get_figheight() < 9.2
+    figure.draw_without_rendering()
+    bands = figure.axes[:-1]
+    for above, below in itertools.pairwise(bands):
+        numbers = min(label.get_window_extent().y0 for label in above.get_xticklabels())
+        assert numbers > below.get_window_extent().y1
+    lines = [text.get_window_extent().height for axes in bands for text in axes.texts]
+    cell = bands[0].get_window_extent().height / 5
+    assert max(lines) <= cell
+
+
+def test_letters_in_a_cell_can_be_read(own):
+    figure = draw_speedup(own)
+    figure.draw_without_rendering()
+    cells = figure.axes[0]
+    grounds = cells.collections[0].get_facecolors()
+    timed = [text for text in cells.texts if text.get_text()[0].isdigit()]
+    assert len(timed) > 60
+    for text in timed:
+        j, i = (int(part) for part in text.get_position())
+        ground = grounds[i * len(synthetic.ONLINE_SIZES) + j]
+        assert ink.contrast(text.get_color(), ground) >= 4.5
+
+
+def test_letters_have_enough_contrast_on_every_colour_of_the_map():
+    assert ink.contrast("black", "white") == pytest.approx(21)
+    assert ink.contrast("#777777", "white") == pytest.approx(4.48, abs=0.005)  # WebAIM's checker
+    assert (ink.ink("0.95"), ink.ink("#053061")) == ("black", "white")
+    for colour in matplotlib.colormaps[heatmap.COLOURS](np.linspace(0, 1, 256)):
+        assert ink.contrast(ink.ink(colour), colour) >= 4.5
 
 
 @pytest.mark.parametrize(("rows_of", "sizes", "shown"), [(1, 500, 168), (12, 20, 14), (2, 84, 84)])
