@@ -10,6 +10,9 @@ import altair as alt
 HEIGHT = 300  # pixels of a panel; the page gives a heat map its own
 AXIS = {"title": "N (columns)", "labelOverlap": "greedy", "labelSeparation": 8, "format": "~d"}
 SIZES = alt.Scale(type="log", base=2, domain=[alt.expr("first"), alt.expr("last")], nice=False)
+# Pixels around a panel. At the right, half of a size of six digits: on a narrow screen, where not
+# all labels have room, Vega fits the axis into the width without regard to the last one.
+PADDING = {"left": 5, "top": 5, "right": 22, "bottom": 5}
 # what the page sets: the ends of both axes, the size and the variant that are pointed at
 SIGNALS = {"first": 1, "last": 2, "least": 0, "most": 1, "pointed": 0, "front": ""}
 
@@ -59,7 +62,7 @@ def _over_n(looks: dict[str, dict[str, str]], kind: str) -> alt.LayerChart:
         .mark_rule(color="#777777", strokeWidth=1)
         .encode(x="N:Q")
     )
-    return _themed(alt.layer(pointer, limits, lines, points))
+    return _themed(alt.layer(pointer, limits, lines, points)).properties(padding=PADDING)
 
 
 def _heat() -> alt.LayerChart:

@@ -8,7 +8,7 @@ from analysis import palette
 ON_DARK = {
     palette.BLACK: "#f4f4f4",
     palette.GREY: "#9a9a9a",
-    palette.WINE: "#d0679c",
+    palette.WINE: "#f0e442",  # Okabe and Ito's yellow: a lighter wine would be triton_row's purple
     palette.INDIGO: "#8f86e0",
 }
 

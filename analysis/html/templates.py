@@ -10,6 +10,8 @@ from analysis.report import markdown
 from analysis.report.blocks import Block, Heading, Prose, Table
 
 PAGE = Path(__file__).resolve().parent / "page"
+# Cells of more letters than this are set on several lines; a name or an interval never is.
+WORDY = 48
 # as the report writes one: with a unit, an interval, a remark, or as a span; or not applicable
 NUMBER = re.compile(r"([-+.\de]+( %)?( \[[^]]*\])?( \(.*\))?( … \d+)?)?")
 
@@ -27,6 +29,8 @@ def environment() -> jinja2.Environment:
     made.tests["long"] = lambda rows: len(rows) > markdown.LONG_TABLE
     made.filters["numeric"] = _numeric
     made.filters["parts"] = _parts
+    made.filters["counted"] = markdown.counted
+    made.tests["wordy"] = lambda value: len(str(value)) > WORDY
     made.filters["kind"] = lambda block: type(block).__name__
     return made
 

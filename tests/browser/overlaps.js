@@ -1,4 +1,5 @@
-// Parts that stand beside or below each other must not overlap, nor stick out of what holds them.
+// Parts that stand beside or below each other must not overlap, nor stick out of what holds them;
+// nor must what is written in a figure, which its SVG would cut off.
 () => {
   const groups = [
     ...["body > *", "main > section", ".bar > *", ".first > *", "#picker > *", ".facts > *"],
@@ -22,6 +23,11 @@
   for (const box of document.querySelectorAll(".panel, .card, .facts > *, .badge, .who, figure")) {
     const inline = getComputedStyle(box).display === "inline";
     if (!inline && box.scrollWidth > box.clientWidth + 1) faults.push(`${name(box)} is too narrow`);
+  }
+  for (const text of document.querySelectorAll(".view svg text")) {
+    if (getComputedStyle(text).opacity === "0") continue; // a label that Vega left out
+    const [box, drawing] = [text, text.ownerSVGElement].map((e) => e.getBoundingClientRect());
+    if (box.left < drawing.left - 0.5 || box.right > drawing.right + 0.5) faults.push(`${text.textContent} is cut off`);
   }
   return faults;
 }

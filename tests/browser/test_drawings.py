@@ -74,6 +74,22 @@ def test_the_arrow_keys_read_the_values(opened):
     assert "N = 131072" in chart.locator(".readout").inner_text()
 
 
+@pytest.mark.parametrize(("quantity", "unit"), [("time_us", 1), ("throughput_gbps", 2 * 1024 * 4)])
+def test_the_copy_is_the_limit_of_time_and_of_throughput(opened, quantity, unit):
+    page = opened()
+    page.locator("#chooser [name=value]").select_option(quantity)
+    chromium.drawn(page, 2)
+    chart = page.locator(".chart", has_text="NVIDIA H200")
+    assert "a copy of the same bytes" in chart.locator("figcaption").inner_text()
+    assert chart.locator('.view path[stroke="#555555"]').count() == 1
+    limits = page.evaluate(
+        "PAGE.sets[0].panels.filter(p => p.gpu === 'h200').flatMap(p => limitsOf(p, linesOf(p)))"
+    )
+    copies = {n: synthetic.time_us("copy", 1024, n, 4) for n in synthetic.ONLINE_SIZES}
+    expected = {n: us if unit == 1 else unit * n / us / 1000 for n, us in copies.items()}
+    assert {line["N"]: line["value"] for line in limits} == pytest.approx(expected, rel=1e-6)
+
+
 def test_the_mouse_reads_the_nearest_size(opened):
     page = opened()
     chart = page.locator(".chart", has_text="NVIDIA H200")

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis import synthetic
 from tests.browser import chromium, made
 
 pytestmark = pytest.mark.xdist_group("browser")
 WIDTHS = [375, 768, 1440]
+A4 = 688  # pixels between margins of 14 mm
 # functions of JavaScript, beside this file
 OVERLAPS, CONTRAST, NUMBERED, FOCUSED = (
     Path(__file__).with_name(f"{name}.js").read_text()
@@ -28,6 +30,13 @@ def test_nothing_overlaps_and_the_page_is_not_wider_than_the_screen(opened, widt
         )
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
         assert page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("most", [2**15, 2**18])
+def test_the_last_size_of_an_axis_is_whole_on_a_phone(opened, tmp_path, most):
+    sizes = [2**i for i in range(8, most.bit_length())]
+    page = opened(375, path=made.write(synthetic.sweep_rows(sizes, ["torch_softmax"]), tmp_path))
+    assert page.evaluate(OVERLAPS) == []
 
 
 def test_the_answer_is_on_the_first_screen(opened):
@@ -85,6 +94,26 @@ def test_paper_is_white_and_has_no_controls(opened, tmp_path):
     assert re.search(rb"/Type\s*/Pages\b[^>]*?/Count \d", (tmp_path / "page.pdf").read_bytes())
 
 
+def test_a_wide_figure_fits_on_paper_and_says_what_it_shows(opened):
+    page = opened()
+    page.emulate_media(media="print")
+    page.locator("#chooser [name=own]").evaluate("box => box.click()")  # one panel, full width
+    chromium.drawn(page, 2)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    # no smaller window: at its resizing Vega would draw anew, as it does not for paper
+    page.add_style_tag(content=f"main {{ width: {A4}px }}")
+    (svg,) = page.locator("#panels .view svg").all()
+    panel, drawn = page.locator(".chart").bounding_box(), svg.bounding_box()
+    assert drawn["x"] + drawn["width"] <= panel["x"] + panel["width"]
+    assert panel["width"] <= A4
+    assert drawn["width"] >= 0.95 * float(svg.get_attribute("width")), "letters as large as drawn"
+    label = page.locator("#chooser [name=set] option").first.inner_text()
+    assert label in page.locator(".chart figcaption").inner_text()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert label not in page.locator(".chart figcaption").inner_text()
+
+
 def test_the_keyboard_reaches_everything_and_the_focus_is_seen(opened):
     page = opened()
     count = page.evaluate(NUMBERED)
@@ -135,6 +164,26 @@ def test_nothing_moves_for_who_wants_that(opened):
     assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
 
 
+def test_without_javascript_nothing_is_empty_or_looks_like_an_answer(opened):
+    page = opened(figures=False, java_script_enabled=False)
+    for part in ("#picker", "#answer", ".ranking", "#chooser", "#panels", "#search", "#table"):
+        assert not page.locator(part).is_visible(), part
+    assert page.locator("#rows .print-only").is_visible()
+    assert "results/figures" in page.locator("#figures").inner_text()
+
+
+def test_rows_of_a_table_are_of_one_height_on_a_phone(opened):
+    page = opened(375, figures=False)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    uneven = """all => all.filter(t => !t.querySelector('.wordy')
+      && new Set([...t.tBodies[0].rows].map(r => Math.round(r.offsetHeight))).size > 1
+    ).map(t => t.caption.textContent)"""
+    assert page.locator("table:not(#table)").evaluate_all(uneven) == []
+    assert "(1 rows)" not in page.locator("main").inner_text()
+    heights = "all => all.map(name => name.offsetHeight)"
+    assert len(set(page.locator("#ranking .who").evaluate_all(heights))) == 1
+
+
 def test_without_rows_there_is_still_the_literature(opened, tmp_path):
     page = opened(path=made.write([], tmp_path))
     assert "No rows were measured or recorded" in page.locator(".first").inner_text()
@@ -155,3 +204,5 @@ def test_the_checks_above_find_faults(opened):
     page.add_style_tag(content=".quiet { color: #aaa } .answer { margin-right: -3rem }")
     assert page.evaluate(CONTRAST)[1]
     assert any("over DIV" in fault for fault in page.evaluate(OVERLAPS))
+    page.add_style_tag(content=".view text { font-size: 4rem }")
+    assert any("is cut off" in fault for fault in page.evaluate(OVERLAPS))

@@ -6,6 +6,9 @@ import unicodedata
 
 import pytest
 
+from tests.analysis import synthetic
+from tests.browser import made
+
 TIMES = unicodedata.lookup("MULTIPLICATION SIGN")
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -95,11 +98,35 @@ def test_what_can_be_chosen_was_measured(opened):
     assert f"2048 {TIMES} 5000" in page.locator("#asked").inner_text()
 
 
+def test_sizes_are_offered_that_were_measured_at_about_the_m(opened, tmp_path):
+    rows = synthetic.sweep_rows()
+    rows += [synthetic.row(M=2**20 // n, N=n) for n in (16, 32)]
+    page = opened(figures=False, path=made.write(rows, tmp_path))
+    m, sizes = page.locator("[name=M]"), page.locator("#sizes button")
+    for near in ("1024", "1000", "2048"):
+        m.fill(near)
+        assert sizes.all_inner_texts() == [str(n) for n in synthetic.ONLINE_SIZES], near
+        assert page.locator("#h-sizes").inner_text() == "Measured N at M = 1024"
+    m.fill("30000")  # two sizes at 32768 are few: all are offered, and set M too
+    texts = [
+        f"{rows} {TIMES} {columns}" for rows, columns in ((65536, 16), (32768, 32), (1024, 256))
+    ]
+    assert sizes.all_inner_texts()[:3] == texts
+    sizes.nth(0).click()
+    assert (m.input_value(), page.locator("[name=N]").input_value()) == ("65536", "16")
+    assert "Measured at exactly this size" in page.locator("#nearest").inner_text()
+
+
 @pytest.mark.parametrize("given", ["", "0", "-3", "1e3", "1.5", "N", "1" * 13])
 def test_other_words_are_refused(opened, given):
     page = opened(figures=False)
     page.locator("[name=N]").fill(given)
     assert "whole numbers" in page.locator("#fault").inner_text()
     assert page.locator("[name=N]").get_attribute("aria-invalid") == "true"
+    for part in ("#answer", ".ranking"):
+        assert page.locator(part).get_attribute("aria-hidden") == "true"
+        assert float(page.locator(part).evaluate("e => getComputedStyle(e).opacity")) < 0.5
     page.locator("[name=N]").fill("256")
     assert page.locator("#fault").inner_text() == ""
+    assert page.locator("#answer[aria-hidden=false], .ranking[aria-hidden=false]").count() == 2
+    assert page.locator(".old").count() == 0

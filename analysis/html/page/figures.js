@@ -1,6 +1,6 @@
 // The figures: one panel per GPU of the chosen set, drawn once the text is on the screen.
 
-let drawn = []; // the panels on the screen: {view, lines, reader}
+let drawn = []; // the panels on the screen: {view, lines, reader, place, heat}
 let turn = 0; // of the last redrawing, so that an older one that is still waiting gives up
 
 async function embed(place, name, datasets, description, { signals = {}, height }) {
@@ -13,13 +13,15 @@ async function embed(place, name, datasets, description, { signals = {}, height 
   return (await vegaEmbed(place, spec, options)).view;
 }
 
-function frame(panel) {
+function frame(panel, set) {
   const view = element("div", { class: "view", tabindex: "0" });
   const readout = element("div", { class: "readout", role: "status" });
   const heat = element("div", { class: "view heat" });
   const title = `${panel.name} · ${panel.origin}, ${panel.input} input`;
   const note = element("p", { class: "quiet" }, [chooser.elements.value.selectedOptions[0].text, limitName(panel)].filter(Boolean).join(" · "));
-  const card = element("figure", { class: "panel chart" }, element("figcaption", {}, element("h3", {}, title), note), view, readout, heat);
+  const label = element("p", { class: "print-only" }, set.label); // on a screen it stands in the form above
+  const caption = element("figcaption", {}, element("h3", {}, title), label, note);
+  const card = element("figure", { class: "panel chart" }, caption, view, readout, heat);
   return { card, view, readout, heat };
 }
 
@@ -29,7 +31,10 @@ async function draw() {
   const panels = set.panels.map((panel) => ({ panel, lines: linesOf(panel) })).filter(({ lines }) => lines.length);
   const used = new Set(set.panels.flatMap((panel) => [...panel.own.map((i) => ROWS[i]), ...panel.published.map((i) => PUBLISHED[i])]).map((row) => row.variant));
   for (const label of document.querySelectorAll("#kernels label")) label.hidden = !used.has(label.dataset.variant);
-  for (const { view } of drawn) view.finalize();
+  for (const { view, heat } of drawn) {
+    view.finalize();
+    heat?.view.finalize();
+  }
   drawn = [];
   find("#panels").replaceChildren();
   find("#figure-note").textContent = panels.length ? set.note : "No row of this set has this quantity.";
@@ -37,7 +42,7 @@ async function draw() {
   const limits = panels.map(({ panel, lines }) => limitsOf(panel, lines));
   const signals = ends([...panels.flatMap(({ lines }) => lines), ...limits.flat()]);
   const told = (panel) => `${chooser.elements.value.selectedOptions[0].text} over N, ${set.label}, ${panel.name}, ${panel.origin}; the arrow keys read the values size by size`;
-  const frames = panels.map(({ panel }) => frame(panel));
+  const frames = panels.map(({ panel }) => frame(panel, set));
   find("#panels").append(...frames.map(({ card }) => card)); // all, for each to get its width
   for (const [i, { panel, lines }] of panels.entries()) {
     const { view: place, readout, heat } = frames[i];
@@ -49,8 +54,9 @@ async function draw() {
     const reader = new Readout(view, sizes, (N) => valuesAt(lines, N), readout);
     place.addEventListener("keydown", (event) => reader.key(event));
     place.addEventListener("pointermove", (event) => reader.point(event, find("svg", place)));
-    drawn.push({ view, lines, reader });
-    await drawHeat(heat, panel, set);
+    const one = { view, lines, reader, place };
+    drawn.push(one);
+    one.heat = await drawHeat(heat, panel, set);
   }
   done(mine);
 }

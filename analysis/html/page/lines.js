@@ -43,15 +43,24 @@ function limitsOf(panel, lines) {
   if (quantity() === "of_copy" || quantity() === "speedup") {
     return distinct(lines.map((line) => line.N)).map((N) => ({ N, value: 1, what: "1" }));
   }
-  if (quantity() !== "throughput_gbps") return [];
-  if (panel.peak) return distinct(lines.map((line) => line.N)).map((N) => ({ N, value: panel.peak, what: "peak" }));
-  return chooser.elements.own.checked ? panel.copy.map(([N, value]) => ({ N, value, what: "copy" })) : [];
+  const what = panel.peak ? "peak" : "copy";
+  const copied = chooser.elements.own.checked ? panel.copy : [];
+  const rates = panel.peak ? distinct(lines.map((line) => line.N)).map((N) => [N, panel.peak]) : copied;
+  if (quantity() !== "time_us") return rates.map(([N, value]) => ({ N, value, what }));
+  const kilobytes = moved(panel);
+  return rates.filter(([N]) => kilobytes.has(N)).map(([N, rate]) => ({ N, value: kilobytes.get(N) / rate, what }));
+}
+
+// Kilobytes that a call moves, by N: GB/s times µs. All kernels of a panel count the same bytes.
+function moved(panel) {
+  const rows = [...panel.own.map((i) => ROWS[i]), ...panel.published.map((i) => PUBLISHED[i])];
+  const known = rows.filter((row) => row.throughput_gbps !== null && row.time_us !== null);
+  return new Map(known.map((row) => [row.N, row.throughput_gbps * row.time_us]));
 }
 
 function limitName(panel) {
   if (quantity() === "speedup") return "dotted: torch";
   if (quantity() === "of_copy") return "dotted: a copy";
-  if (quantity() !== "throughput_gbps") return "";
   return panel.peak ? "dotted: the vendor's memory peak" : "dotted: a copy of the same bytes";
 }
 

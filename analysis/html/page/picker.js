@@ -3,6 +3,7 @@
 const picker = find("#picker");
 const FAR = 2; // times in M or N, from where on the answer is a guess
 const [FEW, MOST_SIZES] = [4, 16];
+let beside; // the last M that was a number: sizes are offered beside it
 
 function fill(select, values, wanted) {
   const chosen = values.includes(wanted) ? wanted : values[0];
@@ -36,10 +37,40 @@ function whole(field) {
   return fine ? Number(text) : null;
 }
 
-// Among many sizes the powers of two, if there are some.
-function offered(sizes) {
-  const powers = sizes.filter((size) => Number.isInteger(Math.log2(size)));
-  return evenly(sizes.length > MOST_SIZES && powers.length > FEW ? powers : sizes, MOST_SIZES);
+// Sizes to offer beside M: those measured at the measured M nearest to it. Where these are few, or
+// M is far from all, all that there are, each at its own nearest M. One for each N.
+function offered(picks, M) {
+  const off = (pick) => Math.abs(Math.log2(pick.M / M));
+  const sorted = picks.toSorted((a, b) => off(a) - off(b));
+  const near = !times(sorted[0].M, M) ? sorted[0].M : null;
+  const there = sorted.filter((pick) => pick.M === near);
+  const enough = distinct(there.map((pick) => pick.N)).length > FEW;
+  const found = new Map((enough ? there : sorted).toReversed().map((pick) => [pick.N, pick])); // the last one stays
+  const sizes = [...found.values()].sort((a, b) => a.N - b.N);
+  // among many the powers of two, if there are some
+  const powers = sizes.filter((pick) => Number.isInteger(Math.log2(pick.N)));
+  return { near, sizes: evenly(sizes.length > MOST_SIZES && powers.length > FEW ? powers : sizes, MOST_SIZES) };
+}
+
+// A button for each: N alone where all were measured at the M `near`, else M and N, and it sets both.
+function chips({ near, sizes }, M, N) {
+  const alone = sizes.every((pick) => pick.M === near);
+  const buttons = sizes.map((pick) => {
+    const pressed = pick.N === N && (alone || pick.M === M);
+    const text = alone ? String(pick.N) : `${pick.M} × ${pick.N}`;
+    const button = element("button", { type: "button", "aria-pressed": pressed }, text);
+    button.addEventListener("click", () => {
+      if (!alone) picker.elements.M.value = pick.M;
+      picker.elements.N.value = pick.N;
+      choose();
+      find("#sizes [aria-pressed=true]")?.focus(); // the buttons were made anew
+    });
+    return button;
+  });
+  find("#h-sizes").textContent = alone ? `Measured N at M = ${near}` : "Measured sizes, M × N";
+  find("#sizes").replaceChildren(...buttons);
+  const pressed = find("#sizes [aria-pressed=true]");
+  if (pressed) find("#sizes").scrollLeft = pressed.offsetLeft - find("#sizes").clientWidth / 2; // on a phone
 }
 
 function times(a, b) {
@@ -98,18 +129,18 @@ function rank(pick) {
   );
 }
 
-function pick() {
+function choose() {
   const left = offer();
-  const sizes = offered(distinct(left.map((one) => one.N)).sort((a, b) => a - b));
   const { M, N } = picker.elements;
   const [m, n] = [whole(M), whole(N)];
-  find("#sizes").replaceChildren(
-    ...sizes.map((size) => element("button", { type: "button", "aria-pressed": size === n }, String(size))),
-  );
-  const pressed = find("#sizes [aria-pressed=true]");
-  if (pressed) find("#sizes").scrollLeft = pressed.offsetLeft - find("#sizes").clientWidth / 2; // on a phone
+  beside = m ?? beside;
+  chips(offered(left, beside), m, n);
   const fine = m !== null && n !== null;
   find("#fault").textContent = fine ? "" : "M and N are whole numbers from 1 up, such as 1024 and 8192.";
+  for (const panel of [find("#answer"), find(".ranking")]) {
+    panel.classList.toggle("old", !fine); // it answers what was asked before
+    panel.setAttribute("aria-hidden", String(!fine));
+  }
   if (fine) answer(nearest(left, m, n), m, n);
 }
 
@@ -120,15 +151,9 @@ function start() {
     fill(field, distinct(PAGE.picks.map((one) => one[field.name])), first[field.name]);
   }
   [M.value, N.value] = [first.M, first.N];
-  picker.addEventListener("input", pick);
+  picker.addEventListener("input", choose);
   picker.addEventListener("submit", (event) => event.preventDefault());
-  find("#sizes").addEventListener("click", (event) => {
-    if (event.target.tagName !== "BUTTON") return;
-    N.value = event.target.textContent;
-    pick();
-    find("#sizes [aria-pressed=true]").focus(); // the buttons were made anew
-  });
-  pick();
+  choose();
 }
 
 if (picker) start();

@@ -24,7 +24,7 @@ const COLUMNS = [
   text("origin"),
   text("sweep"),
   { name: "input", value: (row) => row.distribution },
-  text("message"),
+  { ...text("message"), wordy: true },
 ];
 for (const column of COLUMNS) column.show ??= (row) => String(column.value(row) ?? "");
 
@@ -57,10 +57,12 @@ function sorted(rows) {
   });
 }
 
+const kind = ({ right, wordy }) => (right ? { class: "right" } : wordy ? { class: "wordy" } : {});
+
 function list() {
   const rows = sorted(matching());
   const cell = (column, row) =>
-    element(column.head ? "th" : "td", { ...(column.head && { scope: "row" }), ...(column.right && { class: "right" }) }, column.show(row));
+    element(column.head ? "th" : "td", { ...(column.head && { scope: "row" }), ...kind(column) }, column.show(row));
   find("#table tbody").replaceChildren(
     ...rows.slice(0, shown).map((row) => element("tr", {}, ...COLUMNS.map((column) => cell(column, row)))),
   );
@@ -81,8 +83,7 @@ function sortBy(column) {
 for (const column of COLUMNS) {
   const button = element("button", { type: "button" }, column.name);
   button.addEventListener("click", () => sortBy(column));
-  const kind = column.right ? { class: "right" } : {};
-  find("#table thead tr").append(element("th", { scope: "col", "aria-sort": "none", ...kind }, button));
+  find("#table thead tr").append(element("th", { scope: "col", "aria-sort": "none", ...kind(column) }, button));
 }
 find("#search").addEventListener("input", () => {
   shown = STEP;
