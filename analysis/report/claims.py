@@ -34,11 +34,8 @@ def section(claims: pd.DataFrame) -> str:
     )
     if open_:
         rest = md.table([*COLUMNS[:4], "published", "why"], [_short(x) for x in open_], "claims")
-        fold = (
-            rest
-            if rest.startswith("<details>")
-            else md.folded(f"Not measurable, or too close to call ({len(open_)} rows)", rest)
-        )
+        why = f"Not measurable, or too close to call ({md.counted(len(open_), 'row')})"
+        fold = rest if rest.startswith("<details>") else md.folded(why, rest)
         text += "\n\n" + fold
     return text + "\n"
 

@@ -19,7 +19,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str) -
     """A Markdown table; one of more than LONG_TABLE rows is folded under the summary `what`."""
     lines = [columns, ["---"] * len(columns), *rows]
     text = "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
-    return folded(f"{what} ({len(rows)} rows)", text) if len(rows) > LONG_TABLE else text
+    return folded(f"{what} ({counted(len(rows), 'row')})", text) if len(rows) > LONG_TABLE else text
 
 
 def folded(summary: str, text: str) -> str:

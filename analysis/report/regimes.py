@@ -24,8 +24,8 @@ def part(rows: pd.DataFrame) -> list[Block]:
 
 def _sentence(found: list[Choice], judged: list[Choice]) -> str:
     text = (
-        f"`{DISPATCH}` is timed at {md.counted(len(found), 'point')}; at {len(judged)} of them the "
-        f"kernel it takes and another one of the three are, too"
+        f"`{DISPATCH}` is timed at {md.counted(len(found), 'point')}; its choice can be judged at "
+        f"{len(judged)} of them, where the kernel it takes is timed, and another one of the three"
     )
     if not judged:
         return text + "."

@@ -91,7 +91,7 @@ def test_the_table_of_the_report(wide):
     assert cells[7].startswith("33.3 % [33.0, 33.7]")
     cells = line(text, 58000, DISPATCH)
     assert (cells[2], cells[3], cells[6]) == ("smem", "", "uncached")
-    assert "is timed at 9 points; at 8 of them" in text
+    assert "is timed at 9 points; its choice can be judged at 8 of them" in text
     assert "surely not the fastest at 5 of 8, the worst at N = 58000: 45.2 % [" in text
 
 
@@ -157,7 +157,7 @@ def test_sets_are_kept_apart(measurements):
     text = render(report.section(measurements(both, sweep="oneflow")))
     assert text.count("### `oneflow`") == 2
     assert "(measured): log_softmax, float32" in text
-    assert text.count("is timed at 5 points; at 5 of them") == 2
+    assert text.count("is timed at 5 points; its choice can be judged at 5 of them") == 2
 
 
 def test_a_dispatch_that_is_not_timed_has_no_section(measurements, online_rows):
