@@ -148,8 +148,6 @@ def _text(path: Path) -> str:
         text = Path(path).read_bytes().decode("utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the step that writes it first") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path}: a folder; give a file in it") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {_REMEDY}") from error
     except UnicodeDecodeError as error:

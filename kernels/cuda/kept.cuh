@@ -114,7 +114,7 @@ class Kept {
   __device__ void put_words(T* out_row, int from, int to, int back, float max,
                             const Op& finish) const {
     const int first = back > 0 ? from - back + kWord : from;  // of the first whole word
-#pragma unroll 2
+#pragma unroll(ALIGNED ? 2 : 1)  // two words that are cut out take too many registers
     for (int at = first + (rank() * kWarp + lane()) * kWord; at + kWord <= to;
          at += TEAM * kWarp * kWord) {
       float value[kWord];
