@@ -12,6 +12,8 @@ CLUSTERS_SINCE = (9, 0)  # compute capability; the copy engine as well
 OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
 MOST_SLOTS = 16  # of a warp: kMostSlots in ring.cuh
 LINE_WORDS = 8  # 128 bytes
+# Elements of a row that all blocks share: counted in 32 bits, rounded up to what these have.
+LONGEST = 2**30
 
 
 class Shape(NamedTuple):

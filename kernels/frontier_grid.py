@@ -19,6 +19,7 @@ from typing import NamedTuple
 from . import _cuda
 from ._frontier import (
     CLUSTERS_SINCE,
+    LONGEST,
     MOST_SLOTS,
     OWN_BYTES,
     WARP,
@@ -43,7 +44,6 @@ SPANS_BYTES = (4096, 2048)
 MOST_BLOCKS = 640  # of a launch
 MOST_PASSING = 2  # blocks of a multiprocessor, of rows that do not fit
 LEAST_SLOTS = 3  # of rows that do not fit: kPassing of them, and one for what is kept
-LONGEST = 2**30  # the kernel counts a row's elements in 32 bits, rounded up to whole spans
 
 
 class Division(NamedTuple):

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from . import _cuda
 from ._frontier import (
     CLUSTERS_SINCE,
+    LONGEST,
     OWN_BYTES,
     WARP,
     is_apart,
@@ -44,7 +45,6 @@ MOST_LEAVES = 16  # of a block: kMostLeaves there
 # latency, and a tile that is being left. In slots, at least so many of a block's.
 PASSING_BYTES = 80 * 1024
 LEAST_PASSING = 3
-LONGEST = 2**30  # the kernel counts a row's elements in 32 bits, rounded up to whole leaves
 
 # What decides how many blocks share a row, from an H200: its memory gives each multiprocessor 34
 # bytes in a nanosecond when all ask; fewer get more each, but soon cannot compute any faster.

@@ -31,10 +31,6 @@ struct Cursor {
   }
 };
 
-// Words from one slot to the next: a tile that begins anywhere touches one word more than its own,
-// but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
-__device__ inline int slot_words(int words, bool aligned) { return words + (aligned ? 0 : 8); }
-
 // WARPS: that empty the slots. ALIGNED: as in Kept.
 template <typename T, bool ALIGNED, int WARPS>
 class Belt {
@@ -48,7 +44,7 @@ class Belt {
   Cursor begun_, seen_, taken_;  // tiles that are brought, whose part is known, that are done with
 
  public:
-  // `room`: slots * slot_words() words.
+  // `room`: slots * pitch() words.
   __device__ Belt(const Load& load, uint4* room, Slot* slots, Index cols)
       : load_(load), room_(room), slots_(slots), cols_(static_cast<int>(cols)) {}
 
@@ -110,7 +106,7 @@ class Belt {
     return min(load_.words * kWord, cols_ - tile * load_.words * kWord);
   }
   __device__ uint4* words_of(const Cursor& at) const {
-    return room_ + at.slot * slot_words(load_.words, ALIGNED);
+    return room_ + at.slot * pitch(load_.words, ALIGNED);
   }
   __device__ void wait(const Cursor& at) const { slots_[at.slot].full.wait(at.round); }
   __device__ void leave() {

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kWarp*(WARPS + 1), RESIDENT)
   const int for_kept = tiles <= slots ? slots : to_keep;
   Belt<T, ALIGNED, WARPS> kept({first, to_keep, words, for_kept}, room, of_slots, cols);
   Belt<T, ALIGNED, WARPS> passing({first + to_keep, tiles - to_keep, words, slots - for_kept},
-                                  room + for_kept * slot_words(words, ALIGNED), of_slots + for_kept,
+                                  room + for_kept * pitch(words, ALIGNED), of_slots + for_kept,
                                   cols);
   if (warp == WARPS && lane == 0) {
     kept.begin(), passing.begin();

@@ -2,6 +2,10 @@
 #pragma once
 #include "copy_engine.cuh"
 
+// Words from one slot to the next: a part that begins anywhere touches one word more than its own,
+// but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
+__device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : 8); }
+
 // `words` begins with the aligned word in which the first element lies, as element `before` of it.
 // TEAM warps of a block share the part, each of them every TEAMth step; 1: it is the warp's alone.
 // ALIGNED: rows begin at words, in x and in out. Words of a row are counted from its first element,

@@ -22,10 +22,6 @@ struct Division {
   __device__ int span(int at) const { return at < spans ? at : brought() - 1 - at; }
 };
 
-// Words from one slot to the next: a span that begins anywhere touches one word more than its own,
-// but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
-__device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : 8); }
-
 // ALIGNED: as in Kept.
 template <typename T, bool ALIGNED>
 class Ring {
