@@ -5,15 +5,12 @@
 
 // Tiles that a block has of each of its rows, one behind the other from tile `first` of the row on,
 // and the slots that they pass through. All tiles are of `words` words, but for the end of the row.
-// Where there are fewer slots than tiles, the last to come are kept, and the others brought again.
 struct Load {
   int first, tiles, words, slots;
 
-  __device__ int kept() const { return min(tiles, slots); }
-  __device__ int brought() const { return 2 * tiles - kept(); }
-  // Which tile comes as number `at` of a row's: those that come twice come from the last of them to
-  // the first, which has been longest in L2.
-  __device__ int tile(int at) const { return first + (at < tiles ? at : brought() - 1 - at); }
+  __device__ Passage passage() const { return {tiles, slots}; }
+  // Of the row, which comes as number `at` of the block's.
+  __device__ int tile(int at) const { return first + passage().part(at); }
 };
 
 // What has come into a slot, and who has left it.
@@ -61,7 +58,7 @@ class Belt {
     const Aligned<const T> row(x_row);
     const int before = ALIGNED ? 0 : row.elements_off();
     const int end = (cols_ + before - 1) / kWord + 1;  // of the row's aligned words
-    for (int at = 0; at < load_.brought(); ++at) {
+    for (int at = 0; at < load_.passage().brought(); ++at) {
       Slot& slot = slots_[begun_.slot];
       if (begun_.round > 0) slot.empty.wait_until_left(begun_.round - 1);
       const int first = load_.tile(at) * load_.words;
@@ -83,7 +80,7 @@ class Belt {
       const InSlot tile(words_of(seen_), InSlot::off(x_row));
       found = tile.part(count(load_.tile(at)), found);
       seen_.step(load_.slots);
-      if (at < load_.tiles - load_.kept()) leave();
+      if (at < load_.tiles - load_.passage().kept()) leave();
     }
     return found;
   }
@@ -92,7 +89,7 @@ class Belt {
   template <typename Op>
   __device__ void write(const T* x_row, T* out_row, float max, const Op& finish) {
     const int before = InSlot::off(x_row);
-    for (int at = load_.tiles - load_.kept(); at < load_.brought(); ++at) {
+    for (int at = load_.tiles - load_.passage().kept(); at < load_.passage().brought(); ++at) {
       if (at >= load_.tiles) wait(taken_), seen_.step(load_.slots);
       const int tile = load_.tile(at), from = tile * load_.words * kWord;
       InSlot(words_of(taken_), before).put(out_row, from, from + count(tile), max, finish);
