@@ -48,7 +48,7 @@ KNOWN = {
     "frontier_rows": Style(INDIGO, "^"),
     "frontier_ring": Style(INDIGO, "X"),
     "frontier_grid": Style(INDIGO, "o"),
-    "frontier_tiles": Style(INDIGO, "D"),
+    "frontier_spread": Style(INDIGO, "D"),
     "peer_quack": Style(OLIVE, "p"),
     "peer_liger": Style(OLIVE, "s"),
     "peer_compile": Style(OLIVE, "^"),

@@ -6,8 +6,8 @@ says the table that a sweep has left for this GPU (``_tuning``), or a rule of th
 and the type, never on M, so that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less.
-Source: ``frontier_short``, ``frontier_rows``, ``frontier_ring``, ``frontier_grid`` and
-``frontier_tiles``.
+Source: ``frontier_short``, ``frontier_rows``, ``frontier_ring``, ``frontier_spread`` and
+``frontier_grid``.
 """
 
 from . import (
@@ -17,7 +17,7 @@ from . import (
     frontier_ring,
     frontier_rows,
     frontier_short,
-    frontier_tiles,
+    frontier_spread,
     split,
 )
 from ._nvrtc import Call, Spec
@@ -27,7 +27,7 @@ PARTS = {
     "frontier_rows": frontier_rows,
     "frontier_ring": frontier_ring,
     "frontier_grid": frontier_grid,
-    "frontier_tiles": frontier_tiles,
+    "frontier_spread": frontier_spread,
 }
 # (bytes of a row up to which, what): a rule of thumb for GPUs that have no table.
 RULE = (

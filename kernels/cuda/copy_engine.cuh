@@ -13,21 +13,6 @@ __device__ inline void show_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// Until a barrier in shared memory has been passed for time number `turn`, from 0; whoever waits is
-// never more than one time behind.
-__device__ inline void wait_at(const unsigned long long& barrier, unsigned turn) {
-  unsigned done = 0;
-  while (!done) {
-    asm volatile(
-        "{\n .reg .pred p;\n"
-        " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-        " selp.u32 %0, 1, 0, p;\n}"
-        : "=r"(done)
-        : "r"(shared_address(&barrier)), "r"(turn & 1)
-        : "memory");
-  }
-}
-
 // One copy into shared memory after the other, and who waits for them: a barrier in shared memory
 // that counts bytes.
 struct Arrival {
@@ -65,25 +50,16 @@ struct Arrival {
   }
 
   // By all who read what came with copy number `turn`, from 0.
-  __device__ void wait(unsigned turn) { wait_at(barrier, turn); }
-};
-
-// Whether a place in shared memory has been left by all warps that use it, time after time.
-struct Vacancy {
-  unsigned long long barrier;
-
-  // By one thread, which then calls show_barriers(), before anyone leaves.
-  __device__ void begin_for(int warps) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)),
-                 "r"(warps));
+  __device__ void wait(unsigned turn) {
+    unsigned done = 0;
+    while (!done) {
+      asm volatile(
+          "{\n .reg .pred p;\n"
+          " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+          " selp.u32 %0, 1, 0, p;\n}"
+          : "=r"(done)
+          : "r"(shared_address(&barrier)), "r"(turn & 1)
+          : "memory");
+    }
   }
-
-  // By one lane of each of these warps, when all its lanes have left.
-  __device__ void leave() {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
-                 : "memory");
-  }
-
-  // Until the place has been left for time number `turn`, from 0.
-  __device__ void wait_until_left(unsigned turn) { wait_at(barrier, turn); }
 };

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   extern __shared__ __align__(128) uint4 room[];
   __shared__ Arrival arrivals[WARPS][kMostSlots];
   __shared__ Part of_warps[2][WARPS];
-  __shared__ Part of_row[2];
+  __shared__ Part of_row[2][WARPS];
   const int warp = threadIdx.x / kWarp, share = blockIdx.x % shares;
   Division div{shares * WARPS,      share * WARPS + warp, spans, words, slots,
                blockIdx.x / shares, gridDim.x / shares};
@@ -59,12 +59,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   for (Index row = div.first_row; row < rows; row += div.row_step, ++turn) {
     const bool more = row + div.row_step < rows;
     if (more && has_room_for_two) leave_part(row + div.row_step);
-    if (warp == 0) {
-      const Part found = table.joined_with_others(turn);
-      if (threadIdx.x == 0) of_row[turn % 2] = found;
-    }
-    __syncthreads();
-    const Part part = of_row[turn % 2];
+    const Part part = joined_over_block(table.of_thread<kWarp * WARPS>(turn), of_row[turn % 2]);
     passing.write(row, part.max, Op(part.sum));  // first, as it has been seen last
     ring.write(row, part.max, Op(part.sum));
     if (more && !has_room_for_two) leave_part(row + div.row_step);

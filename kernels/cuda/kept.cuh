@@ -19,11 +19,11 @@ struct Passage {
   __device__ int part(int at) const { return at < parts ? at : brought() - 1 - at; }
 };
 
-// `words` begins with the aligned word in which the first element lies, as element `before` of it.
-// TEAM warps of a block share the part, each of them every TEAMth step; 1: it is the warp's alone.
-// ALIGNED: rows begin at words, in x and in out. Words of a row are counted from its first element,
-// so that which elements meet in which sum depends on the row's length alone.
-template <typename T, bool ALIGNED, int TEAM>
+// `words` begins with the aligned word in which the first element lies, as element `before` of it;
+// all of the part is one warp's. ALIGNED: rows begin at words, in x and in out. Words of a row are
+// counted from its first element, so that which elements meet in which sum depends on the row's
+// length alone.
+template <typename T, bool ALIGNED>
 class Kept {
   static constexpr int kWord = kWide<T>;
   static constexpr int kAtOnce = 2;  // words of a lane in a step
@@ -45,8 +45,8 @@ class Kept {
   __device__ Part part(int count, Part found) const {
     const int words = count > 0 ? count / kWord : 0;
     for_words_at(before_, [&](auto quarter) {
-      int at = rank() * kStep;
-      for (; at + kStep <= words; at += TEAM * kStep) {
+      int at = 0;
+      for (; at + kStep <= words; at += kStep) {
         found = step<quarter.value, false>(at, count, found);
       }
       if (at * kWord < count) found = step<quarter.value, true>(at, count, found);
@@ -66,7 +66,6 @@ class Kept {
 
  private:
   __device__ static int lane() { return threadIdx.x % kWarp; }
-  __device__ static int rank() { return TEAM > 1 ? threadIdx.x / kWarp : 0; }
 
   // run(Constant<>) for words that begin at element `at`, or whole words from it.
   template <typename F>
@@ -132,8 +131,7 @@ class Kept {
                             const Op& finish) const {
     const int first = back > 0 ? from - back + kWord : from;  // of the first whole word
 #pragma unroll(ALIGNED ? 2 : 1)  // two words that are cut out take too many registers
-    for (int at = first + (rank() * kWarp + lane()) * kWord; at + kWord <= to;
-         at += TEAM * kWarp * kWord) {
+    for (int at = first + lane() * kWord; at + kWord <= to; at += kWarp * kWord) {
       float value[kWord];
       elements_of<T>(word_at<QUARTER>(before_ + at - from), value);
 #pragma unroll
@@ -141,10 +139,9 @@ class Kept {
       store_word(reinterpret_cast<uint4*>(out_row + at), word_of<T>(value));
     }
     if constexpr (!ALIGNED) {
-      if (rank() == 0) put_one(out_row, from, from + lane(), min(first, to), max, finish);
+      put_one(out_row, from, from + lane(), min(first, to), max, finish);
       const int whole = to > first ? (to - first) / kWord : 0;
-      if (rank() == TEAM - 1)
-        put_one(out_row, from, first + whole * kWord + lane(), to, max, finish);
+      put_one(out_row, from, first + whole * kWord + lane(), to, max, finish);
     }
   }
 

@@ -41,7 +41,7 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
 
 // The parts of a row: `begin` is the first, `shares` how many.
 struct Table {
-  static constexpr int kAtOnce = 5;  // parts that a lane asks for before it looks at the first
+  static constexpr int kAtOnce = 2;  // parts that a thread asks for before it looks at the first
 
   Meeting* meeting;
   int begin, shares;
@@ -58,14 +58,15 @@ struct Table {
     store_relaxed(meeting->parts[turn % kTurns] + begin + share, {max.bits, sum.bits});
   }
 
-  // By one warp of every block, when the block has left its own: the part of the whole row.
-  __device__ Part joined_with_others(unsigned turn) const {
-    const ulonglong2* const parts = meeting->parts[turn % kTurns];
+  // By each of the THREADS threads of every block: its own of the parts of the row, joined. Those
+  // of a block's threads are all of them. The block leaves its own before it waits for any.
+  template <int THREADS>
+  __device__ Part of_thread(unsigned turn) const {
+    const ulonglong2* const parts = meeting->parts[turn % kTurns] + begin;
     const unsigned wanted = turns + turn + 1;
-    const int lane = threadIdx.x % kWarp;
     Note max, sum;
     Part all = Part::none();
-    for (int first = lane; first < shares; first += kAtOnce * kWarp) {
+    for (int first = threadIdx.x; first < shares; first += kAtOnce * THREADS) {
       Part found[kAtOnce];
       bool missing = true;
       while (missing) {
@@ -73,13 +74,13 @@ struct Table {
         ulonglong2 seen[kAtOnce];
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) {
-          const int at = first + i * kWarp;
-          if (at < shares) seen[i] = load_relaxed(parts + begin + at);
+          const int at = first + i * THREADS;
+          if (at < shares) seen[i] = load_relaxed(parts + at);
         }
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) {
           found[i] = Part::none();
-          if (first + i * kWarp >= shares) continue;
+          if (first + i * THREADS >= shares) continue;
           max.bits = seen[i].x, sum.bits = seen[i].y;
           missing |= max.turn != wanted || sum.turn != wanted;
           found[i] = Part{max.number, sum.number};
@@ -88,7 +89,7 @@ struct Table {
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) all = joined(all, found[i]);
     }
-    return joined_over_lanes(all);
+    return all;
   }
 
   // By one thread of every block, when it has read all parts; `most`: rows of any block.

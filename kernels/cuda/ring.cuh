@@ -19,7 +19,7 @@ struct Division {
 // ALIGNED: as in Kept.
 template <typename T, bool ALIGNED>
 class Ring {
-  using InSlot = Kept<T, ALIGNED, 1>;
+  using InSlot = Kept<T, ALIGNED>;
   static constexpr int kWord = kWide<T>;
   // Spans, and words of them, that may be on their way at once, of this ring. The copy engine has a
   // queue, and who adds to a full one waits, though the first of his spans may have come.

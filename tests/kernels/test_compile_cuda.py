@@ -59,7 +59,7 @@ def account(log: str) -> dict[str, tuple[int, int]]:
 def test_every_form_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype):
     wanted = forms(CUDA, dtype, arch) | forms(FRONTIER, dtype, arch, OF_FRONTIER)
     old = _nvrtc.GPUS[arch].capability < CLUSTERS_SINCE
-    since_clusters = {f"frontier_{s}.cu" for s in ("ring", "grid", "tiles")} if old else set()
+    since_clusters = {f"frontier_{s}.cu" for s in ("ring", "grid", "spread")} if old else set()
     assert set(wanted) == {path.name for path in _nvrtc.FOLDER.glob("*.cu")} - since_clusters
     for source, threads in wanted.items():
         log = io.StringIO()

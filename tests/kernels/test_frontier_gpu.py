@@ -17,7 +17,7 @@ SIZES = {
     "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 32768 + 5],
     "frontier_ring": [100, 781, 4096, 12001, 50257, 131072, 151937],
     "frontier_grid": [9000, 131072, 300001, 2**22],
-    "frontier_tiles": [9000, 131072, 300001, 2**22],
+    "frontier_spread": [9000, 131072, 300001, 2**21],
 }
 
 
@@ -29,7 +29,7 @@ def sizes(form: str, dtype: torch.dtype = torch.float32) -> list[int]:
 ALL = [f"{name}__{form}" for name in SIZES for form in kernels.forms(name)]
 FORMS = [form for form in ALL if sizes(form)]
 SHARING = [form for form in FORMS if "short" not in form]
-MEETING = [form for form in FORMS if "grid" in form or "tiles" in form]
+MEETING = [form for form in FORMS if "grid" in form or "spread" in form]
 
 
 def run(form: str, x, out=None, op="softmax"):

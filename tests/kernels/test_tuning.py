@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import kernels
-from kernels import _frontier, _meeting, _nvrtc, _tuning, frontier, frontier_grid, frontier_tiles
+from kernels import _frontier, _meeting, _nvrtc, _tuning, frontier, frontier_grid
 from tests import copies
 
 H200 = _nvrtc.GPUS["sm_90"]
@@ -147,6 +147,8 @@ def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
                     [(s.threads, s.blocks, s.cluster, s.more) for s in of(a_call, form)]
                     for a_call in (call(cols, dtype, gpu=gpu), call(cols, dtype, pack=1, gpu=gpu))
                 )
+                if stem == "frontier_spread":  # more rows are worked on at once
+                    whole, apart = ([(s[0], *s[2:]) for s in each] for each in (whole, apart))
                 if stem == "frontier_ring":  # a block has rings of more slots where they are small
                     whole, apart = ([(*s[:3], s[3][1:]) for s in each] for each in (whole, apart))
                 assert whole == apart, (form, cols, processors)
@@ -162,5 +164,3 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= _meeting.BYTES
     assert constant("frontier_grid.cu", "kPassing") == frontier_grid.LEAST_SLOTS - 1
     assert constant("ring.cuh", "kMostSlots") == _frontier.MOST_SLOTS
-    assert constant("frontier_tiles.cu", "kMostSlots") == frontier_tiles.MOST_SLOTS
-    assert constant("frontier_tiles.cu", "kMostLeaves") == frontier_tiles.MOST_LEAVES

@@ -63,7 +63,7 @@ struct Cluster {
 struct Block {
   unsigned index = 0, rank = 0;
   int threads = 0;
-  Waiting waiting, some;  // all threads, and those of a barrier of their own
+  Waiting waiting;
   std::vector<Exchange> warps;
   std::map<int, std::vector<uint4>> statics;  // shared variables, in their order in the source
   std::vector<uint4> dynamic;
@@ -226,16 +226,6 @@ inline void end_copy(void* arrival, unsigned long long& turns, unsigned turn) {
   }
 }
 
-// Warps that a place in shared memory is to be left by each time, and that have not left it yet.
-struct Lacking {
-  int all, now;
-};
-inline std::map<void*, Lacking> lacking;
-inline void leave_place(void* place, unsigned long long& turns) {
-  Lacking& of = lacking[place];
-  if (--of.now == 0) of.now = of.all, ++turns;
-}
-
 inline std::function<void()> kernel_call;
 inline void run_fiber() {
   kernel_call();
@@ -279,7 +269,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
       left -= fiber->done;
     }
   }
-  copies.clear(), expected.clear(), lacking.clear();
+  copies.clear(), expected.clear();
 }
 
 inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,

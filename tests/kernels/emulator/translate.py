@@ -46,12 +46,9 @@ BODIES = {
     "void copy(void* to, const void* from, unsigned bytes)": "begin_copy(this, {to, from, bytes});",
     "void nothing()": "begin_copy(this, {nullptr, nullptr, 0});",
     "void wait(unsigned turn)": "end_copy(this, barrier, turn);",
-    "void begin_for(int warps)": "barrier = 0; lacking[this] = {warps, warps};",
-    "void leave()": "leave_place(this, barrier);",
-    "void wait_until_left(unsigned turn)": "while (barrier <= turn) yield();",
-    "inline void wait_at(const unsigned long long& barrier, unsigned turn)": "",
-    "inline void meet_warps()": "meet(current->block->some, WARPS * kLanes);",
     "inline void show_barriers()": "",
+    "inline void prefetch(const void* from, unsigned bytes)": "",
+    "inline int renewed(int value)": "return value;",
     **{
         f"inline unsigned larger<{half}>(unsigned a, unsigned b)": LARGER.format(half=half)
         for half in ("Half", "BFloat16")

@@ -1,0 +1,77 @@
+"""Few long rows: a row in the registers of many blocks, up to all that are resident at once.
+
+Idea: as ``frontier_rows`` with a cluster, but the blocks of a row meet in global memory, so that
+there may be any number of them. Each loads its share at once, finds maximum and sum, leaves them,
+and waits until the others of its row have; then it knows the row's, and writes its share from the
+registers. While it waits, L2 takes up what it will read next; several blocks of a multiprocessor
+are at different places of their work. How many blocks share a row follows from its length alone.
+Bytes: 2·M·N·itemsize, the least possible.
+Limits: rows that the registers of the GPU hold, about 4 million float32 elements on an H200, twice
+that in 16 bits; compute capability 9.0. A cooperative launch: it waits until no other kernel is in
+its way.
+Source: our own; see ``frontier_grid`` for the meeting.
+"""
+
+import functools
+
+from . import _cuda
+from ._frontier import CLUSTERS_SINCE, LONGEST, WARP, is_apart, name, words_of
+from ._meeting import MOST_PARTS
+from ._nvrtc import Call, Spec
+
+ON_REQUEST = True  # a part of ``frontier``, which is measured by default
+
+# k: words of a lane. w: warps of a block, at most.
+FORMS = ("k4w8", "k4w16", "k8w8", "k8w16")
+FORM = "k8w8"
+# Of a thread: as many as it takes for so many words without a spill, by whether elements are of 32
+# bits, words of a lane, and whether rows begin anywhere. Found by trying.
+REGISTERS = {
+    (True, 4, False): 48,
+    (True, 4, True): 80,
+    (True, 8, False): 64,
+    (True, 8, True): 96,
+    (False, 4, False): 48,
+    (False, 4, True): 64,
+    (False, 8, False): 64,
+    (False, 8, True): 80,
+}
+ALL_REGISTERS = 64 * 1024  # of a multiprocessor
+
+
+def resident(call: Call, of_lane: int, warps: int, apart: bool) -> int:
+    """Blocks of a multiprocessor."""
+    of_thread = REGISTERS[call.dtype.itemsize == 4, of_lane, apart]
+    return ALL_REGISTERS // (of_thread * WARP * warps)
+
+
+def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
+    """The instance for a row of this length; see ``_nvrtc.Specialise``."""
+    of_lane, most_warps = map(int, form[1:].split("w"))
+    words = words_of(call)
+    shares = -(-words // (WARP * of_lane * most_warps))
+    warps = -(-words // (WARP * of_lane * shares))
+    # where rows begin must not decide on whether this kernel takes them
+    least = resident(call, of_lane, most_warps, apart=True) * call.gpu.processors
+    if call.cols > LONGEST or shares > min(least, MOST_PARTS):
+        return ()
+    of_sm = resident(call, of_lane, warps, is_apart(call))
+    turns = -(-call.rows // min(of_sm * call.gpu.processors // shares, MOST_PARTS // shares))
+    at_once = -(-call.rows // turns)
+    kernel = name("frontier_spread", call, of_lane, warps, of_sm, is_apart(call),
+                  log="Logarithm", normal="Normal")  # fmt: skip
+    return (
+        Spec(
+            "frontier_spread.cu",
+            kernel,
+            WARP * warps,
+            at_once * shares,
+            meets=True,
+            since=CLUSTERS_SINCE,
+            more=(shares,),
+        ),
+    )
+
+
+in_form = functools.partial(_cuda.functions, specialise)
+softmax, log_softmax, unsupported = in_form(FORM)[:3]
