@@ -34,6 +34,7 @@ RULE = (
     (1024, "frontier_short"),
     (512 * 1024, "frontier_rows"),
     (2 * 1024 * 1024, "frontier_ring"),
+    (8 * 1024 * 1024, "frontier_spread"),
 )
 
 
