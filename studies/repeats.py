@@ -1,9 +1,9 @@
 """How far do several runs of the same points lie apart?
 
-``python -m studies.repeats FOLDER FOLDER …`` takes the cells of two or more runs of one commit on
-one GPU and prints, in Markdown: how far ``time_us`` and ``speedup`` lie apart between the runs, by
-the length of the call; how many A/A intervals exclude 1; and what ``analysis compare`` says of each
-run and the one before, where every difference is false.
+``python -m studies.repeats [--allow] FOLDER FOLDER …`` takes the cells of two or more runs on one
+GPU and prints, in Markdown: how far ``time_us`` and ``speedup`` lie apart between the runs, by the
+length of the call; how many A/A intervals exclude 1; and what ``analysis compare`` says of each run
+and the one before, where every difference is false.
 """
 
 import argparse
@@ -70,10 +70,13 @@ def table(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def verdicts(old: runs.Run, new: runs.Run) -> pd.Series:
-    """How many points ``compare`` gives each verdict, with its default limits."""
+def verdicts(old: runs.Run, new: runs.Run, allow: bool = False) -> pd.Series:
+    """How many points ``compare`` gives each verdict, with its default limits.
+
+    Raises InputError for runs that were not measured alike, unless ``allow``.
+    """
     limits = verdict.Limits(MARGIN / 100, THRESHOLD / 100, RATE / 100)
-    matched = match.match(old, new, allow=False)
+    matched = match.match(old, new, allow)
     return verdict.judge(matched, limits)["verdict"].value_counts()
 
 
@@ -81,21 +84,25 @@ def main(words: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.repeats", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="cells of a run")
-    folders = parser.parse_args(words).folders
+    parser.add_argument(
+        "--allow", action="store_true", help="also runs that were not measured alike"
+    )
+    given = parser.parse_args(words)
+    folders = given.folders
     if len(folders) < 2:
         print("error: one folder was given; at least two runs are needed", file=sys.stderr)
         return 2
     try:
         rounds = [runs.load(folder) for folder in folders]
+        counts = [verdicts(old, new, given.allow) for old, new in pairwise(rounds)]
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(table(joined(rounds)), end="\n\n")
     print("| runs | " + " | ".join(verdict.CLASSES) + " |")
     print("|---|" + "---|" * len(verdict.CLASSES))
-    for (old, before), (new, after) in pairwise(zip(folders, rounds, strict=True)):
-        counts = verdicts(before, after)
-        cells = [str(counts.get(name, 0)) for name in verdict.CLASSES]
+    for (old, new), of_pair in zip(pairwise(folders), counts, strict=True):
+        cells = [str(of_pair.get(name, 0)) for name in verdict.CLASSES]
         print(f"| {old.name}, {new.name} | " + " | ".join(cells) + " |")
     return 0
 
