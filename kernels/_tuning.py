@@ -18,7 +18,7 @@ from ._nvrtc import Call
 
 TABLES = "*.csv"
 FOLDER = Path(__file__).parent / "tuning"
-ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}  # both of 16 bits are moved alike
+ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}
 
 
 class Winner(NamedTuple):
@@ -31,9 +31,13 @@ class Winner(NamedTuple):
 def candidates(call: Call) -> Iterator[str]:
     """Winners for rows like these, the best guess first; none where the GPU has no table.
 
-    Rows that are whole words of 16 bytes have winners of their own.
+    Rows that are whole words of 16 bytes have winners of their own. A type that the table lacks has
+    those of types of its size, which are moved alike.
     """
-    known = _winners(call.gpu.name, call.dtype.itemsize, is_whole(call))
+    dtype = str(call.dtype).removeprefix("torch.")
+    own = _winners(call.gpu.name, (dtype,), is_whole(call))
+    alike = tuple(name for name, size in ITEMSIZE.items() if size == call.dtype.itemsize)
+    known = own or _winners(call.gpu.name, alike, is_whole(call))
 
     def distance(winner: Winner) -> tuple[bool, float]:
         """First what was tried for rows as long or longer."""
@@ -45,12 +49,13 @@ def candidates(call: Call) -> Iterator[str]:
 
 
 @functools.cache
-def _winners(gpu: str, itemsize: int, whole: bool) -> tuple[Winner, ...]:
+def _winners(gpu: str, dtypes: tuple[str, ...], whole: bool) -> tuple[Winner, ...]:
     found = []
     for path in sorted(FOLDER.glob(TABLES)):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
-                size, N = ITEMSIZE[row["dtype"]], int(row["N"])
-                if (row["gpu_name"], size, N * size % 16 == 0) == (gpu, itemsize, whole):
+                N = int(row["N"])
+                is_like = (N * ITEMSIZE[row["dtype"]] % 16 == 0) == whole
+                if row["gpu_name"] == gpu and row["dtype"] in dtypes and is_like:
                     found.append(Winner(N, row["variant"]))
     return tuple(sorted(found))

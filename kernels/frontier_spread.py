@@ -6,9 +6,9 @@ and waits until the others of its row have; then it knows the row's, and writes 
 registers. While it waits, L2 takes up what it will read next; several blocks of a multiprocessor
 are at different places of their work. How many blocks share a row follows from its length alone.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: rows that the registers of the GPU hold, about 4 million float32 elements on an H200, twice
-that in 16 bits; compute capability 9.0. A cooperative launch: it waits until no other kernel is in
-its way.
+Limits: rows of two blocks and more, up to what the registers of the GPU hold, about 2 million
+float32 elements on an H200, twice that in 16 bits; compute capability 9.0. A cooperative launch:
+it waits until no other kernel is in its way.
 Source: our own; see ``frontier_grid`` for the meeting.
 """
 
@@ -30,19 +30,22 @@ REGISTERS = {
     (True, 4, False): 48,
     (True, 4, True): 80,
     (True, 8, False): 64,
-    (True, 8, True): 96,
+    (True, 8, True): 128,
     (False, 4, False): 48,
     (False, 4, True): 64,
     (False, 8, False): 64,
-    (False, 8, True): 80,
+    (False, 8, True): 128,
 }
-ALL_REGISTERS = 64 * 1024  # of a multiprocessor
+# A multiprocessor has four parts, each with its own warps and their registers.
+PARTS, REGISTERS_OF_PART = 4, 16 * 1024
+MOST_RESIDENT = 32  # blocks
 
 
 def resident(call: Call, of_lane: int, warps: int, apart: bool) -> int:
-    """Blocks of a multiprocessor."""
+    """Blocks of so many warps that a multiprocessor has at once."""
     of_thread = REGISTERS[call.dtype.itemsize == 4, of_lane, apart]
-    return ALL_REGISTERS // (of_thread * WARP * warps)
+    of_part = REGISTERS_OF_PART // (of_thread * WARP)  # warps
+    return min(MOST_RESIDENT, PARTS * of_part // warps)
 
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
@@ -53,8 +56,8 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     warps = -(-words // (WARP * of_lane * shares))
     # where rows begin must not decide on whether this kernel takes them
     least = resident(call, of_lane, most_warps, apart=True) * call.gpu.processors
-    if call.cols > LONGEST or shares > min(least, MOST_PARTS):
-        return ()
+    if call.cols > LONGEST or not 2 <= shares <= min(least, MOST_PARTS):
+        return ()  # of a single block: frontier_rows does not have to meet
     of_sm = resident(call, of_lane, warps, is_apart(call))
     turns = -(-call.rows // min(of_sm * call.gpu.processors // shares, MOST_PARTS // shares))
     at_once = -(-call.rows // turns)

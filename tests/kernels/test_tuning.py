@@ -48,10 +48,19 @@ def test_the_next_longer_row_decides_or_else_the_nearest(tables):
         (1028, torch.float32, "frontier_ring__w8b32s1"),
         (4096, torch.float32, "frontier_ring__w8b32s1"),
         (16384, torch.float32, "frontier_ring__w8b32s1"),  # none is longer
-        (1024, torch.float16, "frontier_rows__k1w16"),  # moved as bfloat16 is
+        (1024, torch.float16, "frontier_rows__k1w16"),  # as bfloat16, until it has its own
         (1023, torch.float32, "frontier_rows__k4w16"),  # not whole words
     ):
         assert frontier.choices(call(cols, dtype))[0] == expected
+
+
+def test_types_of_one_size_have_winners_of_their_own(tables):
+    tables(
+        (H200.name, "bfloat16", 1024, "frontier_rows__k1w16"),
+        (H200.name, "float16", 8192, "frontier_rows__k4w16"),
+    )
+    assert frontier.choices(call(1024, torch.bfloat16))[0] == "frontier_rows__k1w16"
+    assert frontier.choices(call(1024, torch.float16))[0] == "frontier_rows__k4w16"
 
 
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
