@@ -13,7 +13,8 @@ from measure import fingerprint, gpus
 
 from .machine import cannot_compile
 
-# Each a file of sweeps/, and one table.
+# Each a file of sweeps/, and one table. That of the default sweep has every variant, not only those
+# of its protocol's authors.
 SWEEPS = (
     "online_softmax",
     "online_softmax_16bit",
@@ -24,6 +25,7 @@ SWEEPS = (
     "softmax_backward",
     "frontier",
 )
+DEFAULT = SWEEPS[0]
 COMMAND = "make record"
 
 
@@ -93,7 +95,8 @@ def commands(sweep: str, gpu: str, staging: Path) -> list[list[str]]:
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "all", "--until", "merge"]
     # one point at a time on each GPU of this kind
     snakemake += ["--resources", f"gpu={max(1, gpus.visible().count(gpu))}"]
-    measure = [*snakemake, "--configfile", f"sweeps/{sweep}.yaml", "--config", f"gpus=[{gpu}]"]
+    file = "config.yaml" if sweep == DEFAULT else f"sweeps/{sweep}.yaml"
+    measure = [*snakemake, "--configfile", file, "--config", f"gpus=[{gpu}]"]
     words = {
         "rows": f"results/measurements/{gpu}.csv",
         "cells": "results/cells",
