@@ -2,6 +2,9 @@
 
 import pandas as pd
 
+# So many sizes, each with an M that no other of the rows has, show that M·N was held constant.
+LEAST = 3
+
 
 def one_m_for_each_n(rows: pd.DataFrame) -> bool:
     """Whether every N of `rows` comes with a single M; True where there are no rows."""
@@ -28,3 +31,33 @@ def describe(rows: pd.DataFrame) -> str:
         # The sizes that divide the constant have it exactly, so it is the most frequent one.
         return f"M·N ≈ {elements.mode().iloc[0]:,}"
     return f"M = {m.min():,} to {m.max():,}"
+
+
+def by_rule(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    """`rows` in parts, in each of which every N has a single M: of one M, or with a constant M·N.
+
+    All of them in one part where every N has a single M. Else a part for each constant that many
+    sizes of their own M follow, after the parts for each M; rows of an M that has other sizes, too,
+    are in both.
+    """
+    if rows.empty:
+        return []
+    if one_m_for_each_n(rows):
+        return [rows]
+    shapes = rows[["M", "N"]].drop_duplicates()
+    lone = shapes[shapes.groupby("M")["N"].transform("size") == 1]
+    products = []
+    while elements := _constant(lone):
+        products.append(rows[rows["M"] == elements // rows["N"]])
+        lone = lone[lone["M"] != elements // lone["N"]]
+    drawn = set().union(*(part.index for part in products))
+    by_m = [part for _, part in rows.groupby("M") if not drawn.issuperset(part.index)]
+    return by_m + products
+
+
+def _constant(shapes: pd.DataFrame) -> int | None:
+    """The M·N, rounded to whole rows, of the most of these shapes; None where it is chance."""
+    products = (shapes["M"] * shapes["N"]).unique()
+    following = {e: shapes["M"] == e // shapes["N"] for e in sorted(map(int, products))}
+    best = max(following, key=lambda e: following[e].sum(), default=None)
+    return best if best and following[best].sum() >= LEAST else None

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from analysis import schema
+from analysis.figures import controls
 from analysis.figures.page import Page
 from analysis.figures.select import Selection
 from analysis.frame import distinct, outcomes
@@ -32,7 +33,7 @@ def fine_print(selection: Selection, shown: int = 1, total: int = 1, *notes: str
         lines.append(f"published, not measured here ({source.hardware}): {source.cite()}")
     if shown < total:
         lines.append(f"{shown} of {total} panels are shown, evenly chosen")
-    return [*lines, *notes]
+    return [*lines, *controls.note(own), *notes]
 
 
 def origin(own: pd.DataFrame) -> str:

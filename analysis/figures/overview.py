@@ -9,17 +9,17 @@ from matplotlib.ticker import MultipleLocator, PercentFormatter
 
 from analysis import palette, schema
 from analysis.figures import axes as shared
-from analysis.figures import caption, lines, strip, winners
+from analysis.figures import caption, controls, lines, strip, winners
 from analysis.figures.grid import Grid
 from analysis.figures.page import DOUBLE, SMALL, Page
-from analysis.figures.select import Panel, evenly, every_panel, existing, looks, select
+from analysis.figures.select import Panel, every_panel, existing, looks, select
 from analysis.palette import Style
 from analysis.published import Published
 from analysis.ratios import BASELINE
 
 MOST = 15  # panels
 TICK = 0.29  # inches that a tick of N needs
-IN_FRONT = 6  # variants besides torch
+IN_FRONT = 6  # variants besides torch and rivals
 MUTED = "0.75"
 DTYPES = list(schema.ITEMSIZE)  # in the order of the page
 HOW = [
@@ -33,14 +33,14 @@ HOW = [
 def draw_overview(measurements: pd.DataFrame, published: Published) -> Figure:
     """`of_copy` over N, a panel for each gpu, operation, rule of M and dtype that was timed.
 
-    In every panel: the copy, a line at 100 %; torch and the variants that are the fastest most
-    often on the page, with a band from the 0.2 to the 0.8 quantile of their times; all others
+    In every panel: the copy, a line at 100 %; torch, rivals and the variants that are the fastest
+    most often on the page, with a band from the 0.2 to the 0.8 quantile of their times; all others
     muted; above, who is the fastest at each N. gid of a line: the variant; of the copy: `copy`.
     Published tables have no copy and are not in it; `published` gives their variants' looks.
     """
     with matplotlib.rc_context(shared.THEME):
         every = _panels(measurements, published)
-        found = evenly(every, MOST)
+        found = _of_most_sizes(every)
         front = winners.in_front([panel.own for _, panel in found], IN_FRONT)
         all_looks = looks(measurements, published)
         styles = {name: all_looks[name] for name in front}
@@ -76,6 +76,12 @@ def _panels(measurements: pd.DataFrame, published: Published) -> list[tuple[str,
             if len(rows):
                 found.append((dtype, Panel(panel.title, rows, panel.published)))
     return sorted(found, key=lambda one: _order(*one))
+
+
+def _of_most_sizes(panels: list[tuple[str, Panel]]) -> list[tuple[str, Panel]]:
+    """At most MOST of the panels, in their order: those that tell the most."""
+    by_sizes = sorted(range(len(panels)), key=lambda i: -panels[i][1].own["N"].nunique())
+    return [panels[i] for i in sorted(by_sizes[:MOST])]
 
 
 def _order(dtype: str, panel: Panel) -> tuple:
@@ -122,5 +128,5 @@ def _fine_print(measurements: pd.DataFrame, shown: int, total: int) -> list[str]
         for _, own in measurements[measurements["of_copy"].notna()].groupby("gpu")
     ]
     if shown < total:
-        found.append(f"{shown} of {total} panels are shown, evenly chosen")
-    return [*found, *HOW]
+        found.append(f"{shown} of {total} panels are shown, those of the most sizes")
+    return [*found, *controls.note(measurements), *HOW]

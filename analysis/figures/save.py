@@ -35,6 +35,7 @@ def save(figure: Figure, stem: Path, stack: ExitStack) -> list[Path]:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    few = picture.quantize(PNG_COLOURS, dither=Image.Dither.NONE)
+    # by what is there, not by how often: the usual method took the rare reds of a scale for one
+    few = picture.quantize(PNG_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(png, format="png", dpi=(PNG_DPI, PNG_DPI))
     return targets

@@ -110,10 +110,9 @@ def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
 def every_panel(selection: Selection, only_timed: bool) -> list[Panel]:
     """The panels of a selection, in order.
 
-    One panel for each operation, input and M; but one for all when every N has its own single M
-    (as in the oneflow protocol, or where M·N is constant). Published rows join the panels of own
-    rows with their M, whatever their input was. `only_timed` leaves rows without a time that counts
-    out first.
+    One panel for each operation, input and rule of M (`shapes.by_rule`). Published rows join the
+    panels of own rows with their M, whatever their input was. `only_timed` leaves rows without a
+    time that counts out first.
     """
     own, tables = selection.own, selection.published
     if only_timed:
@@ -122,13 +121,13 @@ def every_panel(selection: Selection, only_timed: bool) -> list[Panel]:
     kinds = own[["op", "distribution"]].drop_duplicates().itertuples(index=False, name=None)
     for op, distribution in sorted(kinds):
         part = own[(own["op"] == op) & (own["distribution"] == distribution)]
-        for m, rows in _by_m(part):
+        for number, rows in enumerate(shapes.by_rule(part)):
             joined = tables[tables["M"].isin(rows["M"]) & (tables["op"] == op)]
-            found[op, distribution, m] = Panel(_title(rows), rows, joined)
+            found[op, distribution, number] = Panel(_title(rows), rows, joined)
     drawn = set().union(*(panel.published.index for panel in found.values()))
     for op, left in tables.drop(index=list(drawn)).groupby("op"):
-        for m, rows in _by_m(left):
-            found[op, "published", m] = Panel(_title(rows), own.iloc[:0], rows)
+        for number, rows in enumerate(shapes.by_rule(left)):
+            found[op, "published", number] = Panel(_title(rows), own.iloc[:0], rows)
     return [found[key] for key in sorted(found)]
 
 
@@ -138,14 +137,6 @@ def evenly(items: list, most: int) -> list:
         return items
     step = (len(items) - 1) / (most - 1)
     return [items[round(i * step)] for i in range(most)]
-
-
-def _by_m(rows: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
-    if rows.empty:
-        return []
-    if shapes.one_m_for_each_n(rows):
-        return [(int(rows["M"].min()), rows)]
-    return [(int(m), part) for m, part in rows.groupby("M")]
 
 
 def _title(rows: pd.DataFrame) -> str:

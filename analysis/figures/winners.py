@@ -1,4 +1,4 @@
-"""Which variants a figure puts in front: the fastest ones, and torch as the measure."""
+"""Which variants a figure puts in front: the fastest ones, and torch and rivals as the measure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -36,15 +36,16 @@ def winner(records: list[dict]) -> Winner:
 
 
 def in_front(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
-    """torch and the `most` variants that are the fastest at the most sizes, in palette's order.
+    """torch, rivals, and the `most` others that are fastest at the most sizes, in palette's order.
 
     Each of `parts` as `fastest` takes them.
     """
     wins: Counter[str] = Counter()
     timed: set[str] = set()
+    measures = {ratios.BASELINE}
     for rows in parts:
         wins.update(one.variant for one in fastest(rows).values())
         timed |= set(rows["variant"])
-    del wins[ratios.BASELINE]
-    best = sorted(wins, key=lambda name: (-wins[name], palette.order(name)))
-    return sorted({*best[:most], ratios.BASELINE} & timed, key=palette.order)
+        measures |= set(rows.get("rival", []))
+    best = sorted(wins.keys() - measures, key=lambda name: (-wins[name], palette.order(name)))
+    return sorted({*best[:most], *measures} & timed, key=palette.order)

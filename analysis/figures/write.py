@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.figures import bars, curves, heatmap, overview
+from analysis.figures import bars, controls, curves, heatmap, overview
 from analysis.figures.save import save
 from analysis.figures.select import beside_published, select
 from analysis.published import Published
@@ -36,6 +36,7 @@ def write(
 
     All of them appear together or none does. Raises InputError when there are no rows of the set.
     """
+    measurements = controls.added(measurements)
     with ExitStack() as stack:
         found = []
         for kind in kinds:
@@ -47,5 +48,6 @@ def write(
 
 def write_overview(measurements: pd.DataFrame, published: Published, folder: Path) -> list[Path]:
     """Write overview.svg, .pdf and .png, the page of all that was timed, to `folder`."""
+    figure = overview.draw_overview(controls.added(measurements), published)
     with ExitStack() as stack:
-        return save(overview.draw_overview(measurements, published), Path(folder, OVERVIEW), stack)
+        return save(figure, Path(folder, OVERVIEW), stack)

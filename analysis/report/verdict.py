@@ -41,10 +41,11 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
     text = f"{where} **{first[0]}** is fastest at {first[1]} of {total}"
     if others:
         text += "; " + ", ".join(f"{variant} at {count}" for variant, count in others)
-    sure = int(winners["lead_sure"].sum())
+    sure, alone = int(winners["lead_sure"].sum()), int((winners["runner_up"] == "").sum())
     text += (
         f". The lead over the runner-up is sure (its 95 % interval excludes 1) at {sure} of "
         f"{total}, with a median of {md.number(winners['lead'].median())}x"
+        + (f"; at {alone} no other variant is timed" if alone else "")
         if winners["lead"].notna().any()
         else ". No other variant is timed, so there is no lead"
     )

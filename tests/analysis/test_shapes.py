@@ -85,3 +85,21 @@ def test_ticks_are_sizes_that_were_measured_where_few_are_powers():
     found = [int(text) for text in ticks(sizes)]
     assert set(found) <= set(sizes)
     assert 5 <= len(found) <= 11
+
+
+def test_sizes_of_their_own_m_are_one_part_and_the_others_go_by_m():
+    """As a sweep that holds the bytes, beside one that holds M; 4 by 4096 is of both."""
+    constant = [(16384 // n, n) for n in (16, 100, 512, 4096)]
+    held = [(m, n) for m in (1, 4) for n in (4096, 8192)]
+    rows = pd.DataFrame(sorted({*constant, *held}), columns=["M", "N"])
+    found = [list(part.itertuples(index=False, name=None)) for part in shapes.by_rule(rows)]
+    assert found == [held[:2], held[2:], sorted(constant)]
+
+
+def test_equal_products_in_a_grid_are_chance():
+    rows = pd.DataFrame([(m, n) for m in (1, 2, 4, 8) for n in (1, 2, 4, 8)], columns=["M", "N"])
+    assert [part["M"].unique().tolist() for part in shapes.by_rule(rows)] == [[1], [2], [4], [8]]
+
+
+def test_nothing_has_no_parts():
+    assert shapes.by_rule(frame({}).reindex(columns=["M", "N"])) == []

@@ -1,0 +1,57 @@
+"""torch and the rival in figures of sweeps that have no rows of them."""
+
+import pytest
+
+from analysis.figures import controls
+from analysis.figures.curves import draw_time
+from analysis.figures.select import select
+from tests.analysis import synthetic
+
+RIVAL = {"rival": "peer_quack", "rival_us": 12.0, "rival_speedup": 1.2, "rival_low": 1.1}
+TIMES = {"time_us": 10.0, "copy_us": 9.0, "of_copy": 0.9, "torch_us": 20.0, "speedup": 2.0}
+
+
+def row(**given):
+    low_high = {"speedup_low": 1.9, "speedup_high": 2.1, "rival_high": 1.25}
+    return synthetic.row(**TIMES | low_high | RIVAL | {"variant": "triton_row", "N": 1024} | given)
+
+
+def made(frame):
+    return frame[frame["flags"] == controls.CONTROL].set_index("variant")
+
+
+def test_torch_and_the_rival_become_rows_with_what_their_controls_know(measurements):
+    frame = measurements([row()])
+    found = made(controls.added(frame))
+    assert sorted(found.index) == ["peer_quack", "torch_softmax"]
+    torch, rival = found.loc["torch_softmax"], found.loc["peer_quack"]
+    assert (torch["time_us"], torch["speedup"], torch["of_copy"]) == (20.0, 1.0, 0.45)
+    assert rival["time_us"] == 12.0
+    assert rival["speedup"] == pytest.approx(2.0 / 1.2)
+    assert rival["speedup_low"] == pytest.approx(2.0 / 1.25)
+    assert rival["speedup_high"] == pytest.approx(2.0 / 1.1)
+    assert rival["throughput_gbps"] == pytest.approx(frame["throughput_gbps"].iloc[0] * 10 / 12)
+
+
+def test_a_row_of_their_own_counts_alone_whatever_became_of_it(measurements):
+    rows = [row(), row(variant="torch_softmax"), row(variant="peer_quack", status="incorrect")]
+    assert made(controls.added(measurements(rows))).empty
+
+
+def test_several_rows_of_a_point_make_one(measurements):
+    rows = [row(torch_us=value, variant=f"triton_{value}") for value in (19.0, 20.0, 24.0)]
+    found = made(controls.added(measurements(rows)))
+    assert found.loc["torch_softmax", "time_us"] == 20.0
+
+
+def test_without_a_rival_and_without_times_nothing_is_added(measurements):
+    frame = measurements([row(status="timeout", time_us="", torch_us="", rival="", rival_us="")])
+    assert controls.added(frame) is frame
+
+
+def test_a_figure_says_that_they_are_controls(measurements, tables):
+    frame = controls.added(measurements([row(), row(N=2048)], sweep="x"))
+    figure = draw_time(select(frame, tables, "h200", "float32", "x"))
+    (axes,) = figure.axes
+    assert {"torch_softmax", "peer_quack"} <= {line.get_gid() for line in axes.lines}
+    assert any("torch_softmax and peer_quack: also as" in text.get_text() for text in figure.texts)
