@@ -2,7 +2,8 @@
 
 ``python -m studies.counters record --output FILE.csv POINT…`` runs each point once under ``ncu``,
 with clocks as they are and a cold cache; a point is dtype:MxN:variant, as
-float32:1x4194304:frontier. ``table --data FILE.csv`` prints what it found in Markdown. Counters
+float32:1x4194304:frontier. One whose input did not come from memory was not cold, and is left out.
+``table --data FILE.csv`` prints what it found in Markdown. Counters
 slow a kernel down and run it several times: the rows of a sweep say how fast it is, this says why.
 """
 
@@ -20,7 +21,7 @@ from measure.fingerprint import ROOT
 from . import environment
 
 RANGE = "timed"
-FLUSH_BYTES = 2**29  # read and written before the call: several times any L2
+COLD = 0.9  # of the input's bytes, at least, are read from memory
 STALLED = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 # Why a warp did not issue: Nsight Compute's Kernel Profiling Guide, "Warp Stall Reasons".
 STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "membar", "mio_throttle",
@@ -75,7 +76,6 @@ def run(point: str) -> None:
     x = torch.randn(M, N, device="cuda").to(getattr(torch, dtype))
     out = torch.empty_like(x)
     softmax(x, out)
-    torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda").zero_()
     torch.cuda.synchronize()
     torch.cuda.nvtx.range_push(RANGE)
     softmax(x, out)
@@ -92,7 +92,8 @@ def measured(point: str) -> dict:
     metrics = [counter for counter, _ in COUNTERS.values()] + [STALLED.format(s) for s in STALLS]
     command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--nvtx"]
     command += ["--nvtx-include", f"{RANGE}/", "--clock-control", "none"]
-    command += ["--cache-control", "none", "--metrics", ",".join(metrics)]
+    command += ["--cache-control", "all"]  # emptied before each of the runs that counting takes
+    command += ["--metrics", ",".join(metrics)]
     command += [sys.executable, "-m", "studies.counters", "run", point]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
@@ -117,6 +118,13 @@ def row_of(point: str, said: str) -> dict:
     stalls = sorted(((number(STALLED.format(s)), s) for s in STALLS), reverse=True)
     row["stalls"] = ", ".join(f"{s} {cycles:.1f}" for cycles, s in stalls[:3] if cycles > 0.05)
     return row
+
+
+def was_cold(row: dict) -> bool:
+    """Whether the input came from memory, in the run that counted what did."""
+    itemsize = 4 if row["dtype"] == "float32" else 2
+    input_mb = int(row["M"]) * int(row["N"]) * itemsize * 1e-6
+    return float(row["dram_read_mb"]) >= COLD * input_mb
 
 
 def table(data: Path) -> str:
@@ -152,7 +160,10 @@ def main(words: list[str] | None = None) -> int:
         elif options.command == "run":
             run(options.point)
         else:
-            rows = [measured(point) for point in options.points]
+            every = [measured(point) for point in options.points]
+            rows = [row for row in every if was_cold(row)]
+            if len(rows) < len(every):
+                print(f"left out, not cold: {len(every) - len(rows)} points", file=sys.stderr)
             options.output.parent.mkdir(parents=True, exist_ok=True)
             with options.output.open("w", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")

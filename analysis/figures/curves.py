@@ -134,7 +134,8 @@ def _notes(drawn: list[list[_Line]]) -> list[str]:
         rival = any((rows["rival"].fillna("") != "").any() for rows in styled if "rival" in rows)
         return [
             "bands: 0.2 to 0.8 quantile of the times; bold: torch, "
-            f"{'the rival, ' if rival else ''}and at most {IN_FRONT} that are fastest at more sizes than others"
+            f"{'the rival, ' if rival else ''}"
+            f"and at most {IN_FRONT} that are fastest at more sizes than others"
         ]
     return []
 
