@@ -70,6 +70,8 @@ def _of(rows: pd.DataFrame, time: str) -> pd.DataFrame:
     numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
     numbers += ["speedup", "speedup_low", "speedup_high"]
     groups = new.groupby(POINT, sort=False)
-    return groups.first().reset_index().assign(
-        **{name: groups[name].median().to_numpy() for name in numbers}
-    )[list(rows.columns)]
+    return (
+        groups.first()
+        .reset_index()
+        .assign(**{name: groups[name].median().to_numpy() for name in numbers})[list(rows.columns)]
+    )

@@ -35,7 +35,10 @@ def save(figure: Figure, stem: Path, stack: ExitStack) -> list[Path]:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    # by what is there, not by how often: the usual method took the rare reds of a scale for one
-    few = picture.quantize(PNG_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    # By what is there, then nearer to what is there often: by that alone, the usual method, the
+    # rare reds of a scale become one.
+    few = picture.quantize(
+        PNG_COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+    )
     few.save(png, format="png", dpi=(PNG_DPI, PNG_DPI))
     return targets

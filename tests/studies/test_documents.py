@@ -8,7 +8,9 @@ from measure.fingerprint import ROOT
 from studies import inserts
 
 DOCUMENTS = [
-    path for path in (ROOT / "docs").glob("*.md") if inserts.BLOCK.search(path.read_text())
+    path
+    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    if inserts.BLOCK.search(path.read_text())
 ]
 
 
