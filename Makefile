@@ -53,7 +53,8 @@ lock: $(VENV)/.ready
 # The figures of the README and of docs/gallery.md, from the recorded and the published rows.
 ONLINE := h200_float32_online_softmax
 SHOWN := overview $(ONLINE)_throughput $(ONLINE)_time $(ONLINE)_speedup h200_float32_fused_softmax_throughput \
-  h200_bfloat16_frontier_throughput h200_float32_frontier_speedup h200_float32_oneflow_published a100_float32_online_softmax_time a100_float32_online_softmax_throughput
+  h200_bfloat16_frontier_throughput h200_float32_frontier_speedup h200_float32_oneflow_published \
+  a100_float32_online_softmax_time a100_float32_online_softmax_throughput
 
 docs: report rulegraph
 	cp $(SHOWN:%=results/figures/%.png) docs/figures/

@@ -96,6 +96,27 @@ def _found(handle) -> Found:
     return Found(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
 
 
+def capability() -> str:
+    """Compute capability of the GPUs that a process started here may use, as `9.0`.
+
+    From NVML, too; "" where they differ, or cannot be asked.
+    """
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:
+        return ""
+    try:
+        handles = [pynvml.nvmlDeviceGetHandleByUUID(gpu.uuid) for gpu in devices()]
+        found = {tuple(pynvml.nvmlDeviceGetCudaComputeCapability(each)) for each in handles}
+    except pynvml.NVMLError:
+        return ""
+    finally:
+        pynvml.nvmlShutdown()
+    return "{}.{}".format(*found.pop()) if len(found) == 1 else ""
+
+
 def visible() -> list[str]:
     """Slugs of the GPUs that a job started here would see, in order; [] where there is none.
 

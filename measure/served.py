@@ -21,7 +21,7 @@ from pathlib import Path
 
 import kernels
 
-from . import fingerprint, owner, start, wire
+from . import fingerprint, gpus, owner, start, wire
 from .point import Point
 from .slots import Slot
 
@@ -102,7 +102,8 @@ def _connect(environment: dict[str, str], pid: int, rival: str | None) -> socket
         except (FileNotFoundError, ConnectionRefusedError):
             path.unlink(missing_ok=True)  # of a server that was killed
         more = sorted(kernels.outside_modules(rival)) if rival else []
-        return _start(path, environment, [str(pid), since, *more])
+        capability = gpus.capability() if more else ""
+        return _start(path, environment, [str(pid), since, capability, *more])
 
 
 def _start(path: Path, environment: dict[str, str], words: list[str]) -> socket.socket:

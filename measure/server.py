@@ -1,8 +1,9 @@
 """A process that has torch, Triton and the measuring code loaded, and forks for every point.
 
-``python -m measure.server SOCKET OWNER START MODULE…`` listens on SOCKET until the process OWNER,
-which began at START, is gone, or until nobody has asked for IDLE_S. It loads the modules, too. It
-never opens a CUDA context: a worker opens its own, and dies with its point.
+``python -m measure.server SOCKET OWNER START CAPABILITY MODULE…`` listens on SOCKET until the
+process OWNER, which began at START, is gone, or until nobody has asked for IDLE_S. It loads the
+modules, too; CAPABILITY, as 9.0, is what they are told when they ask torch for the GPU's, "" where
+that is not known. It never opens a CUDA context: a worker opens its own, and dies with its point.
 
 It does nothing but accept and fork. What it forks reads the request, forks the worker and keeps it
 (``measure.keeper``), so that no point waits for another, and none is lost with this process.
@@ -20,7 +21,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from . import keeper, wire, worker
@@ -138,10 +139,11 @@ def _fork_worker(connection: socket.socket, request: dict, fds: list[int], said:
         os._exit(code)
 
 
-def load(more: Sequence[str] = ()) -> None:
+def load(more: Sequence[str] = (), capability: str = "") -> None:
     """Import what every worker needs, and ``more``, if this process can be forked with that.
 
-    Raises RuntimeError where it must not be forked.
+    ``capability``: of the GPU, for those that ask while they are imported. Raises RuntimeError
+    where it must not be forked.
     """
     # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork. Not
     # setdefault: Snakemake gives a job of two threads OPENBLAS_NUM_THREADS=2.
@@ -149,9 +151,10 @@ def load(more: Sequence[str] = ()) -> None:
     _import(LOADED)
     _hash_triton()
     check_can_fork()
-    if more and _stays_fit(more):
-        _import(more)
-        check_can_fork()
+    with _answering(capability):
+        if more and _stays_fit(more):
+            _import(more)
+            check_can_fork()
     gc.collect()
     gc.freeze()  # or every child would copy what its first collection touches
 
@@ -160,6 +163,27 @@ def _import(names: Sequence[str]) -> None:
     for name in names:
         with contextlib.suppress(Exception):  # whatever is wrong with it
             importlib.import_module(name)
+
+
+@contextlib.contextmanager
+def _answering(capability: str) -> Iterator[None]:
+    """Have torch say, without the driver, that there is a GPU, and of which compute capability.
+
+    QuACK asks both while it is imported. torch itself would open the driver, which no fork could
+    use then.
+    """
+    cuda = sys.modules["torch"].cuda
+    told = {
+        "is_available": lambda: True,
+        "get_device_capability": lambda device=None: tuple(map(int, capability.split("."))),
+    }
+    kept = {name: getattr(cuda, name) for name in told}
+    if capability:
+        vars(cuda).update(told)
+    try:
+        yield
+    finally:
+        vars(cuda).update(kept)
 
 
 def _stays_fit(names: Sequence[str]) -> bool:
@@ -211,14 +235,14 @@ def _hash_triton() -> None:
             return
 
 
-def main(path: Path, owner: int, started: str, *more: str) -> None:
+def main(path: Path, owner: int, started: str, capability: str = "", *more: str) -> None:
     """Load, listen, serve; the socket is removed at the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     pidfd = watch(owner, started)
     if pidfd is None:
         return
     begin = time.monotonic()
-    load(more)
+    load(more, capability)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
         mine = path.stat().st_ino

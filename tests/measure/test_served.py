@@ -128,6 +128,22 @@ def test_what_the_rival_imports_is_loaded_once_if_a_fork_stands_it(project, swee
     assert told.read_text() == ("xx" if fit else "xxx")
 
 
+def test_modules_that_ask_for_the_gpu_are_answered_without_the_driver(tmp_path):
+    """As QuACK does while it is imported; what torch says afterwards is its own again."""
+    asks = "import torch\nsaid = torch.cuda.is_available(), torch.cuda.get_device_capability()\n"
+    (tmp_path / "asks.py").write_text(asks)
+    code = (
+        "import sys; from measure import server; import torch; own = torch.cuda.is_available\n"
+        "server.load(['asks'], '9.0')\n"
+        "print(sys.modules['asks'].said, torch.cuda.is_available is own)"
+    )
+    environment = dict(os.environ, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
+    environment["OPENBLAS_NUM_THREADS"] = "1"  # torch is imported before the server can say so
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "(True, (9, 0)) True\n", done.stderr
+
+
 def test_a_worker_is_a_fork_of_the_server(project, sweep):
     write_kernel(project, "tells", "raise RuntimeError(open('/proc/self/cmdline').read())")
     row, _ = measure(project, sweep, "tells")

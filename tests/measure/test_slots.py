@@ -142,6 +142,8 @@ def nvmlDeviceGetMaxMigDeviceCount(handle): return 7
 def nvmlDeviceGetMigDeviceHandleByIndex(handle, index):
     if index >= len(SLICES[handle]): raise NVMLError("not found")
     return SLICES[handle][index]
+def nvmlDeviceGetHandleByUUID(uuid): return uuid
+def nvmlDeviceGetCudaComputeCapability(handle): return (9, 0) if handle == "GPU-aaaa" else (8, 0)
 """
 
 
@@ -175,6 +177,18 @@ def test_gpus_are_those_that_cuda_would_show_and_slices_count(tmp_path, visible_
     assert [uuid for uuid, _ in found] == expected
     for uuid, slug in found:
         assert slug == ("h200" if uuid == "GPU-aaaa" else "a100mig3g")
+
+
+@pytest.mark.parametrize(
+    ("visible_devices", "expected"), [("0", "9.0"), ("1", "8.0"), ("0,1", ""), ("", "")]
+)
+def test_the_capability_is_that_of_all_gpus_or_unknown(tmp_path, visible_devices, expected):
+    (tmp_path / "pynvml.py").write_text(FAKE_NVML)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    environment["CUDA_VISIBLE_DEVICES"] = visible_devices
+    command = [sys.executable, "-c", "from measure import gpus; print(gpus.capability())"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == expected
 
 
 def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
