@@ -20,4 +20,5 @@ def problem(x: torch.Tensor) -> str | None:
 
 def result_for(x: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
     """``out``, or a new contiguous tensor of x's shape, dtype and device."""
-    return torch.empty(x.shape, dtype=x.dtype, device=x.device) if out is None else out
+    # contiguous for all that `problem` lets pass; naming shape, type and device takes twice as long
+    return torch.empty_like(x) if out is None else out
