@@ -31,13 +31,17 @@ class Winner(NamedTuple):
 def candidates(call: Call) -> Iterator[str]:
     """Winners for rows like these, the best guess first; none where the GPU has no table.
 
-    Rows that are whole words of 16 bytes have winners of their own. A type that the table lacks has
-    those of types of its size, which are moved alike.
+    Rows that are whole words of 16 bytes have winners of their own. Where the table lacks a type's,
+    those of types of its size stand in, which are moved alike.
     """
     dtype = str(call.dtype).removeprefix("torch.")
-    own = _winners(call.gpu.name, (dtype,), is_whole(call))
     alike = tuple(name for name, size in ITEMSIZE.items() if size == call.dtype.itemsize)
-    known = own or _winners(call.gpu.name, alike, is_whole(call))
+    by_length = {
+        winner.N: winner
+        for dtypes in (alike, (dtype,))  # its own come last, and stay
+        for winner in _winners(call.gpu.name, dtypes, is_whole(call))
+    }
+    known = tuple(by_length.values())
 
     def distance(winner: Winner) -> tuple[bool, float]:
         """First what was tried for rows as long or longer."""

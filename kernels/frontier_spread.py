@@ -25,7 +25,8 @@ ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 FORMS = ("k4w8", "k4w16", "k8w8", "k8w16")
 FORM = "k8w8"
 # Of a thread: as many as it takes for so many words without a spill, by whether elements are of 32
-# bits, words of a lane, and whether rows begin anywhere. Found by trying.
+# bits, words of a lane, and whether rows begin anywhere. Found by trying, for compute capability
+# 9.0; for 10.0 those of rows that begin anywhere are sometimes too few.
 REGISTERS = {
     (True, 4, False): 48,
     (True, 4, True): 80,

@@ -172,14 +172,16 @@ def _answering(capability: str) -> Iterator[None]:
     QuACK asks both while it is imported. torch itself would open the driver, which no fork could
     use then.
     """
+    if not capability or "torch" not in sys.modules:
+        yield
+        return
     cuda = sys.modules["torch"].cuda
     told = {
         "is_available": lambda: True,
         "get_device_capability": lambda device=None: tuple(map(int, capability.split("."))),
     }
     kept = {name: getattr(cuda, name) for name in told}
-    if capability:
-        vars(cuda).update(told)
+    vars(cuda).update(told)
     try:
         yield
     finally:

@@ -1,12 +1,15 @@
 """torch and the rival where a sweep has no rows of them: as every row's own controls saw them."""
 
+import numpy as np
 import pandas as pd
 
 from analysis import palette
 from analysis.frame import POINT, timed
 from analysis.ratios import BASELINE
 
-CONTROL = "control"  # the flag of such a row
+# Flags of such rows. A rival's says where it stands, but wins nothing: whether its results are
+# right is for a row of its own to say.
+CONTROL, RIVAL = "control", "rival"
 # What is known of a control only together with the row that it stands in.
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us"]
 
@@ -16,8 +19,8 @@ def added(frame: pd.DataFrame) -> pd.DataFrame:
 
     Every row has timed torch in its own process (`torch_us`), and the sweep's rival (`rival_us`).
     Where no row of the point has that name, whatever its status, their medians over the point's
-    rows become one, with the interval of the rival's speed-up that `rival_low` and `rival_high`
-    say. The new rows' index goes on from the last.
+    rows become one, the rival's with the interval that the row's own and `rival_low` and
+    `rival_high` make together. The new rows' index goes on from the last.
     """
     rows = frame[timed(frame)]
     known = pd.MultiIndex.from_frame(frame[[*POINT, "variant"]])
@@ -30,29 +33,30 @@ def added(frame: pd.DataFrame) -> pd.DataFrame:
 
 def note(rows: pd.DataFrame) -> list[str]:
     """What the fine print says of such rows, where there are any."""
-    found = rows[rows["flags"] == CONTROL]["variant"]
+    found = rows[rows["flags"].isin([CONTROL, RIVAL])]
     if found.empty:
         return []
-    names = " and ".join(sorted(set(found), key=palette.order))
-    return [f"{names}: also as the other rows' controls, timed in their processes"]
+    names = " and ".join(sorted(set(found["variant"]), key=palette.order))
+    ranked = "; the rival is not ranked" if (found["flags"] == RIVAL).any() else ""
+    return [f"{names}: also as the other rows' controls, timed in their processes{ranked}"]
 
 
 def _torch(rows: pd.DataFrame) -> pd.DataFrame:
     ones = dict.fromkeys(("speedup", "speedup_low", "speedup_high"), 1.0)
-    return _of(rows[rows["torch_us"].notna()], "torch_us").assign(variant=BASELINE, **ones)
+    made = _of(rows[rows["torch_us"].notna()], "torch_us")
+    return made.assign(variant=BASELINE, flags=CONTROL, **ones)
 
 
 def _rival(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[(rows["rival"] != "") & rows["rival_us"].notna()]
-    over = {
-        name: rows["speedup"] / rows[column]
-        for name, column in (
-            ("speedup", "rival_speedup"),
-            ("speedup_low", "rival_high"),
-            ("speedup_high", "rival_low"),
-        )
-    }
-    return _of(rows.assign(**over), "rival_us").assign(variant=lambda made: made["rival"])
+    ours, rivals = rows["speedup"], rows["rival_speedup"]
+    over = ours / rivals
+    # two independent noises: the distances of the logarithms as the sides of a right angle
+    down = np.hypot(np.log(ours / rows["speedup_low"]), np.log(rows["rival_high"] / rivals))
+    up = np.hypot(np.log(rows["speedup_high"] / ours), np.log(rivals / rows["rival_low"]))
+    known = {"speedup_low": over * np.exp(-down), "speedup_high": over * np.exp(up)}
+    made = _of(rows.assign(speedup=over, **known), "rival_us")
+    return made.assign(variant=made["rival"], flags=RIVAL)
 
 
 def _of(rows: pd.DataFrame, time: str) -> pd.DataFrame:
@@ -64,7 +68,6 @@ def _of(rows: pd.DataFrame, time: str) -> pd.DataFrame:
         time_us=rows[time],
         throughput_gbps=rows["throughput_gbps"] * scale,
         of_copy=rows["of_copy"] * scale,
-        flags=CONTROL,
         **dict.fromkeys(UNKNOWN, float("nan")),
     )
     numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]

@@ -50,7 +50,7 @@ def draw_overview(measurements: pd.DataFrame, published: Published) -> Figure:
             DOUBLE,
             grid.height,
             "How near each kernel comes to the speed of memory, and which is the fastest",
-            _fine_print(measurements, len(found), len(every)),
+            _fine_print(measurements, [panel.own for _, panel in found], len(every)),
         )
         for i, (dtype, panel) in enumerate(found):
             axes = page.axes(*grid.place(i), *grid.size)
@@ -122,11 +122,11 @@ def _key(styles: dict[str, Style]) -> list[Line2D]:
     return [*shown, Line2D([], [], **dashes, label="copy (roofline)"), rest]
 
 
-def _fine_print(measurements: pd.DataFrame, shown: int, total: int) -> list[str]:
+def _fine_print(measurements: pd.DataFrame, drawn: list[pd.DataFrame], total: int) -> list[str]:
     found = [
         f"{caption.origin(own)}, {caption.versions(own)}"
         for _, own in measurements[measurements["of_copy"].notna()].groupby("gpu")
     ]
-    if shown < total:
-        found.append(f"{shown} of {total} panels are shown, those of the most sizes")
-    return [*found, *controls.note(measurements), *HOW]
+    if len(drawn) < total:
+        found.append(f"{len(drawn)} of {total} panels are shown, those of the most sizes")
+    return [*found, *controls.note(pd.concat(drawn or [measurements])), *HOW]

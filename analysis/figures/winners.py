@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis import palette, ratios, summary
+from analysis.figures.controls import RIVAL
 
 # What the order of a point's rows depends on; published rows do not have the last.
-RANKED_BY = ["variant", "time_us", "speedup", "speedup_low", "speedup_high", "between_sd"]
+RANKED_BY = ["variant", "time_us", "speedup", "speedup_low", "speedup_high", "between_sd", "flags"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,10 @@ class Winner:
 
 
 def fastest(rows: pd.DataFrame) -> dict[int, Winner]:
-    """The winner at every N, ranked as in the summary; of timed rows with one M for each N."""
+    """The winner at every N, ranked as in the summary; of timed rows with one M for each N.
+
+    A rival that is only there as a control wins nothing.
+    """
     by_n = defaultdict(list)
     for row in rows[["N", *rows.columns.intersection(RANKED_BY)]].to_dict("records"):
         by_n[row["N"]].append(row)
@@ -29,7 +33,8 @@ def fastest(rows: pd.DataFrame) -> dict[int, Winner]:
 
 
 def winner(records: list[dict]) -> Winner:
-    """The winner among timed rows of one point; one that has no rival is not sure."""
+    """The winner among timed rows of one point; one that is alone is not sure."""
+    records = [row for row in records if row.get("flags") != RIVAL] or records
     first, *rest = (records[i] for i in summary.order(records))
     sure = bool(rest) and summary.sure(ratios.speed_ratio(first, rest[0]))
     return Winner(first["variant"], sure)

@@ -1,8 +1,10 @@
 """torch and the rival in figures of sweeps that have no rows of them."""
 
+import math
+
 import pytest
 
-from analysis.figures import controls
+from analysis.figures import controls, winners
 from analysis.figures.curves import draw_time
 from analysis.figures.select import select
 from tests.analysis import synthetic
@@ -17,7 +19,7 @@ def row(**given):
 
 
 def made(frame):
-    return frame[frame["flags"] == controls.CONTROL].set_index("variant")
+    return frame[frame["flags"].isin([controls.CONTROL, controls.RIVAL])].set_index("variant")
 
 
 def test_torch_and_the_rival_become_rows_with_what_their_controls_know(measurements):
@@ -28,8 +30,10 @@ def test_torch_and_the_rival_become_rows_with_what_their_controls_know(measureme
     assert (torch["time_us"], torch["speedup"], torch["of_copy"]) == (20.0, 1.0, 0.45)
     assert rival["time_us"] == 12.0
     assert rival["speedup"] == pytest.approx(2.0 / 1.2)
-    assert rival["speedup_low"] == pytest.approx(2.0 / 1.25)
-    assert rival["speedup_high"] == pytest.approx(2.0 / 1.1)
+    down = math.hypot(math.log(2.0 / 1.9), math.log(1.25 / 1.2))
+    assert rival["speedup_low"] == pytest.approx(2.0 / 1.2 * math.exp(-down))
+    up = math.hypot(math.log(2.1 / 2.0), math.log(1.2 / 1.1))
+    assert rival["speedup_high"] == pytest.approx(2.0 / 1.2 * math.exp(up))
     assert rival["throughput_gbps"] == pytest.approx(frame["throughput_gbps"].iloc[0] * 10 / 12)
 
 
@@ -49,9 +53,20 @@ def test_without_a_rival_and_without_times_nothing_is_added(measurements):
     assert controls.added(frame) is frame
 
 
+def test_a_rival_that_is_only_a_control_wins_nothing_and_torch_may(measurements):
+    faster = {"rival_us": 8.0, "rival_speedup": 0.8, "rival_low": 0.79, "rival_high": 0.81}
+    rows = controls.added(measurements([row(**faster)]))
+    assert winners.fastest(rows)[1024] == winners.Winner("triton_row", sure=True)
+    slower = {"torch_us": 5.0, "speedup": 0.5, "speedup_low": 0.49, "speedup_high": 0.51}
+    rows = controls.added(measurements([row(**faster, **slower)]))
+    assert winners.fastest(rows)[1024] == winners.Winner("torch_softmax", sure=True)
+
+
 def test_a_figure_says_that_they_are_controls(measurements, tables):
     frame = controls.added(measurements([row(), row(N=2048)], sweep="x"))
     figure = draw_time(select(frame, tables, "h200", "float32", "x"))
     (axes,) = figure.axes
     assert {"torch_softmax", "peer_quack"} <= {line.get_gid() for line in axes.lines}
-    assert any("torch_softmax and peer_quack: also as" in text.get_text() for text in figure.texts)
+    (said,) = [text for text in (t.get_text() for t in figure.texts) if "controls" in text]
+    assert "torch_softmax and peer_quack: also as the other rows' controls" in said
+    assert "the rival is not ranked" in said

@@ -117,6 +117,13 @@ def test_one_row_for_all(name, device):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_rows_that_overlap(name, device):
+    """A window over a series: torch.empty_like would lay out the result by columns."""
+    x = torch.randn(34, device=device).unfold(0, 30, 1)
+    assert_softmax(run(name, x), x)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_large_magnitudes_do_not_overflow(name, device):
     for scale in (1e4, 1e30, 3e38):
         x = torch.tensor([[-scale, 0.0, scale], [scale, scale, -scale]], device=device)

@@ -60,7 +60,9 @@ def test_types_of_one_size_have_winners_of_their_own(tables):
         (H200.name, "float16", 8192, "frontier_rows__k4w16"),
     )
     assert frontier.choices(call(1024, torch.bfloat16))[0] == "frontier_rows__k1w16"
-    assert frontier.choices(call(1024, torch.float16))[0] == "frontier_rows__k4w16"
+    assert frontier.choices(call(8192, torch.float16))[0] == "frontier_rows__k4w16"
+    # where it has none, the sibling's
+    assert frontier.choices(call(1024, torch.float16))[0] == "frontier_rows__k1w16"
 
 
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
