@@ -20,7 +20,7 @@ SIZES = {
     "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 16384 + 5],
     "frontier_ring": [100, 781, 12001, 33000],
     "frontier_grid": [9000, 40001, 300000],
-    "frontier_spread": [9000, 40001, 65000],
+    "frontier_spread": [17000, 40001, 65000],
 }
 CASES = [(name, cols) for name, sizes in SIZES.items() for cols in sizes]
 FORMS = [(name, form) for name in SIZES for form in kernels.forms(name)]
