@@ -70,6 +70,11 @@ def speed_ratio(a: Mapping, b: Mapping) -> Ratio:
     top, bottom = over_torch(a), over_torch(b)
     if math.isnan(top.value) or math.isnan(bottom.value):
         return Ratio(b["time_us"] / a["time_us"])
+    return quotient(top, bottom)
+
+
+def quotient(top: Ratio, bottom: Ratio) -> Ratio:
+    """`top` over `bottom`, of independent noise, with the interval that `speed_ratio` describes."""
     return _from_logs([top, bottom.inverse()], weight=1.0)
 
 

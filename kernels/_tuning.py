@@ -34,14 +34,7 @@ def candidates(call: Call) -> Iterator[str]:
     Rows that are whole words of 16 bytes have winners of their own. Where the table lacks a type's,
     those of types of its size stand in, which are moved alike.
     """
-    dtype = str(call.dtype).removeprefix("torch.")
-    alike = tuple(name for name, size in ITEMSIZE.items() if size == call.dtype.itemsize)
-    by_length = {
-        winner.N: winner
-        for dtypes in (alike, (dtype,))  # its own come last, and stay
-        for winner in _winners(call.gpu.name, dtypes, is_whole(call))
-    }
-    known = tuple(by_length.values())
+    known = _winners(call.gpu.name, str(call.dtype).removeprefix("torch."), is_whole(call))
 
     def distance(winner: Winner) -> tuple[bool, float]:
         """First what was tried for rows as long or longer."""
@@ -53,13 +46,13 @@ def candidates(call: Call) -> Iterator[str]:
 
 
 @functools.cache
-def _winners(gpu: str, dtypes: tuple[str, ...], whole: bool) -> tuple[Winner, ...]:
-    found = []
+def _winners(gpu: str, dtype: str, whole: bool) -> tuple[Winner, ...]:
+    size, own, alike = ITEMSIZE[dtype], {}, {}
     for path in sorted(FOLDER.glob(TABLES)):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 N = int(row["N"])
-                is_like = (N * ITEMSIZE[row["dtype"]] % 16 == 0) == whole
-                if row["gpu_name"] == gpu and row["dtype"] in dtypes and is_like:
-                    found.append(Winner(N, row["variant"]))
-    return tuple(sorted(found))
+                like = row["gpu_name"], ITEMSIZE[row["dtype"]], N * size % 16 == 0
+                if like == (gpu, size, whole):
+                    (own if row["dtype"] == dtype else alike)[N] = Winner(N, row["variant"])
+    return tuple(sorted((alike | own).values()))

@@ -49,6 +49,11 @@ def resident(call: Call, of_lane: int, warps: int, apart: bool) -> int:
     return min(MOST_RESIDENT, PARTS * of_part // warps)
 
 
+def most_blocks(call: Call, of_lane: int, warps: int, apart: bool) -> int:
+    """Blocks of a launch: all are resident at once, and each leaves a part."""
+    return min(resident(call, of_lane, warps, apart) * call.gpu.processors, MOST_PARTS)
+
+
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
     of_lane, most_warps = map(int, form[1:].split("w"))
@@ -56,14 +61,13 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     shares = -(-words // (WARP * of_lane * most_warps))
     warps = -(-words // (WARP * of_lane * shares))
     # where rows begin must not decide on whether this kernel takes them
-    least = resident(call, of_lane, most_warps, apart=True) * call.gpu.processors
-    if call.cols > LONGEST or not 2 <= shares <= min(least, MOST_PARTS):
+    if call.cols > LONGEST or not 2 <= shares <= most_blocks(call, of_lane, most_warps, apart=True):
         return ()  # of a single block: frontier_rows does not have to meet
-    of_sm = resident(call, of_lane, warps, is_apart(call))
-    turns = -(-call.rows // min(of_sm * call.gpu.processors // shares, MOST_PARTS // shares))
+    apart = is_apart(call)
+    turns = -(-call.rows // (most_blocks(call, of_lane, warps, apart) // shares))
     at_once = -(-call.rows // turns)
-    kernel = name("frontier_spread", call, of_lane, warps, of_sm, is_apart(call),
-                  log="Logarithm", normal="Normal")  # fmt: skip
+    kernel = name("frontier_spread", call, of_lane, warps, resident(call, of_lane, warps, apart),
+                  apart, log="Logarithm", normal="Normal")  # fmt: skip
     return (
         Spec(
             "frontier_spread.cu",

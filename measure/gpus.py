@@ -5,7 +5,11 @@ import os
 import re
 import shutil
 import subprocess
-from typing import NamedTuple
+from collections.abc import Callable
+from types import ModuleType
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 CPU = "cpu"
 AUTO = "auto"
@@ -39,22 +43,45 @@ def devices() -> list[Found]:
     Asks NVML, which needs no CUDA context; [] where it is not there. CUDA_VISIBLE_DEVICES is
     honoured; its numbers are taken in PCI bus order, as nvidia-smi shows them.
     """
+    return _asked(_usable, [])
+
+
+def capability() -> str:
+    """Compute capability of the GPUs that a process started here may use, as `9.0`.
+
+    From NVML, too; "" where they differ, or cannot be asked.
+    """
+    return _asked(_common_capability, "")
+
+
+def _asked(question: Callable[[ModuleType], T], otherwise: T) -> T:
+    """What ``question`` finds, given NVML; ``otherwise`` where that is not there, or at a loss."""
     try:
         import pynvml
 
         pynvml.nvmlInit()
     except Exception:  # no library, no driver: pynvml has an exception for each
-        return []
-    boards = []
+        return otherwise
     try:
-        for index in range(pynvml.nvmlDeviceGetCount()):
-            with contextlib.suppress(pynvml.NVMLError):  # one that is broken, or not ours
-                boards.append(pynvml.nvmlDeviceGetHandleByIndex(index))
-        return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        return question(pynvml)
     except pynvml.NVMLError:
-        return []
+        return otherwise
     finally:
         pynvml.nvmlShutdown()
+
+
+def _usable(nvml: ModuleType) -> list[Found]:
+    boards = []
+    for index in range(nvml.nvmlDeviceGetCount()):
+        with contextlib.suppress(nvml.NVMLError):  # one that is broken, or not ours
+            boards.append(nvml.nvmlDeviceGetHandleByIndex(index))
+    return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def _common_capability(nvml: ModuleType) -> str:
+    handles = [nvml.nvmlDeviceGetHandleByUUID(gpu.uuid) for gpu in _usable(nvml)]
+    found = {tuple(nvml.nvmlDeviceGetCudaComputeCapability(each)) for each in handles}
+    return "{}.{}".format(*found.pop()) if len(found) == 1 else ""
 
 
 def _chosen(boards: list, visible_devices: str | None) -> list[Found]:
@@ -94,27 +121,6 @@ def _found(handle) -> Found:
     import pynvml
 
     return Found(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
-
-
-def capability() -> str:
-    """Compute capability of the GPUs that a process started here may use, as `9.0`.
-
-    From NVML, too; "" where they differ, or cannot be asked.
-    """
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-    except Exception:
-        return ""
-    try:
-        handles = [pynvml.nvmlDeviceGetHandleByUUID(gpu.uuid) for gpu in devices()]
-        found = {tuple(pynvml.nvmlDeviceGetCudaComputeCapability(each)) for each in handles}
-    except pynvml.NVMLError:
-        return ""
-    finally:
-        pynvml.nvmlShutdown()
-    return "{}.{}".format(*found.pop()) if len(found) == 1 else ""
 
 
 def visible() -> list[str]:

@@ -3,8 +3,8 @@
 ``python -m studies.counters record --output FILE.csv POINT…`` runs each point once under ``ncu``,
 with clocks as they are and a cold cache; a point is dtype:MxN:variant, as
 float32:1x4194304:frontier. One whose input did not come from memory was not cold, and is left out.
-``table --data FILE.csv`` prints what it found in Markdown. Counters
-slow a kernel down and run it several times: the rows of a sweep say how fast it is, this says why.
+``table --data FILE.csv`` prints what it found in Markdown. Counters slow a kernel down and run it
+several times: the rows of a sweep say how fast it is, this says why.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from analysis.report import markdown
+from analysis.schema import ITEMSIZE
 from measure.fingerprint import ROOT
 
 from . import environment
@@ -122,8 +123,7 @@ def row_of(point: str, said: str) -> dict:
 
 def was_cold(row: dict) -> bool:
     """Whether the input came from memory, in the run that counted what did."""
-    itemsize = 4 if row["dtype"] == "float32" else 2
-    input_mb = int(row["M"]) * int(row["N"]) * itemsize * 1e-6
+    input_mb = int(row["M"]) * int(row["N"]) * ITEMSIZE[row["dtype"]] * 1e-6
     return float(row["dram_read_mb"]) >= COLD * input_mb
 
 

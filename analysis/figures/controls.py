@@ -1,15 +1,17 @@
 """torch and the rival where a sweep has no rows of them: as every row's own controls saw them."""
 
-import numpy as np
+from dataclasses import astuple
+
 import pandas as pd
 
 from analysis import palette
 from analysis.frame import POINT, timed
-from analysis.ratios import BASELINE
+from analysis.ratios import BASELINE, Ratio, quotient
 
 # Flags of such rows. A rival's says where it stands, but wins nothing: whether its results are
 # right is for a row of its own to say.
 CONTROL, RIVAL = "control", "rival"
+SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 # What is known of a control only together with the row that it stands in.
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us"]
 
@@ -42,20 +44,17 @@ def note(rows: pd.DataFrame) -> list[str]:
 
 
 def _torch(rows: pd.DataFrame) -> pd.DataFrame:
-    ones = dict.fromkeys(("speedup", "speedup_low", "speedup_high"), 1.0)
     made = _of(rows[rows["torch_us"].notna()], "torch_us")
-    return made.assign(variant=BASELINE, flags=CONTROL, **ones)
+    return made.assign(variant=BASELINE, flags=CONTROL, **dict.fromkeys(SPEEDUP, 1.0))
 
 
 def _rival(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[(rows["rival"] != "") & rows["rival_us"].notna()]
-    ours, rivals = rows["speedup"], rows["rival_speedup"]
-    over = ours / rivals
-    # two independent noises: the distances of the logarithms as the sides of a right angle
-    down = np.hypot(np.log(ours / rows["speedup_low"]), np.log(rows["rival_high"] / rivals))
-    up = np.hypot(np.log(rows["speedup_high"] / ours), np.log(rivals / rows["rival_low"]))
-    known = {"speedup_low": over * np.exp(-down), "speedup_high": over * np.exp(up)}
-    made = _of(rows.assign(speedup=over, **known), "rival_us")
+    ours, theirs = (rows[SPEEDUP], rows[["rival_speedup", "rival_low", "rival_high"]])
+    pairs = zip(ours.to_numpy(), theirs.to_numpy(), strict=True)
+    over = [astuple(quotient(Ratio(*our), Ratio(*their))) for our, their in pairs]
+    known = pd.DataFrame(over, columns=SPEEDUP, index=rows.index)
+    made = _of(rows.assign(**known), "rival_us")
     return made.assign(variant=made["rival"], flags=RIVAL)
 
 
@@ -70,8 +69,7 @@ def _of(rows: pd.DataFrame, time: str) -> pd.DataFrame:
         of_copy=rows["of_copy"] * scale,
         **dict.fromkeys(UNKNOWN, float("nan")),
     )
-    numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
-    numbers += ["speedup", "speedup_low", "speedup_high"]
+    numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us", *SPEEDUP]
     groups = new.groupby(POINT, sort=False)
     return (
         groups.first()

@@ -131,7 +131,7 @@ def _notes(drawn: list[list[_Line]]) -> list[str]:
     """What bands and bold lines mean, where there are any."""
     styled = [line.rows for part in drawn for line in part if line.style]
     if any(rows["time_us_q20"].notna().any() for rows in styled):
-        rival = any((rows["rival"].fillna("") != "").any() for rows in styled if "rival" in rows)
+        rival = any((rows["rival"] != "").any() for rows in styled)
         return [
             "bands: 0.2 to 0.8 quantile of the times; bold: torch, "
             f"{'the rival, ' if rival else ''}"

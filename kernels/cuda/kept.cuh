@@ -2,23 +2,6 @@
 #pragma once
 #include "copy_engine.cuh"
 
-// Words from one slot to the next: a part that begins anywhere touches one word more than its own,
-// but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
-__device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : 8); }
-
-// In which order `parts` of a row come through so many slots.
-struct Passage {
-  int parts, slots;
-
-  // Those that are still there at the end: the last.
-  __device__ int kept() const { return min(parts, slots); }
-  // How many come: those that were not kept come twice, the second time from the last of them to
-  // the first, which has been longest in L2.
-  __device__ int brought() const { return 2 * parts - kept(); }
-  // Which one comes as number `at`.
-  __device__ int part(int at) const { return at < parts ? at : brought() - 1 - at; }
-};
-
 // `words` begins with the aligned word in which the first element lies, as element `before` of it;
 // all of the part is one warp's. ALIGNED: rows begin at words, in x and in out. Words of a row are
 // counted from its first element, so that which elements meet in which sum depends on the row's

@@ -13,8 +13,18 @@ struct Division {
   Index first_row, row_step;
   int skipped = 0;  // spans of the row before the first that is this ring's
 
-  __device__ Passage passage() const { return {spans, slots}; }
+  // Spans that are still there at the end: the last.
+  __device__ int kept() const { return min(spans, slots); }
+  // Spans that are brought for a row: those that were not kept come twice, the second time from the
+  // last of them to the first, which has been longest in L2.
+  __device__ int brought() const { return 2 * spans - kept(); }
+  // Which span comes as number `at` of a row's.
+  __device__ int span(int at) const { return at < spans ? at : brought() - 1 - at; }
 };
+
+// Words from one slot to the next: a span that begins anywhere touches one word more than its own,
+// but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
+__device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : 8); }
 
 // ALIGNED: as in Kept.
 template <typename T, bool ALIGNED>
@@ -72,7 +82,7 @@ class Ring {
       wait(seen_);
       found = InSlot(slot(seen_), InSlot::off(x_ + row * x_stride_)).part(count(span), found);
       ++seen_;
-      if (span < div_.spans - div_.passage().kept()) {
+      if (span < div_.spans - div_.kept()) {
         done();
       } else {
         bring_ahead();
@@ -85,9 +95,9 @@ class Ring {
   template <typename Op>
   __device__ void write(Index row, float max, const Op& finish) {
     const int before = InSlot::off(x_ + row * x_stride_);
-    for (int at = div_.spans - div_.passage().kept(); at < div_.passage().brought(); ++at) {
+    for (int at = div_.spans - div_.kept(); at < div_.brought(); ++at) {
       if (at >= div_.spans) wait(taken_), ++seen_;
-      const int span = div_.passage().part(at), from = first_word(span) * kWord;
+      const int span = div_.span(at), from = first_word(span) * kWord;
       InSlot(slot(taken_), before)
           .put(out_ + row * out_stride_, from, from + count(span), max, finish);
       done();
@@ -119,7 +129,7 @@ class Ring {
     }
   }
   __device__ void bring() {
-    const int span = div_.passage().part(next_);
+    const int span = div_.span(next_);
     if (lane_ == 0) {
       const Aligned<const T> row(x_ + next_row_ * x_stride_);
       const int first = first_word(span), before = ALIGNED ? 0 : row.elements_off();
@@ -133,7 +143,7 @@ class Ring {
       }
     }
     ++begun_;
-    if (++next_ == div_.passage().brought()) next_ = 0, next_row_ += div_.row_step;
+    if (++next_ == div_.brought()) next_ = 0, next_row_ += div_.row_step;
   }
 
   // Done with the current span: its slot is for the next one.
