@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
+SWEEPS ?=
 
 .PHONY: run report tuning record test lint format lock docs rulegraph clean
 
@@ -27,8 +28,9 @@ tuning: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" python3 -m analysis tuning --command "make tuning" --output kernels/tuning results/measurements/*.csv
 
 # Kept as results/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
+# Some sweeps only: make record SWEEPS="fused_softmax frontier"
 record: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" python3 -m workflow.record
+	PATH="$(BIN):$$PATH" python3 -m workflow.record $(SWEEPS)
 
 test: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup

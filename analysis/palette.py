@@ -49,6 +49,8 @@ KNOWN = {
     "frontier_ring": Style(INDIGO, "X"),
     "frontier_grid": Style(INDIGO, "o"),
     "frontier_spread": Style(INDIGO, "D"),
+    "frontier_packed": Style(INDIGO, "p"),
+    "frontier_staged": Style(INDIGO, "v"),
     "peer_quack": Style(OLIVE, "p"),
     "peer_liger": Style(OLIVE, "s"),
     "peer_compile": Style(OLIVE, "^"),

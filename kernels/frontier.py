@@ -1,47 +1,58 @@
 """The fastest of ours for each length of row.
 
 Idea: short rows take parts of warps, longer ones a warp, a block, or the blocks of a cluster, in
-registers or in shared memory, and the longest all blocks of the GPU. Which one, and in which form,
-says the table that a sweep has left for this GPU (``_tuning``), or a rule of thumb. It depends on N
-and the type, never on M, so that a row gives the same bits in any batch.
+registers or in shared memory, and the longest all blocks of the GPU; rows that are not whole words
+of 16 bytes have kernels of their own. Which one, and in which form, says the table that a sweep has
+left for this GPU (``_tuning``), or a rule of thumb. It depends on N and the type, never on M, so
+that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less.
 Source: ``frontier_short``, ``frontier_rows``, ``frontier_ring``, ``frontier_spread`` and
-``frontier_grid``.
+``frontier_grid``; for rows that begin anywhere ``frontier_packed`` and ``frontier_staged``.
 """
 
 from . import (
     _cuda,
     _tuning,
     frontier_grid,
+    frontier_packed,
     frontier_ring,
     frontier_rows,
     frontier_short,
     frontier_spread,
+    frontier_staged,
     split,
 )
+from ._frontier import is_whole
 from ._nvrtc import Call, Spec
 
 PARTS = {
     "frontier_short": frontier_short,
+    "frontier_packed": frontier_packed,
     "frontier_rows": frontier_rows,
     "frontier_ring": frontier_ring,
     "frontier_grid": frontier_grid,
     "frontier_spread": frontier_spread,
+    "frontier_staged": frontier_staged,
 }
-# (bytes of a row up to which, what): a rule of thumb for GPUs that have no table.
-RULE = (
-    (1024, "frontier_short"),
-    (512 * 1024, "frontier_rows"),
-    (2 * 1024 * 1024, "frontier_ring"),
-    (8 * 1024 * 1024, "frontier_spread"),
-)
+# (bytes of a row up to which, what): a rule of thumb for GPUs that have no table, by whether rows
+# are whole words.
+LONG = ((2 * 1024 * 1024, "frontier_ring"), (8 * 1024 * 1024, "frontier_spread"))
+RULE = {
+    True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows"), *LONG),
+    False: (
+        (2048, "frontier_packed"),
+        (12 * 1024, "frontier_rows"),
+        (512 * 1024, "frontier_staged"),
+        *LONG,
+    ),
+}
 
 
 def choices(call: Call) -> list[str]:
     """Variants that may take a row like this, the best first; the last takes almost any."""
     row_bytes = call.cols * call.dtype.itemsize
-    by_rule = [name for most, name in RULE if row_bytes <= most]
+    by_rule = [name for most, name in RULE[is_whole(call)] if row_bytes <= most]
     return [*_tuning.candidates(call), *by_rule, "frontier_grid"]
 
 

@@ -1,15 +1,19 @@
 """``make record``: measure the standard sweeps on the GPU that is here, and record them.
 
-Interrupted, it goes on where it stopped. What it records lies in results/recording/ until all is
-measured and checked, so that the checkout stays clean; then it is moved to results/recorded/.
+``make record SWEEPS="fused_softmax frontier"`` does so with these only, and keeps what is recorded
+of the others. Interrupted, it goes on where it stopped. What it records lies in results/recording/
+until all is measured and checked, so that the checkout stays clean; then it is moved to
+results/recorded/.
 """
 
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from measure import fingerprint, gpus
+from measure.point import nearest
 
 from .machine import cannot_compile
 
@@ -33,9 +37,13 @@ class CannotRecord(RuntimeError):
     """Why nothing can be recorded here, and what to do."""
 
 
-def main() -> int:
-    """Exit code 0 when the folder is ready, 2 where it cannot be, else that of what failed."""
+def main(wanted: Sequence[str] = ()) -> int:
+    """Record these sweeps, or all.
+
+    Exit code 0 when the folder is ready, 2 where it cannot be, else that of what failed.
+    """
     try:
+        sweeps = chosen(wanted)
         gpu = the_gpu()
         check_clean()
     except CannotRecord as error:
@@ -44,9 +52,9 @@ def main() -> int:
     staging, recorded = (Path("results", name, gpu) for name in ("recording", "recorded"))
     shutil.rmtree(fingerprint.ROOT / staging, ignore_errors=True)  # of a run that was interrupted
     try:
-        for sweep in SWEEPS:
-            for command in commands(sweep, gpu, staging):
-                subprocess.run(command, cwd=fingerprint.ROOT, check=True)
+        for sweep in sweeps:
+            for words in commands(sweep, gpu, staging, command(wanted)):
+                subprocess.run(words, cwd=fingerprint.ROOT, check=True)
         check = [sys.executable, "-m", "analysis", "check-recorded"]
         subprocess.run([*check, str(staging)], cwd=fingerprint.ROOT, check=True)
         take(fingerprint.ROOT / staging, fingerprint.ROOT / recorded)
@@ -54,12 +62,27 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         print(
             f"error: not recorded: {error.cmd[2]} ended with {error.returncode}. What was measured "
-            f"is kept: put right what it says, and call `{COMMAND}` again",
+            f"is kept: put right what it says, and call `{command(wanted)}` again",
             file=sys.stderr,
         )
         return error.returncode
     print(f"{recorded} is ready: git add it, commit, and open a pull request")
     return 0
+
+
+def chosen(wanted: Sequence[str]) -> Sequence[str]:
+    """These sweeps, or all. Raises CannotRecord where one is not a standard sweep."""
+    for sweep in wanted:
+        if sweep not in SWEEPS:
+            raise CannotRecord(
+                f"{sweep!r} is not one of the standard sweeps{nearest(sweep, SWEEPS)}"
+            )
+    return tuple(dict.fromkeys(wanted)) or SWEEPS
+
+
+def command(wanted: Sequence[str]) -> str:
+    """What repeats this."""
+    return f'{COMMAND} SWEEPS="{" ".join(wanted)}"' if wanted else COMMAND
 
 
 def the_gpu() -> str:
@@ -90,7 +113,7 @@ def check_clean() -> None:
         )
 
 
-def commands(sweep: str, gpu: str, staging: Path) -> list[list[str]]:
+def commands(sweep: str, gpu: str, staging: Path, repeated_by: str) -> list[list[str]]:
     """What measures a sweep, and what records it below ``staging``."""
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "all", "--until", "merge"]
     # one point at a time on each GPU of this kind
@@ -101,7 +124,7 @@ def commands(sweep: str, gpu: str, staging: Path) -> list[list[str]]:
         "rows": f"results/measurements/{gpu}.csv",
         "cells": "results/cells",
         "output": str(staging),
-        "command": COMMAND,
+        "command": repeated_by,
     }
     options = [word for name, value in words.items() for word in (f"--{name}", value)]
     return [measure, [sys.executable, "-m", "analysis", "record", *options]]
@@ -116,4 +139,4 @@ def take(staging: Path, recorded: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.skipif(emulated.COMPILER is None, reason="g++ is not he
 # and rows that do not begin at a word.
 SIZES = {
     "frontier_short": [4, 8, 33, 96, 256],
+    "frontier_packed": [1, 2, 33, 100, 250, 781],
+    "frontier_staged": [3, 1001, 3001, 8321, 33001],
     "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 16384 + 5],
     "frontier_ring": [100, 781, 12001, 33000],
     "frontier_grid": [9000, 40001, 300000],
@@ -27,6 +29,7 @@ FORMS = [(name, form) for name in SIZES for form in kernels.forms(name)]
 # of several warps, blocks, and for the grid so long that blocks share a row
 SHARED = {
     "frontier_rows": 5001,
+    "frontier_staged": 5001,
     "frontier_ring": 12001,
     "frontier_grid": 40001,
     "frontier_spread": 40001,
@@ -102,11 +105,21 @@ def test_a_row_gives_the_same_bits_in_any_batch(name, less):
         assert torch.equal(check(name, moved[None])[0], together[row]), "at another address"
 
 
-def test_short_rows_give_the_same_bits_wherever_they_lie():
-    x = torch.randn(5, 64)
-    together = check("frontier_short", x)
-    for shift in range(4):
-        store = torch.zeros(5 * 65 + shift)
-        moved = store[shift:].as_strided((5, 64), (65, 1), shift)
-        moved.copy_(x)
-        assert torch.equal(check("frontier_short", moved), together)
+@pytest.mark.parametrize(("name", "cols"), [("frontier_short", 64), ("frontier_packed", 33)])
+def test_short_rows_give_the_same_bits_wherever_they_lie(name, cols):
+    """One behind the other or with gaps, wherever in a word the first begins; in 16 bits, too."""
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.randn(5, cols).to(dtype)
+        together = check(name, x)
+        for shift, gap in itertools.product(range(4), (0, 1)):
+            store = torch.zeros(5 * (cols + gap) + shift, dtype=dtype)
+            moved = store.as_strided((5, cols), (cols + gap, 1), shift)
+            moved.copy_(x)
+            out = torch.full((5 * (cols + 2) + 2,), 7.0, dtype=dtype)
+            for apart in (0, 2):
+                result = out.as_strided((5, cols), (cols + apart, 1), 2)
+                assert torch.equal(check(name, moved, result), together)
+                rest = out.clone()
+                rest.as_strided((5, cols), (cols + apart, 1), 2).fill_(7.0)
+                assert (rest == 7).all(), "more than the rows was written"
+                out.fill_(7.0)

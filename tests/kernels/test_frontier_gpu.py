@@ -14,6 +14,8 @@ pytestmark = pytest.mark.gpu
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 SIZES = {
     "frontier_short": [1, 4, 33, 96, 100, 128, 256],
+    "frontier_packed": [1, 2, 10, 33, 100, 127, 250, 781],
+    "frontier_staged": [1001, 3001, 8321, 12002, 50257, 151937],
     "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 32768 + 5],
     "frontier_ring": [100, 781, 4096, 12001, 50257, 131072, 151937],
     "frontier_grid": [9000, 131072, 300001, 2**22],

@@ -16,7 +16,7 @@ from tests.workflow.runner import Runner
 from workflow import record
 
 
-def call(project, gpu: bool):
+def call(project, gpu: bool, *sweeps: str):
     """``python -m workflow.record``; ``gpu``: with an nvidia-smi that shows one."""
     tools = project.parent / "tools"
     tools.mkdir(exist_ok=True)
@@ -25,7 +25,7 @@ def call(project, gpu: bool):
         smi.write_text("#!/bin/sh\necho NVIDIA GeForce RTX 4090\n")
         smi.chmod(0o755)
     return subprocess.run(
-        [sys.executable, "-m", "workflow.record"],
+        [sys.executable, "-m", "workflow.record", *sweeps],
         cwd=project,
         env={"PATH": f"{tools}:/usr/bin:/bin", "CC": sys.executable},
         capture_output=True,
@@ -45,6 +45,21 @@ def test_without_a_gpu_it_refuses(project):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_sweep_that_is_not_a_standard_one_is_refused(project):
+    done = call(project, True, "frontier", "fused")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: 'fused' is not one of the standard sweeps; did you mean ")
+    assert "fused_softmax" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_some_sweeps_only():
+    assert record.chosen([]) == record.SWEEPS
+    assert record.chosen(["frontier", "oneflow", "frontier"]) == ("frontier", "oneflow")
+    assert record.command([]) == "make record"
+    assert record.command(["frontier", "oneflow"]) == 'make record SWEEPS="frontier oneflow"'
+
+
 def test_what_is_not_committed_is_refused(project):
     done = call(project, gpu=True)
     assert done.returncode == 2
@@ -62,7 +77,7 @@ def test_what_is_not_committed_is_refused(project):
 
 @pytest.mark.parametrize("sweep", record.SWEEPS)
 def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
-    measure, keep = record.commands(sweep, "h200", Path("results/recording/h200"))
+    measure, keep = record.commands(sweep, "h200", Path("results/recording/h200"), "make record")
     given = dict(itertools.pairwise(measure))
     config = yaml.safe_load((ROOT / given["--configfile"]).read_text())
     assert config["sweep"] == sweep

@@ -61,6 +61,15 @@ def test_elements_fix_the_size_of_a_matrix_whatever_its_rows():
     assert [(p.M, p.N) for p in points] == [(100, 10), (3, 300), (1, 2000)]
 
 
+def test_an_entry_may_have_dtypes_of_its_own():
+    shapes = [{"M": 4, "N": 8}, {"M": 4, "N": 16, "dtypes": ["float16"]}]
+    config = DEFAULT | {"shapes": shapes, "variants": ["torch_softmax"], "gpus": ["h200"]}
+    points = sweep.points(config, "h200")
+    assert [(p.dtype, p.N) for p in points] == [("float32", 8), ("float16", 16)]
+    sets = sweep.figure_sets(config, Path("none"), ROOT / "results/published")
+    assert [dtype for gpu, dtype, _ in sets if gpu == "h200"] == ["float32", "float16"]
+
+
 def test_the_operation_is_part_of_every_point():
     points = sweep.points(DEFAULT | {"op": "log_softmax"}, "h200")
     assert {p.op for p in points} == {"log_softmax"}
