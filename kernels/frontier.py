@@ -6,7 +6,8 @@ of 16 bytes have kernels of their own. Which one, and in which form, says the ta
 left for this GPU (``_tuning``), or a rule of thumb. It depends on N and the type, never on M, so
 that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
-Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less.
+Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less, 64 KiB where they
+are not whole words.
 Source: ``frontier_short``, ``frontier_rows``, ``frontier_ring``, ``frontier_spread`` and
 ``frontier_grid``; for rows that begin anywhere ``frontier_packed`` and ``frontier_staged``.
 """

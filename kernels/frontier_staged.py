@@ -8,8 +8,9 @@ thread waits for another warp but to join maximum and sum, in a block or in a cl
 in ``frontier_rows``. In 32 bits powers are kept in the elements' place; in 16 bits they are
 computed a second time, so that a register holds two elements, and more warps are resident.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: 32 registers of a thread, 16 warps, 16 blocks: N up to 262,144 in float32, twice that in 16
-bits, in proportion for other forms; compute capability 9.0, or 8.0 where a block is enough.
+Limits: more than a warp can hold; 32 registers of a thread, 16 warps, 16 blocks: N up to 262,144 in
+float32, twice that in 16 bits, in proportion for other forms. Compute capability 9.0, or 8.0 where
+a block is enough.
 Source: our own; what is shared with ``frontier_rows`` as there.
 """
 
@@ -38,7 +39,12 @@ class Shape(NamedTuple):
 
 
 def shape(pieces: int, most: int, most_warps: int, most_cluster: int) -> Shape | None:
-    """How a row of so many pieces is divided, with at most ``most`` of a lane; None if too long."""
+    """How a row of so many pieces is divided, with at most ``most`` of a lane.
+
+    None if it is too long, or so short that a warp has all of it.
+    """
+    if pieces <= WARP * most:
+        return None
     for cluster in (c for c in CLUSTERS if c <= most_cluster):
         warps = -(-pieces // (WARP * most * cluster))
         if warps <= most_warps:

@@ -10,6 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis import atomic, flags
+from analysis.figures import controls
 from analysis.html import bundle, cards, figures, picks, sets, style, table, templates
 from analysis.published import Published
 from analysis.report import document as report
@@ -44,13 +45,15 @@ def write(
     """
     names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
     found = picks.picks(summary, names)
-    looks = style.looks({*measurements["variant"], *published.rows["variant"]})
+    drawn = controls.added(measurements)
+    looks = style.looks({*drawn["variant"], *published.rows["variant"]})
     data = {
         "picks": found,
         "first": picks.first(found) if found else None,
         "rows": table.columns(table.ranked(measurements, summary)),
-        "published": table.columns(published.rows.assign(rank=float("nan"))),
-        "sets": sets.sets(measurements, published),
+        "controls": table.columns(_unranked(drawn.iloc[len(measurements) :])),
+        "published": table.columns(_unranked(published.rows)),
+        "sets": sets.sets(drawn, published),
         "looks": looks,
         "specs": figures.specs(looks),
     }
@@ -84,6 +87,10 @@ def embedded(data: object) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
+
+
+def _unranked(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.assign(rank=float("nan"))
 
 
 def _gpus(measurements: pd.DataFrame) -> list[str]:

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from analysis import shapes
+from analysis.figures import controls
 from analysis.figures.lines import copy_rate
 from analysis.figures.select import Panel, Selection, existing, panels, select
 from analysis.published import Published
@@ -12,7 +13,8 @@ def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, obj
     """Sets with one panel per GPU, side by side; sets with own rows come first.
 
     Of too many values of M an even choice is drawn, as in the figures of the report; a `note` says.
-    A panel names its rows by their position in `measurements` (`own`) and in the published tables
+    `measurements`: with what controls.added has added. A panel names its rows by their position
+    there (`own`) and in the published tables
     (`published`), and has the measured copy as (N, GB/s), or the vendor's memory peak where there
     is none.
     """
@@ -24,18 +26,22 @@ def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, obj
             rows = panel.own if len(panel.own) else panel.published
             what = f"{rows['op'].iloc[0]}, {shapes.describe(rows)}"
             label = f"{sweep}: {dtype}, {what}"
-            new = {"label": label, "note": _note(len(chosen), total, gpu), "panels": []}
+            new = {"label": label, "note": [], "panels": []}
             entry = found.setdefault((dtype, sweep, what), new)
             entry["panels"].append(_panel(panel, selection))
+            entry["note"] += _notes(panel.own, len(chosen), total, gpu)
     for entry in found.values():
+        entry["note"] = " ".join(dict.fromkeys(entry["note"]))
         entry["panels"].sort(key=lambda panel: not panel["own"])
     return sorted(found.values(), key=_order)
 
 
-def _note(shown: int, total: int, gpu: str) -> str:
-    if shown == total:
-        return ""
-    return f"{shown} of {total} values of M of this sweep on {gpu} are drawn, evenly chosen."
+def _notes(own: pd.DataFrame, shown: int, total: int, gpu: str) -> list[str]:
+    """Sentences."""
+    said = [f"{line}." for line in controls.note(own)]
+    if shown < total:
+        said += [f"{shown} of {total} values of M of this sweep on {gpu} are drawn, evenly chosen."]
+    return said
 
 
 def _order(entry: dict) -> tuple:

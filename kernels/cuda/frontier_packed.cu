@@ -100,7 +100,8 @@ __global__ void __launch_bounds__(kThreads)
   T* const begin = held + min(row, count - 1) * width + lane;
   Elements<T, K, LANES, Op::kPowers> own(begin + before, lane + LANES * (K - 1) < width);
   const Part part = joined_over_lanes<LANES>(own.part());
-  if (after != before) __syncthreads();  // else what is written over is this lane's own
+  // Else what is written over is this lane's own, unless threads without a row have read the last.
+  if (after != before || count < kRows) __syncthreads();
   if (row < count) own.put(begin + after, part.max, Op(part.sum));
 
   __syncthreads();

@@ -121,19 +121,16 @@ struct Pieces {
   }
 };
 
-// Blocks of a multiprocessor, by the warps that fit with the fewest registers in which nothing is
-// spilled: 40, 48 or 56 of a thread. Without being told, the compiler takes more.
-template <int K, int WARPS>
-constexpr int kLeastBlocks = (K <= 20   ? 48
-                              : K <= 28 ? 40
-                                        : 36) /
-                             WARPS;
+// Registers in which nothing is spilled. Without being told, the compiler takes more, and then
+// fewer warps are resident.
+template <int K>
+constexpr int kRegisters = K <= 28 ? 40 : 48;
 
 // K: pieces of a lane. WARPS: of a block. CLUSTER: blocks that share a row. All this follows from
 // cols, so which elements meet in which sum does, too. Dynamic shared memory: for each warp its
 // pieces, and two words.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER>
-__global__ void __launch_bounds__(kWarp* WARPS, kLeastBlocks<K, WARPS>)
+__global__ void __maxnreg__(kRegisters<K>)
     frontier_staged(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols) {
   extern __shared__ __align__(16) uint4 rooms[];
@@ -168,6 +165,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, kLeastBlocks<K, WARPS>)
   } else {
     part = joined_over_block(part, inbox.parts);
   }
+  __syncwarp();  // all of the warp have read their pieces
   own.put(room, Aligned<T>(to).elements_off(), part.max, Op(part.sum));
   __syncwarp();
   take_run<T, kWarp>(to, room, count, lane);

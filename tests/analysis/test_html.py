@@ -209,6 +209,21 @@ def test_a_choice_of_many_values_of_m_is_told(tables):
     assert all(said in entry["note"] for entry in own)
 
 
+def test_figures_know_what_only_controls_do_and_the_table_does_not(tmp_path):
+    rival = {"rival": "peer_quack", "rival_us": 12.0, "rival_speedup": 1.2}
+    row = synthetic.row(variant="triton_row", rival_low=1.1, rival_high=1.3, **rival)
+    text = made.write([row], tmp_path).read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    assert unpacked(data["rows"]["variant"]) == ["triton_row"]
+    assert unpacked(data["controls"]["variant"]) == ["torch_softmax", "peer_quack"]
+    (entry,) = (entry for entry in data["sets"] if entry["panels"][0]["own"])
+    assert entry["panels"][0]["own"] == [0, 1, 2]
+    assert entry["note"].startswith(
+        "torch_softmax and peer_quack: also as the other rows' controls"
+    )
+    assert {"torch_softmax", "peer_quack"} <= set(data["looks"])
+
+
 def test_the_memory_peak_stands_in_where_nothing_was_copied(tables):
     found = sets.sets(made.measurements([]), tables)
     peaks = {panel["gpu"]: panel["peak"] for entry in found for panel in entry["panels"]}

@@ -28,6 +28,18 @@ def test_gpus_and_published_tables_stand_side_by_side(opened):
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
 
 
+def test_a_rival_that_is_only_a_control_is_drawn(opened, tmp_path):
+    rival = {"rival": "peer_quack", "rival_us": 12.0, "rival_speedup": 1.2}
+    rival |= {"rival_low": 1.1, "rival_high": 1.3}
+    rows = [synthetic.row(variant="triton_row", N=n, **rival) for n in (512, 1024)]
+    page = opened(path=made.write(rows, tmp_path))
+    view = page.locator(".chart", has_text="NVIDIA H200").first
+    view.locator(".view").first.focus()
+    page.keyboard.press("End")
+    readout = view.locator(".readout").inner_text()
+    assert all(name in readout for name in ("peer_quack", "torch_softmax", "triton_row"))
+
+
 def test_own_and_published_rows_can_be_left_out(opened):
     page = opened()
     page.locator("#chooser [name=own]").uncheck()

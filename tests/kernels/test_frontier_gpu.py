@@ -15,7 +15,7 @@ DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 SIZES = {
     "frontier_short": [1, 4, 33, 96, 100, 128, 256],
     "frontier_packed": [1, 2, 10, 33, 100, 127, 250, 781],
-    "frontier_staged": [1001, 3001, 8321, 12002, 50257, 151937],
+    "frontier_staged": [2101, 3001, 8321, 12002, 50257, 151937],
     "frontier_rows": [3, 100, 781, 1024, 2500, 8320, 32768 + 5],
     "frontier_ring": [100, 781, 4096, 12001, 50257, 131072, 151937],
     "frontier_grid": [9000, 131072, 300001, 2**22],
@@ -209,7 +209,7 @@ def test_threads_that_launch_at_once(device):
 @pytest.mark.usefixtures("large")
 def test_a_matrix_beyond_two_to_the_31(device):
     """The last rows are where a 32-bit offset would wrap, in every kernel of the frontier."""
-    for cols in (64, 4100, 50257, 2**20):
+    for cols in (33, 64, 4100, 50257, 2**20):
         x = torch.zeros(2**31 // cols + 8, cols, dtype=torch.bfloat16, device=device)
         x[-8:] = torch.randn(8, cols, device=device)
         y = run("frontier", x)

@@ -9,7 +9,16 @@ import pytest
 import torch
 
 import kernels
-from kernels import _frontier, _meeting, _nvrtc, _tuning, frontier, frontier_grid
+from kernels import (
+    _frontier,
+    _meeting,
+    _nvrtc,
+    _tuning,
+    frontier,
+    frontier_grid,
+    frontier_packed,
+    frontier_staged,
+)
 from tests import copies
 
 H200 = _nvrtc.GPUS["sm_90"]
@@ -110,6 +119,24 @@ def test_the_rule_covers_every_length():
             assert frontier.specialise(call(cols, dtype))
 
 
+def test_the_rule_has_kernels_of_their_own_for_rows_that_are_not_whole_words(tables):
+    def source(cols: int, dtype: torch.dtype) -> str:
+        (spec,) = frontier.specialise(call(cols, dtype))
+        return spec.source.removesuffix(".cu")
+
+    for dtype, cols, expected in (
+        (torch.bfloat16, 33, "frontier_packed"),
+        (torch.float32, 511, "frontier_packed"),
+        (torch.bfloat16, 3001, "frontier_rows"),
+        (torch.bfloat16, 50257, "frontier_staged"),
+        (torch.float32, 50257, "frontier_staged"),
+        (torch.bfloat16, 32, "frontier_short"),
+        (torch.bfloat16, 50304, "frontier_rows"),
+        (torch.bfloat16, 300001, "frontier_ring"),
+    ):
+        assert source(cols, dtype) == expected, (dtype, cols)
+
+
 def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
     copy = copies.copy_project(tmp_path / "project")
     (copy / "kernels/tuning").mkdir(exist_ok=True)
@@ -148,7 +175,8 @@ def test_rows_that_no_kernel_can_count_are_refused():
 @pytest.mark.parametrize("stem", [stem for stem in frontier.PARTS if stem != "frontier_short"])
 def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
     """Else the same row would have other sums, or another kernel, elsewhere."""
-    lengths = [*range(4096, 300_000, 11_008), *range(300_000, 20_000_000, 250_112)]
+    lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
+    lengths += range(300_000, 20_000_000, 250_112)
     for processors in (132, 148, 20):
         gpu = H200._replace(processors=processors)
         for form in kernels.forms(stem):
@@ -175,3 +203,17 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= _meeting.BYTES
     assert constant("frontier_grid.cu", "kPassing") == frontier_grid.LEAST_SLOTS - 1
     assert constant("ring.cuh", "kMostSlots") == _frontier.MOST_SLOTS
+    assert constant("frontier_packed.cu", "kThreads") == frontier_packed.THREADS
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_a_staged_row_is_shared_so_that_all_but_two_pieces_of_a_lane_are_there(itemsize):
+    """kUnsure in frontier_staged.cu: the others are taken without a look."""
+    for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
+        pieces = -(-cols * itemsize // frontier_staged.PIECE_BYTES)
+        for form in frontier_staged.FORMS:
+            found = frontier_staged.shape(pieces, *map(int, form[1:].split("w")), 16)
+            if found:
+                of_warp = pieces // (found.warps * found.cluster)
+                assert 32 * (found.pieces - 1) <= of_warp <= 32 * found.pieces
+                assert found.warps > 1

@@ -16,6 +16,8 @@ function unpacked(columns) {
 }
 
 const ROWS = unpacked(PAGE.rows);
+// What figures show besides: torch and the rival, where only other rows' controls know of them.
+const DRAWN = [...ROWS, ...unpacked(PAGE.controls)];
 const PUBLISHED = unpacked(PAGE.published);
 
 // As analysis/report/markdown.py writes numbers: so many significant digits, no exponent if it can.

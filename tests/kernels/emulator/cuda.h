@@ -21,6 +21,7 @@ using std::min;
 #define __global__
 #define __restrict__
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
 
 struct uint2 {
   unsigned x, y;
