@@ -9,6 +9,9 @@ import kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
+# For git: all but rows that were recorded, which decide on nothing that is measured. Else nothing
+# could be recorded after the first sweep before that is committed.
+CODE = (".", ":!results/recorded")
 
 
 def measure_files() -> list[Path]:
@@ -30,7 +33,8 @@ def git_state() -> dict:
 def ask_git() -> Callable[[], dict]:
     """Begin to ask for ``git_state``; a function that waits for it."""
     try:
-        asked = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
+        edited = ("status", "--porcelain", "--untracked-files=no", "--", *CODE)
+        asked = _git("rev-parse", "HEAD"), _git(*edited)
     except OSError:  # git is not installed
         asked = ()
 

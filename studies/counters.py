@@ -3,7 +3,7 @@
 ``python -m studies.counters record --output FILE.csv POINT…`` runs each point once under ``ncu``,
 with clocks as they are and a cold cache; a point is dtype:MxN:variant, as
 float32:1x4194304:frontier. One whose input did not come from memory was not cold, and is left out.
-``table --data FILE.csv`` prints what it found in Markdown. Counters slow a kernel down and run it
+``table --data FILE.csv…`` prints what it found in Markdown. Counters slow a kernel down and run it
 several times: the rows of a sweep say how fast it is, this says why.
 """
 
@@ -13,6 +13,7 @@ import io
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from analysis.report import markdown
@@ -127,10 +128,12 @@ def was_cold(row: dict) -> bool:
     return float(row["dram_read_mb"]) >= COLD * input_mb
 
 
-def table(data: Path) -> str:
-    """The table of a file that ``record`` has written, in Markdown."""
-    with data.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+def table(data: Iterable[Path]) -> str:
+    """The table of files that ``record`` has written, in Markdown."""
+    rows = []
+    for path in data:
+        with path.open(newline="") as file:
+            rows += csv.DictReader(file)
     counted = COLUMNS[4:]
     lines = [
         [
@@ -152,7 +155,7 @@ def main(words: list[str] | None = None) -> int:
     one = commands.add_parser("run", help="what record runs under ncu")
     one.add_argument("point")
     one = commands.add_parser("table", help="print a Markdown table")
-    one.add_argument("--data", type=Path, required=True)
+    one.add_argument("--data", type=Path, required=True, nargs="+", metavar="FILE")
     options = parser.parse_args(words)
     try:
         if options.command == "table":

@@ -100,7 +100,7 @@ def the_gpu() -> str:
 
 def check_clean() -> None:
     """Raise CannotRecord unless rows will name a commit that has the code which measures them."""
-    command = ["git", "status", "--porcelain", "--", ".", ":!results/recorded"]
+    command = ["git", "status", "--porcelain", "--", *fingerprint.CODE]
     done = subprocess.run(command, cwd=fingerprint.ROOT, capture_output=True, text=True)
     if done.returncode:
         raise CannotRecord(

@@ -35,6 +35,17 @@ def test_a_checkout_has_a_commit_and_is_clean_or_dirty(checkout):
     assert fingerprint.git_state() == clean | {"git_dirty": True}
 
 
+def test_rows_that_were_recorded_edit_no_code(checkout):
+    """Else ``make record`` of one sweep would make the next one's rows dirty."""
+    recorded = checkout / "results/recorded/h200.csv"
+    recorded.parent.mkdir(parents=True)
+    recorded.write_text("one\n")
+    for words in (["add", "--all"], ["commit", "-q", "-m", "two"]):
+        subprocess.run(["git", *words], cwd=checkout, check=True)
+    recorded.write_text("two\n")
+    assert fingerprint.git_state()["git_dirty"] is False
+
+
 @pytest.mark.parametrize("path", [None, "/nowhere"])
 def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
     monkeypatch.setattr(fingerprint, "ROOT", tmp_path)

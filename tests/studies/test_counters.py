@@ -59,7 +59,8 @@ def test_the_table_has_a_line_for_each_point(tmp_path):
     lines = [",".join(counters.COLUMNS), 'float32,16,1024,frontier,1,2,3,4,5,6,7,8,"wait 1.0"']
     data = tmp_path / "x.csv"
     data.write_text("\n".join(lines) + "\n")
-    printed = counters.table(data).splitlines()
+    printed = counters.table([data]).splitlines()
     assert len(printed) == 3
     assert printed[2].startswith("| float32 16x1024 frontier | 1 | 2 |")
     assert {line.count("|") for line in printed} == {len(counters.COLUMNS) - 2}
+    assert counters.table([data, data]).splitlines() == [*printed, printed[2]]
