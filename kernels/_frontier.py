@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ._nvrtc import TYPES, WORD_BYTES, Call, instance
 
 WARP = 32
+CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 CLUSTERS_SINCE = (9, 0)  # compute capability; the copy engine as well
 OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
 MOST_SLOTS = 16  # of a warp: kMostSlots in ring.cuh
@@ -23,6 +24,18 @@ class Shape(NamedTuple):
     warps: int  # of a block, for one row
     cluster: int  # blocks that share a row
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
+
+
+def sharing(units: int, of_lane: int, most_warps: int, most_cluster: int) -> tuple[int, int] | None:
+    """Warps of a block, and blocks: the fewest blocks that hold a row of so many units.
+
+    With ``of_lane`` of them at most; None if the row is too long.
+    """
+    for cluster in (c for c in CLUSTERS if c <= most_cluster):
+        warps = -(-units // (WARP * of_lane * cluster))
+        if warps <= most_warps:
+            return warps, cluster
+    return None
 
 
 def words_of(call: Call) -> int:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from . import _cuda
 from ._frontier import (
+    CLUSTERS,
     CLUSTERS_SINCE,
     MOST_SLOTS,
     OWN_BYTES,
@@ -37,7 +38,6 @@ from ._nvrtc import Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
-CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 # t: warps of a block, each with a row of its own. w: warps of a block that share a row. b: KiB of
 # a row that a block has at most, which decides on the blocks of a cluster. s: slots, fewer where
 # there is no room.

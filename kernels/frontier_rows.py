@@ -22,12 +22,11 @@ of rows that lie apart are our own.
 import functools
 
 from . import _cuda
-from ._frontier import CLUSTERS_SINCE, WARP, Shape, is_apart, name, words_of
+from ._frontier import CLUSTERS_SINCE, WARP, Shape, is_apart, name, sharing, words_of
 from ._nvrtc import OLDEST, WORD_BYTES, Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
-CLUSTERS = (1, 2, 4, 8, 16)
 ROWS = 4  # of a block, where a warp has one
 # k: words of a lane, fewer where a warp's row has not so many. w: warps of a block, at most. r: the
 # powers are computed again, not kept, which in 16 bits takes half the registers.
@@ -43,11 +42,8 @@ def shape(words: int, of_lane: int, most_warps: int, most_cluster: int) -> Shape
     """How a row of so many words is divided, with at most ``of_lane`` each; None if too long."""
     if words <= WARP * of_lane:
         return Shape(-(-words // WARP), 1, 1, ROWS)
-    for cluster in (c for c in CLUSTERS if c <= most_cluster):
-        warps = -(-words // (WARP * of_lane * cluster))
-        if warps <= most_warps:
-            return Shape(of_lane, warps, cluster, 1)
-    return None
+    found = sharing(words, of_lane, most_warps, most_cluster)
+    return found and Shape(of_lane, *found, 1)
 
 
 def _fits(shape: Shape, call: Call) -> bool:

@@ -15,15 +15,15 @@ Source: our own; what is shared with ``frontier_rows`` as there.
 """
 
 import functools
+import math
 from typing import NamedTuple
 
 from . import _cuda
-from ._frontier import CLUSTERS_SINCE, OWN_BYTES, WARP, name
+from ._frontier import CLUSTERS_SINCE, OWN_BYTES, WARP, name, sharing
 from ._nvrtc import OLDEST, WORD_BYTES, Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
-CLUSTERS = (1, 2, 4, 8, 16)
 PIECE_BYTES = 4
 # k: pieces of 4 bytes of a lane, at most. w: warps of a block, at most.
 FORMS = ("k16w8", "k20w8", "k20w16", "k24w8", "k24w16", "k28w8", "k32w8", "k32w16")
@@ -45,11 +45,8 @@ def shape(pieces: int, most: int, most_warps: int, most_cluster: int) -> Shape |
     """
     if pieces <= WARP * most:
         return None
-    for cluster in (c for c in CLUSTERS if c <= most_cluster):
-        warps = -(-pieces // (WARP * most * cluster))
-        if warps <= most_warps:
-            return Shape(-(-pieces // (WARP * warps * cluster)), warps, cluster)
-    return None
+    found = sharing(pieces, most, most_warps, most_cluster)
+    return found and Shape(-(-pieces // (WARP * math.prod(found))), *found)
 
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:

@@ -43,7 +43,7 @@ def main(wanted: Sequence[str] = ()) -> int:
     Exit code 0 when the folder is ready, 2 where it cannot be, else that of what failed.
     """
     try:
-        sweeps = chosen(wanted)
+        sweeps, again = chosen(wanted), repeated_by(wanted)
         gpu = the_gpu()
         check_clean()
     except CannotRecord as error:
@@ -53,7 +53,7 @@ def main(wanted: Sequence[str] = ()) -> int:
     shutil.rmtree(fingerprint.ROOT / staging, ignore_errors=True)  # of a run that was interrupted
     try:
         for sweep in sweeps:
-            for words in commands(sweep, gpu, staging, command(wanted)):
+            for words in commands(sweep, gpu, staging, again):
                 subprocess.run(words, cwd=fingerprint.ROOT, check=True)
         check = [sys.executable, "-m", "analysis", "check-recorded"]
         subprocess.run([*check, str(staging)], cwd=fingerprint.ROOT, check=True)
@@ -62,7 +62,7 @@ def main(wanted: Sequence[str] = ()) -> int:
     except subprocess.CalledProcessError as error:
         print(
             f"error: not recorded: {error.cmd[2]} ended with {error.returncode}. What was measured "
-            f"is kept: put right what it says, and call `{command(wanted)}` again",
+            f"is kept: put right what it says, and call `{again}` again",
             file=sys.stderr,
         )
         return error.returncode
@@ -80,8 +80,8 @@ def chosen(wanted: Sequence[str]) -> Sequence[str]:
     return tuple(dict.fromkeys(wanted)) or SWEEPS
 
 
-def command(wanted: Sequence[str]) -> str:
-    """What repeats this."""
+def repeated_by(wanted: Sequence[str]) -> str:
+    """The command that records these sweeps."""
     return f'{COMMAND} SWEEPS="{" ".join(wanted)}"' if wanted else COMMAND
 
 
@@ -113,8 +113,8 @@ def check_clean() -> None:
         )
 
 
-def commands(sweep: str, gpu: str, staging: Path, repeated_by: str) -> list[list[str]]:
-    """What measures a sweep, and what records it below ``staging``."""
+def commands(sweep: str, gpu: str, staging: Path, again: str) -> list[list[str]]:
+    """What measures a sweep, and what records it below ``staging``; ``again``: what does both."""
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "all", "--until", "merge"]
     # one point at a time on each GPU of this kind
     snakemake += ["--resources", f"gpu={max(1, gpus.visible().count(gpu))}"]
@@ -124,7 +124,7 @@ def commands(sweep: str, gpu: str, staging: Path, repeated_by: str) -> list[list
         "rows": f"results/measurements/{gpu}.csv",
         "cells": "results/cells",
         "output": str(staging),
-        "command": repeated_by,
+        "command": again,
     }
     options = [word for name, value in words.items() for word in (f"--{name}", value)]
     return [measure, [sys.executable, "-m", "analysis", "record", *options]]

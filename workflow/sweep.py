@@ -74,7 +74,7 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
         variants = shape.get("variants", config["variants"])
         variants = kernels.by_default(config["op"], files) if variants == "all" else variants
         for dtype, (M, N), variant in itertools.product(
-            _of_shape(config, shape), _matrices(shape), variants
+            _dtypes_of_shape(config, shape), _matrices(shape), variants
         ):
             # only what the point needs: another file in the list measures nothing again
             named = (kernels.split(name)[0] for name in (variant, config["rival"]) if name)
@@ -85,14 +85,14 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
     return list(found.values())
 
 
-def _of_shape(config: dict, shape: dict) -> list[str]:
+def _dtypes_of_shape(config: dict, shape: dict) -> list[str]:
     """The dtypes of an entry of ``shapes``."""
     return shape.get("dtypes", config["dtypes"])
 
 
-def _dtypes_of(config: dict) -> list[str]:
+def _dtypes_of_sweep(config: dict) -> list[str]:
     """Every dtype of the sweep, in order."""
-    found = (dtype for shape in config["shapes"] for dtype in _of_shape(config, shape))
+    found = (dtype for shape in config["shapes"] for dtype in _dtypes_of_shape(config, shape))
     return list(dict.fromkeys(found))
 
 
@@ -124,7 +124,7 @@ def _too_much(point: Point, limits: dict) -> bool:
 def figure_sets(config: dict, recorded: Path, published: Path) -> list[tuple[str, str, str]]:
     """(gpu, dtype, sweep) of every set of figures: measured here, recorded, published."""
     here = gpu_names(config)
-    sets = [(gpu, dtype, config["sweep"]) for gpu in here for dtype in _dtypes_of(config)]
+    sets = [(gpu, dtype, config["sweep"]) for gpu in here for dtype in _dtypes_of_sweep(config)]
     for path in recorded_tables(here, recorded):
         sets += [(path.parent.name, dtype, path.stem) for dtype in _dtypes(path)]
     for table in tables.tables(published):

@@ -14,9 +14,8 @@ def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, obj
 
     Of too many values of M an even choice is drawn, as in the figures of the report; a `note` says.
     `measurements`: with what controls.added has added. A panel names its rows by their position
-    there (`own`) and in the published tables
-    (`published`), and has the measured copy as (N, GB/s), or the vendor's memory peak where there
-    is none.
+    there (`own`) and in the published tables (`published`), and has the measured copy as (N, GB/s),
+    or the vendor's memory peak where there is none.
     """
     found: dict[tuple[str, str, str], dict] = {}
     for gpu, dtype, sweep in existing(measurements, published):

@@ -84,3 +84,25 @@ __device__ inline Part joined_over_block(Part part, Part (&parts)[WARPS]) {
   __syncthreads();
   return joined_of(parts);
 }
+
+// For kernels in which each block, or cluster, has one row: from the block's number which, and from
+// the warp's which share of it. Where blocks share rows, joined_over_row() must follow.
+template <int WARPS, int CLUSTER>
+__device__ inline void enter_row(Inbox<WARPS * CLUSTER>& inbox, Index& row, int& share) {
+  if constexpr (CLUSTER > 1) {
+    if (threadIdx.x == 0) inbox.begin();
+    cluster_arrive();  // waited for when it has long been over
+    row /= CLUSTER, share += static_cast<int>(cluster_rank()) * WARPS;
+  }
+}
+
+// Of all threads that share such a row; every thread calls it, and all get the same.
+template <int WARPS, int CLUSTER>
+__device__ inline Part joined_over_row(Part part, Inbox<WARPS * CLUSTER>& inbox) {
+  if constexpr (CLUSTER > 1) {
+    cluster_wait();
+    return joined_over_cluster<WARPS, CLUSTER>(part, inbox, 0);
+  } else {
+    return joined_over_block(part, inbox.parts);
+  }
+}

@@ -28,18 +28,8 @@ __global__ void __launch_bounds__(
   }
   using Parts = Inbox<WARPS * CLUSTER>;
   __shared__ Parts inbox;
-  if constexpr (CLUSTER > 1) {
-    if (threadIdx.x == 0) inbox.begin();
-    cluster_arrive();  // waited for when it has long been over
-    row /= CLUSTER, share += static_cast<int>(cluster_rank()) * WARPS;
-  }
+  enter_row<WARPS, CLUSTER>(inbox, row, share);
   Span<T, K, APART, KEEP && Op::kPowers> span(x + row * x_stride, share * (K * kWarp), cols);
-  Part part = span.part();
-  if constexpr (CLUSTER > 1) {
-    cluster_wait();
-    part = joined_over_cluster<WARPS, CLUSTER>(part, inbox, 0);
-  } else {
-    part = joined_over_block(part, inbox.parts);
-  }
+  const Part part = joined_over_row<WARPS, CLUSTER>(span.part(), inbox);
   span.store(out + row * out_stride, part.max, Op(part.sum));
 }

@@ -141,11 +141,7 @@ __global__ void __maxnreg__(kRegisters<K>)
   const int lane = threadIdx.x % kWarp, width = static_cast<int>(cols);
   Index row = blockIdx.x;
   int share = warp;
-  if constexpr (CLUSTER > 1) {
-    if (threadIdx.x == 0) inbox.begin();
-    cluster_arrive();  // waited for when it has long been over
-    row /= CLUSTER, share += static_cast<int>(cluster_rank()) * WARPS;
-  }
+  enter_row<WARPS, CLUSTER>(inbox, row, share);
   // shares differ by one piece at most
   const int pieces = (width + kOfPiece<T> - 1) / kOfPiece<T>;
   const int each = pieces / kShares, longer = pieces % kShares;
@@ -158,13 +154,7 @@ __global__ void __maxnreg__(kRegisters<K>)
   __syncwarp();
   Pieces<T, K, sizeof(T) == 4 && Op::kPowers> own(room, before, count,
                                                   static_cast<unsigned>(cols >> 32));
-  Part part = own.part();
-  if constexpr (CLUSTER > 1) {
-    cluster_wait();
-    part = joined_over_cluster<WARPS, CLUSTER>(part, inbox, 0);
-  } else {
-    part = joined_over_block(part, inbox.parts);
-  }
+  const Part part = joined_over_row<WARPS, CLUSTER>(own.part(), inbox);
   __syncwarp();  // all of the warp have read their pieces
   own.put(room, Aligned<T>(to).elements_off(), part.max, Op(part.sum));
   __syncwarp();

@@ -56,8 +56,8 @@ def test_a_sweep_that_is_not_a_standard_one_is_refused(project):
 def test_some_sweeps_only():
     assert record.chosen([]) == record.SWEEPS
     assert record.chosen(["frontier", "oneflow", "frontier"]) == ("frontier", "oneflow")
-    assert record.command([]) == "make record"
-    assert record.command(["frontier", "oneflow"]) == 'make record SWEEPS="frontier oneflow"'
+    assert record.repeated_by([]) == "make record"
+    assert record.repeated_by(["frontier", "oneflow"]) == 'make record SWEEPS="frontier oneflow"'
 
 
 def test_what_is_not_committed_is_refused(project):

@@ -19,6 +19,9 @@ const ROWS = unpacked(PAGE.rows);
 // What figures show besides: torch and the rival, where only other rows' controls know of them.
 const DRAWN = [...ROWS, ...unpacked(PAGE.controls)];
 const PUBLISHED = unpacked(PAGE.published);
+const ownRows = (panel) => panel.own.map((i) => DRAWN[i]);
+const publishedRows = (panel) => panel.published.map((i) => PUBLISHED[i]);
+const allRows = (panel) => [...ownRows(panel), ...publishedRows(panel)];
 
 // As analysis/report/markdown.py writes numbers: so many significant digits, no exponent if it can.
 function number(value, digits = 4) {

@@ -29,7 +29,7 @@ async function draw() {
   const mine = (turn += 1);
   const set = PAGE.sets[chooser.elements.set.value];
   const panels = set.panels.map((panel) => ({ panel, lines: linesOf(panel) })).filter(({ lines }) => lines.length);
-  const used = new Set(set.panels.flatMap((panel) => [...panel.own.map((i) => DRAWN[i]), ...panel.published.map((i) => PUBLISHED[i])]).map((row) => row.variant));
+  const used = new Set(set.panels.flatMap(allRows).map((row) => row.variant));
   for (const label of document.querySelectorAll("#kernels label")) label.hidden = !used.has(label.dataset.variant);
   for (const { view, heat } of drawn) {
     view.finalize();

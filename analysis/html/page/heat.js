@@ -6,8 +6,8 @@ const HEAT_ROW = 22; // pixels that a row of it is high
 const HEAT_NAMES = 180; // pixels of the names beside it
 
 async function drawHeat(place, panel, set) {
-  const own = panel.own.map((i) => DRAWN[i]).filter((row) => row.speedup !== null);
-  const rows = own.length ? own : panel.published.map((i) => PUBLISHED[i]).filter((row) => row.speedup !== null);
+  const own = ownRows(panel).filter((row) => row.speedup !== null);
+  const rows = own.length ? own : publishedRows(panel).filter((row) => row.speedup !== null);
   if (quantity() !== "speedup" || !rows.length) return;
   const sizes = distinct(rows.map((row) => row.N)).sort((a, b) => a - b);
   const chosen = new Set(evenly(sizes, Math.max(2, Math.floor((place.clientWidth - HEAT_NAMES) / HEAT_CELL))));

@@ -21,8 +21,8 @@ const LONG = {
 function linesOf(panel) {
   const { own, published } = chooser.elements;
   const rows = [
-    ...(own.checked ? panel.own.map((i) => DRAWN[i]) : []),
-    ...(published.checked ? panel.published.map((i) => PUBLISHED[i]) : []),
+    ...(own.checked ? ownRows(panel) : []),
+    ...(published.checked ? publishedRows(panel) : []),
   ];
   const both = distinct(rows.map((row) => row.origin === "published")).length > 1;
   return rows
@@ -53,8 +53,7 @@ function limitsOf(panel, lines) {
 
 // Kilobytes that a call moves, by N: GB/s times µs. All kernels of a panel count the same bytes.
 function moved(panel) {
-  const rows = [...panel.own.map((i) => DRAWN[i]), ...panel.published.map((i) => PUBLISHED[i])];
-  const known = rows.filter((row) => row.throughput_gbps !== null && row.time_us !== null);
+  const known = allRows(panel).filter((row) => row.throughput_gbps !== null && row.time_us !== null);
   return new Map(known.map((row) => [row.N, row.throughput_gbps * row.time_us]));
 }
 
