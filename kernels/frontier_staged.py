@@ -1,14 +1,15 @@
-"""Rows in registers that begin anywhere, put right on their way through shared memory.
+"""Rows that begin anywhere, as they lie in shared memory, word by word.
 
 Idea: a row of odd N begins anywhere in a word of 16 bytes. Each warp brings all aligned words that
-hold some of its share, and leaves them in shared memory as they came; from there every lane takes
-4 bytes at a time, which neighbours have next to each other, into registers: where 16-bit elements
-begin in the middle of 4 bytes, out of two neighbouring ones. The results go the same way back. No
-thread waits for another warp but to join maximum and sum, in a block or in a cluster of blocks, as
-in ``frontier_rows``. In 32 bits powers are kept in the elements' place; in 16 bits they are
-computed a second time, so that a register holds two elements, and more warps are resident.
+hold some of its share into shared memory as they are, by copies that pass through no register, so
+that all are under way at once. There the share stays. For maximum and sum a lane takes words
+counted from the row's first element, each out of two neighbours, so that the same elements meet
+wherever the row begins; for the result it takes the words in which this lies, which are those that
+came where x and out begin alike. So nothing is kept in registers, and as many warps are resident
+as a multiprocessor has room for; exp is computed twice. No thread waits for another warp but to
+join maximum and sum, in a block or in a cluster of blocks, as in ``frontier_rows``.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: more than a warp can hold; 32 registers of a thread, 16 warps, 16 blocks: N up to 262,144 in
+Limits: more than a warp can take; 4 words of a lane, 16 warps, 16 blocks: N up to 131,072 in
 float32, twice that in 16 bits, in proportion for other forms. Compute capability 9.0, or 8.0 where
 a block is enough.
 Source: our own; what is shared with ``frontier_rows`` as there.
@@ -16,50 +17,38 @@ Source: our own; what is shared with ``frontier_rows`` as there.
 
 import functools
 import math
-from typing import NamedTuple
 
 from . import _cuda
-from ._frontier import CLUSTERS_SINCE, OWN_BYTES, WARP, name, sharing
+from ._frontier import CLUSTERS_SINCE, OWN_BYTES, WARP, Shape, name, sharing, words_of
 from ._nvrtc import OLDEST, WORD_BYTES, Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
-PIECE_BYTES = 4
-# k: pieces of 4 bytes of a lane, at most. w: warps of a block, at most.
-FORMS = ("k16w8", "k20w8", "k20w16", "k24w8", "k24w16", "k28w8", "k32w8", "k32w16")
-FORM = "k32w16"
+# k: words of 16 bytes of a lane, at most. w: warps of a block, at most.
+FORMS = ("k4w8", "k4w16", "k5w8", "k5w16", "k6w16", "k8w16")
+FORM = "k4w16"
 
 
-class Shape(NamedTuple):
-    """Who holds a row: the warps of a block, or of a cluster of blocks."""
-
-    pieces: int  # of a lane
-    warps: int  # of a block
-    cluster: int  # blocks
-
-
-def shape(pieces: int, most: int, most_warps: int, most_cluster: int) -> Shape | None:
-    """How a row of so many pieces is divided, with at most ``most`` of a lane.
+def shape(words: int, most: int, most_warps: int, most_cluster: int) -> Shape | None:
+    """How a row of so many words is divided, with at most ``most`` of a lane.
 
     None if it is too long, or so short that a warp has all of it.
     """
-    if pieces <= WARP * most:
+    if words <= WARP * most:
         return None
-    found = sharing(pieces, most, most_warps, most_cluster)
-    return found and Shape(-(-pieces // (WARP * math.prod(found))), *found)
+    found = sharing(words, most, most_warps, most_cluster)
+    return found and Shape(-(-words // (WARP * math.prod(found))), *found, 1)
 
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
     most, most_warps = map(int, form[1:].split("w"))
-    pieces = -(-call.cols * call.dtype.itemsize // PIECE_BYTES)
-    found = shape(pieces, most, most_warps, call.gpu.most_cluster)
+    found = shape(words_of(call), most, most_warps, call.gpu.most_cluster)
     if found is None:
         return ()
-    kernel = name("frontier_staged", call, *found, log="Logarithm", normal="Normal")
-    # of a warp; the words at both ends of its share belong to it in part
-    words = found.pieces * PIECE_BYTES * WARP // WORD_BYTES + 2
-    shared = found.warps * words * WORD_BYTES
+    kernel = name("frontier_staged", call, *found[:3], log="Logarithm", normal="Normal")
+    # of a warp; two words more, as its elements begin and end anywhere in one
+    shared = found.warps * (found.words * WARP + 2) * WORD_BYTES
     if shared > call.gpu.shared_limit - OWN_BYTES:
         return ()
     return (

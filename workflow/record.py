@@ -116,8 +116,9 @@ def check_clean() -> None:
 def commands(sweep: str, gpu: str, staging: Path, again: str) -> list[list[str]]:
     """What measures a sweep, and what records it below ``staging``; ``again``: what does both."""
     snakemake = [sys.executable, "-m", "snakemake", "--cores", "all", "--until", "merge"]
-    # one point at a time on each GPU of this kind
-    snakemake += ["--resources", f"gpu={max(1, gpus.visible().count(gpu))}"]
+    # For each GPU of this kind the point that it times, and one that waits for it: else the GPU
+    # would wait, after every point, until Snakemake has begun the next.
+    snakemake += ["--resources", f"gpu={2 * max(1, gpus.visible().count(gpu))}"]
     file = "config.yaml" if sweep == DEFAULT else f"sweeps/{sweep}.yaml"
     measure = [*snakemake, "--configfile", file, "--config", f"gpus=[{gpu}]"]
     words = {

@@ -37,8 +37,18 @@ __device__ inline void send(Part* place, Arrival* arrival, unsigned block, Part 
 // Of all parts, known to each lane of a warp; by the whole warp.
 template <int PARTS>
 __device__ inline Part joined_of(const Part (&parts)[PARTS]) {
-  Part all = Part::none();
-  for (int i = threadIdx.x % kWarp; i < PARTS; i += kWarp) all = joined(all, parts[i]);
+  constexpr int kEach = (PARTS + kWarp - 1) / kWarp;
+  const int lane = threadIdx.x % kWarp;
+  Part own[kEach], all = Part::none();
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    own[i] = i * kWarp + lane < PARTS ? parts[i * kWarp + lane] : Part::none();
+    all.max = fmaxf(all.max, own[i].max);
+  }
+  if constexpr (kEach == 1) return joined_over_lanes(own[0]);
+  const float base = all.base();
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) all.sum += own[i].sum * exp_of(own[i].max - base);
   return joined_over_lanes(all);
 }
 

@@ -1,162 +1,190 @@
-// Long rows that begin anywhere, in registers: on the way there, and on the way out, each warp's
-// share passes through shared memory as it lies, where it is put right by 4 bytes at a time.
+// Long rows that begin anywhere: each warp's share lies in shared memory as it came. From there its
+// elements are taken in words counted from the row's first element, so that the same ones meet in a
+// sum wherever the row begins; and once more in the words that the result lies in.
 #include "cluster.cuh"
-#include "run.cuh"
 
-// 4 bytes of a row: an element of 32 bits, or two of 16.
-template <typename T>
-constexpr int kOfPiece = 4 / static_cast<int>(sizeof(T));
-
-// The elements of a piece from number `count` on become -inf.
-template <typename T>
-__device__ inline unsigned cut_piece(unsigned piece, int count) {
-  return cut<T>(make_uint4(piece, 0, 0, 0), count).x;
+// Words between the beginning of a line of the cache, 128 bytes, and this one.
+__device__ inline int place_in_line(const void* word) {
+  return static_cast<int>(reinterpret_cast<unsigned long long>(word) / kWordBytes % 8);
 }
 
-// A lane's pieces of its warp's share, every 32nd. KEEP: exp(x - top) is kept in their place.
-template <typename T, int K, bool KEEP>
-struct Pieces {
-  static constexpr int kUnsure = 2;  // the last ones, of which the share may have fewer
-  unsigned piece[K];
-  float top;
-  int count;  // of elements of the share
-  unsigned zero;
+// One word on its way from global to shared memory, through no register: WORDS words from where
+// both pointers are. PTX ISA, "cp.async". By way of the L1 cache, past which it takes longer.
+template <int WORDS>
+__device__ inline void begin_word(uint4* to, const void* from) {
+  asm volatile("cp.async.ca.shared.global [%0+%2], [%1+%2], 16;" ::"r"(shared_address(to)),
+               "l"(from), "n"(WORDS * kWordBytes)
+               : "memory");
+}
+// For those that this thread has begun.
+__device__ inline void wait_for_words() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-  __device__ static int lane() { return threadIdx.x % kWarp; }
-  // How many elements of piece `i` there are: 0 and less where it is beyond the share.
-  __device__ int left(int i) const { return count - (i * kWarp + lane()) * kOfPiece<T>; }
-
-  // `before`: elements from the beginning of the room to the share.
-  __device__ Pieces(const uint4* room, int before, int elements, unsigned nothing)
-      : count(elements), zero(nothing) {
-    const int bytes = before * static_cast<int>(sizeof(T));
-    const unsigned* const from = reinterpret_cast<const unsigned*>(room) + bytes / 4 + lane();
-#pragma unroll
-    for (int i = 0; i < K; ++i) {
-      piece[i] = from[i * kWarp];
-      if constexpr (kOfPiece<T> > 1) {
-        piece[i] = __funnelshift_r(piece[i], from[i * kWarp + 1], bytes % 4 * 8);
-      }
-      if (i >= K - kUnsure && left(i) < kOfPiece<T>) piece[i] = cut_piece<T>(piece[i], left(i));
-    }
+// A lane's: word number `at`, which may be below 0, and every 32nd from there, below `end`.
+template <int TURNS, int TURN = 0>
+__device__ inline void begin_words(uint4* to, const void* from, int at, int end) {
+  if constexpr (TURN < TURNS) {
+    if ((TURN > 0 || at >= 0) && at + TURN * kWarp < end) begin_word<TURN * kWarp>(to, from);
+    begin_words<TURNS, TURN + 1>(to, from, at, end);
   }
+}
 
-  template <bool AGAIN>
-  __device__ void floats(unsigned both, float (&to)[kOfPiece<T>]) const {
-    if constexpr (kOfPiece<T> > 1) {
-      to_floats<T, AGAIN>(both, to[0], to[1]);
-    } else {
-      to[0] = __uint_as_float(both);
-    }
-  }
+// Bring all aligned words that hold some of `count` elements; where in `room` the first is then. At
+// most K words of a lane, and two. A whole warp calls it, and its lanes must wait for each other.
+template <typename T, int K>
+__device__ int bring(uint4* room, const T* from, int count) {
+  const Aligned<const T> run(from);
+  const int before = run.elements_off(), words = (before + count + kWide<T> - 1) / kWide<T>;
+  // each load is whole lines
+  const int at = static_cast<int>(threadIdx.x) % kWarp - place_in_line(run.words);
+  begin_words<K + 1>(room + at, run.at(at), at, words);
+  wait_for_words();
+  return before;
+}
 
-  __device__ Part part() {
-    unsigned most[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) most[i] = piece[min(i, K - 1)];
-#pragma unroll
-    for (int i = 4; i < K; ++i) most[i % 4] = larger<T>(most[i % 4], piece[i]);
-    const uint4 all[1] = {make_uint4(most[0], most[1], most[2], most[3])};
-    Part found{largest<T>(all), 0.0f};
-    top = found.max;
-    const float base = found.base();
-    float sum[4] = {};
-#pragma unroll
-    for (int i = 0; i < K; ++i) {
-      float value[kOfPiece<T>];
-      floats<false>(piece[i], value);
-#pragma unroll
-      for (int j = 0; j < kOfPiece<T>; ++j) {
-        value[j] = exp_of(value[j] - base);
-        sum[(i * kOfPiece<T> + j) % 4] += value[j];
-      }
-      if constexpr (KEEP) piece[i] = __float_as_uint(value[0]);
-    }
-    found.sum = over<Sum, 4>(sum);
-    return found;
-  }
+// Elements in shared memory, wherever in a word the first is.
+template <typename T>
+struct Run {
+  const uint4* words;
+  int off;  // bytes, in the first word
 
-  // The results, to the room, of which the share is to begin with element `after`.
-  template <typename Op>
-  __device__ void put(uint4* room, int after, float max, const Op& finish) {
-    const int bytes = after * static_cast<int>(sizeof(T));
-    const bool split = bytes % 4 != 0;
-    float factor = 0.0f;
-    if constexpr (KEEP) factor = finish.factor(top - max);
-#pragma unroll
-    for (int i = 0; i < K; ++i) {
-      if (i >= K - kUnsure && left(i) <= 0) continue;
-      float value[kOfPiece<T>];
-      if constexpr (KEEP) {
-        value[0] = __uint_as_float(piece[i]) * factor;
-      } else {
-        if constexpr (sizeof(T) < 4) piece[i] = renewed_piece(piece[i]);
-        floats<true>(piece[i], value);
-#pragma unroll
-        for (int j = 0; j < kOfPiece<T>; ++j) {
-          value[j] = finish.template of_shifted<T>(value[j] - max);
-        }
-      }
-      unsigned* const at = reinterpret_cast<unsigned*>(room) + bytes / 4 + i * kWarp + lane();
-      if constexpr (kOfPiece<T> == 1) {
-        *at = __float_as_uint(value[0]);
-      } else {
-        const unsigned made = from_floats<T>(value[0], value[1]);
-        if (split) {
-          unsigned short* const half = reinterpret_cast<unsigned short*>(at);
-          half[1] = static_cast<unsigned short>(made);
-          half[2] = static_cast<unsigned short>(made >> 16);
-        } else {
-          *at = made;
-        }
-      }
-    }
-  }
+  __device__ Run(const uint4* room, int before)
+      : words(room + before / kWide<T>), off(before % kWide<T> * static_cast<int>(sizeof(T))) {}
 
- private:
-  __device__ unsigned renewed_piece(unsigned old) const {
-    uint4 word = make_uint4(old, 0, 0, 0);
-    forget<T>(word, zero);
-    return word.x;
+  // Word i, counted from the first element; QUARTER: off / 4.
+  template <int QUARTER>
+  __device__ uint4 word(int i) const {
+    return middle<T, QUARTER>(words[i], words[i + 1], off % 4);
   }
 };
 
-// Registers in which nothing is spilled. Without being told, the compiler takes more, and then
-// fewer warps are resident.
-template <int K>
-constexpr int kRegisters = K <= 28 ? 40 : 48;
+// A lane's K words of a run of `own`, every 32nd; `left` elements from the run's first are there.
+template <typename T, int K, int QUARTER>
+struct Words {
+  static constexpr int kUnsure = 2;  // the last ones, which the run may not have
+  const Run<T>& run;
+  int own, left;
 
-// K: pieces of a lane. WARPS: of a block. CLUSTER: blocks that share a row. All this follows from
+  __device__ uint4 operator[](int k) const {
+    const int i = k * kWarp + static_cast<int>(threadIdx.x) % kWarp;
+    uint4 word = run.template word<QUARTER>(i);
+    if (k >= K - kUnsure) {
+      const int count = i < own ? left - i * kWide<T> : 0;
+      if (count < kWide<T>) word = cut<T>(word, count);
+    }
+    return word;
+  }
+
+  __device__ Part part() const {
+    uint4 most[1] = {(*this)[0]};
+#pragma unroll
+    for (int k = 1; k < K; ++k) {
+      const uint4 word = (*this)[k];
+      most[0].x = larger<T>(most[0].x, word.x), most[0].y = larger<T>(most[0].y, word.y);
+      most[0].z = larger<T>(most[0].z, word.z), most[0].w = larger<T>(most[0].w, word.w);
+    }
+    Part found{largest<T>(most), 0.0f};
+    const float base = found.base();
+    __syncwarp();  // else the compiler keeps all words, in registers that other warps need
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      float value[kWide<T>];
+      elements_of<T>((*this)[k], value);
+#pragma unroll
+      for (int i = 0; i < kWide<T>; ++i) value[i] = exp_of(value[i] - base);
+      found.sum += over<Sum, kWide<T>>(value);
+    }
+    return found;
+  }
+};
+
+// The result of elements, of whose row this is known.
+template <typename T, typename Op>
+struct Finish {
+  float max;
+  Op op;
+
+  __device__ float of(float x) const { return op.template of_shifted<T>(x - max); }
+  __device__ uint4 of(uint4 word) const {
+    float value[kWide<T>];
+    elements_of<T>(word, value);
+#pragma unroll
+    for (int i = 0; i < kWide<T>; ++i) value[i] = of(value[i]);
+    return word_of<T>(value);
+  }
+};
+
+// Words 0 to `count` - 1 of the result, K of a lane at most, that lies like `run`.
+template <int K, typename T, typename Op>
+__device__ void put(uint4* to, const Run<T>& run, int count, const Finish<T, Op>& finish) {
+  const int lane = threadIdx.x % kWarp;
+  if (run.off == 0) {
+    // In 32 bits a turn more is worth it, for stores of whole lines.
+    constexpr bool kLines = sizeof(T) == sizeof(float);
+    const int at = lane - (kLines ? place_in_line(to) : 0);
+#pragma unroll
+    for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
+      const int i = at + k * kWarp;
+      if (i < count && (k > 0 || i >= 0)) store_word(to + i, finish.of(run.words[i]));
+    }
+  } else {
+    with_quarter(run.off, [&](auto quarter) {
+      uint4* next = to + lane;
+#pragma unroll 1
+      for (int i = lane; i < count; i += kWarp, next += kWarp) {
+        store_word(next, finish.of(run.template word<quarter.value>(i)));
+      }
+    });
+  }
+}
+
+// In which nothing is spilled. Without being told, the compiler takes more, and then fewer warps
+// are resident.
+template <int K>
+constexpr int kRegisters = K <= 6 ? 32 : 40;
+
+// K: words of a lane. WARPS: of a block. CLUSTER: blocks that share a row. All this follows from
 // cols, so which elements meet in which sum does, too. Dynamic shared memory: for each warp its
-// pieces, and two words.
+// words, and two.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER>
 __global__ void __maxnreg__(kRegisters<K>)
     frontier_staged(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols) {
   extern __shared__ __align__(16) uint4 rooms[];
-  constexpr int kRoom = K * kWarp / 4 + 2, kShares = WARPS * CLUSTER;
+  constexpr int kRoom = K * kWarp + 2, kShares = WARPS * CLUSTER;
   using Parts = Inbox<kShares>;
   __shared__ Parts inbox;
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
-  const int lane = threadIdx.x % kWarp, width = static_cast<int>(cols);
+  const int lane = threadIdx.x % kWarp;
   Index row = blockIdx.x;
   int share = warp;
   enter_row<WARPS, CLUSTER>(inbox, row, share);
-  // shares differ by one piece at most
-  const int pieces = (width + kOfPiece<T> - 1) / kOfPiece<T>;
-  const int each = pieces / kShares, longer = pieces % kShares;
-  const int from = (share * each + min(share, longer)) * kOfPiece<T>;
-  const int count = min(width - from, (each + (share < longer ? 1 : 0)) * kOfPiece<T>);
+  // shares differ by one word at most
+  const int words = (static_cast<int>(cols) + kWide<T> - 1) / kWide<T>;
+  const int each = words / kShares, longer = words % kShares;
+  const int own = each + (share < longer ? 1 : 0);
+  const int from = (share * each + min(share, longer)) * kWide<T>;
+  const int left = static_cast<int>(cols) - from;  // elements, to the row's end
   T* const to = out + row * out_stride + from;
+  // The words of the result that begin in the share are as many. They begin, and end, so much
+  // later.
+  const int later = (kWide<T> - Aligned<T>(to).elements_off()) % kWide<T>;
+
   uint4* const room = rooms + warp * kRoom;
-  constexpr int kWords = (kRoom + kWarp - 1) / kWarp;
-  const int before = bring_run<T, kWarp, kWords>(room, x + row * x_stride + from, count, lane);
+  const int count = min(left, own * kWide<T> + later);
+  const int before = bring<T, K>(room, x + row * x_stride + from, count);
   __syncwarp();
-  Pieces<T, K, sizeof(T) == 4 && Op::kPowers> own(room, before, count,
-                                                  static_cast<unsigned>(cols >> 32));
-  const Part part = joined_over_row<WARPS, CLUSTER>(own.part(), inbox);
-  __syncwarp();  // all of the warp have read their pieces
-  own.put(room, Aligned<T>(to).elements_off(), part.max, Op(part.sum));
-  __syncwarp();
-  take_run<T, kWarp>(to, room, count, lane);
+  const Run<T> counted(room, before);
+  Part part;
+  with_quarter(counted.off,
+               [&](auto quarter) { part = Words<T, K, quarter.value>{counted, own, left}.part(); });
+  part = joined_over_row<WARPS, CLUSTER>(part, inbox);
+
+  const Finish<T, Op> finish{part.max, Op(part.sum)};
+  const int whole = min(own, (left - later) / kWide<T>);
+  put<K>(reinterpret_cast<uint4*>(to + later), Run<T>(room, before + later), whole, finish);
+  // Where the row begins or ends within a word of the result, element by element.
+  const T* const held = reinterpret_cast<const T*>(room) + before;
+  const int last = later + whole * kWide<T> + lane;
+  if (from == 0 && lane < later) from_float(to[lane], finish.of(to_float(held[lane])));
+  if (whole < own && last < left) from_float(to[last], finish.of(to_float(held[last])));
 }

@@ -207,13 +207,13 @@ def test_constants_that_python_and_cuda_share_are_the_same():
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
-def test_a_staged_row_is_shared_so_that_all_but_two_pieces_of_a_lane_are_there(itemsize):
+def test_a_staged_row_is_shared_so_that_all_but_two_words_of_a_lane_are_there(itemsize):
     """kUnsure in frontier_staged.cu: the others are taken without a look."""
     for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
-        pieces = -(-cols * itemsize // frontier_staged.PIECE_BYTES)
+        words = -(-cols * itemsize // 16)
         for form in frontier_staged.FORMS:
-            found = frontier_staged.shape(pieces, *map(int, form[1:].split("w")), 16)
+            found = frontier_staged.shape(words, *map(int, form[1:].split("w")), 16)
             if found:
-                of_warp = pieces // (found.warps * found.cluster)
-                assert 32 * (found.pieces - 1) <= of_warp <= 32 * found.pieces
-                assert found.warps > 1
+                of_warp = words // (found.warps * found.cluster)
+                assert 32 * (found.words - 1) <= of_warp <= 32 * found.words
+                assert found.warps * found.cluster > 1

@@ -85,6 +85,12 @@ def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
     assert cli._parser().parse_args(keep[3:]).reproduce_with == "make record"
 
 
+def test_each_gpu_of_the_kind_has_a_point_that_waits_for_it(monkeypatch):
+    monkeypatch.setattr(record.gpus, "visible", lambda: ["h200", "h200", "a100"])
+    measure, _ = record.commands("frontier", "h200", Path("results/recording/h200"), "make record")
+    assert dict(itertools.pairwise(measure))["--resources"] == "gpu=4"
+
+
 def test_what_was_recorded_before_is_replaced_and_the_rest_kept(tmp_path):
     staging, recorded = tmp_path / "recording" / "h200", tmp_path / "recorded" / "h200"
     for path, text in (

@@ -208,6 +208,19 @@ inline void begin_copy(void* arrival, Copy copy) {
   }
   copies[arrival] = copy;
 }
+// Words on their way, by the thread that has sent for them: they come when it waits.
+inline std::multimap<Fiber*, std::pair<uint4*, const uint4*>> words_under_way;
+inline void begin_copy_of_word(uint4* to, const uint4* from) {
+  const std::vector<uint4>& room = current->block->dynamic;
+  check_load(from);
+  if (to < room.data() || to >= room.data() + room.size()) stop("a word to outside of the room");
+  words_under_way.insert({current, {to, from}});
+}
+inline void end_copies_of_words() {
+  const auto [first, last] = words_under_way.equal_range(current);
+  for (auto each = first; each != last; ++each) *each->second.first = *each->second.second;
+  words_under_way.erase(first, last);
+}
 // Bytes that other blocks write.
 inline std::map<void*, long> expected;
 inline void arrive(void* arrival, long bytes) {
@@ -270,7 +283,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
       left -= fiber->done;
     }
   }
-  copies.clear(), expected.clear();
+  copies.clear(), expected.clear(), words_under_way.clear();
 }
 
 inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,

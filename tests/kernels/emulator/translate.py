@@ -46,6 +46,10 @@ BODIES = {
     "void copy(void* to, const void* from, unsigned bytes)": "begin_copy(this, {to, from, bytes});",
     "void nothing()": "begin_copy(this, {nullptr, nullptr, 0});",
     "void wait(unsigned turn)": "end_copy(this, barrier, turn);",
+    "inline void begin_word(uint4* to, const void* from)": (
+        "begin_copy_of_word(to + WORDS, static_cast<const uint4*>(from) + WORDS);"
+    ),
+    "inline void wait_for_words()": "end_copies_of_words();",
     "inline void show_barriers()": "",
     "inline void prefetch(const void* from, unsigned bytes)": "",
     "inline int renewed(int value)": "return value;",
