@@ -18,9 +18,9 @@ LONGEST = 2**30
 
 
 class Shape(NamedTuple):
-    """Who holds a row in its registers: a warp, a block of warps, or a cluster of blocks."""
+    """Who shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
 
-    words: int  # of 16 bytes that a lane holds
+    words: int  # of 16 bytes that a lane has
     warps: int  # of a block, for one row
     cluster: int  # blocks that share a row
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp

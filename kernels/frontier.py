@@ -45,6 +45,7 @@ RULE = {
         (2048, "frontier_packed"),
         (12 * 1024, "frontier_rows"),
         (512 * 1024, "frontier_staged"),
+        (64 * 1024, "frontier_staged__k8w16"),  # the most that a block takes, without clusters
         *LONG,
     ),
 }

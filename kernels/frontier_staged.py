@@ -5,8 +5,8 @@ hold some of its share into shared memory as they are, by copies that pass throu
 that all are under way at once. There the share stays. For maximum and sum a lane takes words
 counted from the row's first element, each out of two neighbours, so that the same elements meet
 wherever the row begins; for the result it takes the words in which this lies, which are those that
-came where x and out begin alike. So nothing is kept in registers, and as many warps are resident
-as a multiprocessor has room for; exp is computed twice. No thread waits for another warp but to
+came where x and out begin alike. So nothing is kept in registers, and up to 64 warps are
+resident; exp is computed twice. No thread waits for another warp but to
 join maximum and sum, in a block or in a cluster of blocks, as in ``frontier_rows``.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: more than a warp can take; 4 words of a lane, 16 warps, 16 blocks: N up to 131,072 in

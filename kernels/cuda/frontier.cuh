@@ -39,6 +39,11 @@ __device__ inline unsigned larger<BFloat16>(unsigned a, unsigned b) {
   asm("max.bf16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
   return y;
 }
+template <typename T>
+__device__ inline uint4 larger(uint4 a, uint4 b) {
+  return make_uint4(larger<T>(a.x, b.x), larger<T>(a.y, b.y), larger<T>(a.z, b.z),
+                    larger<T>(a.w, b.w));
+}
 // Rounded to the nearest, both by one instruction.
 template <typename T>
 __device__ unsigned from_floats(float first, float second);
@@ -211,20 +216,21 @@ __device__ inline uint4 cut(uint4 word, int count) {
   return pack.word;
 }
 
-// The largest element of N words.
-template <typename T, int N>
-__device__ inline float largest(const uint4 (&word)[N]) {
-  uint4 all = word[0];
-#pragma unroll
-  for (int k = 1; k < N; ++k) {
-    all.x = larger<T>(all.x, word[k].x), all.y = larger<T>(all.y, word[k].y);
-    all.z = larger<T>(all.z, word[k].z), all.w = larger<T>(all.w, word[k].w);
-  }
+// The largest element of a word.
+template <typename T>
+__device__ inline float largest(uint4 all) {
   all.x = larger<T>(larger<T>(all.x, all.y), larger<T>(all.z, all.w));
   float value[kWide<T>];
   elements_of<T>(all, value);
   // not that one itself: fmaxf takes no NaN from where there is a number
   return fmaxf(lowest(), sizeof(T) < sizeof(float) ? fmaxf(value[0], value[1]) : value[0]);
+}
+template <typename T, int N>
+__device__ inline float largest(const uint4 (&word)[N]) {
+  uint4 all = word[0];
+#pragma unroll
+  for (int k = 1; k < N; ++k) all = larger<T>(all, word[k]);
+  return largest<T>(all);
 }
 
 // Of N values, in pairs, so that no long chain has to be waited for.

@@ -43,11 +43,11 @@ __device__ int bring(uint4* room, const T* from, int count) {
 
 // Elements in shared memory, wherever in a word the first is.
 template <typename T>
-struct Run {
+struct Staged {
   const uint4* words;
   int off;  // bytes, in the first word
 
-  __device__ Run(const uint4* room, int before)
+  __device__ Staged(const uint4* room, int before)
       : words(room + before / kWide<T>), off(before % kWide<T> * static_cast<int>(sizeof(T))) {}
 
   // Word i, counted from the first element; QUARTER: off / 4.
@@ -57,31 +57,27 @@ struct Run {
   }
 };
 
-// A lane's K words of a run of `own`, every 32nd; `left` elements from the run's first are there.
+// A lane's K words of its warp's share, every 32nd.
 template <typename T, int K, int QUARTER>
 struct Words {
-  static constexpr int kUnsure = 2;  // the last ones, which the run may not have
-  const Run<T>& run;
-  int own, left;
+  static constexpr int kUnsure = 2;  // the last ones, which the share may not have
+  const Staged<T>& share;
+  int end;  // of the share's elements, of which the last word may have fewer
 
   __device__ uint4 operator[](int k) const {
     const int i = k * kWarp + static_cast<int>(threadIdx.x) % kWarp;
-    uint4 word = run.template word<QUARTER>(i);
+    uint4 word = share.template word<QUARTER>(i);
     if (k >= K - kUnsure) {
-      const int count = i < own ? left - i * kWide<T> : 0;
+      const int count = end - i * kWide<T>;
       if (count < kWide<T>) word = cut<T>(word, count);
     }
     return word;
   }
 
   __device__ Part part() const {
-    uint4 most[1] = {(*this)[0]};
+    uint4 most = (*this)[0];
 #pragma unroll
-    for (int k = 1; k < K; ++k) {
-      const uint4 word = (*this)[k];
-      most[0].x = larger<T>(most[0].x, word.x), most[0].y = larger<T>(most[0].y, word.y);
-      most[0].z = larger<T>(most[0].z, word.z), most[0].w = larger<T>(most[0].w, word.w);
-    }
+    for (int k = 1; k < K; ++k) most = larger<T>(most, (*this)[k]);
     Part found{largest<T>(most), 0.0f};
     const float base = found.base();
     __syncwarp();  // else the compiler keeps all words, in registers that other warps need
@@ -113,32 +109,32 @@ struct Finish {
   }
 };
 
-// Words 0 to `count` - 1 of the result, K of a lane at most, that lies like `run`.
+// The result of so many words, K of a lane at most.
 template <int K, typename T, typename Op>
-__device__ void put(uint4* to, const Run<T>& run, int count, const Finish<T, Op>& finish) {
+__device__ void put(uint4* to, const Staged<T>& share, int words, const Finish<T, Op>& finish) {
   const int lane = threadIdx.x % kWarp;
-  if (run.off == 0) {
+  if (share.off == 0) {
     // In 32 bits a turn more is worth it, for stores of whole lines.
     constexpr bool kLines = sizeof(T) == sizeof(float);
     const int at = lane - (kLines ? place_in_line(to) : 0);
 #pragma unroll
     for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
       const int i = at + k * kWarp;
-      if (i < count && (k > 0 || i >= 0)) store_word(to + i, finish.of(run.words[i]));
+      if (i < words && (k > 0 || i >= 0)) store_word(to + i, finish.of(share.words[i]));
     }
   } else {
-    with_quarter(run.off, [&](auto quarter) {
+    with_quarter(share.off, [&](auto quarter) {
       uint4* next = to + lane;
 #pragma unroll 1
-      for (int i = lane; i < count; i += kWarp, next += kWarp) {
-        store_word(next, finish.of(run.template word<quarter.value>(i)));
+      for (int i = lane; i < words; i += kWarp, next += kWarp) {
+        store_word(next, finish.of(share.template word<quarter.value>(i)));
       }
     });
   }
 }
 
-// In which nothing is spilled. Without being told, the compiler takes more, and then fewer warps
-// are resident.
+// In which nothing is spilled on compute capabilities 8.0 and 9.0. Without being told, the compiler
+// takes more, and then fewer warps are resident.
 template <int K>
 constexpr int kRegisters = K <= 6 ? 32 : 40;
 
@@ -170,21 +166,20 @@ __global__ void __maxnreg__(kRegisters<K>)
   const int later = (kWide<T> - Aligned<T>(to).elements_off()) % kWide<T>;
 
   uint4* const room = rooms + warp * kRoom;
-  const int count = min(left, own * kWide<T> + later);
+  const int end = min(left, own * kWide<T>), count = min(left, own * kWide<T> + later);
   const int before = bring<T, K>(room, x + row * x_stride + from, count);
   __syncwarp();
-  const Run<T> counted(room, before);
+  const Staged<T> counted(room, before);
   Part part;
   with_quarter(counted.off,
-               [&](auto quarter) { part = Words<T, K, quarter.value>{counted, own, left}.part(); });
+               [&](auto quarter) { part = Words<T, K, quarter.value>{counted, end}.part(); });
   part = joined_over_row<WARPS, CLUSTER>(part, inbox);
 
   const Finish<T, Op> finish{part.max, Op(part.sum)};
-  const int whole = min(own, (left - later) / kWide<T>);
-  put<K>(reinterpret_cast<uint4*>(to + later), Run<T>(room, before + later), whole, finish);
+  const int whole = (count - later) / kWide<T>;
+  put<K>(reinterpret_cast<uint4*>(to + later), Staged<T>(room, before + later), whole, finish);
   // Where the row begins or ends within a word of the result, element by element.
   const T* const held = reinterpret_cast<const T*>(room) + before;
-  const int last = later + whole * kWide<T> + lane;
-  if (from == 0 && lane < later) from_float(to[lane], finish.of(to_float(held[lane])));
-  if (whole < own && last < left) from_float(to[last], finish.of(to_float(held[last])));
+  const int first = from == 0 ? 0 : later + whole * kWide<T>, at = first + lane;
+  if (at < (from == 0 ? later : count)) from_float(to[at], finish.of(to_float(held[at])));
 }

@@ -81,11 +81,13 @@ def test_rows_that_are_not_tame(name, cols):
     torch.testing.assert_close(out, torch.softmax(x, dim=-1), equal_nan=True, rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", SHARED)
-def test_rows_and_their_results_may_begin_anywhere(name):
+def test_rows_and_their_results_may_begin_anywhere(name, dtype):
     """Each at another place of 16 bytes; what lies between the rows of the result stays."""
     cols = SHARED[name]
-    store, result = torch.randn(5 * (cols + 2) + 1), torch.full((5 * (cols + 3) + 2,), 7.0)
+    store = torch.randn(5 * (cols + 2) + 1).to(dtype)
+    result = torch.full((5 * (cols + 3) + 2,), 7.0, dtype=dtype)
     x = store[1:].as_strided((5, cols), (cols + 2, 1), 1)
     out = result.as_strided((5, cols), (cols + 3, 1), 2)
     check(name, x, out)

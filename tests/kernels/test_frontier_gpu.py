@@ -76,11 +76,12 @@ def test_rows_that_are_not_tame(form, device):
             )
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("form", SHARING)
-def test_rows_and_their_results_may_begin_anywhere(form, device):
-    cols = sizes(form)[-2:][0] + 3
-    store = torch.randn(5 * (cols + 2) + 1, device=device)
-    result = torch.full((5 * (cols + 3) + 2,), 7.0, device=device)
+def test_rows_and_their_results_may_begin_anywhere(form, dtype, device):
+    cols = sizes(form, dtype)[-2:][0] + 3
+    store = torch.randn(5 * (cols + 2) + 1, device=device).to(dtype)
+    result = torch.full((5 * (cols + 3) + 2,), 7.0, dtype=dtype, device=device)
     x = store.as_strided((5, cols), (cols + 2, 1), 1)
     out = result.as_strided((5, cols), (cols + 3, 1), 2)
     assert_right(run(form, x, out), x)

@@ -206,6 +206,15 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     assert constant("frontier_packed.cu", "kThreads") == frontier_packed.THREADS
 
 
+@pytest.mark.parametrize("row_bytes", [10_000, 33_000, 50_000, 64 * 1024 - 4])
+def test_without_clusters_a_block_takes_rows_that_are_not_whole_words_up_to_64_kib(row_bytes):
+    """As the docstring of ``frontier`` says."""
+    for dtype in (torch.float32, torch.bfloat16):
+        cols = row_bytes // dtype.itemsize - (row_bytes // dtype.itemsize + 1) % 2
+        specs = frontier.specialise(call(cols, dtype, gpu=_nvrtc.GPUS["sm_80"]))
+        assert [spec.since for spec in specs] == [_nvrtc.OLDEST]
+
+
 @pytest.mark.parametrize("itemsize", [2, 4])
 def test_a_staged_row_is_shared_so_that_all_but_two_words_of_a_lane_are_there(itemsize):
     """kUnsure in frontier_staged.cu: the others are taken without a look."""
