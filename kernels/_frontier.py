@@ -5,14 +5,14 @@ The same row then gives the same bits in any batch.
 
 from typing import NamedTuple
 
-from ._nvrtc import TYPES, WORD_BYTES, Call, instance
+from ._nvrtc import OLDEST, TYPES, WORD_BYTES, Call, instance
 
 WARP = 32
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 CLUSTERS_SINCE = (9, 0)  # compute capability; the copy engine as well
 OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
 MOST_SLOTS = 16  # of a warp: kMostSlots in ring.cuh
-LINE_WORDS = 8  # 128 bytes
+LINE_WORDS = 8  # 128 bytes: kLineWords in frontier.cuh
 # Elements of a row that all blocks share: counted in 32 bits, rounded up to what these have.
 LONGEST = 2**30
 
@@ -24,6 +24,11 @@ class Shape(NamedTuple):
     warps: int  # of a block, for one row
     cluster: int  # blocks that share a row
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
+
+    @property
+    def since(self) -> tuple[int, int]:
+        """The compute capability that it needs."""
+        return CLUSTERS_SINCE if self.cluster > 1 else OLDEST
 
 
 def sharing(units: int, of_lane: int, most_warps: int, most_cluster: int) -> tuple[int, int] | None:

@@ -22,8 +22,8 @@ of rows that lie apart are our own.
 import functools
 
 from . import _cuda
-from ._frontier import CLUSTERS_SINCE, WARP, Shape, is_apart, name, sharing, words_of
-from ._nvrtc import OLDEST, WORD_BYTES, Call, Spec
+from ._frontier import WARP, Shape, is_apart, name, sharing, words_of
+from ._nvrtc import WORD_BYTES, Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
@@ -67,8 +67,16 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
                   log="Logarithm", normal="Normal")  # fmt: skip
     blocks = -(-call.rows // found.rows)
     threads = WARP * found.warps * found.rows
-    since = CLUSTERS_SINCE if found.cluster > 1 else OLDEST
-    return (Spec("frontier_rows.cu", kernel, threads, blocks, cluster=found.cluster, since=since),)
+    return (
+        Spec(
+            "frontier_rows.cu",
+            kernel,
+            threads,
+            blocks,
+            cluster=found.cluster,
+            since=found.since,
+        ),
+    )
 
 
 in_form = functools.partial(_cuda.functions, specialise)

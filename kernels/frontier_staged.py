@@ -5,9 +5,9 @@ hold some of its share into shared memory as they are, by copies that pass throu
 that all are under way at once. There the share stays. For maximum and sum a lane takes words
 counted from the row's first element, each out of two neighbours, so that the same elements meet
 wherever the row begins; for the result it takes the words in which this lies, which are those that
-came where x and out begin alike. So nothing is kept in registers, and up to 64 warps are
-resident; exp is computed twice. No thread waits for another warp but to
-join maximum and sum, in a block or in a cluster of blocks, as in ``frontier_rows``.
+came where x and out begin alike. So nothing is kept in registers, and up to 64 warps are resident;
+exp is computed twice. No thread waits for another warp but to join maximum and sum, in a block or
+in a cluster of blocks, as in ``frontier_rows``.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: more than a warp can take; 4 words of a lane, 16 warps, 16 blocks: N up to 131,072 in
 float32, twice that in 16 bits, in proportion for other forms. Compute capability 9.0, or 8.0 where
@@ -19,8 +19,8 @@ import functools
 import math
 
 from . import _cuda
-from ._frontier import CLUSTERS_SINCE, OWN_BYTES, WARP, Shape, name, sharing, words_of
-from ._nvrtc import OLDEST, WORD_BYTES, Call, Spec
+from ._frontier import OWN_BYTES, WARP, Shape, name, sharing, words_of
+from ._nvrtc import WORD_BYTES, Call, Spec
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
@@ -46,7 +46,8 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     found = shape(words_of(call), most, most_warps, call.gpu.most_cluster)
     if found is None:
         return ()
-    kernel = name("frontier_staged", call, *found[:3], log="Logarithm", normal="Normal")
+    kernel = name("frontier_staged", call, found.words, found.warps, found.cluster,
+                  log="Logarithm", normal="Normal")  # fmt: skip
     # of a warp; two words more, as its elements begin and end anywhere in one
     shared = found.warps * (found.words * WARP + 2) * WORD_BYTES
     if shared > call.gpu.shared_limit - OWN_BYTES:
@@ -59,7 +60,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
             call.rows,
             shared_bytes=shared,
             cluster=found.cluster,
-            since=CLUSTERS_SINCE if found.cluster > 1 else OLDEST,
+            since=found.since,
         ),
     )
 

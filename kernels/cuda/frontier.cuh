@@ -5,6 +5,7 @@
 
 constexpr float kLog2e = 1.44269504088896341f;
 constexpr int kWordBytes = 16;
+constexpr int kLineWords = 8;  // of a line of the cache, 128 bytes
 
 // Elements of a type in a word.
 template <typename T>
@@ -203,6 +204,24 @@ __device__ inline uint4 word_of(const float (&from)[kWide<T>]) {
   return make_uint4(part[0], part[1], part[2], part[3]);
 }
 
+// exp(x - base) of a word's elements.
+template <typename T>
+__device__ inline void powers_of(uint4 word, float base, float (&to)[kWide<T>]) {
+  elements_of<T>(word, to);
+#pragma unroll
+  for (int i = 0; i < kWide<T>; ++i) to[i] = exp_of(to[i] - base);
+}
+
+// The result of a word, given what is known of the whole row. AGAIN: as in to_floats().
+template <typename T, bool AGAIN = false, typename Op>
+__device__ inline uint4 finished(uint4 word, float max, const Op& finish) {
+  float value[kWide<T>];
+  elements_of<T, AGAIN>(word, value);
+#pragma unroll
+  for (int i = 0; i < kWide<T>; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
+  return word_of<T>(value);
+}
+
 // The first `count` elements of a word, and -inf behind them, which counts in no maximum and in no
 // sum.
 template <typename T>
@@ -341,11 +360,10 @@ struct Span {
     float value[kWide<T>];
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      elements_of<T>(word[k], value);
+      powers_of<T>(word[k], base, value);
+      if constexpr (KEEP) {
 #pragma unroll
-      for (int i = 0; i < kWide<T>; ++i) {
-        value[i] = exp_of(value[i] - base);
-        if constexpr (KEEP) power[k * kWide<T> + i] = value[i];
+        for (int i = 0; i < kWide<T>; ++i) power[k * kWide<T> + i] = value[i];
       }
       found.sum += over<Sum, kWide<T>>(value);
     }
@@ -355,18 +373,16 @@ struct Span {
   // The output of word k, given what is known of the whole row.
   template <typename Op>
   __device__ uint4 result(int k, float max, const Op& finish) {
-    float value[kWide<T>];
     if constexpr (KEEP) {
       const float factor = finish.factor(top - max);
+      float value[kWide<T>];
 #pragma unroll
       for (int i = 0; i < kWide<T>; ++i) value[i] = power[k * kWide<T> + i] * factor;
+      return word_of<T>(value);
     } else {
       forget<T>(word[k], zero);
-      elements_of<T, true>(word[k], value);
-#pragma unroll
-      for (int i = 0; i < kWide<T>; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
+      return finished<T, true>(word[k], max, finish);
     }
-    return word_of<T>(value);
   }
 
   template <typename Op>

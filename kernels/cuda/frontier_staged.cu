@@ -3,9 +3,9 @@
 // sum wherever the row begins; and once more in the words that the result lies in.
 #include "cluster.cuh"
 
-// Words between the beginning of a line of the cache, 128 bytes, and this one.
+// Words between the beginning of a line of the cache and this one.
 __device__ inline int place_in_line(const void* word) {
-  return static_cast<int>(reinterpret_cast<unsigned long long>(word) / kWordBytes % 8);
+  return static_cast<int>(reinterpret_cast<unsigned long long>(word) / kWordBytes % kLineWords);
 }
 
 // One word on its way from global to shared memory, through no register: WORDS words from where
@@ -84,34 +84,16 @@ struct Words {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kWide<T>];
-      elements_of<T>((*this)[k], value);
-#pragma unroll
-      for (int i = 0; i < kWide<T>; ++i) value[i] = exp_of(value[i] - base);
+      powers_of<T>((*this)[k], base, value);
       found.sum += over<Sum, kWide<T>>(value);
     }
     return found;
   }
 };
 
-// The result of elements, of whose row this is known.
-template <typename T, typename Op>
-struct Finish {
-  float max;
-  Op op;
-
-  __device__ float of(float x) const { return op.template of_shifted<T>(x - max); }
-  __device__ uint4 of(uint4 word) const {
-    float value[kWide<T>];
-    elements_of<T>(word, value);
-#pragma unroll
-    for (int i = 0; i < kWide<T>; ++i) value[i] = of(value[i]);
-    return word_of<T>(value);
-  }
-};
-
 // The result of so many words, K of a lane at most.
 template <int K, typename T, typename Op>
-__device__ void put(uint4* to, const Staged<T>& share, int words, const Finish<T, Op>& finish) {
+__device__ void put(uint4* to, const Staged<T>& share, int words, float max, const Op& finish) {
   const int lane = threadIdx.x % kWarp;
   if (share.off == 0) {
     // In 32 bits a turn more is worth it, for stores of whole lines.
@@ -120,14 +102,15 @@ __device__ void put(uint4* to, const Staged<T>& share, int words, const Finish<T
 #pragma unroll
     for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
       const int i = at + k * kWarp;
-      if (i < words && (k > 0 || i >= 0)) store_word(to + i, finish.of(share.words[i]));
+      if (i < words && (k > 0 || i >= 0))
+        store_word(to + i, finished<T>(share.words[i], max, finish));
     }
   } else {
     with_quarter(share.off, [&](auto quarter) {
       uint4* next = to + lane;
 #pragma unroll 1
       for (int i = lane; i < words; i += kWarp, next += kWarp) {
-        store_word(next, finish.of(share.template word<quarter.value>(i)));
+        store_word(next, finished<T>(share.template word<quarter.value>(i), max, finish));
       }
     });
   }
@@ -175,11 +158,14 @@ __global__ void __maxnreg__(kRegisters<K>)
                [&](auto quarter) { part = Words<T, K, quarter.value>{counted, end}.part(); });
   part = joined_over_row<WARPS, CLUSTER>(part, inbox);
 
-  const Finish<T, Op> finish{part.max, Op(part.sum)};
+  const Op finish(part.sum);
   const int whole = (count - later) / kWide<T>;
-  put<K>(reinterpret_cast<uint4*>(to + later), Staged<T>(room, before + later), whole, finish);
+  put<K>(reinterpret_cast<uint4*>(to + later), Staged<T>(room, before + later), whole, part.max,
+         finish);
   // Where the row begins or ends within a word of the result, element by element.
   const T* const held = reinterpret_cast<const T*>(room) + before;
   const int first = from == 0 ? 0 : later + whole * kWide<T>, at = first + lane;
-  if (at < (from == 0 ? later : count)) from_float(to[at], finish.of(to_float(held[at])));
+  if (at < (from == 0 ? later : count)) {
+    from_float(to[at], finish.template of_shifted<T>(to_float(held[at]) - part.max));
+  }
 }

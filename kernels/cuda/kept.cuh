@@ -88,11 +88,7 @@ class Kept {
     Part both{fmaxf(found.max, largest<T>(word)), 0.0f};
     const float base = both.base();
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      elements_of<T>(word[k], sum[k]);
-#pragma unroll
-      for (int i = 0; i < kWord; ++i) sum[k][i] = exp_of(sum[k][i] - base);
-    }
+    for (int k = 0; k < kAtOnce; ++k) powers_of<T>(word[k], base, sum[k]);
     both.sum = found.sum * exp_of(found.max - base) + over<Sum, kAtOnce * kWord>(sum[0]);
     return both;
   }
@@ -115,11 +111,8 @@ class Kept {
     const int first = back > 0 ? from - back + kWord : from;  // of the first whole word
 #pragma unroll(ALIGNED ? 2 : 1)  // two words that are cut out take too many registers
     for (int at = first + lane() * kWord; at + kWord <= to; at += kWarp * kWord) {
-      float value[kWord];
-      elements_of<T>(word_at<QUARTER>(before_ + at - from), value);
-#pragma unroll
-      for (int i = 0; i < kWord; ++i) value[i] = finish.template of_shifted<T>(value[i] - max);
-      store_word(reinterpret_cast<uint4*>(out_row + at), word_of<T>(value));
+      const uint4 word = word_at<QUARTER>(before_ + at - from);
+      store_word(reinterpret_cast<uint4*>(out_row + at), finished<T>(word, max, finish));
     }
     if constexpr (!ALIGNED) {
       put_one(out_row, from, from + lane(), min(first, to), max, finish);

@@ -24,7 +24,7 @@ struct Division {
 
 // Words from one slot to the next: a span that begins anywhere touches one word more than its own,
 // but slots begin at lines of 128 bytes, as the copy engine likes it. slot_bytes() in _frontier.py.
-__device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : 8); }
+__device__ inline int pitch(int words, bool aligned) { return words + (aligned ? 0 : kLineWords); }
 
 // ALIGNED: as in Kept.
 template <typename T, bool ALIGNED>

@@ -210,8 +210,7 @@ def test_a_choice_of_many_values_of_m_is_told(tables):
 
 
 def test_figures_know_what_only_controls_do_and_the_table_does_not(tmp_path):
-    rival = {"rival": "peer_quack", "rival_us": 12.0, "rival_speedup": 1.2}
-    row = synthetic.row(variant="triton_row", rival_low=1.1, rival_high=1.3, **rival)
+    row = synthetic.row(variant="triton_row", **synthetic.RIVAL)
     text = made.write([row], tmp_path).read_text()
     data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
     assert unpacked(data["rows"]["variant"]) == ["triton_row"]

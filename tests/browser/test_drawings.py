@@ -29,9 +29,7 @@ def test_gpus_and_published_tables_stand_side_by_side(opened):
 
 
 def test_a_rival_that_is_only_a_control_is_drawn(opened, tmp_path):
-    rival = {"rival": "peer_quack", "rival_us": 12.0, "rival_speedup": 1.2}
-    rival |= {"rival_low": 1.1, "rival_high": 1.3}
-    rows = [synthetic.row(variant="triton_row", N=n, **rival) for n in (512, 1024)]
+    rows = [synthetic.row(variant="triton_row", N=n, **synthetic.RIVAL) for n in (512, 1024)]
     page = opened(path=made.write(rows, tmp_path))
     view = page.locator(".chart", has_text="NVIDIA H200").first
     view.locator(".view").first.focus()

@@ -203,6 +203,7 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= _meeting.BYTES
     assert constant("frontier_grid.cu", "kPassing") == frontier_grid.LEAST_SLOTS - 1
     assert constant("ring.cuh", "kMostSlots") == _frontier.MOST_SLOTS
+    assert constant("frontier.cuh", "kLineWords") == _frontier.LINE_WORDS
     assert constant("frontier_packed.cu", "kThreads") == frontier_packed.THREADS
 
 
