@@ -8,6 +8,10 @@ import pytest
 
 from tests import copies
 
+# Processes of pytest-xdist that test on the GPU: one may hold 8 GB of its memory until it ends, and
+# a host has a hundred cores.
+GPU_PROCESSES = 4
+
 
 def pytest_configure(config):
     import torch
@@ -21,13 +25,16 @@ def pytest_configure(config):
         os.environ["TRITON_INTERPRET"] = "1"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
     import torch
 
-    if torch.cuda.is_available():
-        return
-    for item in items:
-        if item.get_closest_marker("gpu"):
+    here = torch.cuda.is_available()
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    for number, item in enumerate(on_gpu):
+        if here:
+            item.add_marker(pytest.mark.xdist_group(f"gpu{number % GPU_PROCESSES}"))
+        else:
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU here"))
 
 
