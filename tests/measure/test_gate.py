@@ -15,11 +15,9 @@ def draw(distribution, dtype, rows, cols):
 
 
 def right(x, out=None):
-    return torch.softmax(x.float(), dim=-1, out=None).to(x.dtype) if out is None else _into(x, out)
-
-
-def _into(x, out):
-    return out.copy_(torch.softmax(x.float(), dim=-1))
+    """Rounded once: what torch's own sum in float32 is off by depends on the CPU's vectors."""
+    y = torch.softmax(x.double(), dim=-1).to(x.dtype)
+    return y if out is None else out.copy_(y)
 
 
 def verdict(softmax, x):
@@ -32,7 +30,7 @@ def verdict(softmax, x):
 def test_a_correctly_rounded_softmax_passes(cols, distribution, dtype):
     accuracy = verdict(right, draw(distribution, dtype, 3, cols))
     assert accuracy.problem is None
-    assert accuracy.max_rel_error < 2 * max(tolerances.UNIT_ROUNDOFF[dtype], 1e-6)
+    assert accuracy.max_rel_error < 2 * tolerances.UNIT_ROUNDOFF[dtype]
 
 
 def zeros(x):
