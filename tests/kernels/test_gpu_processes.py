@@ -36,8 +36,7 @@ def test_few_processes_test_on_the_gpu(tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(GPU_PROCESSES + 2)]
     command += ["--dist", "loadgroup", "--basetemp", "ran", "-p", "no:cacheprovider"]
     environ = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    environ.pop("PYTEST_XDIST_WORKER", None)
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "20 passed" in done.stdout
-    assert len(list((tmp_path / "ran").glob("gw*"))) <= GPU_PROCESSES
+    assert 0 < len(list((tmp_path / "ran").glob("gw*"))) <= GPU_PROCESSES
