@@ -105,7 +105,7 @@ def _check_recorded(given: argparse.Namespace) -> str:
 def _tuning(given: argparse.Namespace) -> str:
     from analysis import tuning
 
-    written = tuning.write(given.merged, given.output, given.reproduce_with)
+    written = tuning.write(given.merged, given.output, given.reproduce_with, given.keep)
     return ", ".join(str(path) for path in written)
 
 
@@ -199,5 +199,8 @@ def _parser() -> argparse.ArgumentParser:
     tuning = command("tuning", _tuning, "what kernels/frontier.py chooses, from its tuning sweep")
     text(tuning, "--command", exact, dest="reproduce_with", metavar="COMMAND")
     path(tuning, "--output", "folder to write, kernels/tuning")
+    tuning.add_argument(
+        "--keep", action="store_true", help="keep what the table says of sizes that have no row now"
+    )
     tuning.add_argument("merged", nargs="+", type=Path, metavar="MERGED", help="from `merge`")
     return parser

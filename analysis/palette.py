@@ -55,6 +55,9 @@ KNOWN = {
     "peer_liger": Style(OLIVE, "s"),
     "peer_compile": Style(OLIVE, "^"),
     "peer_compile_max": Style(OLIVE, "v"),
+    "peer_helion": Style(OLIVE, "<"),
+    "peer_helion_max": Style(OLIVE, ">"),
+    "peer_flaggems": Style(OLIVE, "D"),
 }
 
 # For any other name: what no known variant looks like.

@@ -1,5 +1,6 @@
 """The rows of the tuning sweep become the table by which ``kernels/frontier.py`` chooses."""
 
+import io
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -13,14 +14,17 @@ from analysis.errors import InputError
 
 SWEEP = "tuning"
 OF = "frontier"  # the variant that chooses; those whose names go on from there are chosen from
-COLUMNS = ["gpu_name", "dtype", "N", "variant", "speedup", "of_copy", "runner_up", "lead", "points"]
+POINT = ["gpu_name", "dtype", "N"]
+COLUMNS = [*POINT, "variant", "speedup", "of_copy", "runner_up", "lead", "points"]
 
 
-def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
+def write(merged: Iterable[Path], output: Path, command: str, keep: bool = False) -> list[Path]:
     """Write {gpu}.csv and {gpu}.yaml to ``output`` for every GPU with rows of the sweep.
 
-    ``merged``: files results/measurements/{gpu}.csv; ``command``: quoted as provenance. Returns the
-    files written. Raises InputError where no row of the sweep has a time.
+    ``merged``: files results/measurements/{gpu}.csv; ``command``: quoted as provenance; ``keep``:
+    of the table that is there, what no row now is about stays, and the provenance says so. Returns
+    the files written. Raises InputError where no row of the sweep has a time, and where there is
+    no table to keep.
     """
     names = (*schema.COLLECTED, *schema.header())
     found = [row for path in merged for row in rows.read_collected(path)]
@@ -36,15 +40,39 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     with ExitStack() as stack:
         for gpu, part in timed.groupby("gpu"):
             chosen, about = (Path(output) / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
-            lines = pd.DataFrame(winners(part), columns=COLUMNS)
-            lines.to_csv(
-                stack.enter_context(atomic.replacing(chosen)), index=False, float_format="%.4g"
-            )
+            lines = _as_text(pd.DataFrame(winners(part), columns=COLUMNS))
             facts = record.provenance(table[table["gpu"] == gpu].to_dict("records"), SWEEP, command)
+            if keep:
+                lines, kept = _with_kept(lines, chosen)
+                facts["kept"] = {"lines": kept} | yaml.safe_load(about.read_text(encoding="utf-8"))
+            lines.to_csv(stack.enter_context(atomic.replacing(chosen)), index=False)
             text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
             stack.enter_context(atomic.replacing(about)).write_text(text, encoding="utf-8")
             written += [chosen, about]
     return written
+
+
+def _as_text(lines: pd.DataFrame) -> pd.DataFrame:
+    text = lines.to_csv(index=False, float_format="%.4g")
+    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+
+
+def _with_kept(lines: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, int]:
+    """``lines`` and those of the table at ``path`` of which they have none, and how many these are.
+
+    Raises InputError.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file, so there is nothing to keep; leave --keep out")
+    before = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if list(before) != COLUMNS:
+        raise InputError(
+            f"{path}: columns are {list(before)}, expected {COLUMNS}; measure the whole sweep, "
+            "and leave --keep out"
+        )
+    both = pd.concat([lines, before], ignore_index=True).drop_duplicates(POINT)
+    order = both.assign(N=both["N"].astype(int)).sort_values(POINT).index
+    return both.loc[order], len(both) - len(lines)
 
 
 def winners(timed: pd.DataFrame) -> Iterator[tuple]:
@@ -53,7 +81,7 @@ def winners(timed: pd.DataFrame) -> Iterator[tuple]:
     Compared are geometric means over M of the speed-up over torch, which was timed beside each
     variant in its process. One that lacks an M is left out: the choice must not depend on M.
     """
-    for (gpu, dtype, N), part in timed.groupby(["gpu_name", "dtype", "N"]):
+    for (gpu, dtype, N), part in timed.groupby(POINT):
         points = part["M"].nunique()
         means = {
             variant: _mean(own["speedup"])

@@ -7,14 +7,14 @@ import torch
 
 
 @contextlib.contextmanager
-def optional_package() -> Iterator[None]:
-    """Around the imports of a peer's package: an ImportError says how to get it."""
+def optional_package(options: str = "--group peers") -> Iterator[None]:
+    """Around the imports of a peer's package: an ImportError says how to get it, by pip."""
     try:
         yield
     except ImportError as error:
         # by its group: the name of a module may be another project's in the package index
         raise ImportError(
-            f"{error}; it is in the optional group of pyproject.toml: pip install --group peers"
+            f"{error}; it is in an optional group of pyproject.toml: pip install {options}"
         ) from error
 
 

@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")  # the lock must hold for each
 CONDA_PYTHON = "3.12"
-OPTIONAL = {"peers"}  # groups that a run works without: pinned in pyproject.toml, not in the lock
+# groups that a run works without: pinned in pyproject.toml, not in the lock
+OPTIONAL = {"peers", "flaggems"}
 
 LOCK_HEAD = """\
 # Every package of the project, pinned; made by `make lock` from pyproject.toml.

@@ -57,3 +57,39 @@ def test_rows_of_another_sweep_are_not_for_tuning(tmp_path):
     with pytest.raises(InputError, match="make tuning"):
         write([path], tmp_path / "out", "make tuning")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_was_not_tried_again_is_kept_where_that_is_asked_for(tmp_path):
+    out = tmp_path / "out"
+    before = [row(FAST, 16, 2.0, N=N) for N in (512, 1024, 10240)]
+    write([merged(tmp_path / "before", before)], out, "make tuning")
+    (kept, replaced, last) = table(out / "h200.csv")
+    facts = yaml.safe_load((out / "h200.yaml").read_text())
+    now = [merged(tmp_path / "now", [row(SLOW, 16, 3.0, N=N) for N in (1024, 2048)])]
+
+    write(now, out, "make tuning of two sizes", keep=True)
+    lines = table(out / "h200.csv")
+    assert [line["N"] for line in lines] == ["512", "1024", "2048", "10240"]
+    assert [lines[0], lines[3]] == [kept, last]
+    assert [line["variant"] for line in lines[1:3]] == [SLOW, SLOW]
+    assert lines[1] != replaced
+    said = yaml.safe_load((out / "h200.yaml").read_text())
+    assert said["command"] == "make tuning of two sizes"
+    assert said["rows"] == 2
+    assert said["kept"] == {"lines": 2} | facts
+
+    write(now, out, "make tuning", keep=False)
+    assert [line["N"] for line in table(out / "h200.csv")] == ["1024", "2048"]
+    assert "kept" not in yaml.safe_load((out / "h200.yaml").read_text())
+
+
+def test_a_table_that_cannot_be_kept_is_an_error_and_stays(tmp_path):
+    out, path = tmp_path / "out", merged(tmp_path, [row(FAST, 16, 2.0)])
+    with pytest.raises(InputError, match="nothing to keep"):
+        write([path], out, "make tuning", keep=True)
+    out.mkdir(exist_ok=True)
+    (out / "h200.csv").write_text("N,variant\n1,a\n")
+    with pytest.raises(InputError, match="columns are"):
+        write([path], out, "make tuning", keep=True)
+    assert (out / "h200.csv").read_text() == "N,variant\n1,a\n"
+    assert [entry.name for entry in out.iterdir()] == ["h200.csv"]
