@@ -28,6 +28,7 @@ SWEEPS = (
     "log_softmax",
     "softmax_backward",
     "frontier",
+    "peers",
 )
 DEFAULT = SWEEPS[0]
 COMMAND = "make record"
