@@ -4,10 +4,10 @@ Idea: to N = 32768 a row is one block of the next power of two, with up to 16 wa
 walked over in blocks of 4096: every lane keeps a maximum and a sum of its own, which meet at the
 end; the second walk goes backwards, as a cache has the row's end.
 Bytes: 2·M·N·itemsize to N = 32768; beyond it half as much again, less what caches keep.
-Limits: rows that touch, in x and in out, and fewer than 2^31 elements, for the kernel counts them
-in 32 bits. NVIDIA GPUs here. Its own function makes x contiguous and returns a new tensor; this
-calls its kernel with its own rules for blocks and warps, but on x and out as they lie, and not
-through its own launcher (LibEntry), which does not know Triton from 3.7 on.
+Limits: fewer than 2^31 elements, for the kernel counts them in 32 bits. NVIDIA GPUs here. It takes
+rows that touch; its own function makes x contiguous and returns a new tensor. This calls its kernel
+with its own rules for blocks and warps, on x and out as they lie where their rows touch, else on
+copies; and not through its own launcher (LibEntry), which does not know Triton from 3.7 on.
 Source: FlagGems (flagos-ai/FlagGems), flag_gems/ops/softmax.py; the package is optional, and must
 come without what it pins itself, other versions of numpy and torch than those here:
 ``pip install --no-deps --group flaggems``.
@@ -34,22 +34,13 @@ def unsupported(x: torch.Tensor) -> str | None:
     rows, cols = x.shape
     if rows * cols >= MOST:
         return f"{rows} x {cols} elements: FlagGems' kernel counts them in 32 bits, below {MOST}"
-    if rows > 1 and x.stride(0) != cols:
-        return f"rows of {cols} elements begin every {x.stride(0)}: FlagGems takes rows that touch"
     return _peers.unsupported(x)
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``.
-
-    Raises ValueError where the rows of ``out`` do not touch.
-    """
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
     out = result_for(x, out)
     rows, cols = x.shape
-    if rows > 1 and out.stride(0) != cols:
-        raise ValueError(
-            f"rows of out begin every {out.stride(0)} elements; "
-            f"FlagGems' kernel writes rows that touch, here every {cols}"
-        )
-    _ruled[(rows, 1, 1)](out, x, rows, cols)
-    return out
+    y = out if out.is_contiguous() else torch.empty_like(out, memory_format=torch.contiguous_format)
+    _ruled[(rows, 1, 1)](y, x.contiguous(), rows, cols)
+    return out if y is out else out.copy_(y)
