@@ -52,10 +52,11 @@ format: $(VENV)/.ready
 lock: $(VENV)/.ready
 	"$(BIN)/python3" -m workflow.pins
 
-# The figures of the README and of docs/gallery.md, from the recorded and the published rows.
+# The figures of the README and of the documents, from the recorded and the published rows.
 ONLINE := h200_float32_online_softmax
 SHOWN := overview $(ONLINE)_throughput $(ONLINE)_time $(ONLINE)_speedup h200_float32_fused_softmax_throughput \
-  h200_bfloat16_frontier_throughput h200_float32_frontier_speedup h200_float32_oneflow_published \
+  h200_bfloat16_frontier_throughput h200_float32_frontier_speedup h200_float32_peers_speedup \
+  h200_bfloat16_peers_speedup h200_float32_oneflow_published \
   a100_float32_online_softmax_time a100_float32_online_softmax_throughput
 
 docs: report rulegraph
