@@ -200,7 +200,9 @@ def _parser() -> argparse.ArgumentParser:
     text(tuning, "--command", exact, dest="reproduce_with", metavar="COMMAND")
     path(tuning, "--output", "folder to write, kernels/tuning")
     tuning.add_argument(
-        "--keep", action="store_true", help="keep what the table says of sizes that have no row now"
+        "--keep",
+        action="store_true",
+        help="keep the table's lines of sizes that were not measured now",
     )
     tuning.add_argument("merged", nargs="+", type=Path, metavar="MERGED", help="from `merge`")
     return parser

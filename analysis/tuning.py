@@ -43,8 +43,9 @@ def write(merged: Iterable[Path], output: Path, command: str, keep: bool = False
             lines = _as_text(pd.DataFrame(winners(part), columns=COLUMNS))
             facts = record.provenance(table[table["gpu"] == gpu].to_dict("records"), SWEEP, command)
             if keep:
-                lines, kept = _with_kept(lines, chosen)
-                facts["kept"] = {"lines": kept} | yaml.safe_load(about.read_text(encoding="utf-8"))
+                before, said = _there(chosen, about)
+                now, lines = len(lines), _joined(lines, before)
+                facts["kept"] = {"lines": len(lines) - now} | said
             lines.to_csv(stack.enter_context(atomic.replacing(chosen)), index=False)
             text = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
             stack.enter_context(atomic.replacing(about)).write_text(text, encoding="utf-8")
@@ -57,22 +58,31 @@ def _as_text(lines: pd.DataFrame) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
 
 
-def _with_kept(lines: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, int]:
-    """``lines`` and those of the table at ``path`` of which they have none, and how many these are.
-
-    Raises InputError.
-    """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file, so there is nothing to keep; leave --keep out")
-    before = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if list(before) != COLUMNS:
+def _there(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
+    """The table at ``path`` and what ``about`` says of it. Raises InputError."""
+    advice = "measure the whole sweep, and leave --keep out"
+    try:
+        lines = pd.read_csv(path, dtype=str, keep_default_na=False)
+        said = yaml.safe_load(about.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
         raise InputError(
-            f"{path}: columns are {list(before)}, expected {COLUMNS}; measure the whole sweep, "
-            "and leave --keep out"
-        )
+            f"{error.filename}: no such file, so nothing can be kept; {advice}"
+        ) from error
+    except (ValueError, yaml.YAMLError) as error:
+        raise InputError(f"{path} or {about.name}: not to be read ({error}); {advice}") from error
+    if list(lines) != COLUMNS:
+        raise InputError(f"{path}: columns are {list(lines)}, expected {COLUMNS}; {advice}")
+    if not lines["N"].str.fullmatch("[0-9]+").all():
+        raise InputError(f"{path}: not every N is a whole number; {advice}")
+    if not isinstance(said, dict):
+        raise InputError(f"{about}: says nothing about its table; {advice}")
+    return lines, said
+
+
+def _joined(lines: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """``lines``, and those of ``before`` about what no line is about."""
     both = pd.concat([lines, before], ignore_index=True).drop_duplicates(POINT)
-    order = both.assign(N=both["N"].astype(int)).sort_values(POINT).index
-    return both.loc[order], len(both) - len(lines)
+    return both.loc[both.assign(N=both["N"].astype(int)).sort_values(POINT).index]
 
 
 def winners(timed: pd.DataFrame) -> Iterator[tuple]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from . import BadKernel, _new, _outside, _sources, file, forms, names, ops, packaged, packages
 
 # What of a kernel's imports tells where it runs; the others come with Python or with these.
-TOLD = ("torch", "triton", "cuda", "quack", "liger_kernel")
+TOLD = ("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion")
 
 
 def parser() -> argparse.ArgumentParser:

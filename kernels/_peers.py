@@ -14,7 +14,7 @@ def optional_package(options: str = "--group peers") -> Iterator[None]:
     except ImportError as error:
         # by its group: the name of a module may be another project's in the package index
         raise ImportError(
-            f"{error}; it is in an optional group of pyproject.toml: pip install {options}"
+            f"{error}; what fits is in an optional group of pyproject.toml: pip install {options}"
         ) from error
 
 

@@ -1,15 +1,15 @@
 """FlagGems' softmax: a Triton program per row; the row in one block, or walked over twice.
 
 Idea: to N = 32768 a row is one block of the next power of two, with up to 16 warps. A longer one is
-walked over in blocks of 4096: every lane keeps a maximum and a sum of its own, which meet at the
-end; the second walk goes backwards, as a cache has the row's end.
+walked over in blocks of 4096: each place of the block keeps a maximum and a sum of its own, which
+are joined at the end; the second walk goes backwards, as a cache has the row's end.
 Bytes: 2·M·N·itemsize to N = 32768; beyond it half as much again, less what caches keep.
 Limits: fewer than 2^31 elements, for the kernel counts them in 32 bits. NVIDIA GPUs here. It takes
 rows that touch; its own function makes x contiguous and returns a new tensor. This calls its kernel
 with its own rules for blocks and warps, on x and out as they lie where their rows touch, else on
 copies; and not through its own launcher (LibEntry), which does not know Triton from 3.7 on.
 Source: FlagGems (flagos-ai/FlagGems), flag_gems/ops/softmax.py; the package is optional, and must
-come without what it pins itself, other versions of numpy and torch than those here:
+come without what it pins itself, other versions of numpy and others than those here:
 ``pip install --no-deps --group flaggems``.
 """
 

@@ -1,9 +1,10 @@
 """What Helion makes of torch.softmax, for static shapes, with the choices it makes unsearched.
 
 Idea: Helion, a language of tiles over Triton, is given the rows and torch.softmax of each. Its
-default configuration: to N = 4096 a row is one block; a longer one is walked over three times, in
-blocks of 4096: maximum, sum, result.
-Bytes: 2·M·N·itemsize to N = 4096; beyond it twice as much, less what caches keep.
+default configuration, on compute capability 9.0 and 10.0: to some 34,000 elements a row is held
+whole, by 4 to 32 warps, short ones several to a program; a longer one is walked over three times,
+in blocks of 16384: maximum, sum, result. On other GPUs a row is held to N = 4096.
+Bytes: 2·M·N·itemsize where a row is held; else twice as much, less what caches keep.
 Limits: NVIDIA GPUs here; a call with a new shape or new strides compiles.
 Source: Helion (pytorch/helion); the lines of its language are ours, in kernels/_helion.py. The
 package is optional: ``pip install --group peers``.

@@ -1,11 +1,12 @@
 """``peer_helion`` with a search: tiles, loops, warps and hints tried on this GPU, the fastest kept.
 
-Idea: the same lines; Helion's own search, at its effort "quick" and for at most 40 s, decides how a
-row is divided, in what blocks it is walked over, over how many warps, and what caches keep.
-Bytes: as ``peer_helion``, or 2·M·N·itemsize where it finds a whole row in registers faster.
-Limits: as ``peer_helion``; the first call for a dtype and an N searches, and other numbers of rows
-take what it found. The search, by times, need not end the same in the next process, unless Helion's
-cache on disk still holds it. At its effort "full" Helion searches for longer and may find more.
+Idea: the same lines; Helion's own search, at its effort "quick", decides how a row is divided, in
+what blocks it is walked over, over how many warps, and what caches keep.
+Bytes: as ``peer_helion``.
+Limits: as ``peer_helion``; the first call for a dtype and an N searches for about a minute (42 to
+80 s on an H200), and other numbers of rows take what it found. The search, by times, need not end
+the same in the next process, unless Helion's cache on disk still holds it. At its effort "full"
+Helion searches for longer and may find more.
 Source: as ``peer_helion``.
 """
 

@@ -5,11 +5,13 @@ import csv
 import pytest
 import yaml
 
+from analysis.cli import main
 from analysis.errors import InputError
 from analysis.merge import merge_cells
-from analysis.tuning import write
+from analysis.tuning import COLUMNS, write
 from tests.analysis import synthetic
 
+HEAD = ",".join(COLUMNS) + "\n"
 FAST, SLOW, PARTIAL = "frontier_rows__k4w16", "frontier_rows__k2w16", "frontier_short__u1r1"
 
 
@@ -83,13 +85,33 @@ def test_what_was_not_tried_again_is_kept_where_that_is_asked_for(tmp_path):
     assert "kept" not in yaml.safe_load((out / "h200.yaml").read_text())
 
 
-def test_a_table_that_cannot_be_kept_is_an_error_and_stays(tmp_path):
+@pytest.mark.parametrize(
+    ("table", "about", "words"),
+    [
+        (None, "rows: 1\n", "h200.csv: no such file"),
+        (HEAD, None, "h200.yaml: no such file"),
+        (HEAD, "", "says nothing"),
+        (HEAD, "{", "not to be read"),
+        ("", "rows: 1\n", "not to be read"),
+        ("N,variant\n1,a\n", "rows: 1\n", "columns are"),
+        (f"{HEAD}H200,float32,many,a,1,1,b,1,1\n", "rows: 1\n", "not every N"),
+    ],
+)
+def test_a_table_that_cannot_be_kept_is_an_error_and_stays(table, about, words, tmp_path):
     out, path = tmp_path / "out", merged(tmp_path, [row(FAST, 16, 2.0)])
-    with pytest.raises(InputError, match="nothing to keep"):
+    out.mkdir()
+    there = {"h200.csv": table, "h200.yaml": about}
+    there = {name: text for name, text in there.items() if text is not None}
+    for name, text in there.items():
+        (out / name).write_text(text)
+    with pytest.raises(InputError, match=words):
         write([path], out, "make tuning", keep=True)
-    out.mkdir(exist_ok=True)
-    (out / "h200.csv").write_text("N,variant\n1,a\n")
-    with pytest.raises(InputError, match="columns are"):
-        write([path], out, "make tuning", keep=True)
-    assert (out / "h200.csv").read_text() == "N,variant\n1,a\n"
-    assert [entry.name for entry in out.iterdir()] == ["h200.csv"]
+    assert {entry.name: entry.read_text() for entry in out.iterdir()} == there
+
+
+def test_the_command_line_keeps(tmp_path):
+    out = tmp_path / "out"
+    for N, words in ((512, []), (1024, ["--keep"])):
+        path = merged(tmp_path / str(N), [row(FAST, 16, 2.0, N=N)])
+        assert main(["tuning", *words, "--command", "x", "--output", str(out), str(path)]) == 0
+    assert [line["N"] for line in table(out / "h200.csv")] == ["512", "1024"]

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import kernels
+from kernels.__main__ import TOLD
 from measure import outcome
 from measure.point import Point
 from tests.kernels.variants import PEERS
@@ -123,6 +124,10 @@ def helion(modules, name="peer_helion"):
 
 def test_the_peers_are_there():
     assert set(PEERS) >= {*PACKAGES, *COMPILED}
+
+
+def test_the_list_of_kernels_tells_what_package_each_needs():
+    assert set(PACKAGES.values()) <= set(TOLD)
 
 
 @pytest.mark.parametrize(("name", "package"), PACKAGES.items())

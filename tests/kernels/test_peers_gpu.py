@@ -12,9 +12,10 @@ pytestmark = pytest.mark.gpu
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 CASES = [(name, dtype, cols) for name in PEERS for dtype in DTYPES for cols in (256, 4096, 40_960)]
-SEARCHED = {"peer_compile_max", "peer_helion_max"}  # one case each: a search takes seconds
+# one case each: a search takes seconds, Helion's a minute
+SEARCHED = {"peer_compile_max", "peer_helion_max"}
 SEARCHED_CASE = torch.bfloat16, 4096
-# peer_helion's lines, searched anew for most of a minute by every process: once must do
+# peer_helion_max runs the same lines as peer_helion; the one case above must do
 PROMPT = [name for name in PEERS if name != "peer_helion_max"]
 
 

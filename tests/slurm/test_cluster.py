@@ -83,7 +83,9 @@ def cancelled(lab, folder):
 def interrupted(lab, folder):
     sweep = Sweep(folder, lab, ["h200"], [8])
     run = sweep.start_and_hold(after=2)
-    run.send_signal(signal.SIGINT)
+    (job,) = sweep.jobs()
+    run.send_signal(signal.SIGINT)  # upon which it cancels what it has submitted
+    wait_for_cancelled(sweep, job["JobId"])
     return called_again(sweep, run)
 
 
