@@ -64,7 +64,11 @@ HOW = {
         "rsync -a --exclude .lock other:softmax-bench/results/cells/ results/cells/": ELSEWHERE,
         "snakemake --cores all --config 'gpus=[a100, h200]'": PLAN,
     },
-    "frontier.md": {"make tuning": MAKE},
+    "frontier.md": {
+        "make tuning": MAKE,
+        "python -m analysis tuning --keep --command COMMAND --output kernels/tuning "
+        "results/measurements/h200.csv": PARSE,
+    },
     "gallery.md": {
         "make docs": MAKE,
         f"snakemake results/figures/overview.pdf {RECORDED}": PLAN,
@@ -75,6 +79,7 @@ HOW = {
         f"snakemake results/figures/h200_float32_online_softmax_time.png {RECORDED}": PLAN,
         f"snakemake results/figures/h200_float32_online_softmax_speedup.png {RECORDED}": PLAN,
         f"snakemake results/figures/h200_float32_frontier_speedup.png {RECORDED}": PLAN,
+        f"snakemake results/figures/h200_float32_peers_speedup.png {RECORDED}": PLAN,
         f"snakemake results/figures/h200_float32_oneflow_published.png {RECORDED}": PLAN,
         f"snakemake results/figures/a100_float32_online_softmax_time.png {RECORDED}": PLAN,
     },
