@@ -4,7 +4,6 @@ Helion writes a Triton kernel from this for just the shape, strides and dtype th
 with; how a row is divided, and over how many warps, is its choice.
 """
 
-import functools
 from collections.abc import Callable
 
 import torch
@@ -43,31 +42,34 @@ def run(op: str, effort: str, x: torch.Tensor, out: torch.Tensor | None) -> torc
     first call for a dtype and an N searches, and all others with these take what it found.
     """
     out = result_for(x, out)
-    config = None if effort == "none" else _best(op, effort, x, out)
-    _kernel(op, config)(x, out)
+    _kernel(op, effort, x, out)(x, out)
     return out
 
 
-_found: dict[tuple, "helion.Config"] = {}
+_kernels: dict[tuple, Callable] = {}
 
 
-def _best(op: str, effort: str, x: torch.Tensor, out: torch.Tensor) -> "helion.Config":
+def _kernel(op: str, effort: str, x: torch.Tensor, out: torch.Tensor) -> Callable:
+    """The kernel for rows of this dtype and length, which is kept."""
     wanted = op, effort, x.dtype, x.device, x.shape[1]
-    if wanted not in _found:
-        searching = helion.kernel(
-            _INTO[op],
-            static_shapes=True,
-            autotune_effort=effort,
-            autotune_budget_seconds=SEARCH_S,
-            autotune_progress_bar=False,  # what a worker says goes to a log
-        )
-        # not forced: what Helion's cache on disk holds is taken
-        _found[wanted] = searching.autotune((x, out), force=False)
-    return _found[wanted]
+    if wanted not in _kernels:
+        _kernels[wanted] = _made(op, **_choice(op, effort, x, out))
+    return _kernels[wanted]
 
 
-@functools.cache
-def _kernel(op: str, config: "helion.Config | None") -> Callable:
-    """The kernel with this configuration, or with Helion's default."""
-    chosen = {"autotune_effort": "none"} if config is None else {"config": config}
-    return helion.kernel(_INTO[op], static_shapes=True, **chosen)
+def _choice(op: str, effort: str, x: torch.Tensor, out: torch.Tensor) -> dict:
+    """The setting by which a kernel runs in Helion's default configuration, or the best found."""
+    if effort == "none":
+        return {"autotune_effort": effort}
+    searching = _made(
+        op,
+        autotune_effort=effort,
+        autotune_budget_seconds=SEARCH_S,
+        autotune_progress_bar=False,  # what a worker says goes to a log
+    )
+    # not forced: what Helion's cache on disk holds is taken
+    return {"config": searching.autotune((x, out), force=False)}
+
+
+def _made(op: str, **settings) -> Callable:
+    return helion.kernel(_INTO[op], static_shapes=True, **settings)
