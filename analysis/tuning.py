@@ -88,22 +88,31 @@ def _joined(lines: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
 def winners(timed: pd.DataFrame) -> Iterator[tuple]:
     """A line of COLUMNS for every GPU, dtype and N: which variant is fastest over all M.
 
-    Compared are geometric means over M of the speed-up over torch, which was timed beside each
-    variant in its process. One that lacks an M is left out: the choice must not depend on M.
+    Compared are ``speedups``: over torch, which was timed beside each variant in its process. One
+    that lacks an M is left out, as the choice must not depend on M.
     """
     for (gpu, dtype, N), part in timed.groupby(POINT):
-        points = part["M"].nunique()
-        means = {
-            variant: _mean(own["speedup"])
-            for variant, own in part.groupby("variant")
-            if len(own) == points
-        }
-        if not means:
+        found = speedups(part)
+        if not found:
             continue
-        first, *others = sorted(means, key=means.get, reverse=True)
+        first, *others = sorted(found, key=found.get, reverse=True)
         of_copy = _mean(part.loc[part["variant"] == first, "of_copy"])
-        lead = means[first] / means[others[0]] if others else math.nan
-        yield gpu, dtype, N, first, means[first], of_copy, (others or [""])[0], lead, points
+        lead = found[first] / found[others[0]] if others else math.nan
+        points = part["M"].nunique()
+        yield gpu, dtype, N, first, found[first], of_copy, (others or [""])[0], lead, points
+
+
+def speedups(part: pd.DataFrame) -> dict[str, float]:
+    """Geometric mean over M of each variant's speed-up, of the timed rows of one POINT.
+
+    Without those that lack an M.
+    """
+    points = part["M"].nunique()
+    return {
+        variant: _mean(own["speedup"])
+        for variant, own in part.groupby("variant")
+        if len(own) == points
+    }
 
 
 def _mean(values: pd.Series) -> float:

@@ -18,6 +18,9 @@ from ._nvrtc import Call
 
 TABLES = "*.csv"
 FOLDER = Path(__file__).parent / "tuning"
+# Whose table a GPU takes that has none of its own, by its compute capability. What an H100 would
+# lose by that is in docs/frontier.md.
+STANDS_IN = {(9, 0): "NVIDIA H200"}
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}
 
 
@@ -29,12 +32,16 @@ class Winner(NamedTuple):
 
 
 def candidates(call: Call) -> Iterator[str]:
-    """Winners for rows like these, the best guess first; none where the GPU has no table.
+    """Winners for rows like these, the best guess first; none where no table is for such a GPU.
 
     Rows that are whole words of 16 bytes have winners of their own. Where the table lacks a type's,
-    those of types of its size stand in, which are moved alike.
+    those of types of its size stand in, which are moved alike; where the GPU has no table, that of
+    another of its compute capability does.
     """
-    known = _winners(call.gpu.name, str(call.dtype).removeprefix("torch."), is_whole(call))
+    like = str(call.dtype).removeprefix("torch."), is_whole(call)
+    known = _winners(call.gpu.name, *like)
+    if not known:
+        known = _winners(STANDS_IN.get(call.gpu.capability, ""), *like)
 
     def distance(winner: Winner) -> tuple[bool, float]:
         """First what was tried for rows as long or longer."""

@@ -3,8 +3,8 @@
 Idea: short rows take parts of warps, longer ones a warp, a block, or the blocks of a cluster, in
 registers or in shared memory, and the longest all blocks of the GPU; rows that are not whole words
 of 16 bytes have kernels of their own. Which one, and in which form, says the table that a sweep has
-left for this GPU (``_tuning``), or a rule of thumb. It depends on N and the type, never on M, so
-that a row gives the same bits in any batch.
+left for this GPU or one of its kind (``_tuning``), or a rule of thumb. It depends on N and the
+type, never on M, so that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less, 64 KiB where they
 are not whole words.
@@ -53,9 +53,13 @@ RULE = {
 
 def choices(call: Call) -> list[str]:
     """Variants that may take a row like this, the best first; the last takes almost any."""
+    return [*_tuning.candidates(call), *by_rule(call)]
+
+
+def by_rule(call: Call) -> list[str]:
+    """``choices`` where no table has any."""
     row_bytes = call.cols * call.dtype.itemsize
-    by_rule = [name for most, name in RULE[is_whole(call)] if row_bytes <= most]
-    return [*_tuning.candidates(call), *by_rule, "frontier_grid"]
+    return [name for most, name in RULE[is_whole(call)] if row_bytes <= most] + ["frontier_grid"]
 
 
 def specialise(call: Call) -> tuple[Spec, ...]:

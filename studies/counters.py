@@ -39,7 +39,8 @@ COUNTERS = {
     "warps_percent": ("sm__warps_active.avg.pct_of_peak_sustained_active", 1.0),
     "registers": ("launch__registers_per_thread", 1.0),
 }
-COLUMNS = ("dtype", "M", "N", "variant", *COUNTERS, "stalls")
+POINT = ("dtype", "M", "N", "variant")
+COLUMNS = (*POINT, *COUNTERS, "stalls")
 HEADS = {
     "time_us": "time under ncu (µs)",
     "dram_percent": "memory busy (%)",
@@ -129,18 +130,21 @@ def was_cold(row: dict) -> bool:
 
 
 def table(data: Iterable[Path]) -> str:
-    """The table of files that ``record`` has written, in Markdown."""
-    rows = []
+    """The table of files that ``record`` has written, in Markdown.
+
+    Of a point that several have, as the last has it.
+    """
+    rows = {}
     for path in data:
         with path.open(newline="") as file:
-            rows += csv.DictReader(file)
-    counted = COLUMNS[4:]
+            rows |= {tuple(row[name] for name in POINT): row for row in csv.DictReader(file)}
+    counted = COLUMNS[len(POINT) :]
     lines = [
         [
             f"{row['dtype']} {row['M']}x{row['N']} {row['variant']}",
             *(row[column].replace("_", " ") for column in counted),
         ]
-        for row in rows
+        for row in rows.values()
     ]
     return markdown.table(["point", *(HEADS[column] for column in counted)], lines, "counters")
 

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import frame, rows, schema
+from analysis import frame, schema
 from analysis.errors import InputError
+
+from . import recorded
 
 OF = "frontier"
 AWKWARD = (781, 8320, 50257, 151937)
@@ -124,9 +126,7 @@ def load(path: Path) -> pd.DataFrame:
     Columns beside a row's: ``mb`` read and written, ``timed``, ``over_liger`` and
     ``torch_latency_us``. Raises InputError for a table without such rows.
     """
-    found = [[path.stem, "recorded", *rows.with_ranked(row)] for row in rows.read_rows(path)]
-    names = [*schema.COLLECTED, *schema.header()]
-    table = frame.typed(pd.DataFrame(found, columns=names, dtype="str"))
+    table = recorded.load(path)
     table["mb"] = 2 * table["M"] * table["N"] * table["dtype"].map(schema.ITEMSIZE) / 1e6
     point = ["dtype", "M", "N"]
     table["timed"] = frame.timed(table)

@@ -22,6 +22,7 @@ from kernels import (
 from tests import copies
 
 H200 = _nvrtc.GPUS["sm_90"]
+TABLES = sorted(_tuning.FOLDER.glob(_tuning.TABLES))
 
 
 def call(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
@@ -74,6 +75,30 @@ def test_types_of_one_size_have_winners_of_their_own(tables):
     assert frontier.choices(call(1024, torch.float16))[0] == "frontier_rows__k1w16"
 
 
+def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
+    tables(
+        (H200.name, "float32", 1024, "frontier_rows__k2w16"),
+        ("NVIDIA H20", "float32", 1024, "frontier_rows__k8w4"),
+    )
+
+    def first(gpu):
+        return frontier.choices(call(1024, gpu=gpu))[0]
+
+    assert first(H200._replace(name="NVIDIA GH200")) == "frontier_rows__k2w16"
+    assert first(H200._replace(name="NVIDIA H20")) == "frontier_rows__k8w4"
+    for arch in ("sm_80", "sm_100"):
+        a_call = call(1024, gpu=_nvrtc.GPUS[arch])
+        assert frontier.choices(a_call) == frontier.by_rule(a_call)
+
+
+def test_whoever_stands_in_has_a_table_and_the_compute_capability():
+    names = {row["gpu_name"] for path in TABLES for row in csv.DictReader(path.open(newline=""))}
+    of = {gpu.name: gpu.capability for gpu in _nvrtc.GPUS.values()}
+    for capability, name in _tuning.STANDS_IN.items():
+        assert name in names
+        assert of[name] == capability
+
+
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
     tables((H200.name, "float32", 64, "frontier_short__u1r4"))
     (spec,) = frontier.specialise(call(64))
@@ -99,10 +124,6 @@ def test_the_division_of_a_row_depends_on_neither_the_batch_nor_the_address(tabl
         assert len(choice) == 1
 
 
-TABLES = sorted(_tuning.FOLDER.glob(_tuning.TABLES))
-
-
-@pytest.mark.skipif(not TABLES, reason="no GPU has a table yet")
 def test_every_table_names_forms_that_exist_and_can_take_the_row():
     for path in TABLES:
         with path.open(newline="") as file:

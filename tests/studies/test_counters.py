@@ -63,4 +63,12 @@ def test_the_table_has_a_line_for_each_point(tmp_path):
     assert len(printed) == 3
     assert printed[2].startswith("| float32 16x1024 frontier | 1 | 2 |")
     assert {line.count("|") for line in printed} == {len(counters.COLUMNS) - 2}
-    assert counters.table([data, data]).splitlines() == [*printed, printed[2]]
+    assert counters.table([data, data]).splitlines() == printed
+
+
+def test_of_a_point_that_several_files_have_the_table_shows_the_last(tmp_path):
+    for name, time in (("old", 9), ("new", 1)):
+        line = f'float32,16,1024,frontier,{time},2,3,4,5,6,7,8,"wait 1.0"'
+        (tmp_path / name).write_text(",".join(counters.COLUMNS) + f"\n{line}\n")
+    (last,) = counters.table([tmp_path / "old", tmp_path / "new"]).splitlines()[2:]
+    assert last.startswith("| float32 16x1024 frontier | 1 | 2 |")

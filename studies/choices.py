@@ -1,0 +1,127 @@
+"""What would a GPU lose by another's table of choices, or by the rule of thumb?
+
+``python -m studies.choices studies/data/h100/tuning.csv`` takes recorded rows of the sweep
+``tuning``. For each dtype and N it asks what ``frontier`` would choose on a GPU of the same compute
+capability that has no table, and what without any table, and prints in Markdown how fast these are
+beside the fastest form. Speeds are geometric means over M of the speed-up over torch, which was
+timed beside each form. Below that, how near the fastest forms come to a copy, where the rows are
+too many for the cache.
+"""
+
+import argparse
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from analysis import frame, schema, tuning
+from analysis.errors import InputError
+from analysis.report import markdown
+from kernels import _tuning, frontier, split
+from kernels._nvrtc import GPUS, WORD_BYTES, Call, widest_pack
+
+from . import goals, recorded
+
+GPU = GPUS["sm_90"]._replace(name="a GPU without a table")
+WAYS = {
+    f"the table of the {_tuning.STANDS_IN[GPU.capability]}": frontier.choices,
+    "the rule of thumb": frontier.by_rule,
+}
+CHOSEN = (
+    "dtype",
+    "chosen by",
+    "lengths",
+    "timed",
+    "the fastest",
+    "geometric mean",
+    "least",
+    "at N",
+)
+COPIED = ("dtype", "rows", "points", "of a copy, median", "least", "there")
+
+
+def taken(names: Iterable[str], call: Call) -> str:
+    """The first of ``names`` that takes the row, with its form. Raises InputError if none does."""
+    for name in names:
+        stem, form = split(name)
+        form = form or frontier.PARTS[stem].FORM
+        if frontier.PARTS[stem].specialise(call, form):
+            return f"{stem}__{form}"
+    raise InputError(f"no kernel takes {call.cols} columns of {call.dtype}")
+
+
+def shares(timed: pd.DataFrame) -> Iterator[dict]:
+    """For every dtype, N and way of choosing: what is chosen, and its speed over the fastest's.
+
+    NaN where the sweep did not time what is chosen.
+    """
+    for (_, dtype, N), part in timed.groupby(tuning.POINT):
+        speeds = tuning.speedups(part)
+        kind = getattr(torch, dtype)
+        call = Call(kind, 1, N, widest_pack(kind.itemsize, WORD_BYTES, N), False, GPU)
+        for way, names in WAYS.items():
+            form = taken(names(call), call)
+            share = speeds.get(form, math.nan) / max(speeds.values(), default=math.nan)
+            yield {"dtype": dtype, "N": N, "way": way, "form": form, "share": share}
+
+
+def summary(found: pd.DataFrame) -> Iterator[list]:
+    """A line of the table for every dtype and way of choosing."""
+    for (dtype, way), part in found.groupby(["dtype", "way"]):
+        timed = part.dropna(subset="share")
+        line = [dtype, way, len(part), len(timed), (timed["share"] == 1).sum()]
+        if timed.empty:
+            yield [*line, "", "", ""]
+            continue
+        worst = timed.loc[timed["share"].idxmin()]
+        mean = math.exp(timed["share"].map(math.log).mean())
+        yield [*line, f"{mean:.3f}", f"{worst['share']:.3f}", worst["N"]]
+
+
+def copied(timed: pd.DataFrame) -> Iterator[list]:
+    """A line for every dtype, and for whether rows are whole words: the fastest forms' of_copy.
+
+    Of points that read and write 128 MB and more, but for few long rows.
+    """
+    winners = {tuple(line[:3]): line[3] for line in tuning.winners(timed)}
+    won = [winners[tuple(point)] for point in timed[tuning.POINT].itertuples(index=False)]
+    itemsize = timed["dtype"].map(schema.ITEMSIZE)
+    large = 2 * timed["M"] * timed["N"] * itemsize / 1e6 >= goals.LARGE_MB
+    few = (timed["M"] <= goals.FEW_ROWS) & (timed["N"] >= goals.LONG)
+    whole = (timed["N"] * itemsize % WORD_BYTES == 0).map(
+        {True: "whole words", False: "not whole words"}
+    )
+    chosen = timed.assign(whole=whole)[large & ~few & (timed["variant"] == won)]
+    for (dtype, kind), part in chosen.groupby(["dtype", "whole"]):
+        least = part.loc[part["of_copy"].idxmin()]
+        share = [f"{value:.3f}" for value in (part["of_copy"].median(), least["of_copy"])]
+        yield [dtype, kind, len(part), *share, f"{least['M']}x{least['N']}"]
+
+
+def load(path: Path) -> pd.DataFrame:
+    """Timed rows of the frontier's forms. Raises InputError where there are none."""
+    table = recorded.load(path)
+    table = table[table["variant"].map(lambda name: split(name)[0] in frontier.PARTS)]
+    timed = table[frame.timed(table)]
+    if timed.empty:
+        raise InputError(f"{path}: no timed rows of forms; give those of sweeps/tuning.yaml")
+    return timed
+
+
+def main(words: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m studies.choices", description=__doc__)
+    parser.add_argument("rows", type=Path, help="CSV file of recorded rows of the sweep tuning")
+    try:
+        timed = load(parser.parse_args(words).rows)
+        found = pd.DataFrame(shares(timed))
+    except InputError as error:
+        parser.error(str(error))
+    print(markdown.table(CHOSEN, list(summary(found)), "choices"), end="\n\n")
+    print(markdown.table(COPIED, list(copied(timed)), "of a copy"))
+
+
+if __name__ == "__main__":
+    main()
