@@ -35,8 +35,8 @@ def candidates(call: Call) -> Iterator[str]:
     """Winners for rows like these, the best guess first; none where no table is for such a GPU.
 
     Rows that are whole words of 16 bytes have winners of their own. Where the table lacks a type's,
-    those of types of its size stand in, which are moved alike; where the GPU has no table, that of
-    another of its compute capability does.
+    those of types of its size stand in, which are moved alike; where it has none of these either,
+    or the GPU has no table, those of another GPU of its compute capability.
     """
     like = str(call.dtype).removeprefix("torch."), is_whole(call)
     known = _winners(call.gpu.name, *like)

@@ -36,8 +36,8 @@ PARTS = {
     "frontier_spread": frontier_spread,
     "frontier_staged": frontier_staged,
 }
-# (bytes of a row up to which, what): a rule of thumb for GPUs that have no table, by whether rows
-# are whole words.
+# (bytes of a row up to which, what): a rule of thumb for where no table has a choice that takes the
+# row, by whether rows are whole words.
 LONG = ((2 * 1024 * 1024, "frontier_ring"), (8 * 1024 * 1024, "frontier_spread"))
 RULE = {
     True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows"), *LONG),

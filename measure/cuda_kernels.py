@@ -4,7 +4,7 @@ import kernels
 
 from .point import Point
 
-ABSENT = ("sm_80", "sm_90")  # compiled for on a machine without a GPU: A100; H100 and H200
+ABSENT = ("sm_80", "sm_90")  # compiled for on a machine without a GPU: A100; H200
 
 
 def uses(variant: str) -> bool:

@@ -1,11 +1,11 @@
 """What would a GPU lose by another's table of choices, or by the rule of thumb?
 
 ``python -m studies.choices studies/data/h100/tuning.csv`` takes recorded rows of the sweep
-``tuning``. For each dtype and N it asks what ``frontier`` would choose on a GPU of the same compute
-capability that has no table, and what without any table, and prints in Markdown how fast these are
-beside the fastest form. Speeds are geometric means over M of the speed-up over torch, which was
-timed beside each form. Below that, how near the fastest forms come to a copy, where the rows are
-too many for the cache.
+``tuning`` on a GPU of compute capability 9.0. For each dtype and N it asks what ``frontier`` would
+choose there without a table of its own, and what without any table, and prints in Markdown how fast
+these are beside the fastest form. Speeds are geometric means over M of the speed-up over torch,
+which was timed beside each form. Below that, how near the fastest forms come to a copy, at 128 MB
+and more, but for few long rows.
 """
 
 import argparse
@@ -33,9 +33,9 @@ CHOSEN = (
     "dtype",
     "chosen by",
     "lengths",
-    "timed",
-    "the fastest",
-    "geometric mean",
+    "of which timed",
+    "of which the fastest",
+    "of the fastest's speed, geometric mean",
     "least",
     "at N",
 )
@@ -86,14 +86,12 @@ def copied(timed: pd.DataFrame) -> Iterator[list]:
     Of points that read and write 128 MB and more, but for few long rows.
     """
     winners = {tuple(line[:3]): line[3] for line in tuning.winners(timed)}
-    won = [winners[tuple(point)] for point in timed[tuning.POINT].itertuples(index=False)]
-    itemsize = timed["dtype"].map(schema.ITEMSIZE)
-    large = 2 * timed["M"] * timed["N"] * itemsize / 1e6 >= goals.LARGE_MB
-    few = (timed["M"] <= goals.FEW_ROWS) & (timed["N"] >= goals.LONG)
-    whole = (timed["N"] * itemsize % WORD_BYTES == 0).map(
-        {True: "whole words", False: "not whole words"}
-    )
-    chosen = timed.assign(whole=whole)[large & ~few & (timed["variant"] == won)]
+    won = [winners.get(tuple(point)) for point in timed[tuning.POINT].itertuples(index=False)]
+    row_bytes = timed["N"] * timed["dtype"].map(schema.ITEMSIZE)
+    names = {True: "whole words", False: "not whole words"}
+    whole = (row_bytes % WORD_BYTES == 0).map(names)
+    inside = goals.large(timed) & ~goals.few(timed)
+    chosen = timed.assign(whole=whole)[inside & (timed["variant"] == won)]
     for (dtype, kind), part in chosen.groupby(["dtype", "whole"]):
         least = part.loc[part["of_copy"].idxmin()]
         share = [f"{value:.3f}" for value in (part["of_copy"].median(), least["of_copy"])]
@@ -107,6 +105,8 @@ def load(path: Path) -> pd.DataFrame:
     timed = table[frame.timed(table)]
     if timed.empty:
         raise InputError(f"{path}: no timed rows of forms; give those of sweeps/tuning.yaml")
+    if len(names := timed["gpu_name"].unique()) > 1:
+        raise InputError(f"{path}: rows of several GPUs ({', '.join(names)}); give those of one")
     return timed
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import frame, schema
+from analysis import frame
 from analysis.errors import InputError
 
 from . import recorded
@@ -61,21 +61,23 @@ class Goal:
     optional: bool = False  # only where there is a value: QuACK does not take every row
 
 
-def _large(table: pd.DataFrame) -> pd.Series:
+def large(table: pd.DataFrame) -> pd.Series:
+    """Which rows move more than a cache holds."""
     return table["mb"] >= LARGE_MB
 
 
 def _regular(table: pd.DataFrame) -> pd.Series:
     ordinary = table["N"].between(256, 262144) & (table["N"] % 8 == 0) & ~table["N"].isin(AWKWARD)
-    return _large(table) & ordinary & ~_few(table)
+    return large(table) & ordinary & ~few(table)
 
 
-def _few(table: pd.DataFrame) -> pd.Series:
+def few(table: pd.DataFrame) -> pd.Series:
+    """Which are of few long rows."""
     return (table["M"] <= FEW_ROWS) & (table["N"] >= LONG)
 
 
 def _cached(table: pd.DataFrame) -> pd.Series:
-    return (table["mb"] <= CACHE_MB) & ~_few(table)
+    return (table["mb"] <= CACHE_MB) & ~few(table)
 
 
 def _long(table: pd.DataFrame) -> pd.Series:
@@ -87,7 +89,7 @@ def _short(table: pd.DataFrame) -> pd.Series:
 
 
 def _awkward(table: pd.DataFrame) -> pd.Series:
-    return table["N"].isin(AWKWARD) & _large(table)
+    return table["N"].isin(AWKWARD) & large(table)
 
 
 def _any(table: pd.DataFrame) -> pd.Series:
@@ -101,7 +103,7 @@ GOALS = (
     Goal("N = 65536 … 262144, M ≥ 1024", COPY, _long, value_of_copy, 0.95),
     Goal("N ≤ 128, M ≥ 2^20", COPY, _short, value_of_copy, 0.97),
     Goal("N = 781, 8320, 50257, 151937, 128 MB and more", COPY, _awkward, value_of_copy, 0.90),
-    Goal("M ≤ 64, N ≥ 131072", COPY, _few, value_of_copy, 0.85),
+    Goal("M ≤ 64, N ≥ 131072", COPY, few, value_of_copy, 0.85),
     Goal(
         "fits in L2, measured cold",
         "not slower than the best of torch, QuACK, Liger (≥ {:.2f})",
@@ -123,11 +125,10 @@ GOALS = (
 def load(path: Path) -> pd.DataFrame:
     """Rows of ``frontier`` from a recorded table, with what other rows say of their points.
 
-    Columns beside a row's: ``mb`` read and written, ``timed``, ``over_liger`` and
-    ``torch_latency_us``. Raises InputError for a table without such rows.
+    Columns beside those of ``recorded.load``: ``timed``, ``over_liger`` and ``torch_latency_us``.
+    Raises InputError for a table without such rows.
     """
     table = recorded.load(path)
-    table["mb"] = 2 * table["M"] * table["N"] * table["dtype"].map(schema.ITEMSIZE) / 1e6
     point = ["dtype", "M", "N"]
     table["timed"] = frame.timed(table)
     own = table[table["variant"] == OF]

@@ -70,6 +70,21 @@ def test_the_fastest_form_is_held_against_a_copy_where_the_cache_does_not_help(t
     assert whole == ["float32", "whole words", 2, "0.960", "0.950", "8192x2048"]
 
 
+def test_a_length_at_which_no_form_has_every_M_is_left_out(tmp_path):
+    path = write(tmp_path, row(OWN, 8192), row(H200S, 16384), row(H200S, 8192, N=2048))
+    timed = choices.load(path)
+    shares = pd.DataFrame(choices.shares(timed))
+    assert set(shares.dropna()["N"]) == {2048}
+    assert [line[-1] for line in choices.copied(timed)] == ["8192x2048"]
+
+
+def test_rows_of_several_gpus_are_refused(tmp_path, capsys):
+    path = write(tmp_path, row(OWN), row(H200S, gpu_name="NVIDIA H20"))
+    with pytest.raises(SystemExit):
+        choices.main([str(path)])
+    assert "several GPUs" in capsys.readouterr().err
+
+
 def test_the_command_prints_both_tables(tmp_path, capsys):
     choices.main([str(write(tmp_path, row(OWN), row(H200S, speedup=2.0)))])
     printed = capsys.readouterr().out
