@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import geometric_mean
 
 import pandas as pd
 import yaml
@@ -96,7 +97,7 @@ def winners(timed: pd.DataFrame) -> Iterator[tuple]:
         if not found:
             continue
         first, *others = sorted(found, key=found.get, reverse=True)
-        of_copy = _mean(part.loc[part["variant"] == first, "of_copy"])
+        of_copy = geometric_mean(part.loc[part["variant"] == first, "of_copy"])
         lead = found[first] / found[others[0]] if others else math.nan
         points = part["M"].nunique()
         yield gpu, dtype, N, first, found[first], of_copy, (others or [""])[0], lead, points
@@ -109,12 +110,7 @@ def speedups(part: pd.DataFrame) -> dict[str, float]:
     """
     points = part["M"].nunique()
     return {
-        variant: _mean(own["speedup"])
+        variant: geometric_mean(own["speedup"])
         for variant, own in part.groupby("variant")
         if len(own) == points
     }
-
-
-def _mean(values: pd.Series) -> float:
-    """Geometric mean."""
-    return math.exp(values.map(math.log).mean())

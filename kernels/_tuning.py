@@ -39,9 +39,8 @@ def candidates(call: Call) -> Iterator[str]:
     or the GPU has no table, those of another GPU of its compute capability.
     """
     like = str(call.dtype).removeprefix("torch."), is_whole(call)
-    known = _winners(call.gpu.name, *like)
-    if not known:
-        known = _winners(STANDS_IN.get(call.gpu.capability, ""), *like)
+    standing_in = STANDS_IN.get(call.gpu.capability, "")
+    known = _winners(call.gpu.name, *like) or _winners(standing_in, *like)
 
     def distance(winner: Winner) -> tuple[bool, float]:
         """First what was tried for rows as long or longer."""

@@ -64,12 +64,17 @@ def by_rule(call: Call) -> list[str]:
 
 def specialise(call: Call) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
-    for choice in choices(call):
-        part, form = split(choice)
-        specs = PARTS[part].specialise(call, form or PARTS[part].FORM)
-        if specs:
-            return specs
-    return ()
+    return taken(choices(call), call)[1]
+
+
+def taken(variants: list[str], call: Call) -> tuple[str, tuple[Spec, ...]]:
+    """The first of these that takes the row, with its form, and the instance; "" and () if none."""
+    for variant in variants:
+        part, form = split(variant)
+        form = form or PARTS[part].FORM
+        if specs := PARTS[part].specialise(call, form):
+            return f"{part}__{form}", specs
+    return "", ()
 
 
 softmax, log_softmax, unsupported = _cuda.functions(specialise)[:3]

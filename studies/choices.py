@@ -10,7 +10,8 @@ and more, but for few long rows.
 
 import argparse
 import math
-from collections.abc import Iterable, Iterator
+import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -42,16 +43,6 @@ CHOSEN = (
 COPIED = ("dtype", "rows", "points", "of a copy, median", "least", "there")
 
 
-def taken(names: Iterable[str], call: Call) -> str:
-    """The first of ``names`` that takes the row, with its form. Raises InputError if none does."""
-    for name in names:
-        stem, form = split(name)
-        form = form or frontier.PARTS[stem].FORM
-        if frontier.PARTS[stem].specialise(call, form):
-            return f"{stem}__{form}"
-    raise InputError(f"no kernel takes {call.cols} columns of {call.dtype}")
-
-
 def shares(timed: pd.DataFrame) -> Iterator[dict]:
     """For every dtype, N and way of choosing: what is chosen, and its speed over the fastest's.
 
@@ -62,7 +53,7 @@ def shares(timed: pd.DataFrame) -> Iterator[dict]:
         kind = getattr(torch, dtype)
         call = Call(kind, 1, N, widest_pack(kind.itemsize, WORD_BYTES, N), False, GPU)
         for way, names in WAYS.items():
-            form = taken(names(call), call)
+            form, _ = frontier.taken(names(call), call)
             share = speeds.get(form, math.nan) / max(speeds.values(), default=math.nan)
             yield {"dtype": dtype, "N": N, "way": way, "form": form, "share": share}
 
@@ -76,7 +67,7 @@ def summary(found: pd.DataFrame) -> Iterator[list]:
             yield [*line, "", "", ""]
             continue
         worst = timed.loc[timed["share"].idxmin()]
-        mean = math.exp(timed["share"].map(math.log).mean())
+        mean = statistics.geometric_mean(timed["share"])
         yield [*line, f"{mean:.3f}", f"{worst['share']:.3f}", worst["N"]]
 
 

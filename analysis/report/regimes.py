@@ -1,6 +1,7 @@
 """OneFlow's dispatch, point by point and regime by regime."""
 
 import math
+import statistics
 
 import pandas as pd
 
@@ -71,7 +72,7 @@ def _by_regime(found: list[Choice]) -> Block:
         of_copy = pd.Series([own["of_copy"] for own in here], dtype="float64").dropna()
         if of_copy.empty:
             continue
-        mean = math.exp(sum(map(math.log, of_copy)) / len(of_copy))
+        mean = statistics.geometric_mean(of_copy)
         numbers = (of_copy.median(), mean, of_copy.min(), of_copy.max())
         label = _short(name) if name else "not known (no row of cuda_oneflow_smem says)"
         sizes = md.span([own["N"] for own in here])

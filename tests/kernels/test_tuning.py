@@ -30,21 +30,6 @@ def call(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
     return _nvrtc.Call(dtype, rows, cols, pack or whole, False, gpu)
 
 
-@pytest.fixture
-def tables(tmp_path, monkeypatch):
-    """tables(rows): the only file of tables that there is."""
-    monkeypatch.setattr(_tuning, "FOLDER", tmp_path)
-    _tuning._winners.cache_clear()
-
-    def write(*rows):
-        with (tmp_path / "h200.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerows([("gpu_name", "dtype", "N", "variant"), *rows])
-
-    yield write
-    _tuning._winners.cache_clear()
-
-
 def test_the_next_longer_row_decides_or_else_the_nearest(tables):
     tables(
         (H200.name, "float32", 1024, "frontier_rows__k2w16"),

@@ -3,9 +3,6 @@
 import pandas as pd
 import pytest
 
-from analysis import schema
-from analysis.rows import write_rows
-from kernels import _tuning
 from studies import choices
 from tests.analysis import synthetic
 
@@ -14,22 +11,13 @@ OWN, H200S, RULED = "frontier_rows__k8w4", "frontier_rows__k2w16", "frontier_row
 
 
 @pytest.fixture(autouse=True)
-def table(tmp_path, monkeypatch):
+def table(tables):
     """The H200's table, of one length."""
-    monkeypatch.setattr(_tuning, "FOLDER", tmp_path / "tuning")
-    (tmp_path / "tuning").mkdir()
-    lines = ["gpu_name,dtype,N,variant", f"NVIDIA H200,float32,4096,{H200S}"]
-    (tmp_path / "tuning/h200.csv").write_text("\n".join(lines) + "\n")
-    _tuning._winners.cache_clear()
-    yield
-    _tuning._winners.cache_clear()
+    tables(("NVIDIA H200", "float32", 4096, H200S))
 
 
 def write(tmp_path, *found):
-    path = tmp_path / "tuning.csv"
-    header = schema.header()
-    write_rows(path, header, ([row[name] for name in header] for row in found))
-    return path
+    return synthetic.write_csv(tmp_path / "tuning.csv", found)
 
 
 def row(variant, M=8192, N=4096, speedup=1.0, **more):

@@ -5,17 +5,12 @@ import math
 import pandas as pd
 import pytest
 
-from analysis import schema
-from analysis.rows import write_rows
 from studies import goals
 from tests.analysis import synthetic
 
 
 def write(tmp_path, *found):
-    path = tmp_path / "frontier.csv"
-    header = schema.header()
-    write_rows(path, header, ([row[name] for name in header] for row in found))
-    return path
+    return synthetic.write_csv(tmp_path / "frontier.csv", found)
 
 
 def row(M, N, variant="frontier", **more):
