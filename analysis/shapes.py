@@ -36,15 +36,17 @@ def describe(rows: pd.DataFrame) -> str:
 def by_rule(rows: pd.DataFrame) -> list[pd.DataFrame]:
     """`rows` in parts, in each of which every N has a single M: of one M, or with a constant M·N.
 
-    All of them in one part where every N has a single M. Else a part for each constant that many
-    sizes of their own M follow, after the parts for each M; rows of an M that has other sizes, too,
-    are in both.
+    All of them in one part where every N has a single M, unless several M have several sizes each:
+    a line over N would go to and fro between these. Else a part for each constant that many sizes
+    of their own M follow, after the parts for each M; rows of an M that has other sizes, too, are
+    in both.
     """
     if rows.empty:
         return []
-    if one_m_for_each_n(rows):
-        return [rows]
     shapes = rows[["M", "N"]].drop_duplicates()
+    sizes = shapes.groupby("M").size()
+    if one_m_for_each_n(shapes) and (len(sizes) == 1 or sizes.min() == 1):
+        return [rows]
     lone = shapes[shapes.groupby("M")["N"].transform("size") == 1]
     products = []
     while elements := _constant(lone):

@@ -101,5 +101,19 @@ def test_equal_products_in_a_grid_are_chance():
     assert [part["M"].unique().tolist() for part in shapes.by_rule(rows)] == [[1], [2], [4], [8]]
 
 
+def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():
+    """As in a sweep of short and of long rows, each with an M of its own."""
+    shapes_ = [(1024, 256), (16384, 1024), (1024, 4096), (16384, 16384), (1024, 65536)]
+    parts = shapes.by_rule(pd.DataFrame(shapes_, columns=["M", "N"]))
+    assert [shapes.describe(part) for part in parts] == ["M = 1024", "M = 16384"]
+    assert [part["N"].tolist() for part in parts] == [[256, 4096, 65536], [1024, 16384]]
+
+
+@pytest.mark.parametrize("m_of_n", [oneflow.WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900}])
+def test_sizes_of_one_m_each_or_of_one_m_are_one_part(m_of_n):
+    (part,) = shapes.by_rule(frame(m_of_n))
+    assert part["N"].tolist() == list(m_of_n)
+
+
 def test_nothing_has_no_parts():
     assert shapes.by_rule(frame({}).reindex(columns=["M", "N"])) == []
