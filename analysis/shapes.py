@@ -44,10 +44,9 @@ def by_rule(rows: pd.DataFrame) -> list[pd.DataFrame]:
     if rows.empty:
         return []
     shapes = rows[["M", "N"]].drop_duplicates()
-    sizes = shapes.groupby("M").size()
-    if one_m_for_each_n(shapes) and (len(sizes) == 1 or sizes.min() == 1):
-        return [rows]
     lone = shapes[shapes.groupby("M")["N"].transform("size") == 1]
+    if one_m_for_each_n(shapes) and (len(lone) or shapes["M"].nunique() == 1):
+        return [rows]
     products = []
     while elements := _constant(lone):
         products.append(rows[rows["M"] == elements // rows["N"]])

@@ -103,8 +103,8 @@ def test_equal_products_in_a_grid_are_chance():
 
 def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():
     """As in a sweep of short and of long rows, each with an M of its own."""
-    shapes_ = [(1024, 256), (16384, 1024), (1024, 4096), (16384, 16384), (1024, 65536)]
-    parts = shapes.by_rule(pd.DataFrame(shapes_, columns=["M", "N"]))
+    m_of_n = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
+    parts = shapes.by_rule(frame(m_of_n))
     assert [shapes.describe(part) for part in parts] == ["M = 1024", "M = 16384"]
     assert [part["N"].tolist() for part in parts] == [[256, 4096, 65536], [1024, 16384]]
 
