@@ -2,10 +2,11 @@
 
 A load that misses L2 takes about twice as long as one that hits, so after the timed calls have gone
 round all their buffers, single loads from the next buffers in turn tell what the next call would
-have found there. The same loads at once again, of lines that are resident now, say what a hit
-takes on this GPU. Compare the pointer chases of Wong et al., "Demystifying GPU Microarchitecture
-through Microbenchmarking" (ISPASS 2010); here nothing is chased: a load ends where a branch
-depends on it.
+have found there. At several places of the round, which cannot be foreseen: a kernel whose hints to
+the cache keep lines of some pairs may keep none of the first. The same loads at once again, of
+lines that are resident now, say what a hit takes on this GPU. Compare the pointer chases of Wong et
+al., "Demystifying GPU Microarchitecture through Microbenchmarking" (ISPASS 2010); here nothing is
+chased: a load ends where a branch depends on it.
 """
 
 import random
@@ -18,6 +19,7 @@ from .clock import Pair
 
 LINE_BYTES = 128
 PROGRAMS, LOADS = 64, 32  # one warp each: loads must not queue behind each other
+TURNS = 4  # pairs that are looked at
 # A program's lines lie close together, and its first load does not count: it may wait for the
 # translation of the address, which the others then find.
 WINDOW_LINES = 2**20 // LINE_BYTES
@@ -54,21 +56,24 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
         tl.store(cycles_ptr + first + i, cycles)
 
 
-def evidence(clock, series: str, pair: Pair, seed: int) -> dict:
+def evidence(clock, series: str, pairs: list[Pair], seed: int) -> dict:
     """Columns ``cold_load_cycles``, ``resident_load_cycles`` and ``found_in_l2``.
 
-    ``pair`` is what the next call of ``series`` would get after those that ``clock`` has
-    timed; random lines of all its matrices are loaded. Empty for matrices below 4 KiB.
+    Random lines of all matrices of some of ``pairs`` are loaded, each pair's when it would be the
+    next that ``clock`` gives to a call of ``series``. Empty for matrices below 4 KiB.
     """
-    addresses = sample_lines(pair, seed)
-    if addresses is None:
-        return {}
-    cycles = [torch.empty_like(addresses, dtype=torch.int32) for _ in range(2)]
-    _load(cycles[0], addresses)  # compiled and loaded before it counts
-    clock.leave_cold(series)
-    for into in cycles:
-        _load(into, addresses)
-    return summarise(*(c.cpu() for c in cycles))
+    looks = []
+    for turn in random.SystemRandom().sample(range(len(pairs)), min(TURNS, len(pairs))):
+        addresses = sample_lines(pairs[turn], seed)
+        if addresses is None:
+            return {}
+        cycles = [torch.empty_like(addresses, dtype=torch.int32) for _ in range(2)]
+        _load(cycles[0], addresses)  # compiled and loaded before it counts
+        clock.leave_cold(series, turn)
+        for into in cycles:
+            _load(into, addresses)
+        looks.append(cycles)
+    return summarise(*(torch.cat(times).cpu() for times in zip(*looks, strict=True)))
 
 
 def sample_lines(pair: Pair, seed: int) -> torch.Tensor | None:

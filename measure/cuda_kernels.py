@@ -47,5 +47,5 @@ def compile_for_absent(variant: kernels.Variant, point: Point) -> list[str]:
 
     # no data, no memory, rows aligned as a new tensor's are
     x = torch.empty(point.M, point.N, dtype=getattr(torch, point.dtype), device="meta")
-    log = point.op == "log_softmax"
+    log = point.op.startswith("log_softmax")
     return [arch for arch in ABSENT if _nvrtc.build_for(variant.module.specialise, x, log, arch)]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 
+from . import persisting
 from .clock import Call, Pair, fastest
 
 
@@ -39,6 +40,7 @@ class EventClock:
         events = []
         for index, name in enumerate(order):
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            persisting.let_go()
             self._flush.zero_()
             start.record()
             self._calls[name](*self.pairs[(first + index) % len(self.pairs)])
@@ -59,8 +61,9 @@ class EventClock:
         """Run a series on the pair of this index as a timed block does."""
         self.block([name], first=index)
 
-    def leave_cold(self, name: str) -> None:
-        """Leave L2 as the next call of a series would find it."""
+    def leave_cold(self, name: str, turn: int) -> None:
+        """Leave L2 as a call of a series on the pair of index ``turn`` would find it."""
+        persisting.let_go()
         self._flush.zero_()
         torch.cuda.synchronize()
 

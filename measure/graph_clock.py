@@ -1,8 +1,9 @@
 """Timing on a GPU: CUDA graphs of many calls that rotate over more buffers than L2 holds.
 
 Launch cost stays out of the time because a graph launches its kernels by itself; L2 is cold for
-every call because the buffers of the calls in between have pushed its own out. Compare NVIDIA
-nvbench's cold loop, which flushes L2 and times one launch at a time.
+every call because the buffers of the calls in between have pushed its own out; what they cannot
+push out is let go before every series. Compare NVIDIA nvbench's cold loop, which flushes L2 and
+times one launch at a time.
 """
 
 import itertools
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from . import persisting
 from .clock import Call, Pair, fastest
 from .outcome import out_of_memory, refused_by_gpu
 
@@ -28,6 +30,8 @@ MIN_REPLAY_US = 2000.0
 CAPTURES = 8
 CANDIDATE_US = 1000.0  # a replay of what is only being chosen
 WARM_REPLAYS = 11
+COVER_US = 50.0  # at least, in which the host queues a replay
+CYCLES_PER_US = 2000  # of an SM, about
 LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue
 LATENCY_BATCHES = 11
 
@@ -68,6 +72,10 @@ class _Series:
             graph.replay()  # the first replay uploads the graph
             graphs.append(graph)
         torch.cuda.synchronize()
+        begin = time.perf_counter_ns()
+        graph.replay()
+        self._launch_us = (time.perf_counter_ns() - begin) / 1000
+        torch.cuda.synchronize()
         self.audited = graphs.pop(audited) if audit else None
         self._graphs = itertools.cycle(graphs)
 
@@ -79,6 +87,11 @@ class _Series:
         self.start.record()
         self.replay()
         self.end.record()
+
+    def enqueue_covered(self) -> None:
+        """A timed replay behind untimed work that lasts longer than its launch."""
+        torch.cuda._sleep(round((COVER_US + 2 * self._launch_us) * CYCLES_PER_US))
+        self.enqueue()
 
     def read_us(self) -> float:
         """µs per call; the events must have completed."""
@@ -153,12 +166,12 @@ class GraphClock:
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, in this order; µs per call, in the same order.
 
-        An untimed replay goes first: while it runs, the host queues all the rest, so that no timed
-        replay ever waits for its own launch.
+        Before each, persisting lines of L2 are let go, for which the GPU is idle. Then it is kept
+        busy until the host has queued the replay, so that none waits for its own launch.
         """
-        self._series[order[-1]].replay()
         for name in order:
-            self._series[name].enqueue()
+            persisting.let_go()
+            self._series[name].enqueue_covered()
         if while_busy:
             while_busy()
         torch.cuda.synchronize()
@@ -178,13 +191,18 @@ class GraphClock:
         self._series[name].audited.replay()
         return self._audits[name].problem()
 
-    def leave_cold(self, name: str) -> None:
-        """Leave L2 as the next call of a series, on the first pair, would find it."""
+    def leave_cold(self, name: str, turn: int) -> None:
+        """Leave L2 as a call of a series on the pair of index ``turn`` would find it."""
+        persisting.let_go()
         self.replay(name)
+        for pair in self.pairs[:turn]:
+            self._calls[name](*pair)
+        torch.cuda.synchronize()
 
     def warm_us(self, name: str) -> float:
         """Median µs of a call on one pair of buffers that stays in L2."""
         series = capture(self._calls[name], self.pairs[:1])
+        persisting.let_go()
         times = []
         for _ in range(WARM_REPLAYS):
             series.replay()  # untimed, so that the timed replay is already queued

@@ -2,10 +2,10 @@
 
 Looked at: clocks, events and graphs of time and torch; the baseline, also in torch's dispatcher;
 what the gate computes with; every function, class, constant and table of this package; settings of
-torch that slow the baseline. A kernel runs in this process, so this is no sandbox. Not seen: what
-is replaced and put back between two looks; functions that NAMES leaves out; code patched in memory;
-a thread or a process that takes the cores; a kernel that finds what was noted here through the
-garbage collector. Against these: read the kernel.
+torch and of the driver that slow the baseline. A kernel runs in this process, so this is no
+sandbox. Not seen: what is replaced and put back between two looks; functions that NAMES leaves out;
+code patched in memory; a thread or a process that takes the cores; a kernel that finds what was
+noted here through the garbage collector. Against these: read the kernel.
 """
 
 import importlib
@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import torch
 
+from . import persisting
 from .device import Device
 
 NAMES = (
@@ -23,6 +24,7 @@ NAMES = (
     *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
     *("torch.cuda.graph", "torch.cuda.CUDAGraph", "torch.cuda.CUDAGraph.replay"),
     *("torch.cuda.synchronize", "torch.cuda.current_stream", "torch.cuda._sleep"),
+    *("cuda.bindings.driver.cuCtxResetPersistingL2Cache",),
     *("torch.softmax", "torch.log_softmax", "torch.Tensor.copy_", "torch.Tensor.fill_"),
     *("torch._softmax_backward_data", "torch._log_softmax_backward_data", "torch.add"),
     *("torch.Tensor.double", "torch.Tensor.view", "torch.Tensor.clone", "torch.Tensor.isnan"),
@@ -132,4 +134,5 @@ def _settings() -> dict[str, object]:
         )
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         found["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
+        found["the L2 set aside for persisting lines"] = persisting.set_aside()
     return found

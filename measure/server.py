@@ -32,7 +32,7 @@ REQUEST_S = 10.0  # to send one; those who ask are on this machine
 # What a worker would import; what fails here is left to it, whose row will say what is missing.
 # Nothing of kernels/ that a variant may use: an edit of it must reach the next point.
 LOADED = ("torch", "triton", "measure.stages", "measure.telemetry", "measure.copy_kernel")
-LOADED += ("measure.audit", "measure.cold", "measure.triton_kernels")
+LOADED += ("measure.audit", "measure.cold", "measure.persisting", "measure.triton_kernels")
 LOADED += ("cuda.core", "cuda.bindings.nvrtc", "numpy.random", "numpy.ma")
 LOADED += ("triton.compiler.code_generator",)
 DRIVER = "/dev/nvidia"  # how the names of the files begin by which a process talks to the driver

@@ -75,7 +75,7 @@ def time_point(
     if not device.is_cpu:
         from . import cold  # needs Triton
 
-        row |= cold.evidence(clock, sampling.VARIANT, pairs[0], point.seed)
+        row |= cold.evidence(clock, sampling.VARIANT, pairs, point.seed)
     flags = columns.flags(
         row,
         beyond_cache=point.pair_bytes > device.cache_bytes,

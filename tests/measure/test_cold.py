@@ -90,3 +90,25 @@ def _sass(arch: int) -> str:
         subprocess.run(command, check=True, cwd=ROOT, env=environment)
         command = [CUOBJDUMP, "-sass", file.name]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_every_place_of_a_round_may_be_looked_at(monkeypatch):
+    pairs = [(torch.empty(64, 256), torch.empty(64, 256)) for _ in range(6)]
+
+    class Clock:
+        """Keeps the last pair in the cache and no other."""
+
+        turns, cycles = set(), []
+
+        def leave_cold(self, series, turn):
+            self.turns.add(turn)
+            self.cycles = [200 if turn == len(pairs) - 1 else 900, 200]
+
+    def load(cycles, addresses):
+        cycles.fill_(clock.cycles.pop(0) if clock.cycles else 0)  # 0: only compiled
+
+    clock = Clock()
+    monkeypatch.setattr(cold, "_load", load)
+    shares = {cold.evidence(clock, "variant", pairs, seed=1)["found_in_l2"] for _ in range(60)}
+    assert clock.turns == set(range(len(pairs)))
+    assert shares == {0.0, 1 / cold.TURNS}

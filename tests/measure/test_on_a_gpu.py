@@ -129,10 +129,10 @@ def test_buffers_that_stay_in_the_cache_are_found_there():
     from measure import cold
 
     class Warm:
-        def leave_cold(self, series):
+        def leave_cold(self, series, turn):
             x.sum() + out.sum()
             torch.cuda.synchronize()
 
     x, out = (torch.rand(1024, 1024, device="cuda") for _ in range(2))
-    said = cold.evidence(Warm(), "variant", (x, out), seed=1)
+    said = cold.evidence(Warm(), "variant", [(x, out)], seed=1)
     assert said["found_in_l2"] > 0.8

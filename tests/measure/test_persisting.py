@@ -1,0 +1,75 @@
+"""Lines of L2 that nothing evicts: let go before every timed series."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from cuda.bindings import driver
+
+from measure import cold, graph_clock, persisting
+
+M, N = 1024, 4096
+
+
+def answers(monkeypatch, error) -> None:
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(persisting.driver, "cuCtxResetPersistingL2Cache", lambda: (error,))
+    monkeypatch.setattr(persisting.driver, "cuCtxGetLimit", lambda limit: (error, None))
+
+
+def test_a_gpu_that_has_no_such_lines_needs_to_let_none_go(monkeypatch):
+    answers(monkeypatch, driver.CUresult.CUDA_ERROR_NOT_SUPPORTED)
+    persisting.let_go()
+    assert persisting.set_aside() is None
+
+
+def test_any_other_error_of_the_driver_is_told(monkeypatch):
+    answers(monkeypatch, driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_CONTEXT"):
+        persisting.let_go()
+
+
+@triton.jit
+def softmax_that_keeps_lines_kernel(out_ptr, x_ptr, COLS: tl.constexpr):
+    at = tl.program_id(0) * COLS + tl.arange(0, COLS)
+    x = tl.load(x_ptr + at, eviction_policy="evict_last")
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + at, e / tl.sum(e, axis=0))
+
+
+def keeps_lines(x: torch.Tensor, out: torch.Tensor) -> None:
+    softmax_that_keeps_lines_kernel[(M,)](out, x, COLS=N)
+
+
+def found_after_what_keeps_lines() -> float:
+    """Share of a matrix that a timed series finds in L2 after one that keeps lines of it.
+
+    In between the series itself floods L2, which evicts all lines that do not persist.
+    """
+    l2 = torch.cuda.get_device_properties(0).L2_cache_size
+    flood = torch.empty(3 * l2, dtype=torch.int8, device="cuda")
+    pair = tuple(torch.rand(M, N, device="cuda") for _ in range(2))
+    addresses = cold.sample_lines(pair[:1], seed=1)
+    first, again = (torch.empty_like(addresses, dtype=torch.int32) for _ in range(2))
+
+    def look(x, out):
+        flood.zero_()
+        for cycles in (first, again):
+            cold._load(cycles, addresses)
+
+    clock = graph_clock.GraphClock([pair], captures=1)
+    clock.add("keeps lines", keeps_lines)
+    clock.add("looks", look)
+    clock.block(["keeps lines", "looks"])
+    return cold.summarise(first.cpu(), again.cpu())["found_in_l2"]
+
+
+@pytest.mark.gpu
+def test_a_series_finds_nothing_of_what_another_keeps():
+    assert found_after_what_keeps_lines() < 0.02
+
+
+@pytest.mark.gpu
+def test_without_that_it_would(monkeypatch):
+    monkeypatch.setattr(persisting, "let_go", lambda: None)
+    assert found_after_what_keeps_lines() > 0.1
