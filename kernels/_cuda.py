@@ -125,6 +125,19 @@ def launch_rows(
     )
 
 
+def launch_with(key: tuple, arguments: tuple[int, ...]) -> None:
+    """Launch a kernel that takes other arguments than x, out and their strides.
+
+    ``key``: specialise and what a Call has, with the number of the device, the current one, in the
+    GPU's place. What ``launch_rows`` does by itself: one more call there would cost the host more
+    than the look-up. Raises as ``run``.
+    """
+    ready, device = _ready.get(key) or _prepare(key), key[-1]
+    handle = _raw_stream(device)
+    stream = _streams.known.get((device, handle)) or _streams.enter(device, handle)
+    launch(stream, ready.config, ready.kernel, *arguments)
+
+
 class Functions(NamedTuple):
     """What a variant is made of; see ``kernels.Variant``."""
 

@@ -6,10 +6,7 @@ import importlib.util
 import torch
 from torch import Tensor
 
-OLDEST = (
-    8,
-    0,
-)  # compute capability: older GPUs lack bfloat16, and Triton compiles for none of them
+from ._capability import CLUSTERS_SINCE, OLDEST
 
 
 def constant(function):
@@ -36,3 +33,14 @@ def _look(index: int) -> bool:
     if not torch.version.cuda or importlib.util.find_spec("triton") is None:
         return False
     return torch.cuda.get_device_capability(index) >= OLDEST
+
+
+@functools.cache
+def has_clusters(index: int) -> bool:
+    """Whether kernels in CUDA C++ run on a GPU, those for clusters of blocks too.
+
+    They need NVIDIA's cuda-core, which torch and Triton do without.
+    """
+    if index < 0 or torch.cuda.get_device_capability(index) < CLUSTERS_SINCE:
+        return False
+    return all(importlib.util.find_spec(name) is not None for name in ("cuda", "cuda.core"))

@@ -7,14 +7,12 @@ Over N on an H200: ``results/recorded/h200/online_softmax.csv``.
 """
 
 import functools
-import importlib.util
 
-import torch
 import triton
 from torch import Tensor
 
 from . import _dropin_inner as inner
-from ._frontier import CLUSTERS_SINCE
+from ._dropin_device import has_clusters
 from .triton_online import NUM_WARPS, TILE, softmax_fwd_kernel_online
 from .triton_row import softmax_fwd_kernel_row, warps_for
 
@@ -50,9 +48,7 @@ def forward(x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool
 @functools.cache
 def _frontier(device: int):
     """``_cuda.launch_rows`` for the frontier's kernels; None where they, or some, do not run."""
-    if device < 0 or torch.cuda.get_device_capability(device) < CLUSTERS_SINCE:
-        return None
-    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.core") is None:
+    if not has_clusters(device):
         return None
     from . import _cuda, frontier
 

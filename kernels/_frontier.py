@@ -5,11 +5,11 @@ The same row then gives the same bits in any batch.
 
 from typing import NamedTuple
 
-from ._nvrtc import OLDEST, TYPES, WORD_BYTES, Call, instance
+from ._capability import CLUSTERS_SINCE, OLDEST
+from ._nvrtc import TYPES, WORD_BYTES, Call, instance
 
 WARP = 32
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
-CLUSTERS_SINCE = (9, 0)  # compute capability; the copy engine as well
 OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
 MOST_SLOTS = 16  # of a warp: kMostSlots in ring.cuh
 LINE_WORDS = 8  # 128 bytes: kLineWords in frontier.cuh

@@ -13,11 +13,11 @@ from cuda.core import ObjectCode, Program, ProgramOptions
 from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
 from . import digest
+from ._capability import OLDEST
 
 FOLDER = Path(__file__).parent / "cuda"
 TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
 
-OLDEST = (8, 0)  # compute capability; bfloat16 needs it
 WORD_BYTES = 16  # that one instruction moves at most
 CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
 

@@ -17,8 +17,8 @@ import functools
 from typing import NamedTuple
 
 from . import _cuda
+from ._capability import CLUSTERS_SINCE
 from ._frontier import (
-    CLUSTERS_SINCE,
     LONGEST,
     MOST_SLOTS,
     OWN_BYTES,

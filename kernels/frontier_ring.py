@@ -22,9 +22,9 @@ import re
 from typing import NamedTuple
 
 from . import _cuda
+from ._capability import CLUSTERS_SINCE
 from ._frontier import (
     CLUSTERS,
-    CLUSTERS_SINCE,
     MOST_SLOTS,
     OWN_BYTES,
     WARP,

@@ -15,7 +15,8 @@ Source: our own; see ``frontier_grid`` for the meeting.
 import functools
 
 from . import _cuda
-from ._frontier import CLUSTERS_SINCE, LONGEST, WARP, is_apart, name, words_of
+from ._capability import CLUSTERS_SINCE
+from ._frontier import LONGEST, WARP, is_apart, name, words_of
 from ._meeting import MOST_PARTS
 from ._nvrtc import Call, Spec
 

@@ -1,4 +1,4 @@
-"""The backward of softmax and log-softmax, one program per row.
+"""The backward of softmax and log-softmax: a program has a row, or several short ones.
 
 Idea: dx = y·(g - Σ g·y), and of log-softmax g - exp(y)·Σ g, is one sum over the row and one
 elementwise step. A row that fits in registers is read once; a longer one twice, the second time
@@ -16,7 +16,8 @@ import triton.language as tl
 from ._rows import result_for
 
 LONGEST_BLOCK = 2**14  # g and y of so long a row are 64 registers in each thread of 16 warps
-TILE = 2**12
+TILE = 2**14
+TOGETHER = 2**10  # elements of short rows that a program has: a row of 128 leaves its threads idle
 
 
 @triton.jit
@@ -26,18 +27,18 @@ def slope(g, y, total, LOG: tl.constexpr):
 
 
 @triton.jit
-def softmax_bwd_kernel_row(
-    dx_ptr, g_ptr, y_ptr, dx_stride, g_stride, y_stride, n_cols,
-    BLOCK: tl.constexpr, LOG: tl.constexpr,
+def softmax_bwd_kernel_rows(
+    dx_ptr, g_ptr, y_ptr, dx_stride, g_stride, y_stride, n_rows, n_cols,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr, LOG: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    cols = tl.arange(0, BLOCK)
-    inside = cols < n_cols
-    g = tl.load(g_ptr + row * g_stride + cols, mask=inside, other=0.0).to(tl.float32)
-    y = tl.load(y_ptr + row * y_stride + cols, mask=inside, other=0.0).to(tl.float32)
-    total = tl.sum(g if LOG else g * y, axis=0)
+    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    cols = tl.arange(0, BLOCK)[None, :]
+    inside = (rows < n_rows) & (cols < n_cols)
+    g = tl.load(g_ptr + rows * g_stride + cols, mask=inside, other=0.0).to(tl.float32)
+    y = tl.load(y_ptr + rows * y_stride + cols, mask=inside, other=0.0).to(tl.float32)
+    total = tl.sum(g if LOG else g * y, axis=1, keep_dims=True)
     dx = slope(g, y, total, LOG)
-    tl.store(dx_ptr + row * dx_stride + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
+    tl.store(dx_ptr + rows * dx_stride + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -110,10 +111,11 @@ def launch(
     block = triton.next_power_of_2(cols)
     if block <= LONGEST_BLOCK:
         warps = 16 if block >= 2**13 else 8 if block >= 2**11 else 4
-        softmax_bwd_kernel_row[(rows,)](
-            dx, g, y, *strides, cols, BLOCK=block, LOG=log, num_warps=warps
+        together = max(1, TOGETHER // block)
+        softmax_bwd_kernel_rows[(triton.cdiv(rows, together),)](
+            dx, g, y, *strides, rows, cols, ROWS=together, BLOCK=block, LOG=log, num_warps=warps
         )
     else:
         softmax_bwd_kernel_tiled[(rows,)](
-            dx, g, y, *strides, cols, TILE=TILE, LOG=log, num_warps=16
+            dx, g, y, *strides, cols, TILE=TILE, LOG=log, num_warps=32
         )

@@ -119,3 +119,18 @@ def test_on_a_cpu_torchs_autocast_decides():
         y, expected = kernels.softmax(x, 1), torch.softmax(x, 1)
     assert y.dtype == expected.dtype
     assert torch.equal(y, expected)
+
+
+WITHOUT_CUDA_CORE = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "cuda":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+import kernels._dropin_forward, kernels._dropin_backward, kernels._dropin_inner
+"""
+
+
+def test_its_triton_kernels_need_no_cuda_core():
+    subprocess.run([sys.executable, "-c", WITHOUT_CUDA_CORE], cwd=ROOT, check=True)

@@ -11,7 +11,7 @@ import pytest
 from measure.fingerprint import ROOT
 
 NAMES = {
-    "softmax_bwd_kernel_row",
+    "softmax_bwd_kernel_rows",
     "softmax_bwd_kernel_tiled",
     "softmax_fwd_kernel_inner",
     "softmax_bwd_kernel_inner",

@@ -72,6 +72,39 @@ def test_long_rows(op, cols, launches, device):
     assert len(launches) == 2
 
 
+@pytest.mark.parametrize("expanded", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "cols", "kept"),
+    [
+        (torch.float32, 8192, True),
+        (torch.float32, 50_304, True),
+        (torch.bfloat16, 262_144, True),
+        (torch.bfloat16, 50_257, False),  # no whole words
+        (torch.float32, 4096, False),  # short
+        (torch.float32, 300_000, False),  # more than a cluster holds
+    ],
+)
+@pytest.mark.parametrize("op", OPS)
+def test_the_backward_keeps_long_rows_of_whole_words(
+    op, dtype, cols, kept, expanded, launches, device, monkeypatch
+):
+    from kernels import _cuda
+
+    torch.manual_seed(3)
+    x = torch.randn(5, cols, device=device).to(dtype).requires_grad_()
+    g = torch.randn(cols, device=device).to(dtype).expand(5, cols)
+    g = g if expanded else g.contiguous()
+    y = getattr(kernels, op)(x, 1)
+    monkeypatch.setattr(_cuda, "_ready", {})
+    (dx,) = torch.autograd.grad(y, x, g)
+    assert [ready.spec.source for ready in _cuda.in_use()] == ["backward.cu"] * kept
+    wide = x.detach().double().requires_grad_()
+    (expected,) = torch.autograd.grad(getattr(torch, op)(wide, 1), wide, g.double())
+    tolerance = 1e-5 if dtype == torch.float32 else 0.02
+    atol = tolerance * expected.abs().max().item()
+    torch.testing.assert_close(dx.double(), expected, rtol=tolerance, atol=atol)
+
+
 @pytest.mark.parametrize("dim", [-1, 1])
 @pytest.mark.parametrize("op", OPS)
 def test_captured_in_a_cuda_graph(op, dim, launches, device):

@@ -79,11 +79,10 @@ def test_the_operation_is_part_of_every_point():
 
 def test_all_are_those_that_have_the_operation():
     points = sweep.points(DEFAULT | {"op": "softmax_backward", "variants": "all"}, "h200")
-    assert {p.variant for p in points if p.N == 256} == {"torch_softmax", "triton_backward"}
+    names = {"cuda_backward", "torch_softmax", "triton_backward"}
+    assert {p.variant for p in points if p.N == 256} == names
     backward = sweep.points(overlay("softmax_backward"), "h200")
-    assert {(p.op, p.variant) for p in backward} == {
-        ("softmax_backward", name) for name in ("torch_softmax", "triton_backward")
-    }
+    assert {(p.op, p.variant) for p in backward} == {("softmax_backward", name) for name in names}
 
 
 def test_a_point_that_is_named_twice_is_measured_once():

@@ -17,22 +17,24 @@ COMPILER = shutil.which("g++")
 MAIN = """
 #include "cuda.h"
 {source}
-extern "C" const char* run(void* out, const void* x, Index out_stride, Index x_stride, Index rows,
-                           Index cols, unsigned blocks, int threads, int cluster, Index dynamic) {{
+extern "C" const char* run(void* out, const void* x, Index second, Index out_stride, Index x_stride,
+                           Index rows, Index cols, unsigned blocks, int threads, int cluster,
+                           Index dynamic) {{
   using T = {element};
   x_begin = reinterpret_cast<uintptr_t>(x);
-  x_end = x_begin + ((rows - 1) * x_stride + cols) * sizeof(T);
+  x_end = x_begin + (second + (rows - 1) * x_stride + cols) * sizeof(T);
   out_begin = reinterpret_cast<uintptr_t>(out);
   out_end = out_begin + ((rows - 1) * out_stride + cols) * sizeof(T);
   problem.clear();
   launch(blocks, threads, cluster, dynamic, {at_once}, [=] {{
-    {kernel}(static_cast<T*>(out), static_cast<const T*>(x), out_stride, x_stride, rows,
-             cols{more});
+    {kernel}(static_cast<T*>(out), {read}, out_stride, {strides}, rows, cols{more});
   }});
   {after}
   return problem.c_str();
 }}
 """
+ONE = "static_cast<const T*>(x)"  # matrix that is read
+TWO = f"{ONE}, {ONE} + second"
 # What a launch of blocks that meet must leave as it found it.
 NOBODY = """
   if (meeting.left) problem = "a meeting that is not over";
@@ -52,25 +54,40 @@ def softmax(
     pack = widest_pack(
         x.element_size(), x.data_ptr() | out.data_ptr(), x.stride(0) | out.stride(0) | cols
     )
-    call = Call(x.dtype, rows, cols, pack, log, gpu)
-    spec = specialise(call)[0]
-    run = _library(spec.source, spec.kernel, spec.meets, spec.more)
-    blocks = min(spec.blocks, RESIDENT) if spec.resident else spec.blocks
-    said = run(
-        *(out.data_ptr(), x.data_ptr(), out.stride(0), x.stride(0), rows, cols),
-        *(blocks * spec.cluster, spec.threads, spec.cluster, spec.shared_bytes),
-    )
-    assert said == b"", f"{spec.kernel} of {rows} x {cols}: {said.decode()}"
+    spec = specialise(Call(x.dtype, rows, cols, pack, log, gpu))[0]
+    _run(spec, x, out, second=0)
     return spec
 
 
+def backward(specialise, read: torch.Tensor, dx: torch.Tensor, log: bool) -> Spec:
+    """Fill dx (M, N) from g and y, which are ``read`` (2, M, N); what was launched."""
+    rows, cols = dx.shape
+    pack = widest_pack(dx.element_size(), read.data_ptr() | dx.data_ptr(), dx.stride(0) | cols)
+    spec = specialise(Call(dx.dtype, rows, cols, pack, log, SMALL))[0]
+    _run(spec, read[0], dx, second=read.stride(0))
+    return spec
+
+
+def _run(spec: Spec, x: torch.Tensor, out: torch.Tensor, second: int) -> None:
+    """``second``: elements from x to another matrix that is read, 0 for none."""
+    run = _library(spec.source, spec.kernel, spec.meets, spec.more, second > 0)
+    blocks = min(spec.blocks, RESIDENT) if spec.resident else spec.blocks
+    said = run(
+        *(out.data_ptr(), x.data_ptr(), second, out.stride(0), x.stride(0), *x.shape),
+        *(blocks * spec.cluster, spec.threads, spec.cluster, spec.shared_bytes),
+    )
+    assert said == b"", f"{spec.kernel} of {tuple(x.shape)}: {said.decode()}"
+
+
 @functools.cache
-def _library(source: str, kernel: str, meets: bool, more: tuple[int, ...]):
+def _library(source: str, kernel: str, meets: bool, more: tuple[int, ...], two: bool):
     words = [*(["&meeting"] if meets else []), *map(str, more)]
     text = MAIN.format(
         source=translated(source) + ("\nstatic Meeting meeting;" if meets else ""),
         element=kernel.split("<")[1].split(",")[0],
         kernel=kernel,
+        read=TWO if two else ONE,
+        strides="x_stride, x_stride" if two else "x_stride",
         at_once=str(meets).lower(),
         more="".join(f", {word}" for word in words),
         after=NOBODY if meets else "",
@@ -83,7 +100,7 @@ def _library(source: str, kernel: str, meets: bool, more: tuple[int, ...]):
     run = ctypes.CDLL(str(folder / "kernel.so")).run
     shutil.rmtree(folder)
     long = ctypes.c_longlong
-    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, long, long, long, long]
+    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, long, long, long, long, long]
     run.argtypes += [ctypes.c_uint, ctypes.c_int, ctypes.c_int, long]
     run.restype = ctypes.c_char_p
     return run

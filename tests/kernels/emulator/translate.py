@@ -53,6 +53,7 @@ BODIES = {
     "inline void show_barriers()": "",
     "inline void prefetch(const void* from, unsigned bytes)": "",
     "inline int renewed(int value)": "return value;",
+    "inline void have(uint4& word)": "",
     **{
         f"inline unsigned larger<{half}>(unsigned a, unsigned b)": LARGER.format(half=half)
         for half in ("Half", "BFloat16")

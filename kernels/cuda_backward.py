@@ -1,0 +1,88 @@
+"""The backward of softmax and log-softmax of long rows: of a block, or of a cluster's blocks.
+
+Idea: dx = y·(g - Σ g·y), and of log-softmax g - exp(y)·Σ g. Every lane loads its share of a row of
+both, in words of 16 bytes, and keeps it; the sums are joined in shared memory, of a cluster's
+blocks as in ``frontier_rows``. So rows that no multiprocessor could hold are read once.
+Bytes: 3·M·N·itemsize, the least possible.
+Limits: rows of whole words of 16 bytes that begin at such words, in g, y and dx; N up to 262,144 in
+float32, twice that in 16 bits, half where a cluster has 8 blocks; compute capability 9.0, or 8.0
+where a block is enough.
+Source: the formulas of ``triton_backward``; clusters as in ``frontier_rows``.
+"""
+
+import torch
+
+from . import _cuda
+from ._frontier import WARP, Shape, is_apart, name, sharing, words_of
+from ._nvrtc import WORD_BYTES, Call, Spec, widest_pack
+from ._rows import result_for
+
+# The first that takes a row. k: words of a lane, of g and of y each; w: warps of a block, at most.
+DIVISIONS = ("k4w8", "k4w16", "k8w16")
+MOST_BYTES = 2**20  # of a row, in the last of them with 16 blocks, the largest cluster
+
+
+def specialise(call: Call, divisions: tuple[str, ...] = DIVISIONS) -> tuple[Spec, ...]:
+    """The instance for a row of this length; see ``_nvrtc.Specialise``."""
+    if is_apart(call):
+        return ()
+    for of_lane, most_warps in (map(int, d[1:].split("w")) for d in divisions):
+        if found := sharing(words_of(call), of_lane, most_warps, call.gpu.most_cluster):
+            shape = Shape(of_lane, *found, 1)
+            kernel = name("backward", call, *shape[:3], log="OfLogSoftmax", normal="OfSoftmax")
+            of_block = WARP * shape.warps, call.rows
+            return (Spec("backward.cu", kernel, *of_block, cluster=found[1], since=shape.since),)
+    return ()
+
+
+def softmax_backward(
+    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
+) -> torch.Tensor:
+    """The gradient by softmax's input, from its output y (M, N); see ``kernels.Variant``."""
+    return _of_rows(g, y, out, log=False)
+
+
+def log_softmax_backward(
+    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
+) -> torch.Tensor:
+    """The gradient by log-softmax's input, from its output y (M, N); see ``kernels.Variant``."""
+    return _of_rows(g, y, out, log=True)
+
+
+def unsupported(x: torch.Tensor) -> str | None:
+    """None, or why this kernel cannot run matrices like x."""
+    if not _is_whole(widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | x.shape[1]), x):
+        return f"N = {x.shape[1]}: rows are not whole words of 16 bytes, or do not begin at such"
+    return _cuda.refused(specialise, x)
+
+
+def _of_rows(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
+    out = result_for(y, out)
+    strides = (out.stride(0), g.stride(0), y.stride(0))
+    if not launch(g, y, out, *y.shape, strides, log):
+        raise ValueError(f"N = {y.shape[1]}: rows are not whole words of 16 bytes, or too long")
+    return out
+
+
+def launch(
+    g: torch.Tensor,
+    y: torch.Tensor,
+    dx: torch.Tensor,
+    rows: int,
+    cols: int,
+    strides: tuple[int, int, int],
+    log: bool,
+) -> bool:
+    """As ``triton_backward.launch``, of one dtype; False, and nothing done, for other rows."""
+    addresses = dx.data_ptr(), g.data_ptr(), y.data_ptr()
+    together = addresses[0] | addresses[1] | addresses[2]
+    pack = widest_pack(y.element_size(), together, strides[0] | strides[1] | strides[2] | cols)
+    if not _is_whole(pack, y) or cols * y.element_size() > MOST_BYTES:
+        return False
+    key = (specialise, y.dtype, rows, cols, pack, log, y.get_device())
+    _cuda.launch_with(key, (*addresses, *strides, rows, cols))
+    return True
+
+
+def _is_whole(pack: int, x: torch.Tensor) -> bool:
+    return pack * x.element_size() == WORD_BYTES

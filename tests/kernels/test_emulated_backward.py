@@ -1,0 +1,55 @@
+"""``cuda_backward`` without a GPU: its own launches, run thread by thread on the CPU."""
+
+import pytest
+import torch
+
+from kernels import cuda_backward
+from measure import gate, inputs
+from tests.kernels.emulator import run as emulated
+
+pytestmark = pytest.mark.skipif(emulated.COMPILER is None, reason="g++ is not here")
+
+OPS = ["softmax_backward", "log_softmax_backward"]
+both = pytest.mark.parametrize("op", OPS)
+# a warp's part, a block, clusters of 2 to 16 blocks, then of more warps, and of more words a lane
+COLUMNS = {torch.float32: [8, 1000, 8192, 20000, 70000, 140000], torch.bfloat16: [64, 8200, 20000]}
+CASES = [(dtype, cols) for dtype, columns in COLUMNS.items() for cols in columns]
+
+
+def drawn(op, dtype, rows, cols) -> torch.Tensor:
+    """g and y, (2, rows, cols)."""
+    return torch.stack(inputs.draw_for(op, "normal", dtype, rows, cols, 1, torch.device("cpu")))
+
+
+def run(op, read) -> torch.Tensor:
+    dx, before = torch.full_like(read[0], 9), read.clone()
+    emulated.backward(cuda_backward.specialise, read, dx, op.startswith("log"))
+    assert torch.equal(read.nan_to_num(), before.nan_to_num()), "what was read was changed"
+    return dx
+
+
+@both
+@pytest.mark.parametrize(("dtype", "cols"), CASES)
+def test_rows_of_every_length(op, dtype, cols):
+    read = drawn(op, dtype, 2, cols)
+    assert gate.check_rows(run(op, read), tuple(read), op).problem is None
+
+
+@both
+@pytest.mark.parametrize("cols", [1000, 20000])
+def test_rows_that_are_not_tame(op, cols):
+    read = drawn(op, torch.float32, 5, cols)
+    g, y = read
+    g[0, cols // 2] = torch.inf
+    g[1, cols - 1] = torch.nan
+    y[2] = torch.nan
+    y[3, : cols - 1] = 0 if op == "softmax_backward" else -torch.inf
+    y[3, cols - 1] = 1 if op == "softmax_backward" else 0
+    assert gate.check_rows(run(op, read), (g, y), op).problem is None
+
+
+@both
+@pytest.mark.parametrize("cols", [1000, 20000])
+def test_a_row_has_the_same_bits_in_any_batch(op, cols):
+    read = drawn(op, torch.float32, 7, cols)
+    assert torch.equal(run(op, read)[4:5], run(op, read[:, 4:5].contiguous()))
