@@ -10,29 +10,37 @@ where a block is enough.
 Source: the formulas of ``triton_backward``; clusters as in ``frontier_rows``.
 """
 
+import functools
+
 import torch
 
 from . import _cuda
 from ._frontier import WARP, Shape, is_apart, name, sharing, words_of
-from ._nvrtc import WORD_BYTES, Call, Spec, widest_pack
+from ._nvrtc import PORTABLE_CLUSTER, WORD_BYTES, Call, Spec, widest_pack
 from ._rows import result_for
 
-# The first that takes a row. k: words of a lane, of g and of y each; w: warps of a block, at most.
-DIVISIONS = ("k4w8", "k4w16", "k8w16")
-MOST_BYTES = 2**20  # of a row, in the last of them with 16 blocks, the largest cluster
+# k: words of a lane, of g and of y each; w: warps of a block, at most. The first that takes a row
+# with a cluster of 8 blocks, or else of 16, of which a GPU can place fewer.
+DIVISIONS = ("k4w16", "k8w16")
+OF_BLOCK = 2**16  # bytes of a row that a block takes in the last of them
 
 
 def specialise(call: Call, divisions: tuple[str, ...] = DIVISIONS) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``_nvrtc.Specialise``."""
     if is_apart(call):
         return ()
-    for of_lane, most_warps in (map(int, d[1:].split("w")) for d in divisions):
-        if found := sharing(words_of(call), of_lane, most_warps, call.gpu.most_cluster):
-            shape = Shape(of_lane, *found, 1)
-            kernel = name("backward", call, *shape[:3], log="OfLogSoftmax", normal="OfSoftmax")
-            of_block = WARP * shape.warps, call.rows
-            return (Spec("backward.cu", kernel, *of_block, cluster=found[1], since=shape.since),)
-    return ()
+    found = [shape for d in divisions if (shape := _shape(call, *map(int, d[1:].split("w"))))]
+    if not found:
+        return ()
+    shape = min(found, key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
+    kernel = name("backward", call, *shape[:3], log="OfLogSoftmax", normal="OfSoftmax")
+    of_launch = WARP * shape.warps, call.rows
+    return (Spec("backward.cu", kernel, *of_launch, cluster=shape.cluster, since=shape.since),)
+
+
+def _shape(call: Call, of_lane: int, most_warps: int) -> Shape | None:
+    found = sharing(words_of(call), of_lane, most_warps, call.gpu.most_cluster)
+    return found and Shape(of_lane, *found, 1)
 
 
 def softmax_backward(
@@ -77,11 +85,17 @@ def launch(
     addresses = dx.data_ptr(), g.data_ptr(), y.data_ptr()
     together = addresses[0] | addresses[1] | addresses[2]
     pack = widest_pack(y.element_size(), together, strides[0] | strides[1] | strides[2] | cols)
-    if not _is_whole(pack, y) or cols * y.element_size() > MOST_BYTES:
+    if not _is_whole(pack, y) or cols * y.element_size() > _most_bytes(y.get_device()):
         return False
     key = (specialise, y.dtype, rows, cols, pack, log, y.get_device())
     _cuda.launch_with(key, (*addresses, *strides, rows, cols))
     return True
+
+
+@functools.cache
+def _most_bytes(device: int) -> int:
+    """Of a row that the largest cluster takes."""
+    return OF_BLOCK * _cuda.gpu_of(device).most_cluster
 
 
 def _is_whole(pack: int, x: torch.Tensor) -> bool:

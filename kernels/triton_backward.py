@@ -16,7 +16,7 @@ import triton.language as tl
 from ._rows import result_for
 
 LONGEST_BLOCK = 2**14  # g and y of so long a row are 64 registers in each thread of 16 warps
-TILE = 2**14
+TILE = {4: 2**14, 2: 2**13}  # elements, by their bytes
 TOGETHER = 2**10  # elements of short rows that a program has: a row of 128 leaves its threads idle
 
 
@@ -117,5 +117,5 @@ def launch(
         )
     else:
         softmax_bwd_kernel_tiled[(rows,)](
-            dx, g, y, *strides, cols, TILE=TILE, LOG=log, num_warps=32
+            dx, g, y, *strides, cols, TILE=TILE[y.element_size()], LOG=log, num_warps=32
         )

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from kernels import cuda_backward
+from kernels._nvrtc import GPUS, Call
 from measure import gate, inputs
 from tests.kernels.emulator import run as emulated
 
@@ -11,8 +12,11 @@ pytestmark = pytest.mark.skipif(emulated.COMPILER is None, reason="g++ is not he
 
 OPS = ["softmax_backward", "log_softmax_backward"]
 both = pytest.mark.parametrize("op", OPS)
-# a warp's part, a block, clusters of 2 to 16 blocks, then of more warps, and of more words a lane
-COLUMNS = {torch.float32: [8, 1000, 8192, 20000, 70000, 140000], torch.bfloat16: [64, 8200, 20000]}
+# a warp's part, a block, clusters of 2, 4 and 8 blocks, then of more words a lane, and of 16 blocks
+COLUMNS = {
+    torch.float32: [8, 1000, 9000, 20000, 40000, 70000, 140000],
+    torch.bfloat16: [64, 8200, 20000],
+}
 CASES = [(dtype, cols) for dtype, columns in COLUMNS.items() for cols in columns]
 
 
@@ -53,3 +57,15 @@ def test_rows_that_are_not_tame(op, cols):
 def test_a_row_has_the_same_bits_in_any_batch(op, cols):
     read = drawn(op, torch.float32, 7, cols)
     assert torch.equal(run(op, read)[4:5], run(op, read[:, 4:5].contiguous()))
+
+
+@pytest.mark.parametrize("arch", sorted(GPUS))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_what_is_said_to_be_the_longest_row_is(arch, dtype, monkeypatch):
+    monkeypatch.setattr(cuda_backward._cuda, "gpu_of", lambda device: GPUS[arch])
+    cuda_backward._most_bytes.cache_clear()
+    most = cuda_backward._most_bytes(0) // dtype.itemsize
+    cuda_backward._most_bytes.cache_clear()
+    for cols, taken in ((most, True), (most + 8, False)):
+        call = Call(dtype, 3, cols, 16 // dtype.itemsize, False, GPUS[arch])
+        assert bool(cuda_backward.specialise(call)) == taken
