@@ -70,13 +70,20 @@ def _draw(selection: Selection, what: str, label: str, value: str) -> Figure:
         for i, (panel, part) in enumerate(zip(found, drawn, strict=True)):
             place = (i % across * cell[0] + LEFT, i // across * cell[1] + ABOVE)
             axes = page.axes(*place, width, height)
-            axes.set_title(panel.title, loc="left")
+            axes.set_title(_title(panel, width + beside), loc="left")
             axes.set_ylabel(label)
             shared.label_n(axes, _sizes(panel), min(shared.MOST_TICKS, int(width / TICK)))
             _panel(axes, part, value, winners.in_front([panel.own], IN_FRONT))
         if not found:
             caption.nothing_timed(page, selection.own)
         return page.figure
+
+
+def _title(panel: Panel, width: float) -> str:
+    """The panel's title; without its operation, which the heading names, where it is too wide."""
+    if text_width(panel.title, shared.THEME["axes.titlesize"]) <= width:
+        return panel.title
+    return panel.title.partition(", ")[2]
 
 
 def _columns(found: list[Panel], drawn: list[list[_Line]]) -> float:

@@ -30,10 +30,15 @@ __device__ inline void have(uint4& word) {
   asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
 }
 
+// Blocks of a multiprocessor that the compiler leaves registers for, found by trying: of some sizes
+// of block it would have one more resident, and spill for that. 0: as it likes.
+template <int WARPS>
+constexpr int kLeastBlocks = (WARPS & (WARPS - 1)) == 0 ? 0 : 1;
+
 // K: words of a lane. WARPS: of a block. CLUSTER: blocks that share a row. Rows are whole words and
 // begin at words. Which elements meet in which sum depends on these and on nothing else.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER>
-__global__ void __launch_bounds__(kWarp* WARPS)
+__global__ void __launch_bounds__(kWarp* WARPS, kLeastBlocks<WARPS>)
     backward(T* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y, Index dx_stride,
              Index g_stride, Index y_stride, Index rows, Index cols) {
   using Parts = Inbox<WARPS * CLUSTER>;

@@ -133,6 +133,21 @@ def test_all_that_is_written_is_on_the_page(drawn, name):
             assert page.y0 <= box.y0 <= box.y1 <= page.y1 + 1, kind
 
 
+def test_a_title_wider_than_its_panel_leaves_the_operation_to_the_heading(drawn):
+    shapes = [(1024, n) for n in (256, 1024)] + [(3 * 2**25 // n, n) for n in (128, 1024, 4096)]
+    op, names = "log_softmax_backward", ["torch_softmax", "triton_backward"]
+    rows = [synthetic.row(op=op, M=m, N=n, variant=name) for m, n in shapes for name in names]
+    figure = drawn(rows)["throughput"]
+    figure.set_dpi(PNG_DPI)
+    figure.draw_without_rendering()
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == [f"{op}, M = 1024, uniform input", "M·N = 100,663,296, uniform input"]
+    for text in figure.findobj(lambda artist: isinstance(artist, Text)):
+        if text.get_text() in titles:
+            assert extent(text).x1 <= figure.bbox.x1
+    assert op in figure.get_suptitle()
+
+
 def test_few_lines_fit_into_one_column_and_many_into_two(drawn):
     few = drawn(synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_row"]))
     many = drawn(synthetic.sweep_rows())
