@@ -24,7 +24,6 @@ NAMES = (
     *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
     *("torch.cuda.graph", "torch.cuda.CUDAGraph", "torch.cuda.CUDAGraph.replay"),
     *("torch.cuda.synchronize", "torch.cuda.current_stream", "torch.cuda._sleep"),
-    *("cuda.bindings.driver.cuCtxResetPersistingL2Cache",),
     *("torch.softmax", "torch.log_softmax", "torch.Tensor.copy_", "torch.Tensor.fill_"),
     *("torch._softmax_backward_data", "torch._log_softmax_backward_data", "torch.add"),
     *("torch.Tensor.double", "torch.Tensor.view", "torch.Tensor.clone", "torch.Tensor.isnan"),

@@ -9,12 +9,9 @@ CUDA Programming Guide, "L2 Cache Control".
 """
 
 import torch
-from cuda.bindings import driver
 
-UNSUPPORTED = (  # no such lines: compute capability below 8.0, or a part of a GPU (MIG)
-    driver.CUresult.CUDA_ERROR_NOT_SUPPORTED,
-    driver.CUresult.CUDA_ERROR_UNSUPPORTED_LIMIT,
-)
+# No such lines: compute capability below 8.0, or a part of a GPU (MIG).
+UNSUPPORTED = ("CUDA_ERROR_NOT_SUPPORTED", "CUDA_ERROR_UNSUPPORTED_LIMIT")
 
 
 def let_go() -> None:
@@ -23,12 +20,16 @@ def let_go() -> None:
     The second takes some 5 µs. It takes an idle GPU: with work in a stream, even if that only
     waited for the host, an H200 kept the lines.
     """
+    from cuda.bindings import driver  # not on a CPU, where it may be absent
+
     torch.cuda.synchronize()
     _done(driver.cuCtxResetPersistingL2Cache())
 
 
 def set_aside() -> int | None:
     """Bytes of L2 that persisting lines may have; None where there are none."""
+    from cuda.bindings import driver
+
     found = _done(driver.cuCtxGetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE))
     return found[0] if found else None
 
@@ -36,8 +37,8 @@ def set_aside() -> int | None:
 def _done(answer: tuple) -> list:
     """What the driver answers; nothing where it has no such lines. Raises RuntimeError."""
     error, *found = answer
-    if error in UNSUPPORTED:
+    if error.name in UNSUPPORTED:
         return []
-    if error != driver.CUresult.CUDA_SUCCESS:
+    if error.name != "CUDA_SUCCESS":
         raise RuntimeError(f"the driver answered {error.name}")
     return found

@@ -13,8 +13,8 @@ M, N = 1024, 4096
 
 def answers(monkeypatch, error) -> None:
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    monkeypatch.setattr(persisting.driver, "cuCtxResetPersistingL2Cache", lambda: (error,))
-    monkeypatch.setattr(persisting.driver, "cuCtxGetLimit", lambda limit: (error, None))
+    monkeypatch.setattr(driver, "cuCtxResetPersistingL2Cache", lambda: (error,))
+    monkeypatch.setattr(driver, "cuCtxGetLimit", lambda limit: (error, None))
 
 
 def test_a_gpu_that_has_no_such_lines_needs_to_let_none_go(monkeypatch):
