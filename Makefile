@@ -2,7 +2,8 @@
 # make report: the same from recorded and published rows, measuring nothing.
 # make tuning: choose the kernels of the variant `frontier` for the GPU that is here.
 # make record: measure the standard sweeps on the GPU that is here, for results/recorded/.
-# make test: set up .venv, run all tests. make lint: the checks of style.
+# make test: set up .venv, run every code path once. make test-all: every test.
+# make lint: the checks of style.
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 ARGS ?=
 SWEEPS ?=
 
-.PHONY: run report tuning record test lint format lock docs rulegraph clean
+.PHONY: run report tuning record test test-all lint format lock docs rulegraph clean
 
 run: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" snakemake --cores all $(ARGS)
@@ -33,6 +34,9 @@ record: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" python3 -m workflow.record $(SWEEPS)
 
 test: $(VENV)/.ready
+	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup -m "not slow"
+
+test-all: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.ready

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import copies
+from tests.bench import Bench
 
 # Processes of pytest-xdist that test on the GPU: one may hold 8 GB of its memory until it ends, and
 # a host has a hundred cores.
@@ -15,6 +16,11 @@ GPU_PROCESSES = 4
 
 
 def pytest_configure(config):
+    # Processes of the tests share the cores. Threads of torch that wait for each other by spinning
+    # take a hundred times as long there: one thread in these processes, and sleep in those begun.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+
     import torch
 
     # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that
@@ -68,3 +74,11 @@ def tables(tmp_path_factory, monkeypatch):
 def project(tmp_path) -> Path:
     """A copy of the project without results of runs, free to be edited and run in."""
     return copies.copy_project(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory):
+    """Measures points of the CPU; a kernel that a test adds has a name of its own."""
+    made = Bench(tmp_path_factory.mktemp("bench") / "project")
+    yield made
+    made.close()

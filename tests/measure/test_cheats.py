@@ -1,10 +1,6 @@
 """Kernels that cheat, to test the checker: each is caught, by what its docstring says."""
 
 import ast
-import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,29 +38,21 @@ def parameters() -> list:
     return [pytest.param(name, marks=gpu if name.startswith("gpu_") else ()) for name in NAMES]
 
 
-def measure(project: Path, name: str) -> dict:
+def measure(bench, name: str) -> dict:
     """The row of a cheat, as the real command writes it."""
-    (project / "kernels" / f"{name}.py").write_text((CHEATS / f"{name}.py").read_text())
-    options = {"M": 64, "N": 96, "time-budget": 0.1}
+    bench.add(name, (CHEATS / f"{name}.py").read_text())
+    options = {"time-budget": 0.1}
     options |= {"op": "softmax_backward"} if name.startswith("backward_") else {}
     options |= OPTIONS.get(name, {})
     # Where there is a GPU, cheats that need none are measured on a CPU all the same.
-    if not (name.startswith("gpu_") and torch.cuda.is_available()):
-        options["gpu"] = "cpu"
-    command = [sys.executable, "-m", "measure", "point", "--variant", name, "--output", "row.csv"]
-    command += [word for key, value in options.items() for word in (f"--{key}", str(value))]
-    # two threads: many tests at once on one machine must not fight for its cores
-    environment = os.environ | {"OMP_NUM_THREADS": "2"}
-    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    with (project / "row.csv").open(newline="") as file:
-        (row,) = csv.DictReader(file)
-    return row
+    if name.startswith("gpu_") and torch.cuda.is_available():
+        options["gpu"] = "auto"
+    return bench.row(name, **options)
 
 
 @pytest.mark.parametrize("name", parameters())
-def test_a_cheat_is_caught(project, name):
-    row = measure(project, name)
+def test_a_cheat_is_caught(bench, name):
+    row = measure(bench, name)
     assert row["status"] == "incorrect", row["message"]
     assert row["message"].startswith(caught_by(name)), row["message"]
     assert row["time_us"] == row["speedup"] == ""

@@ -19,7 +19,7 @@ def finished(tmp_path_factory) -> tuple[Path, dict[str, int]]:
     configure(folder)
     runner = Runner(folder)
     planned = runner.jobs()
-    done = runner()
+    done = runner.in_a_fresh_python()
     assert done.returncode == 0, done.stderr + done.stdout
     return folder, planned
 

@@ -1,5 +1,6 @@
 """Snakemake in a copy of the project, with a sweep that two cores measure in seconds."""
 
+import functools
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from measure.fingerprint import ROOT
+from tests.workflow.forked import Snakemake
 
 TINY = {
     "sweep": "tiny",
@@ -19,6 +21,18 @@ TINY = {
 }
 
 
+@functools.cache
+def _snakemake() -> Snakemake:
+    return Snakemake()  # ends with this process
+
+
+def environment() -> dict[str, str]:
+    """That of a user who has activated the project's Python."""
+    hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")
+    found = {k: v for k, v in os.environ.items() if k not in hidden}
+    return found | {"PATH": f"{Path(sys.executable).parent}:{found['PATH']}"}
+
+
 class Runner:
     """Snakemake in a copy of the project."""
 
@@ -26,15 +40,17 @@ class Runner:
         self.folder = folder
 
     def __call__(self, *options: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", *options]
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+        """Run Snakemake in the copy, in a fork of a process that has imported it."""
+        return _snakemake()("--cores", "2", *options, cwd=self.folder, env=environment())
+
+    def in_a_fresh_python(self, *options: str) -> subprocess.CompletedProcess:
+        """The same by the command that a user types."""
         return subprocess.run(
-            command,
+            [sys.executable, "-m", "snakemake", "--cores", "2", *options],
             cwd=self.folder,
             capture_output=True,
             text=True,
-            env=environment | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+            env=environment(),
         )
 
     def jobs(self, *options: str) -> dict[str, int]:

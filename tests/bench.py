@@ -1,0 +1,65 @@
+"""``python -m measure point`` as a test calls it, with workers forked from a warm server."""
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests import copies
+
+
+class Bench:
+    """A copy of the project in which points are measured on the CPU, one at a time.
+
+    All points share one server, which has torch loaded: a point takes a second in place of five.
+    """
+
+    def __init__(self, folder: Path):
+        self.project = copies.copy_project(folder)
+        # short, because the path of a socket has at most 107 bytes
+        self._runtime = tempfile.TemporaryDirectory(prefix="bench-")
+
+    def add(self, name: str, source: str) -> None:
+        """Make ``source`` the kernel ``name``."""
+        (self.project / "kernels" / f"{name}.py").write_text(source)
+
+    def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
+        """Measure one point: (its row, or None where there is none; the process).
+
+        ``options`` are the command's, without dashes: M=64, N=96 and a short time budget if not
+        given; ``served=False`` measures in a fresh Python.
+        """
+        output = self.project / "row.csv"
+        output.unlink(missing_ok=True)
+        owner = {"served-for": os.getpid()} if options.pop("served", True) else {}
+        options = {"gpu": "cpu", "M": 64, "N": 96, "time-budget": 0.05} | owner | options
+        words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+        hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")  # a server is known by the others
+        environment = {k: v for k, v in os.environ.items() if k not in hidden}
+        environment["XDG_RUNTIME_DIR"] = self._runtime.name
+        done = subprocess.run(
+            [sys.executable, "-m", "measure", "point", "--variant", variant, *words]
+            + ["--output", str(output)],
+            cwd=self.project,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        if not output.exists():
+            return None, done
+        assert done.returncode == 0, done.stderr
+        with output.open(newline="") as file:
+            (row,) = csv.DictReader(file)
+        return row, done
+
+    def row(self, variant: str, **options) -> dict[str, str]:
+        """The row of one point."""
+        row, done = self.run(variant, **options)
+        assert row is not None, done.stderr
+        return row
+
+    def close(self) -> None:
+        """Forget the sockets; the server ends with this process."""
+        self._runtime.cleanup()
