@@ -39,9 +39,9 @@ class Bench:
         hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")  # a server is known by the others
         environment = {k: v for k, v in os.environ.items() if k not in hidden}
         environment["XDG_RUNTIME_DIR"] = self._runtime.name
+        command = [sys.executable, "-m", "measure", "point", "--variant", variant, *words]
         done = subprocess.run(
-            [sys.executable, "-m", "measure", "point", "--variant", variant, *words]
-            + ["--output", str(output)],
+            [*command, "--output", str(output)],
             cwd=self.project,
             env=environment,
             capture_output=True,
