@@ -13,6 +13,7 @@ from tests.bench import Bench
 # Processes of pytest-xdist that test on the GPU: one may hold 8 GB of its memory until it ends, and
 # a host has a hundred cores.
 GPU_PROCESSES = 4
+SWEEPS = {"finished_sweep", "measured_sweep"}  # fixtures that run a whole one
 
 
 def pytest_configure(config):
@@ -36,6 +37,10 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     import torch
 
+    for item in items:
+        # one worker runs the sweep that they share, in place of one each
+        for sweep in SWEEPS.intersection(item.fixturenames):
+            item.add_marker(pytest.mark.xdist_group(sweep))
     here = torch.cuda.is_available()
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     for number, item in enumerate(on_gpu):

@@ -6,9 +6,16 @@ from pathlib import Path
 from measure.fingerprint import ROOT
 
 
-def copy_project(target: Path) -> Path:
-    """Copy the project to ``target``, without its tests and without results of runs."""
-    return shutil.copytree(ROOT, target, ignore=_not_copied)
+def copy_project(target: Path, recorded: str = "*") -> Path:
+    """Copy the project to ``target``, without its tests and without results of runs.
+
+    ``recorded``: a pattern of the recorded sweeps to keep. A report draws all that there are.
+    """
+    copy = shutil.copytree(ROOT, target, ignore=_not_copied)
+    for path in (copy / "results" / "recorded").glob("*/*"):
+        if not path.match(f"{recorded}.*"):
+            path.unlink()
+    return copy
 
 
 def _not_copied(folder: str, names: list[str]) -> set[str]:

@@ -19,7 +19,7 @@ def sweep(project):
 
 
 @pytest.fixture(scope="session")
-def measured(tmp_path_factory):
+def measured_sweep(tmp_path_factory):
     """A folder in which the sweep of four points is merged."""
     folder = copies.copy_project(tmp_path_factory.mktemp("measured") / "project")
     configure(folder)
@@ -29,9 +29,9 @@ def measured(tmp_path_factory):
 
 
 @pytest.fixture
-def finished(measured, tmp_path):
+def finished(measured_sweep, tmp_path):
     """A copy of it, to be damaged."""
-    shutil.copytree(measured, tmp_path / "project")
+    shutil.copytree(measured_sweep, tmp_path / "project")
     begun = Sweep(tmp_path / "project")
     yield begun
     begun.end()

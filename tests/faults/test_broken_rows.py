@@ -124,6 +124,7 @@ def test_following_the_advice_completes_the_sweep(finished):
     assert (whole.read_bytes(), whole.stat().st_mtime_ns) == before
 
 
+@pytest.mark.slow
 def test_a_row_of_other_code_that_was_copied_here_is_named_with_what_to_do(finished):
     path = finished.cells()[0]
     header, line = path.read_text().splitlines()
@@ -142,6 +143,7 @@ def test_a_row_of_other_code_that_was_copied_here_is_named_with_what_to_do(finis
 
 
 @pytest.mark.parametrize("name", ["a folder in its place", "zeros, as after a power loss"])
+@pytest.mark.slow
 def test_what_was_copied_here_and_is_no_row_is_told_as_well(finished, name):
     path = finished.cells()[0]
     FAULTS[name][0](path)

@@ -31,6 +31,8 @@ if b"measure" in open("/proc/self/cmdline", "rb").read():
 # ... so that whatever was written before is from the future
 PUTS_BACK = """
 import glob
+
+pytestmark = pytest.mark.slow
 if not os.path.exists('put_back'):
     open('put_back', 'w').close()
     for path in glob.glob('results/cells/**/*.csv*', recursive=True):

@@ -83,6 +83,7 @@ def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
 
 
 @pytest.mark.parametrize("where", ["results", "results/cells"])
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_named_and_the_same_call_completes_later(
     one_to_go, mounting, where
 ):

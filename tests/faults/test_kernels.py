@@ -9,6 +9,7 @@ import resource
 import pytest
 
 from tests.faults.sweeps import until, write_kernel
+from tests.marks import slow
 
 # Of libc's own bookkeeping, which lies before every block that malloc() gives.
 SMASHES = """
@@ -43,10 +44,9 @@ def with_little_memory() -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        "hog = []\nwhile True: hog.append(torch.ones(2**22))",
-        "hog = [bytearray(2**24)]\nwhile True: hog.append(hog[0][:])",
+        pytest.param("hog = []\nwhile True: hog.append(torch.ones(2**22))", id="in torch"),
+        slow("hog = [bytearray(2**24)]\nwhile True: hog.append(hog[0][:])", id="in Python"),
     ],
-    ids=["in torch", "in Python"],
 )
 def test_a_kernel_that_is_refused_more_memory_has_run_out_of_it(sweep, act):
     write_kernel(sweep.folder, "eats", act)
@@ -64,8 +64,10 @@ def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
 
 @pytest.mark.parametrize(
     "act",
-    [DEAF, "os.kill(os.getpid(), signal.SIGSTOP)"],
-    ids=["lets no signal and no thread in", "stops itself"],
+    [
+        pytest.param(DEAF, id="lets no signal and no thread in"),
+        slow("os.kill(os.getpid(), signal.SIGSTOP)", id="stops itself"),
+    ],
 )
 def test_a_kernel_that_does_not_react_is_timed_out(sweep, act):
     write_kernel(sweep.folder, "waits", act)

@@ -19,11 +19,11 @@ from tests.faults.sweeps import (
     until,
     write_kernel,
 )
+from tests.marks import slow
 
-KILLS = 20
 UNTIMED = "import triton\n"  # two of them run at once
 # name: the status that an undisturbed run gives the kernel, what it does, what comes before
-KERNELS = {
+EVERY_STATUS = {
     "raises": ("crash", "raise ValueError('no')", UNTIMED),
     "exits": ("crash", "os._exit(7)", UNTIMED),
     "wrong": ("incorrect", "y.zero_()", UNTIMED),
@@ -36,26 +36,22 @@ KERNELS = {
     "measured": ("ok", "pass", ""),
     "timed": ("ok", "y.add_(0)", ""),
 }
+# one row of a kernel that fails, one that is interpreted, one that is timed
+THREE = {name: EVERY_STATUS[name] for name in ("raises", "right", "measured")}
 TIMEOUT_S = 60.0  # far above what the others take, on a machine that halts for a while too
 MOST_S = 4.0  # to wait for a row: "sleeps" gives none before its time is up
 
 
-@pytest.fixture
-def every_status(project):
-    """A sweep of a point per kernel, and what each must come to."""
-    for name, (_, act, head) in KERNELS.items():
-        write_kernel(project, name, act, head)
-    configure(project, shapes=[{"M": 4, "N": 8}], variants=list(KERNELS), timeout_s=TIMEOUT_S)
-    sweep = Sweep(project)
-    yield sweep, {(name, "8"): status for name, (status, *_) in KERNELS.items()}
-    sweep.end()
-
-
-def test_twenty_kills_of_all_then_the_same_command_completes(every_status):
-    sweep, expected = every_status
+@pytest.mark.parametrize(("kernels", "wanted"), [(THREE, 1), slow(EVERY_STATUS, 20)])
+def test_after_any_number_of_kills_the_same_command_completes(sweep, kernels, wanted):
+    for name, (_, act, head) in kernels.items():
+        write_kernel(sweep.folder, name, act, head)
+    names = list(kernels)
+    configure(sweep.folder, shapes=[{"M": 4, "N": 8}], variants=names, timeout_s=TIMEOUT_S)
+    expected = {(name, "8"): status for name, (status, *_) in kernels.items()}
     rng = random.Random(20)
     kept, kills = {}, 0
-    while kills < KILLS:
+    while kills < wanted:
         process = sweep.start("--cores", "2", *UNTIL_MERGED)
         wait_for_a_moment(sweep, process, rng)
         ended = process.poll()
@@ -180,6 +176,7 @@ def test_a_worker_dies_even_when_all_that_watch_it_are_killed_at_once(sweep):
     assert not (sweep.folder / "row.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_worker_whose_watchers_were_killed_before_it_had_begun_does_nothing(sweep):
     (sweep.folder / "sitecustomize.py").write_text(when_started("worker", KILLS_WHO_WATCHES))
     write_kernel(sweep.folder, "sleeps", SLEEPS)
@@ -189,6 +186,7 @@ def test_a_worker_whose_watchers_were_killed_before_it_had_begun_does_nothing(sw
 
 
 @pytest.mark.parametrize("served", [True, False])
+@pytest.mark.slow
 def test_what_a_snakemake_has_started_ends_with_it_when_it_is_killed_alone(sweep, served):
     if not served:  # a server that cannot start, for whatever reason
         (sweep.folder / "sitecustomize.py").write_text(when_started("server", "os._exit(1)"))

@@ -13,7 +13,8 @@ import pytest
 from tests.slurm import lab as slurm
 from tests.slurm.sweeps import TABLE, VARIANTS, Sweep, ended
 
-pytestmark = pytest.mark.xdist_group("slurm")  # one cluster, though several processes run tests
+# one cluster, though several processes run tests
+pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.slow]
 SIZES = [8, 13, 21]
 MINUTES = 3  # for a point, with the default time-out of 120 s
 

@@ -10,12 +10,13 @@ from tests.workflow.runner import Runner, configure
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory) -> tuple[Path, dict[str, int]]:
+def finished_sweep(tmp_path_factory) -> tuple[Path, dict[str, int]]:
     """A project in which the tiny sweep has run to the report, and what was planned before.
 
     Not to be changed: see ``runner``.
     """
-    folder = copies.copy_project(tmp_path_factory.mktemp("pipeline") / "project")
+    folder = tmp_path_factory.mktemp("pipeline") / "project"
+    copies.copy_project(folder, recorded="oneflow")  # each recorded sweep has figures to draw
     configure(folder)
     runner = Runner(folder)
     planned = runner.jobs()
@@ -25,6 +26,6 @@ def finished(tmp_path_factory) -> tuple[Path, dict[str, int]]:
 
 
 @pytest.fixture
-def runner(finished, tmp_path) -> Runner:
-    """A copy of the finished project, to be edited."""
-    return Runner(shutil.copytree(finished[0], tmp_path / "project"))
+def runner(finished_sweep, tmp_path) -> Runner:
+    """A copy of that project, to be edited."""
+    return Runner(shutil.copytree(finished_sweep[0], tmp_path / "project"))

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
+from tests.marks import slow
 from tests.workflow.runner import Runner, configure
-from workflow.progress import LOG
 
 AFTER_POINTS = {"merge", "collect", "summary", "claims", "draw", "report", "all"}
 
@@ -12,18 +12,20 @@ AFTER_POINTS = {"merge", "collect", "summary", "claims", "draw", "report", "all"
 @pytest.mark.parametrize(
     ("options", "rules", "others"),
     [
+        # each target that the documents name
         (["rows"], {"rows", "point"}, AFTER_POINTS),
         (["summary"], {"point", "merge", "summary"}, {"claims", "draw", "report", "all"}),
         (["claims"], {"point", "merge", "claims"}, {"summary", "draw", "report", "all"}),
         (["figures"], {"point", "draw", "bars", "figures"}, {"summary", "claims", "report"}),
         (["report"], {"point", "report"} | AFTER_POINTS - {"all"}, {"all"}),
         (["recorded"], {"recorded"}, {"point"} | AFTER_POINTS),
+        # a part of the graph, from either end
         (["--until", "draw"], {"point", "merge", "draw"}, {"bars", "summary", "report", "all"}),
-        (["--omit-from", "collect"], {"point", "merge"}, AFTER_POINTS - {"merge"}),
+        slow(["--omit-from", "collect"], {"point", "merge"}, AFTER_POINTS - {"merge"}),
     ],
 )
-def test_targets_and_parts_of_the_graph(finished, options, rules, others):
-    planned = set(Runner(finished[0]).jobs("--forceall", *options))
+def test_targets_and_parts_of_the_graph(finished_sweep, options, rules, others):
+    planned = set(Runner(finished_sweep[0]).jobs("--forceall", *options))
     assert rules <= planned
     assert not others & planned
 
@@ -32,41 +34,32 @@ def test_targets_and_parts_of_the_graph(finished, options, rules, others):
     ("options", "rules", "others"),
     [
         (["--forcerun", "summary"], {"summary", "report", "all"}, {"point", "merge", "draw"}),
-        (["--forcerun", "point"], {"point"} | AFTER_POINTS, set()),
-        (["--config", "sweep=other"], AFTER_POINTS, {"point"}),
-        (["--config", "seed=5"], {"point"} | AFTER_POINTS, set()),
+        slow(["--forcerun", "point"], {"point"} | AFTER_POINTS, set()),
         # the same configuration, but the report tells the command that repeats it
         (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "draw"}),
         (["--config", "gpus=[recorded]"], AFTER_POINTS - {"merge"}, {"point", "merge"}),
-        (["--configfile", "sweeps/recorded.yaml"], AFTER_POINTS - {"merge"}, {"point", "merge"}),
+        slow(["--configfile", "sweeps/recorded.yaml"], AFTER_POINTS - {"merge"}, {"point"}),
         (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
     ],
 )
-def test_what_runs_again_after_a_run(finished, options, rules, others):
-    planned = set(Runner(finished[0]).jobs(*options))
+def test_what_runs_again_after_a_run(finished_sweep, options, rules, others):
+    planned = set(Runner(finished_sweep[0]).jobs(*options))
     assert rules <= planned
     assert not others & planned
 
 
-def test_one_row_again_by_its_file(finished):
-    row, *_ = Runner(finished[0]).rows()
-    name = str(row.relative_to(finished[0]))
-    assert Runner(finished[0]).jobs("--forcerun", name)["point"] == 1
+def test_one_row_again_by_its_file(finished_sweep):
+    row, *_ = Runner(finished_sweep[0]).rows()
+    name = str(row.relative_to(finished_sweep[0]))
+    assert Runner(finished_sweep[0]).jobs("--forcerun", name)["point"] == 1
 
 
-def test_with_times_alone_an_edited_kernel_is_not_measured_again(runner):
-    runner.edit("kernels/torch_naive.py", '"""Eager', '"""Edited: eager')
-    assert runner.jobs("--rerun-triggers", "mtime") == {}
-
-
-def test_touch_takes_what_is_there_and_tells_of_no_points(runner):
+def test_touch_takes_the_rows_of_an_edited_kernel_as_they_are(runner):
     runner.edit("kernels/torch_naive.py", '"""Eager', '"""Edited: eager')
     before = {path: path.read_bytes() for path in runner.rows()}
-    told = (runner.folder / LOG).read_bytes()
+    assert runner.jobs("--rerun-triggers", "mtime") == {}, "contents decide, and are not asked"
     done = runner("--touch")
     assert done.returncode == 0, done.stderr
-    assert "points" not in done.stderr.replace("sweep tiny on cpu: 8 points", "")
-    assert (runner.folder / LOG).read_bytes() == told
     assert runner.jobs() == {}
     assert {path: path.read_bytes() for path in runner.rows()} == before
 
@@ -108,15 +101,15 @@ def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path)
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
     ],
 )
-def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished, name, words):
-    done = Runner(finished[0])("-n", name)
+def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep, name, words):
+    done = Runner(finished_sweep[0])("-n", name)
     assert done.returncode != 0
     assert words in done.stdout + done.stderr
     assert "KeyError" not in done.stdout + done.stderr
 
 
-def test_rules_say_what_they_make(finished):
-    done = Runner(finished[0])("--list-target-rules")
+def test_rules_say_what_they_make(finished_sweep):
+    done = Runner(finished_sweep[0])("--list-target-rules")
     told = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
     assert {"all", "rows", "summary", "claims", "figures", "report"} <= set(told)
     assert all(words.endswith(".)") for words in told.values())

@@ -118,6 +118,7 @@ def test_a_server_measures_it_too(project, mine, owner):
     assert [kernels.sha256("mine") in text for text in digests] == [False, True]
 
 
+@pytest.mark.slow
 def test_a_kernel_finds_what_lies_on_the_user_s_python_path(project, mine, tmp_path, monkeypatch):
     elsewhere = tmp_path / NAME / "elsewhere"
     elsewhere.mkdir()

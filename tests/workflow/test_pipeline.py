@@ -2,11 +2,11 @@
 
 import csv
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
 POINTS = 8
@@ -19,8 +19,8 @@ def table(path: Path) -> list[dict]:
         return list(csv.DictReader(file))
 
 
-def test_from_empty_to_a_report(finished):
-    folder, planned = finished
+def test_from_empty_to_a_report(finished_sweep):
+    folder, planned = finished_sweep
     planned = dict(planned)
     figures, bars = planned.pop("draw"), planned.pop("bars")
     assert planned == {"point": POINTS} | AFTER_POINTS
@@ -40,11 +40,8 @@ def test_from_empty_to_a_report(finished):
     assert {r["claim"] for r in table(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
 
 
-def test_nothing_is_left_to_do(runner):
+def test_touched_files_leave_nothing_to_do(runner):
     assert runner.jobs() == {}
-
-
-def test_touching_every_file_measures_nothing(runner):
     for path in runner.folder.rglob("*.py"):
         path.touch()
     assert runner.jobs().get("point", 0) == 0
@@ -88,10 +85,10 @@ def test_a_deleted_row_is_measured_again_and_nothing_else(runner):
 @pytest.mark.parametrize(
     "name",
     [
-        "results/report.md",
-        "results/claims.csv",
-        "results/figures/a100_float32_online_softmax_time.svg",
-        "results/figures/a100_float32_oneflow_published.png",
+        "results/claims.csv",  # what the report reads
+        slow("results/report.md"),
+        slow("results/figures/a100_float32_online_softmax_time.svg"),
+        "results/figures/a100_float32_oneflow_published.png",  # one of a rule's many files
     ],
 )
 def test_a_deleted_product_is_made_again_without_measuring(runner, name):
@@ -118,7 +115,8 @@ def test_another_name_for_the_sweep_measures_nothing_again(runner):
     assert jobs["merge"] == 1
 
 
-@pytest.mark.parametrize("unranked", [["throttled"], [], ["throttled", "launch_bound"]])
+# some rows ranked, all ranked
+@pytest.mark.parametrize("unranked", [["throttled", "launch_bound"], []])
 def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner, unranked):
     configure(runner.folder, unranked_flags=unranked)
     jobs = runner.jobs()
@@ -153,10 +151,9 @@ def test_a_broken_row_stops_the_merge_with_a_clear_message_and_keeps_the_rows(ru
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        # refused while the config is read; test_config.py has every other fault of it
         ({"variants": ["triton_onlin"]}, "did you mean triton_online"),
-        ({"time_budgets": 3}, "unknown key 'time_budgets'; did you mean 'time_budget_s'"),
-        ({"shapes": [{"M": 4, "N": 0}]}, "shapes[0].N = 0: must be at least 1"),
-        ({"unranked_flags": ["thortled"]}, "unranked_flags[0]: unknown value 'thortled'; did you"),
+        # refused when jobs are about to start
         ({"gpus": ["rtx9999"]}, "this machine cannot measure rtx9999"),
     ],
 )
@@ -170,22 +167,23 @@ def test_a_bad_config_is_refused_before_anything_runs(project, change, words):
     assert not (project / "results/cells").exists()
 
 
-def test_figures_and_report_need_no_torch(runner):
+@pytest.mark.slow  # every recorded figure; analysis/ without torch is a quick test of its own
+def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project):
     for name in ("torch", "triton"):  # the working directory comes first on the path
-        (runner.folder / f"{name}.py").write_text("raise ImportError('there is no torch here')\n")
-    shutil.rmtree(runner.folder / "results/cells")
-    done = runner("--configfile", "sweeps/recorded.yaml")
+        (project / f"{name}.py").write_text("raise ImportError('there is no torch here')\n")
+    done = Runner(project)("--configfile", "sweeps/recorded.yaml")
     assert done.returncode == 0, done.stderr
-    origins = {r["origin"] for r in table(runner.folder / "results/measurements.csv")}
+    origins = {r["origin"] for r in table(project / "results/measurements.csv")}
     assert origins == {"recorded"}
-    report = (runner.folder / "results/report.md").read_text()
+    report = (project / "results/report.md").read_text()
     assert "NVIDIA H200" in report
     assert "(recorded, not measured in this run)" in report
     for sweep in ("online_softmax", "fused_softmax"):
-        figure = runner.folder / f"results/figures/h200_float32_{sweep}_throughput.svg"
+        figure = project / f"results/figures/h200_float32_{sweep}_throughput.svg"
         assert "copy (roofline)" in figure.read_text()
 
 
+@pytest.mark.slow
 def test_ten_thousand_points_are_planned(project):
     """Only that it works; how long it takes is measured by hand (docs say so)."""
     configure(

@@ -461,6 +461,7 @@ def test_a_run_in_a_narrow_terminal(small):
     assert len((small / progress.LOG).read_text().splitlines()) == 7
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_what_was_done_and_the_next_run_goes_on(small):
     stand_in = in_place_of_python(small, seconds=1)
     code, written = in_a_terminal(small, interrupt="1 of 4 points", **stand_in)
@@ -488,6 +489,7 @@ def test_jobs_that_fail_are_shown_with_their_logs(small):
     assert "\x1b[K" not in written
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_in_a_dry_run_nor_with_quiet(small):
     stand_in = in_place_of_python(small)
     code, written = piped(small, "-n")
@@ -504,6 +506,7 @@ def test_nothing_is_shown_in_a_dry_run_nor_with_quiet(small):
 
 
 @pytest.mark.parametrize("where", ["import", "show", "run"])
+@pytest.mark.slow
 def test_a_run_does_not_need_it(small, where):
     """As in another version of Snakemake, which has renamed what it uses."""
     for module, function in (("progress", "def show("), ("pace", "def run(")):
@@ -521,6 +524,7 @@ def test_a_run_does_not_need_it(small, where):
     assert ("scheduling is not sped up: " in written) == (where != "show")
 
 
+@pytest.mark.slow
 def test_every_word_of_snakemake_is_there_for_the_asking(small):
     code, written = piped(small, "--printshellcmds", **in_place_of_python(small))
     assert code == 0

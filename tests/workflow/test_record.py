@@ -105,6 +105,7 @@ def test_what_was_recorded_before_is_replaced_and_the_rest_kept(tmp_path):
     assert not staging.exists()
 
 
+@pytest.mark.slow
 def test_a_contributed_gpu_is_in_every_figure_and_in_the_report(project, tmp_path):
     recorded = project / "results" / "recorded"
     shutil.rmtree(recorded)

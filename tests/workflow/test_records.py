@@ -38,6 +38,7 @@ def runner(tmp_path, project):
     return Runner(project)
 
 
+@pytest.mark.slow
 def test_rows_of_two_machines_are_reported_and_nothing_is_measured_again(runner):
     done = runner()
     assert done.returncode == 0, done.stderr

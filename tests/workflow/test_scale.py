@@ -21,6 +21,8 @@ from studies.scale import measure as stages
 from studies.scale import project
 from workflow import pace, sweep
 
+pytestmark = pytest.mark.slow
+
 
 def snakemake(folder, *options: str) -> str:
     """What Snakemake says of the sweep in ``folder``."""

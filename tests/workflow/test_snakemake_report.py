@@ -9,10 +9,10 @@ from tests.workflow.runner import Runner
 
 
 @pytest.fixture(scope="module")
-def contents(finished, tmp_path_factory):
+def contents(finished_sweep, tmp_path_factory):
     """The page of the report, and the names of the files beside it."""
     path = tmp_path_factory.mktemp("report") / "report.zip"
-    done = Runner(finished[0])("--report", str(path))
+    done = Runner(finished_sweep[0])("--report", str(path))
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
     with zipfile.ZipFile(path) as file:
