@@ -9,6 +9,34 @@ import torch
 CHEATS = Path(__file__).parent / "cheats"
 NAMES = sorted(path.stem for path in CHEATS.glob("*.py"))
 
+# What catches a cheat, and one that only this catches. The others are slow.
+QUICK = {
+    # the gate
+    "first_rows": "an element that is not written stays NaN",
+    "unnormalised": "a value that is off by more than rounding",
+    "changes_input": "the input is compared with a copy",
+    "backward_without_sum": "the same for gradients, against their own float64",
+    # probes: other values, in rows that lie apart, in one pair of buffers
+    "cached_by_shape": "other values of the same shape",
+    "no_maximum": "values far from 0",
+    "nan_where_masked": "rows with -inf",
+    "never_nan": "rows that have no softmax",
+    "backward_hides_nan": "rows that have no gradient",
+    "past_the_end": "NaN between the rows",
+    "only_where_nan": "an output that is not NaN before the call",
+    "writes_padding": "what lies between the rows of the output",
+    # after timing
+    "right_forty_times": "the outputs that were timed",
+    "cached_but_one": "the outputs of all timed pairs, not of the first alone",
+    "cached_by_first_row": "other values in a timed pair, with the first row as it was",
+    "backward_kept_by_first_row": "the same for gradients, which read two matrices",
+    # integrity
+    "patches_clock": "functions are the same objects",
+    "patches_tolerance": "tables have the same values",
+    "patches_dispatch": "torch's dispatcher has the same kernels",
+    "patches_threads": "settings have the same values",
+}
+
 # What a cheat needs to be worth its while; 64 x 96 uniform float32 numbers for all others.
 OPTIONS = {
     "wrong_past_column": {"M": 4, "N": 2**15 + 64},
@@ -33,9 +61,13 @@ def caught_by(name: str) -> tuple[str, ...]:
 
 
 def parameters() -> list:
-    """Cheats that need a GPU are marked so."""
-    gpu = pytest.mark.gpu
-    return [pytest.param(name, marks=gpu if name.startswith("gpu_") else ()) for name in NAMES]
+    """Cheats that need a GPU are marked so: each has a way of its own."""
+    gpu, slow = (pytest.mark.gpu,), (pytest.mark.slow,)
+    assert set(QUICK) <= set(NAMES)
+    return [
+        pytest.param(name, marks=gpu if name.startswith("gpu_") else () if name in QUICK else slow)
+        for name in NAMES
+    ]
 
 
 def measure(bench, name: str) -> dict:

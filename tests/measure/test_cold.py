@@ -11,6 +11,7 @@ import torch
 from measure import cold
 from measure.fingerprint import ROOT
 from tests.kernels.offline import CUOBJDUMP
+from tests.marks import slow
 
 
 def test_lines_are_whole_distinct_and_from_both_buffers():
@@ -62,7 +63,8 @@ def test_the_lines_of_a_program_lie_in_one_window():
     assert spans.max() < cold.WINDOW_LINES * cold.LINE_BYTES
 
 
-@pytest.mark.parametrize("arch", [80, 90])
+# Slow: the same source, and another compute capability.
+@pytest.mark.parametrize("arch", [slow(80), 90])
 def test_the_clock_is_read_after_the_value_has_arrived(arch):
     """In SASS: clock, load past L1, a comparison with its value, a branch on it, clock."""
     sass = _sass(arch)

@@ -5,13 +5,14 @@ import csv
 import os
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
 import pytest
 
 from measure import oom
+from tests.marks import slow
+from tests.processes import until
 
 LIMIT_BYTES = 1200 * 2**20  # torch itself takes a third of it
 V1, V2 = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
@@ -30,9 +31,7 @@ def small():
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error}")
     yield group
-    end = time.monotonic() + 60  # a server may still be ending
-    while (group / "cgroup.procs").read_text() and time.monotonic() < end:
-        time.sleep(0.05)
+    until(lambda: not (group / "cgroup.procs").read_text())  # a server may still be ending
     group.rmdir()
 
 
@@ -45,7 +44,8 @@ def owner():
     process.wait()
 
 
-@pytest.mark.parametrize("served", [False, True])
+# Slow: how a worker ended is read at one place, whoever has started it.
+@pytest.mark.parametrize("served", [False, slow(True)])
 def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small, owner, served):
     (project / "kernels" / "eats.py").write_text(
         "import torch\n"

@@ -6,226 +6,208 @@ import errno
 import json
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from measure import owner, served, server, wire
+from measure import fingerprint, gpus, owner, served, server, wire
 from measure.fingerprint import ROOT
 from measure.point import Point
+from tests import copies, processes
+from tests.marks import slow
+from tests.processes import PATIENCE_S, until
 
 ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
 # one process in the worker's session, one in a session of its own
 STARTS = """import subprocess
 for session in (False, True):
-    child = subprocess.Popen(['sleep', '600'], start_new_session=session)
-    open('pids', 'a').write(f'{child.pid} ')
+    subprocess.Popen(['sleep', '600'], start_new_session=session)
+open('started', 'w')
 time.sleep(600)"""
-PATIENCE_S = 150  # for what must happen soon; a slow machine takes its time to load torch
+# At the head of a server: it does what ACT says.
+IN_A_SERVER = """if 'measure.server' in open('/proc/self/cmdline').read():
+    ACT
+"""
+
+
+class Sweep:
+    """A copy of the project, a process that points are served for, a folder for its servers."""
+
+    def __init__(self, project: Path, runtime: Path):
+        self.project, self.runtime = project, runtime
+        self.folder = runtime / f"softmax-bench-{os.getuid()}"
+        self.owner = subprocess.Popen(["sleep", "600"])
+
+    def add(self, name: str, body: str) -> None:
+        """Add a kernel that does what ``body`` says."""
+        lines = body.replace("\n", "\n    ")
+        source = f"import os, sys, time, torch\ndef softmax(x, out=None):\n    {lines}\n"
+        (self.project / "kernels" / f"{name}.py").write_text(source)
+
+    def begin(self, variant: str = "torch_softmax", **options) -> subprocess.Popen:
+        """Start ``python -m measure point``."""
+        hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")  # a server is known by the others
+        environment = {k: v for k, v in os.environ.items() if k not in hidden}
+        environment |= {"XDG_RUNTIME_DIR": str(self.runtime), "CUDA_VISIBLE_DEVICES": ""}
+        environment |= options.pop("environment", {})
+        given = {"gpu": "cpu", "M": 8, "N": 32, "time-budget": 0.05, "output": "row.csv"}
+        given |= {"variant": variant, "served-for": self.owner.pid} | options
+        words = [w for k, v in given.items() if v is not None for w in (f"--{k}", str(v))]
+        return subprocess.Popen(
+            [sys.executable, "-m", "measure", "point", *words],
+            cwd=self.project,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def attempt(self, *variant: str, **options) -> tuple[dict | None, str]:
+        """Return the row of a point, None where there is none, and what went to stderr."""
+        row = self.project / "row.csv"
+        row.unlink(missing_ok=True)
+        point = self.begin(*variant, **options)
+        _, said = point.communicate(timeout=PATIENCE_S)
+        assert row.exists() == (point.returncode == 0), said
+        return (read(row) if row.exists() else None), said
+
+    def measure(self, *variant: str, **options) -> dict:
+        """Return the row of a point that a server has measured."""
+        row, said = self.attempt(*variant, **options)
+        assert row is not None, said
+        assert "fresh Python" not in said
+        return row
+
+    def servers(self) -> list[psutil.Process]:
+        return processes.roots(processes.by_command("measure.server", str(self.folder)))
+
+    def server(self) -> psutil.Process:
+        (found,) = self.servers()
+        return found
+
+    def socket(self) -> Path:
+        (path,) = self.folder.glob("*.socket")
+        return path
+
+    def running(self, word: str = "") -> list[psutil.Process]:
+        """Return what has been started for its points, and runs; with this word in the command."""
+        here = processes.by_variable("XDG_RUNTIME_DIR", self.runtime)
+        return [p for p in here if word in " ".join(processes.ask(p.cmdline, []))]
+
+    def end_owner(self) -> None:
+        self.owner.kill()
+        self.owner.wait()
+
+
+@contextlib.contextmanager
+def made(project: Path):
+    """A sweep; all that it has started has ended afterwards."""
+    with tempfile.TemporaryDirectory(prefix="run-") as runtime:  # short: part of a socket's name
+        sweep = Sweep(project, Path(runtime))
+        try:
+            yield sweep
+        finally:
+            sweep.end_owner()
+            until(lambda: not sweep.running())
 
 
 @pytest.fixture
-def sweep():
-    """A process for points to be served for, with a folder of its own for its server."""
-    process = subprocess.Popen(["sleep", "600"])
-    with tempfile.TemporaryDirectory(prefix="run-") as folder:  # short: it is part of a socket's
-        yield process, Path(folder) / f"softmax-bench-{os.getuid()}"
-        process.kill()
-        process.wait()
-        until(lambda: servers((process, Path(folder))) == [])
+def sweep(project):
+    """For tests that end its server or its owner, or that need a server of another kind."""
+    with made(project) as found:
+        yield found
 
 
-def begin(project, sweep, variant="torch_softmax", **options):
-    """``python -m measure point``, started."""
-    process, folder = sweep
-    environment = os.environ | {"XDG_RUNTIME_DIR": str(folder.parent), "CUDA_VISIBLE_DEVICES": ""}
-    environment |= options.pop("environment", {})
-    environment.pop("TRITON_INTERPRET", None)  # the tests' own
-    options = {"gpu": "cpu", "M": 8, "N": 32, "time-budget": 0.05, "output": "row.csv"} | options
-    options = {"variant": variant, "served-for": process.pid} | options
-    options = {key: value for key, value in options.items() if value != ""}
-    words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-    return subprocess.Popen(
-        [sys.executable, "-m", "measure", "point", *words],
-        cwd=project,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """With a server that has everything loaded, for tests that leave it as it is."""
+    with made(copies.copy_project(tmp_path_factory.mktemp("served") / "project")) as found:
+        found.measure()
+        yield found
 
 
-def measure(project, sweep, variant="torch_softmax", **options):
-    """(row, what the command wrote to stderr)."""
-    point = begin(project, sweep, variant, **options)
-    _, said = point.communicate(timeout=PATIENCE_S)
-    assert point.returncode == 0, said
-    with (project / options.get("output", "row.csv")).open(newline="") as file:
+def read(path: Path) -> dict:
+    with path.open(newline="") as file:
         (row,) = csv.DictReader(file)
-    return row, said
+    return row
 
 
-def servers(sweep) -> list[psutil.Process]:
-    """The servers that run for a sweep."""
-    folder = str(sweep[1])
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
-        if "measure.server" in words and any(word.startswith(folder) for word in words):
-            found.append(process)
-    # what they have forked goes by the same words
-    return [p for p in found if p.ppid() not in {other.pid for other in found}]
-
-
-def until(condition) -> None:
-    """Wait for what must come."""
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-
-
-def write_kernel(project, name, body) -> None:
-    source = "import os, sys, time, torch\ndef softmax(x, out=None):\n"
-    source += "".join(f"    {line}\n" for line in body.splitlines())
-    (project / "kernels" / f"{name}.py").write_text(source)
-
-
-def test_one_server_measures_all_points_of_a_sweep(project, sweep):
-    first, said = measure(project, sweep)
-    (server,) = servers(sweep)
-    second, said_again = measure(project, sweep, "torch_naive", M=16)
-    assert servers(sweep) == [server]
+def test_one_server_measures_all_points_of_a_sweep(shared):
+    server = shared.server()
+    first, second = shared.measure(), shared.measure("torch_naive", M=16)
     assert (first["status"], second["status"]) == ("ok", "ok")
     assert (second["variant"], second["M"]) == ("torch_naive", "16")
-    assert "fresh Python" not in said + said_again
+    assert shared.server() == server
 
 
-@pytest.mark.parametrize("fit", [True, False], ids=["fit to be forked", "with a thread"])
-def test_what_the_rival_imports_is_loaded_once_if_a_fork_stands_it(project, sweep, tmp_path, fit):
-    """In a child that tries, and in the server; or else in that child and in each worker."""
-    begins = "" if fit else "import threading, time; "
-    begins += "" if fit else "threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"
-    heavy, told = tmp_path / "heavy.py", tmp_path / "told"
-    heavy.write_text(f"open({str(told)!r}, 'a').write('x')\n{begins}\n")
-    write_kernel(project, "other", "import heavy\nreturn torch.softmax(x, -1, out=out)")
-    for number in range(2):
-        row, said = measure(
-            *(project, sweep),
-            rival="other",
-            output=f"{number}.csv",
-            environment={"PYTHONPATH": str(tmp_path)},
-        )
-        assert (row["status"], row["rival"]) == ("ok", "other"), row["message"]
-        assert "fresh Python" not in said
-    assert told.read_text() == ("xx" if fit else "xxx")
-
-
-def test_modules_that_ask_for_the_gpu_are_answered_without_the_driver(tmp_path):
-    """As QuACK does while it is imported; what torch says afterwards is its own again."""
-    asks = "import torch\nsaid = torch.cuda.is_available(), torch.cuda.get_device_capability()\n"
-    (tmp_path / "asks.py").write_text(asks)
-    code = (
-        "import sys; from measure import server; import torch; own = torch.cuda.is_available\n"
-        "server.load(['asks'], '9.0')\n"
-        "print(sys.modules['asks'].said, torch.cuda.is_available is own)"
+def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared):
+    names = [name for name in server.LOADED if name != "measure.telemetry"]  # needs NVML
+    shared.add(
+        "tells",
+        f"missing = [name for name in {names!r} if name not in sys.modules]\n"
+        "of = 'measure.server' in open('/proc/self/cmdline').read()\n"
+        "raise RuntimeError(f\"{of} {os.environ['TMPDIR']} {os.getcwd()} {missing}\")",
     )
-    environment = dict(os.environ, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
-    environment["OPENBLAS_NUM_THREADS"] = "1"  # torch is imported before the server can say so
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.stdout == "(True, (9, 0)) True\n", done.stderr
+    row = shared.measure("tells", environment={"TMPDIR": str(shared.project)})
+    assert row["message"] == f"RuntimeError: True {shared.project} {shared.project} []"
 
 
-def test_a_worker_is_a_fork_of_the_server(project, sweep):
-    write_kernel(project, "tells", "raise RuntimeError(open('/proc/self/cmdline').read())")
-    row, _ = measure(project, sweep, "tells")
-    assert "measure.server" in row["message"]
+def test_an_edited_kernel_is_read_anew(shared):
+    shared.add("mine", "return torch.softmax(x, dim=-1, out=out)")
+    before = shared.measure("mine")
+    shared.add("mine", "return x")
+    after = shared.measure("mine")
+    assert (before["status"], after["status"]) == ("ok", "incorrect")
 
 
-def test_the_row_is_that_of_a_fresh_python(project, sweep):
-    forked, _ = measure(project, sweep)
-    words = ["--gpu", "cpu", "--M", "8", "--N", "32", "--time-budget", "0.05"]
-    command = [sys.executable, "-m", "measure", "point", *words, "--variant", "torch_softmax"]
-    subprocess.run([*command, "--output", "fresh.csv"], cwd=project, check=True)
-    with (project / "fresh.csv").open(newline="") as file:
-        (fresh,) = csv.DictReader(file)
-    assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
-    same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
-    assert [forked[k] for k in same] == [fresh[k] for k in same]
+def test_a_kernel_that_kills_its_keeper_ends_its_point_alone(shared):
+    shared.add("kills", "os.kill(os.getppid(), 9)\ntime.sleep(600)")
+    row = shared.measure("kills")
+    assert row["status"] == "crash"
+    assert "(signal SIGKILL) in stage: gate" in row["message"]
+    assert shared.measure()["status"] == "ok"
 
 
-def test_triton_is_interpreted_by_a_server_of_its_own(project, sweep):
-    assert measure(project, sweep, "triton_row")[0]["status"] == "interpreted"
-    assert measure(project, sweep, "torch_softmax")[0]["status"] == "ok"
-    assert len(servers(sweep)) == 2
-
-
-def test_the_server_ends_with_its_owner(project, sweep):
-    measure(project, sweep)
-    (server,) = servers(sweep)
-    sweep[0].send_signal(signal.SIGKILL)
-    sweep[0].wait()
-    until(lambda: not server.is_running())
-    assert [path.name for path in sweep[1].iterdir()] == [served.LOCK]
-
-
-def test_a_point_in_flight_ends_with_the_owner_and_leaves_no_row(project, sweep):
-    write_kernel(project, "sleeps", ASLEEP)
-    point = begin(project, sweep, "sleeps")
-    until((project / "asleep").exists)
-    (server,) = servers(sweep)
-    started = server.children(recursive=True)
-    sweep[0].kill()
-    sweep[0].wait()
-    _, said = point.communicate(timeout=PATIENCE_S)
-    assert point.returncode == 2
-    assert "for which this point was measured, has ended" in said
-    until(lambda: not any(process.is_running() for process in started))
-    assert not (project / "row.csv").exists()
-
-
-def test_points_in_flight_do_not_notice_the_end_of_their_server(project, sweep):
-    write_kernel(project, "waits", "open('asleep', 'w')\nwhile not os.path.exists('go'):\n"
-                 "    time.sleep(0.01)\nreturn torch.softmax(x, dim=-1, out=out)")  # fmt: skip
-    points = [begin(project, sweep, "waits", output=f"{number}.csv") for number in range(2)]
-    until(lambda: [len(server.children()) for server in servers(sweep)] == [2])
-    until((project / "asleep").exists)
-    servers(sweep)[0].kill()
-    (project / "go").touch()
-    for number, point in enumerate(points):
-        _, said = point.communicate(timeout=PATIENCE_S)
-        assert point.returncode == 0, said
-        assert ",ok," in (project / f"{number}.csv").read_text()
-
-
-@pytest.mark.parametrize("served", [True, False])
-def test_what_a_kernel_has_started_does_not_survive_it(project, sweep, served):
-    write_kernel(project, "starts", STARTS)
-    options = {"timeout": 10} if served else {"timeout": 30, "served-for": ""}
-    row, _ = measure(project, sweep, "starts", **options)
+# Slow: a fresh Python waits for and kills its worker by the same two functions.
+@pytest.mark.parametrize("owned", [True, slow(False)], ids=["served", "fresh"])
+def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared, owned):
+    started = shared.project / "started"
+    started.unlink(missing_ok=True)
+    shared.add("starts", STARTS)
+    options = {} if owned else {"served-for": None}
+    # the first limit within which this machine gets as far as the kernel's sleep
+    for limit in (3, 10, 30, 100):
+        row, said = shared.attempt("starts", timeout=limit, **options)
+        assert shared.running("sleep") == []
+        if started.exists():
+            break
+    assert row, said
     assert row["status"] == "timeout"
-    pids = [int(word) for word in (project / "pids").read_text().split()]
-    assert len(pids) >= 2
-    assert [pid for pid in pids if psutil.pid_exists(pid)] == []
+    assert row["message"].startswith(f"killed after {limit} s, in stage: gate")
+    until(lambda: shared.running() == [shared.server()])
 
 
-def test_a_client_that_says_nothing_delays_nobody(project, sweep):
-    measure(project, sweep)
-    (path,) = sweep[1].glob("*.socket")
+def test_a_killed_job_takes_its_point_along(shared):
+    shared.add("sleeps", ASLEEP)
+    point = shared.begin("sleeps", output="killed.csv")
+    until((shared.project / "asleep").exists)
+    point.kill()
+    point.communicate(timeout=PATIENCE_S)
+    until(lambda: shared.running() == [shared.server()])
+    assert not (shared.project / "killed.csv").exists()
 
+
+def test_a_client_that_says_nothing_delays_nobody(shared):
     def is_still_waited_for() -> bool:
         """Whether the silent one has its time to send a request after a point is measured."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
-            silent.connect(str(path))
-            assert measure(project, sweep)[0]["status"] == "ok"
+            silent.connect(str(shared.socket()))
+            assert shared.measure()["status"] == "ok"
             silent.setblocking(False)
             try:
                 return silent.recv(1) != b""
@@ -236,100 +218,15 @@ def test_a_client_that_says_nothing_delays_nobody(project, sweep):
     assert any(is_still_waited_for() for _ in range(5))
 
 
-def test_a_runtime_folder_that_is_gone_is_done_without(project, sweep):
-    row, said = measure(project, sweep, environment={"XDG_RUNTIME_DIR": "/run/user/none"})
-    assert row["status"] == "ok"
-    assert "fresh Python" not in said
-
-
-def test_nothing_is_measured_for_an_owner_that_is_not_there(project, sweep):
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    point = begin(project, (gone, sweep[1]), "torch_softmax")
-    _, said = point.communicate(timeout=PATIENCE_S)
-    assert point.returncode == 2
-    assert f"process {gone.pid}, for which this point was measured, has ended" in said
-    assert not (project / "row.csv").exists()
-    assert servers(sweep) == []
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("os._exit(3)", "the process ended (exit code 3) in stage: gate"),
-        ("os.abort()", "the process ended (signal SIGABRT) in stage: gate"),
-        ("os.kill(os.getppid(), 9)\ntime.sleep(60)", "(signal SIGKILL) in stage: gate"),
-    ],
-    ids=["exits", "aborts", "kills the server"],
-)
-def test_what_a_kernel_does_ends_its_point_alone(project, sweep, body, words):
-    write_kernel(project, "bad", body)
-    row, _ = measure(project, sweep, "bad")
-    assert row["status"] == "crash"
-    assert words in row["message"]
-    assert measure(project, sweep)[0]["status"] == "ok"
-
-
-def test_a_point_that_never_ends_is_killed_with_all_it_has_started(project, sweep):
-    body = "import subprocess\nsubprocess.Popen(['sleep', '601'])\ntime.sleep(600)"
-    write_kernel(project, "forever", body)
-    measure(project, sweep)  # so that the time limit is not spent on loading
-    row, _ = measure(project, sweep, "forever", timeout=10)
-    assert row["status"] == "timeout"
-    assert row["message"].startswith("killed after 10 s, in stage: gate")
-    (server,) = servers(sweep)
-    assert server.children(recursive=True) == []
-
-
-def test_a_killed_job_takes_its_point_along(project, sweep):
-    write_kernel(project, "sleeps", ASLEEP)
-    point = begin(project, sweep, "sleeps")
-    until((project / "asleep").exists)
-    point.kill()
-    point.communicate(timeout=PATIENCE_S)
-    until(lambda: servers(sweep)[0].children(recursive=True) == [])
-    assert not (project / "row.csv").exists()
-
-
-def test_an_edited_kernel_is_read_anew(project, sweep):
-    write_kernel(project, "mine", "return torch.softmax(x, dim=-1, out=out)")
-    before, _ = measure(project, sweep, "mine")
-    write_kernel(project, "mine", "return x")
-    after, _ = measure(project, sweep, "mine")
-    assert (before["status"], after["status"]) == ("ok", "incorrect")
-    assert len(servers(sweep)) == 1
-
-
-def test_another_environment_or_measuring_code_has_a_server_of_its_own(project, sweep):
-    measure(project, sweep)
-    measure(project, sweep, environment={"OMP_NUM_THREADS": "1"})
-    assert len(servers(sweep)) == 2
-    with (project / "measure" / "stats.py").open("a") as file:
-        file.write("# edited\n")
-    measure(project, sweep)
-    assert len(servers(sweep)) == 3
-
-
-def test_the_job_s_own_environment_reaches_the_kernel(project, sweep):
-    write_kernel(project, "looks", "raise RuntimeError(os.environ['TMPDIR'] + ' ' + os.getcwd())")
-    row, _ = measure(project, sweep, "looks", environment={"TMPDIR": str(project)})
-    assert row["message"] == f"RuntimeError: {project} {project}"
-    assert measure(project, sweep, environment={"TMPDIR": "/tmp"})[0]["status"] == "ok"
-    assert len(servers(sweep)) == 1
-
-
-def test_strangers_and_nonsense_are_refused_and_the_server_goes_on(project, sweep):
-    measure(project, sweep)
-    (path,) = sweep[1].glob("*.socket")
+def test_nonsense_is_refused_and_the_server_goes_on(shared):
     for said in (b"\xff\xff\xff\xff", b"\x00\x00\x00\x02{]", b""):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.connect(str(path))
+            connection.connect(str(shared.socket()))
             connection.sendall(said)
             connection.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 assert connection.recv(4) == b""
-    assert measure(project, sweep)[0]["status"] == "ok"
-    assert len(servers(sweep)) == 1
+    assert shared.measure()["status"] == "ok"
 
 
 # What a point sends, by hand: the stranger cannot read the project.
@@ -347,37 +244,250 @@ print(connection.recv(4))
 
 @pytest.mark.parametrize("stranger", [False, True])
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
-def test_another_user_s_request_is_refused(project, sweep, tmp_path, stranger):
-    measure(project, sweep)
-    (path,) = sweep[1].glob("*.socket")
-    folder = Path(tempfile.mkdtemp(dir=sweep[1].parent))
+def test_another_user_s_request_is_refused(shared, stranger):
+    path, folder = shared.socket(), Path(tempfile.mkdtemp(dir=shared.runtime))
+    log, before = path.with_suffix(".log"), path.with_suffix(".log").read_text()
     point = Point(gpu="cpu", dtype="float32", M=4, N=8, variant="torch_softmax", time_budget_s=0.05)
     (folder / "point.json").write_text(json.dumps(point.as_dict()))
-    for open_to_all in (path, path.parent, path.parent.parent, folder):
+    for open_to_all in (path, path.parent, shared.runtime, folder):
         open_to_all.chmod(0o1777)
     who = ["setpriv", "--reuid=65534", "--clear-groups"] if stranger else []
     command = [*who, "python3", "-c", ASKS, str(path), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
+    path.parent.chmod(0o700)  # or no other point would use it
     assert (folder / "done.json").exists() != stranger, done.stderr
-    assert ("refused: another user" in path.with_suffix(".log").read_text()) == stranger
     assert (folder / "progress.json").exists() != stranger
+    assert ("refused: another user" in log.read_text().removeprefix(before)) == stranger
 
 
-def test_a_server_of_another_user_is_not_asked(project, sweep, monkeypatch):
-    measure(project, sweep)
-    (path,) = sweep[1].glob("*.socket")
-    served._open(path).close()
+def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
+    served._open(shared.socket()).close()
     monkeypatch.setattr(wire, "peer_uid", lambda connection: os.getuid() + 1)
     with pytest.raises(served.NoServer, match="belongs to another user"):
-        served._open(path)
+        served._open(shared.socket())
 
 
-@pytest.mark.parametrize(("mode", "safe"), [(0o755, True), (0o1777, True), (0o777, False)])
-def test_a_place_where_others_may_swap_folders_is_not_used(sweep, monkeypatch, mode, safe):
-    base = sweep[1].parent
-    base.chmod(mode)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(base))
-    assert (served.private_folder().parent == base) == safe
+def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_starts_one(shared):
+    shared.add("waits", "open(f'waits-{os.getpid()}', 'w')\nwhile not os.path.exists('go'):\n"
+               "    time.sleep(0.01)\nreturn torch.softmax(x, dim=-1, out=out)")  # fmt: skip
+    points = [shared.begin("waits", output=f"{number}.csv") for number in range(2)]
+    until(lambda: len(list(shared.project.glob("waits-*"))) == 2)
+    killed = shared.server()
+    killed.kill()
+    (shared.project / "go").touch()
+    for number, point in enumerate(points):
+        _, said = point.communicate(timeout=PATIENCE_S)
+        assert point.returncode == 0, said
+        assert read(shared.project / f"{number}.csv")["status"] == "ok"
+    assert shared.measure()["status"] == "ok"
+    assert shared.server() != killed
+
+
+def test_without_a_server_that_starts_the_same_row_comes_from_a_fresh_python(shared, sweep):
+    (sweep.project / "sitecustomize.py").write_text(
+        IN_A_SERVER.replace("ACT", "raise SystemExit('not today')")
+    )
+    fresh, said = sweep.attempt()
+    assert "measuring in a fresh Python: the server did not start" in said
+    forked = shared.measure()
+    assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
+    same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
+    assert [forked[k] for k in same] == [fresh[k] for k in same]
+
+
+def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(sweep):
+    sweep.add("sleeps", ASLEEP)
+    point = sweep.begin("sleeps")
+    until((sweep.project / "asleep").exists)
+    sweep.end_owner()
+    _, said = point.communicate(timeout=PATIENCE_S)
+    assert point.returncode == 2
+    assert "for which this point was measured, has ended" in said
+    until(lambda: not sweep.running())
+    assert [path.name for path in sweep.folder.iterdir()] == [served.LOCK]
+    assert not (sweep.project / "row.csv").exists()
+
+
+def test_nothing_is_measured_for_an_owner_that_is_not_there(sweep):
+    sweep.end_owner()
+    row, said = sweep.attempt()
+    assert row is None
+    assert f"process {sweep.owner.pid}, for which this point was measured, has ended" in said
+    assert sweep.running() == []
+
+
+THREAD = """import threading, time
+threading.Thread(target=time.sleep, args=[600], daemon=True).start()
+"""
+LOADS = """
+import sys
+from measure import server
+
+for module in ("asks", "threads"):
+    server.load([module], "9.0")
+    print(module in sys.modules)
+import torch
+print(*sys.modules["asks"].said, torch.cuda.is_available.__module__)
+"""
+
+
+def test_what_a_server_loads(tmp_path):
+    """A module that asks for the GPU, as QuACK does, is answered; one with a thread is left out.
+
+    So it is where Snakemake says, by OPENBLAS_NUM_THREADS, that the job has several threads.
+    """
+    asks = "import torch\nsaid = torch.cuda.is_available(), torch.cuda.get_device_capability()\n"
+    (tmp_path / "asks.py").write_text(asks)
+    (tmp_path / "threads.py").write_text(THREAD)
+    path = f"{ROOT}{os.pathsep}{tmp_path}"
+    environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", LOADS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.stdout == "True\nFalse\nTrue (9, 0) torch.cuda\n", done.stderr
+
+
+def test_a_server_is_told_what_the_rival_imports_and_which_gpu_it_asks_for(sweep, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(sweep.runtime))
+    monkeypatch.setattr(served, "_start", lambda path, environment, words: words)
+    monkeypatch.setattr(gpus, "capability", lambda: "9.0")
+    assert served._connect({}, os.getpid(), None)[2:] == [""]
+    capability, *modules = served._connect({}, os.getpid(), "peer_quack")[2:]
+    assert (capability, "quack.softmax" in modules) == ("9.0", True)
+
+
+# Slow: the two tests above have the parts.
+@pytest.mark.slow
+@pytest.mark.parametrize("fit", [True, False], ids=["fit to be forked", "with a thread"])
+def test_what_the_rival_imports_is_loaded_once_if_a_fork_stands_it(sweep, tmp_path, fit):
+    """In a child that tries, and in the server; or else in that child and in each worker."""
+    told = tmp_path / "told"
+    source = f"open({str(told)!r}, 'a').write('x')\n"
+    (tmp_path / "heavy.py").write_text(source + ("" if fit else THREAD))
+    sweep.add("other", "import heavy\nreturn torch.softmax(x, -1, out=out)")
+    for _ in range(2):
+        row = sweep.measure(rival="other", environment={"PYTHONPATH": str(tmp_path)})
+        assert (row["status"], row["rival"]) == ("ok", "other"), row["message"]
+    assert told.read_text() == ("xx" if fit else "xxx")
+
+
+CHECKS = """
+import sys, threading, time
+from measure import server
+server.DRIVER = sys.argv[1]
+server.check_can_fork()
+ACT
+server.check_can_fork()
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        ("file = open(sys.argv[1] + 'ctl')", "the driver is in use"),
+        (THREAD, "2 threads"),
+        ("pass", ""),
+    ],
+    ids=["the driver is open", "a thread runs", "fit"],
+)
+def test_a_process_that_cannot_be_forked_is_no_server(tmp_path, act, why):
+    (tmp_path / "nvidiactl").touch()
+    command = [sys.executable, "-c", CHECKS.replace("ACT", act), str(tmp_path / "nvidia")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, why in done.stderr) == (bool(why), True), done.stderr
+
+
+# As much of NVML as is asked for the name of a GPU.
+NVML = """
+class NVMLError(Exception): pass
+def nvmlInit(): pass
+def nvmlShutdown(): pass
+def nvmlDeviceGetCount(): return 1
+def nvmlDeviceGetHandleByIndex(index): return index
+def nvmlDeviceGetUUID(handle): return "GPU-aaaa"
+def nvmlDeviceGetName(handle): return "NVIDIA H200"
+def nvmlDeviceGetMigMode(handle): raise NVMLError
+"""
+DONE = """
+import json
+def main(folder, parent):
+    row = {"gpu": "h200", "gpu_name": "h200", "status": "crash"}
+    (folder / "done.json").write_text(json.dumps({"row": row, "samples": []}))
+"""
+SEES = """
+_keep = keep
+def keep(connection, spawn, pidfd=None, heard=None):
+    print("answered before the end:", heard is not None, file=sys.stderr, flush=True)
+    _keep(connection, spawn, pidfd, heard)
+"""
+
+
+def test_only_a_point_that_holds_a_gpu_is_answered_before_its_worker_has_ended(sweep, tmp_path):
+    (tmp_path / "pynvml.py").write_text(NVML)
+    (sweep.project / "measure/worker.py").write_text(DONE)
+    with (sweep.project / "measure/keeper.py").open("a") as file:
+        file.write(SEES)
+    slots = sweep.project / "measure/slots.py"
+    slots.write_text(slots.read_text().replace('Path("/tmp")', f"Path({str(tmp_path)!r})"))
+    environment = {"PYTHONPATH": str(tmp_path), "CUDA_VISIBLE_DEVICES": "0"}
+    for gpu in ("h200", "cpu"):
+        assert sweep.measure(gpu=gpu, environment=environment)["status"] == "crash"
+    said = sweep.socket().with_suffix(".log").read_text()
+    words = "answered before the end: "
+    assert [line.removeprefix(words) for line in said.splitlines() if words in line] == [
+        *("True", "False")
+    ]
+    until(lambda: sweep.running() == [sweep.server()])
+
+
+def test_a_name_depends_on_who_may_be_served(monkeypatch):
+    environment = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "0"}
+    name = served._name(environment, 1, "2")
+    assert name == served._name(environment | {"CUDA_VISIBLE_DEVICES": "1"}, 1, "2")
+    others = [
+        served._name(environment, 1, "3"),
+        served._name(environment, 2, "2"),
+        served._name(environment | {"TRITON_INTERPRET": "1"}, 1, "2"),
+    ]
+    monkeypatch.setattr(fingerprint, "measure_sha256", lambda: "edited")
+    others.append(served._name(environment, 1, "2"))
+    assert len({name, *others}) == 5
+
+
+# Slow: four servers; the name above decides.
+@pytest.mark.slow
+def test_another_environment_or_measuring_code_has_a_server_of_its_own(sweep):
+    sweep.measure()
+    assert sweep.measure("triton_row")["status"] == "interpreted"
+    assert len(sweep.servers()) == 2
+    sweep.measure(environment={"OMP_NUM_THREADS": "2"})
+    assert len(sweep.servers()) == 3
+    with (sweep.project / "measure" / "stats.py").open("a") as file:
+        file.write("# edited\n")
+    sweep.measure()
+    assert len(sweep.servers()) == 4
+
+
+# others may rename the folder; they may enter it; XDG_RUNTIME_DIR outlives its folder, after su say
+@pytest.mark.parametrize(
+    ("base_mode", "mode", "safe"),
+    [
+        (0o755, 0o700, True),
+        (0o1777, 0o700, True),
+        (0o777, 0o700, False),
+        (0o755, 0o755, False),
+        (None, None, False),
+    ],
+)
+def test_a_folder_that_others_may_enter_or_swap_is_not_used(monkeypatch, base_mode, mode, safe):
+    with tempfile.TemporaryDirectory(prefix="run-") as name:
+        base = Path(name, "base")
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(base))
+        if base_mode:
+            folder = base / f"softmax-bench-{os.getuid()}"
+            folder.mkdir(parents=True)
+            folder.chmod(mode)
+            base.chmod(base_mode)
+        assert (served.private_folder().parent == base) == safe
 
 
 @pytest.mark.parametrize("by", ["a system call", "looking"])
@@ -400,29 +510,21 @@ def test_the_end_of_a_process_is_noticed_without_pidfd_open(monkeypatch, by):
     os.close(end)
 
 
-def test_a_point_is_served_where_there_is_no_pidfd_open(project, sweep):
-    (project / "sitecustomize.py").write_text(
-        "import os\n"
-        "if 'measure.server' in open('/proc/self/cmdline').read():\n"
-        "    from measure import owner\n"
-        "    def forbidden(pid): raise OSError(38, 'not here')\n"
-        "    owner._pidfd = forbidden\n"
+# Slow: the test above has both ways to notice.
+@pytest.mark.slow
+def test_a_point_is_served_where_there_is_no_pidfd_open(sweep):
+    (sweep.project / "sitecustomize.py").write_text(
+        IN_A_SERVER.replace(
+            "ACT",
+            "from measure import owner\n"
+            "    def forbidden(pid): raise OSError(38, 'not here')\n"
+            "    owner._pidfd = forbidden",
+        )
     )
-    for number in range(2):
-        row, said = measure(project, sweep, output=f"{number}.csv")
-        assert row["status"] == "ok"
-        assert "fresh Python" not in said
-    (server,) = servers(sweep)
-    sweep[0].kill()
-    sweep[0].wait()
-    until(lambda: not server.is_running())
-
-
-def test_a_folder_that_others_can_enter_is_not_used(project, sweep):
-    sweep[1].mkdir(mode=0o755)
-    sweep[1].chmod(0o755)
-    assert measure(project, sweep)[0]["status"] == "ok"
-    assert list(sweep[1].iterdir()) == []
+    for _ in range(2):
+        assert sweep.measure()["status"] == "ok"
+    sweep.end_owner()
+    until(lambda: not sweep.running())
 
 
 def test_who_is_at_the_other_end_is_known():
@@ -436,102 +538,7 @@ def test_a_process_is_known_by_number_and_start():
     assert owner.is_alive(os.getpid(), since)
     assert not owner.is_alive(os.getpid(), str(int(since) + 1))
     ended = subprocess.Popen(["true"])
-    until(lambda: Path(f"/proc/{ended.pid}/stat").read_text().split(") ")[1][0] == "Z")
+    until(lambda: not processes.is_alive(psutil.Process(ended.pid)))
     assert owner.started(ended.pid) is None, "ended, though nobody has waited for it"
     ended.wait()
     assert owner.started(ended.pid) is None
-
-
-def test_a_name_depends_on_who_may_be_served():
-    environment = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "0"}
-    name = served._name(environment, 1, "2")
-    assert name == served._name(environment | {"CUDA_VISIBLE_DEVICES": "1"}, 1, "2")
-    others = [
-        served._name(environment, 1, "3"),
-        served._name(environment, 2, "2"),
-        served._name(environment | {"TRITON_INTERPRET": "1"}, 1, "2"),
-    ]
-    assert len({name, *others}) == 4
-
-
-# As much of NVML as is asked for the name of a GPU.
-NVML = """
-class NVMLError(Exception): pass
-def nvmlInit(): pass
-def nvmlShutdown(): pass
-def nvmlDeviceGetCount(): return 1
-def nvmlDeviceGetHandleByIndex(index): return index
-def nvmlDeviceGetUUID(handle): return "GPU-aaaa"
-def nvmlDeviceGetName(handle): return "NVIDIA H200"
-def nvmlDeviceGetMigMode(handle): raise NVMLError
-"""
-DONE = """
-import json
-def main(folder, parent):
-    (folder / "done.json").write_text(json.dumps({"row": ROW, "samples": []}))
-"""
-SEES = """
-_keep = keep
-def keep(connection, spawn, pidfd=None, heard=None):
-    print("answered before the end:", heard is not None, file=sys.stderr, flush=True)
-    _keep(connection, spawn, pidfd, heard)
-"""
-
-
-@pytest.mark.parametrize("gpu", ["h200", "cpu"])
-def test_only_a_point_that_holds_a_gpu_is_answered_before_its_worker_has_ended(
-    project, sweep, tmp_path, gpu
-):
-    (tmp_path / "pynvml.py").write_text(NVML)
-    row = {"gpu": gpu, "gpu_name": gpu, "status": "crash"}
-    (project / "measure/worker.py").write_text(DONE.replace("ROW", repr(row)))
-    with (project / "measure/keeper.py").open("a") as file:
-        file.write(SEES)
-    slots = project / "measure/slots.py"
-    slots.write_text(slots.read_text().replace('Path("/tmp")', f"Path({str(tmp_path)!r})"))
-    environment = {"PYTHONPATH": str(tmp_path), "CUDA_VISIBLE_DEVICES": "0"}
-    found, _ = measure(project, sweep, gpu=gpu, environment=environment)
-    assert found["status"] == "crash"
-    (log,) = sweep[1].glob("*.log")
-    assert f"answered before the end: {gpu == 'h200'}" in log.read_text()
-    until(lambda: servers(sweep)[0].children(recursive=True) == [])
-
-
-def test_a_worker_imports_nothing_that_the_server_could_have(project, sweep):
-    names = [name for name in server.LOADED if name != "measure.telemetry"]  # needs NVML
-    body = f"raise RuntimeError([name for name in {names!r} if name not in sys.modules])"
-    write_kernel(project, "looks", body)
-    assert measure(project, sweep, "looks")[0]["message"] == "RuntimeError: []"
-
-
-CHECKS = """
-import sys, threading, time
-from measure import server
-server.DRIVER = sys.argv[1]
-server.check_can_fork()
-ACT
-server.check_can_fork()
-"""
-
-
-@pytest.mark.parametrize(
-    ("act", "why"),
-    [
-        ("file = open(sys.argv[1] + 'ctl')", "the driver is in use"),
-        ("threading.Thread(target=time.sleep, args=[600], daemon=True).start()", "2 threads"),
-        ("pass", ""),
-    ],
-)
-def test_a_process_that_cannot_be_forked_is_no_server(tmp_path, act, why):
-    (tmp_path / "nvidiactl").touch()
-    command = [sys.executable, "-c", CHECKS.replace("ACT", act), str(tmp_path / "nvidia")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, why in done.stderr) == (bool(why), True), done.stderr
-
-
-def test_a_job_of_several_threads_is_served_too(project, sweep, monkeypatch):
-    """Snakemake tells it so by this variable, which would give the server threads, too."""
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-    _, said = measure(project, sweep)
-    assert "fresh Python" not in said
-    assert len(servers(sweep)) == 1

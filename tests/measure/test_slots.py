@@ -1,17 +1,17 @@
 """One timing per GPU at a time: locks that free themselves, and which GPUs there are to lock."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
+import types
 
 import pytest
 
 from measure import gpus, slots
 from measure.fingerprint import ROOT
+from tests.processes import PATIENCE_S
 
 GPUS = [gpus.Found("GPU-aaaa", "h200"), gpus.Found("GPU-bbbb", "h200")]
 
@@ -62,7 +62,8 @@ def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(fold
             process.communicate()
 
 
-def test_the_end_of_the_point_before_is_waited_for_in_silence(folder):
+def test_the_end_of_the_point_before_is_waited_for_in_silence(folder, monkeypatch):
+    monkeypatch.setattr(slots, "SILENT_S", PATIENCE_S)  # however late a busy machine frees it
     first, said = slots.acquire(GPUS[:1]), []
     end = threading.Timer(0.1, first.release)
     end.start()
@@ -148,47 +149,33 @@ def nvmlDeviceGetCudaComputeCapability(handle): return (9, 0) if handle == "GPU-
 
 
 @pytest.mark.parametrize(
-    ("visible_devices", "expected"),
+    ("visible_devices", "expected", "capability"),
     [
-        (None, ["GPU-aaaa", "MIG-1111", "MIG-2222"]),
-        ("", []),
-        ("0", ["GPU-aaaa"]),
-        ("1,0", ["MIG-1111", "MIG-2222", "GPU-aaaa"]),
-        ("MIG-2222", ["MIG-2222"]),
-        ("GPU-a", ["GPU-aaaa"]),
-        ("GPU-bbbb", ["MIG-1111", "MIG-2222"]),
-        ("0,7,1", ["GPU-aaaa"]),
+        (None, ["GPU-aaaa", "MIG-1111", "MIG-2222"], ""),
+        ("", [], ""),
+        ("0", ["GPU-aaaa"], "9.0"),
+        ("1,0", ["MIG-1111", "MIG-2222", "GPU-aaaa"], ""),
+        ("MIG-2222", ["MIG-2222"], "8.0"),
+        ("GPU-a", ["GPU-aaaa"], "9.0"),
+        ("GPU-bbbb", ["MIG-1111", "MIG-2222"], "8.0"),
+        ("0,7,1", ["GPU-aaaa"], "9.0"),
     ],
 )
-def test_gpus_are_those_that_cuda_would_show_and_slices_count(tmp_path, visible_devices, expected):
-    (tmp_path / "pynvml.py").write_text(FAKE_NVML)
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    environment.pop("CUDA_VISIBLE_DEVICES", None)
+def test_gpus_are_those_that_cuda_would_show_and_slices_count(
+    monkeypatch, visible_devices, expected, capability
+):
+    nvml = types.ModuleType("pynvml")
+    exec(FAKE_NVML, vars(nvml))
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible_devices is not None:
-        environment["CUDA_VISIBLE_DEVICES"] = visible_devices
-    code = (
-        "import json; from measure import gpus; print(json.dumps([gpus.devices(), gpus.visible()]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    found, visible = json.loads(done.stdout)
-    assert visible == [slug for _, slug in found], "a sweep is planned for what can be held"
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible_devices)
+    found = gpus.devices()
     assert [uuid for uuid, _ in found] == expected
-    for uuid, slug in found:
-        assert slug == ("h200" if uuid == "GPU-aaaa" else "a100mig3g")
-
-
-@pytest.mark.parametrize(
-    ("visible_devices", "expected"), [("0", "9.0"), ("1", "8.0"), ("0,1", ""), ("", "")]
-)
-def test_the_capability_is_that_of_all_gpus_or_unknown(tmp_path, visible_devices, expected):
-    (tmp_path / "pynvml.py").write_text(FAKE_NVML)
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    environment["CUDA_VISIBLE_DEVICES"] = visible_devices
-    command = [sys.executable, "-c", "from measure import gpus; print(gpus.capability())"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == expected
+    assert gpus.visible() == [slug for _, slug in found], "a sweep is planned for what can be held"
+    assert {slug for uuid, slug in found if uuid == "GPU-aaaa"} <= {"h200"}
+    assert {slug for uuid, slug in found if uuid != "GPU-aaaa"} <= {"a100mig3g"}
+    assert gpus.capability() == capability, "that of all of them, or unknown"
 
 
 def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
@@ -210,7 +197,6 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     run = {"cwd": project, "env": environment, "stderr": subprocess.PIPE, "text": True}
     done = subprocess.Popen(command, **run)
     assert done.stderr.readline().startswith("waiting: ")
-    time.sleep(0.2)
     assert done.poll() is None
     os.close(slot)
     assert "sees GPU-aaaa" in done.communicate()[1]
