@@ -13,7 +13,7 @@ def column(page, name):
     return page.locator(f"#table tbody tr > :nth-child({at + 1})").all_inner_texts()
 
 
-def test_every_row_is_there(opened):
+def test_every_row_is_there_and_search_finds_those_with_all_words(opened):
     page = opened(figures=False)
     total = len(made.rows())
     page.wait_for_function("document.querySelectorAll('#table tbody tr').length === 100")
@@ -23,9 +23,6 @@ def test_every_row_is_there(opened):
     assert page.locator("#table tbody tr").count() == total
     assert sorted(column(page, "variant")) == sorted(row["variant"] for row in made.rows())
 
-
-def test_search_finds_rows_with_all_words(opened):
-    page = opened(figures=False)
     page.locator("#search").fill("Triton_Row 512 float32 a100")
     assert page.locator("#row-count").inner_text().startswith("1 of ")
     page.locator("#search").fill("512")

@@ -1,4 +1,4 @@
-"""Every command of the documents runs, or is planned where a run takes a GPU, a network or hours."""
+"""Every command of the documents runs, or is planned where it needs a GPU, a network or hours."""
 
 import ast
 import re
