@@ -1,12 +1,11 @@
 """How the roofline's kernels would go about memory on a GPU that is not there; see ``offline``.
 
-``python accesses.py ARCH N`` prints one JSON line per dtype, number of matrices read and shape: how
-often each width of load and store stands in the machine code for N elements in buffers as torch
-allocates them.
+``python accesses.py ARCH N DTYPE READS`` prints one JSON line per shape of the kernel that reads
+READS matrices: how often each width of load and store stands in the machine code for N elements in
+buffers as torch allocates them.
 """
 
 import collections
-import itertools
 import json
 import re
 import subprocess
@@ -33,20 +32,17 @@ class Reader(AbsentGPU):
         return object(), 0, 32, 0, 1024
 
 
-def accesses(arch: int, n: int) -> list[dict]:
-    """What every call of the roofline does to matrices of n elements."""
+def accesses(arch: int, n: int, dtype: torch.dtype, reads: int) -> list[dict]:
+    """What every such call of the roofline does to matrices of n elements."""
     gpu = Reader(arch)
     driver.set_active(gpu)
-    found = []
-    for dtype, reads in itertools.product((torch.float32, torch.bfloat16), (1, 2)):
-        matrices = [torch.empty(n, dtype=dtype)] * (reads + 1)
-        for shape, call in enumerate(copy_kernel.candidates(dtype.itemsize, reads)):
-            call(*matrices)
-            of = {"itemsize": dtype.itemsize, "reads": reads, "shape": shape}
-            found.append(of | {"accesses": gpu.loaded[-1]})
-    return found
+    matrices = [torch.empty(n, dtype=dtype)] * (reads + 1)
+    for call in copy_kernel.candidates(dtype.itemsize, reads):
+        call(*matrices)
+    return gpu.loaded
 
 
 if __name__ == "__main__":
-    for entry in accesses(*map(int, sys.argv[1:])):
+    arch, n, dtype, reads = sys.argv[1:]
+    for entry in accesses(int(arch), int(n), getattr(torch, dtype), int(reads)):
         print(json.dumps(entry))

@@ -5,9 +5,13 @@ import torch
 
 from measure import baseline, inputs
 from measure.audit import Audit
+from tests.marks import slow
+
+# The coarsest, whose rounding is most like a fault. Slow: the others.
+DTYPES = [slow("float32"), slow("float16"), "bfloat16"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])
 def test_no_constant_is_taken_for_a_result_and_no_rounding_for_a_fault(op, dtype, device):
     x = torch.rand(8, 4099, device=device).to(getattr(torch, dtype))
@@ -20,7 +24,7 @@ def test_no_constant_is_taken_for_a_result_and_no_rounding_for_a_fault(op, dtype
         assert (audit.problem() is None) == fine
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
 def test_a_gradient_is_a_result_and_that_of_other_values_is_not(op, dtype, device):
     dtype = getattr(torch, dtype)

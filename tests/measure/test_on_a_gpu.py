@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from measure.fingerprint import ROOT
+from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
 
@@ -49,9 +50,20 @@ def test_a_row_of_a_cuda_variant_is_complete(tmp_path, op):
     assert int(row["blocks_per_sm"]) >= 1
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("variant", ["torch_softmax", "triton_backward"])
-@pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
+# Each operation, variant and dtype once; slow: together in every other way.
+@pytest.mark.parametrize(
+    ("op", "variant", "dtype"),
+    [
+        ("softmax_backward", "torch_softmax", "bfloat16"),
+        ("log_softmax_backward", "triton_backward", "float32"),
+        slow("softmax_backward", "torch_softmax", "float32"),
+        slow("softmax_backward", "triton_backward", "float32"),
+        slow("softmax_backward", "triton_backward", "bfloat16"),
+        slow("log_softmax_backward", "torch_softmax", "float32"),
+        slow("log_softmax_backward", "torch_softmax", "bfloat16"),
+        slow("log_softmax_backward", "triton_backward", "bfloat16"),
+    ],
+)
 def test_a_row_of_a_backward_is_complete(tmp_path, op, variant, dtype):
     options = ["--M", "4096", "--N", "8192", "--variant", variant, "--op", op, "--dtype", dtype]
     row = measure(tmp_path, *options)
@@ -115,7 +127,10 @@ def test_what_cannot_be_captured_is_timed_by_events(project, tmp_path):
     assert float(row["time_us"]) > 0
 
 
-@pytest.mark.parametrize(("rows", "cols"), [(64, 256), (1024, 256), (1024, 4096), (8192, 8192)])
+# Many pairs that share L2, and one that is larger than it; slow: sizes between.
+@pytest.mark.parametrize(
+    ("rows", "cols"), [(64, 256), slow(1024, 256), slow(1024, 4096), (8192, 8192)]
+)
 def test_a_cold_call_finds_nothing_in_the_cache(tmp_path, rows, cols):
     row = measure(tmp_path, "--M", str(rows), "--N", str(cols), "--variant", "torch_softmax")
     assert row["status"] == "ok", row["message"]

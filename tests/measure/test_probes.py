@@ -17,14 +17,33 @@ CPU = torch.device("cpu")
 IN_INTERPRETER = pytest.mark.skipif(
     torch.cuda.is_available(), reason="Triton's interpreter is off where there is a GPU"
 )
-HONEST = [
-    *("torch_softmax", "torch_naive", "torch_jit"),
-    *(pytest.param(name, marks=IN_INTERPRETER) for name in ("triton_row", "triton_online")),
-]
+DTYPES = ["float32", "float16", "bfloat16"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("name", HONEST)
+def cases(quick: dict[str, str], others: tuple[str, ...]) -> list:
+    """Return pairs (variant, dtype): those of ``quick``, and all others as slow ones."""
+    return [
+        pytest.param(
+            name,
+            dtype,
+            marks=[
+                *([IN_INTERPRETER] if name.startswith("triton_") else []),
+                *([] if quick.get(name) == dtype else [pytest.mark.slow]),
+            ],
+        )
+        for name in (*quick, *others)
+        for dtype in DTYPES
+    ]
+
+
+# Quick: what rounds, in the dtype of the smallest range, and what the interpreter truncates.
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    cases(
+        {"torch_softmax": "float16", "triton_row": "bfloat16"},
+        ("torch_naive", "torch_jit", "triton_online"),
+    ),
+)
 def test_an_honest_kernel_passes_the_probes(name, dtype):
     cpu = open_device("cpu")
     softmax = kernels.load(name).softmax
@@ -34,10 +53,9 @@ def test_an_honest_kernel_passes_the_probes(name, dtype):
             assert probes.check(what, cpu, softmax, (torch.rand(64, cols),)) is None
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
 @pytest.mark.parametrize(
-    "name", ["torch_softmax", pytest.param("triton_backward", marks=IN_INTERPRETER)]
+    ("name", "dtype"), cases({"torch_softmax": "float16", "triton_backward": "bfloat16"}, ())
 )
 def test_an_honest_backward_passes_the_probes(name, op, dtype):
     cpu = open_device("cpu")
@@ -92,17 +110,11 @@ def test_probes_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expect
 
 
 @pytest.mark.parametrize("rows", [1, 2, 64])
-@pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
-def test_an_honest_backward_is_right_on_other_values_in_a_timed_pair(op, rows):
-    pair = tuple(torch.rand(rows, 90) for _ in range(3))
+@pytest.mark.parametrize(
+    ("op", "matrices"), [("softmax", 2), ("softmax_backward", 3), ("log_softmax_backward", 3)]
+)
+def test_an_honest_kernel_is_right_on_other_values_in_a_timed_pair(op, matrices, rows):
+    pair = tuple(torch.rand(rows, 90) for _ in range(matrices))
     call = kernels.load("torch_softmax").function(op)
     what = point(M=rows, variant="torch_softmax", op=op)
     assert retimed.check(what, pair, lambda: call(*pair)) is None
-
-
-@pytest.mark.parametrize("rows", [1, 2, 64])
-def test_an_honest_kernel_is_right_on_other_values_in_a_timed_pair(rows):
-    x = torch.rand(rows, 90)
-    softmax, pair = kernels.load("torch_softmax").softmax, (x, torch.empty_like(x))
-    what = point(M=rows, variant="torch_softmax")
-    assert retimed.check(what, pair, lambda: softmax(*pair)) is None

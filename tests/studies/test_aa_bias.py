@@ -5,6 +5,8 @@ import pytest
 
 from studies import aa_bias
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 
 @pytest.fixture
 def data():

@@ -6,6 +6,8 @@ import torch
 
 from studies import cache_hints
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 
 @pytest.mark.parametrize("hint", cache_hints.HINTS)
 def test_hints_change_no_result(hint, device):

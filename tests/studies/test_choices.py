@@ -6,6 +6,8 @@ import pytest
 from studies import choices
 from tests.analysis import synthetic
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 TABLE, RULE = choices.WAYS  # in this order
 OWN, H200S, RULED = "frontier_rows__k8w4", "frontier_rows__k2w16", "frontier_rows__k4w16"
 

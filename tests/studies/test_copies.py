@@ -6,6 +6,8 @@ import pytest
 from studies import copies
 from tests.analysis import synthetic
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 
 def test_the_same_copy_in_several_processes(tmp_path, capsys):
     rows = [

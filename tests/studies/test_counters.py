@@ -4,6 +4,8 @@ import pytest
 
 from studies import counters
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 POINT = "float32:16x1024:frontier"
 
 

@@ -18,6 +18,7 @@ def test_there_are_documents():
     assert DOCUMENTS
 
 
+@pytest.mark.slow  # it runs every command; the test below has what finds and replaces their output
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_a_document_is_current(path, capsys):
     assert inserts.main(["--check", str(path)]) == 0, capsys.readouterr().err

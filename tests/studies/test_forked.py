@@ -16,11 +16,14 @@ from measure.row import samples_path
 from studies import forked
 from workflow import sweep
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 # Runs the points given as JSON below the folder given; prints the rows that it returns, as JSON.
 RUN = """
 import json, sys
 from measure.point import Point
 from studies import forked
+
 points = [Point(**fields) for fields in json.loads(sys.argv[1])]
 rows = forked.run(points, sys.argv[2], lambda text: print(text, file=sys.stderr))
 print(json.dumps(rows))

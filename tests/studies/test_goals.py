@@ -8,6 +8,8 @@ import pytest
 from studies import goals
 from tests.analysis import synthetic
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 
 def write(tmp_path, *found):
     return synthetic.write_csv(tmp_path / "frontier.csv", found)

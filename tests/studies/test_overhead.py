@@ -5,6 +5,8 @@ import pytest
 from studies import overhead
 from tests.analysis import synthetic
 
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
+
 WORKER = (
     "  0.000 s  importing torch\n  0.010 s  opening the device\n  0.300 s  loading the variant\n"
     "  0.400 s  first call\n  1.400 s  timing\n  2.400 s  done\n"

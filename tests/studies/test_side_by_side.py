@@ -205,6 +205,7 @@ def test_how_a_process_ended(tmp_path):
     assert study.run_command(hangs, log, 0.2) == "killed after 0.2 s"
 
 
+@pytest.mark.slow  # it imports what the test above of a process fakes
 def test_a_real_process_of_a_tool_that_needs_no_gpu(tmp_path, monkeypatch):
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")

@@ -1,8 +1,11 @@
 """The table of points measured alone and at once; two GPUs are refused where there are none."""
 
 import pandas as pd
+import pytest
 
 from studies import two_gpus
+
+pytestmark = pytest.mark.slow  # an experiment that no sweep runs
 
 
 def test_a_machine_without_two_gpus_is_told(tmp_path, capsys, monkeypatch):
