@@ -3,12 +3,13 @@
 import fcntl
 
 import pytest
-import torch
 
 
 @pytest.fixture
 def large(tmp_path_factory):
     """A turn, among all processes of this run, for a test with tens of gigabytes on the GPU."""
+    import torch  # not above: by then the number of threads is set
+
     with (tmp_path_factory.getbasetemp().parent / "large.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -25,6 +26,8 @@ def launches(device, monkeypatch) -> list[tuple]:
     Where there is no GPU it takes tensors of the CPU, for Triton's interpreter; in use it never
     does.
     """
+    import torch
+
     from kernels import _dropin_device, _dropin_plain, _dropin_run
 
     if device.type == "cpu":
