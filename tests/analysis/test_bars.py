@@ -1,11 +1,8 @@
 """Published beside measured times, as points on a logarithmic axis."""
 
-import itertools
-
 import pytest
-from matplotlib.colors import to_hex
 
-from analysis import figures, palette
+from analysis import figures
 from analysis.errors import InputError
 from analysis.figures.bars import draw_published
 from analysis.figures.select import beside_published
@@ -24,6 +21,13 @@ def drawn(measurements, tables):
         return draw_published(beside_published(frame, tables, gpu, *SET))
 
     return draw
+
+
+@pytest.fixture(scope="module")
+def figure(measurements, tables):
+    """The points of all sizes, on an H200."""
+    frame = measurements(oneflow.rows(oneflow.PROTOCOL), sweep="oneflow")
+    return draw_published(beside_published(frame, tables, "h200", *SET))
 
 
 def drawn_lines(figure):
@@ -64,29 +68,16 @@ def test_only_published_points_and_variants_are_drawn(drawn):
     assert set(points(drawn(rows))) == expected
 
 
-def test_points_are_at_the_times(drawn):
+def test_points_are_at_the_times(figure):
     rows = oneflow.rows(oneflow.PROTOCOL)
-    found = points(drawn(rows))
+    found = points(figure)
     assert time(found["cuda_oneflow published 16"]) == pytest.approx(9.66)
     assert time(found["cuda_fastertransformer published 512"]) == pytest.approx(6090)
     (own,) = [r for r in rows if (r["variant"], r["N"]) == ("cuda_oneflow", "64")]
     assert time(found["cuda_oneflow measured 64"]) == pytest.approx(float(own["time_us"]))
 
 
-def test_published_points_are_hollow_and_measured_ones_full_in_the_variants_style(drawn):
-    figure = drawn(oneflow.rows(oneflow.PROTOCOL))
-    assert not figure.axes[0].patches  # a bar's length means nothing on this axis
-    for gid, point in points(figure).items():
-        variant, origin, _ = gid.split()
-        style = palette.style(variant)
-        assert point.get_marker() == style.marker
-        assert to_hex(point.get_markeredgecolor()) == style.colour.lower()
-        inside = "#ffffff" if origin == "published" else style.colour.lower()
-        assert to_hex(point.get_markerfacecolor()) == inside
-
-
-def test_measured_points_have_whiskers_and_every_point_its_value(drawn):
-    figure = drawn(oneflow.rows(oneflow.PROTOCOL))
+def test_measured_points_have_whiskers_and_every_point_its_value(figure):
     found = whiskers(figure)
     assert set(found) == {f"{v} measured {n} q" for v in PAIR for n in oneflow.PROTOCOL}
     low, high = found["cuda_oneflow measured 64 q"].get_ydata()
@@ -94,21 +85,8 @@ def test_measured_points_have_whiskers_and_every_point_its_value(drawn):
     assert {"9.66", "26.4", "6,090", "3,100", "59.6"} <= set(texts(figure))
 
 
-def test_no_value_touches_another_or_the_line_between_two_sizes(drawn):
-    figure = drawn(oneflow.rows(oneflow.PROTOCOL))
-    figure.draw_without_rendering()
-    axes = figure.axes[0]
-    values = [text for text in axes.texts if hasattr(text, "xyann")]
-    assert len(values) == 20
-    boxes = sorted((text.get_window_extent() for text in values), key=lambda box: box.x0)
-    assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
-    for place in range(1, len(oneflow.PROTOCOL)):
-        x = axes.transData.transform((place - 0.5, 10))[0]
-        assert not any(box.x0 < x < box.x1 for box in boxes)
-
-
-def test_ratios_stand_below_published_without_and_measured_with_an_interval(drawn):
-    found = texts(drawn(oneflow.rows(oneflow.PROTOCOL)))
+def test_ratios_stand_below_published_without_and_measured_with_an_interval(figure):
+    found = texts(figure)
     assert "speed of cuda_oneflow over cuda_fastertransformer:" in found
     assert {"2.74x", "2.45x", "2.01x", "2.06x", "1.96x"} <= set(found)
     fast = oneflow.speedup(oneflow.WARP, 512) / 0.4
@@ -118,8 +96,8 @@ def test_ratios_stand_below_published_without_and_measured_with_an_interval(draw
     assert {"published, a100  ", "measured, h200  "} <= set(found)
 
 
-def test_hardware_and_that_it_was_not_measured_here_are_visible(drawn):
-    words = everything(drawn(oneflow.rows(oneflow.PROTOCOL)))
+def test_hardware_and_that_it_was_not_measured_here_are_visible(figure):
+    words = everything(figure)
     label = "cuda_oneflow, published, not measured here (NVIDIA A100-PCIE-40GB, ones input)"
     assert label in words
     assert "cuda_oneflow, measured (NVIDIA H200, normal input)" in words
@@ -168,13 +146,3 @@ def test_what_cannot_be_drawn_is_refused(measurements, tables, tmp_path, gpu, sw
     with pytest.raises(InputError, match=complaint):
         figures.write(measurements(rows, sweep), tables, *set_, tmp_path, figures.BARS)
     assert not list(tmp_path.iterdir())
-
-
-def test_its_files_are_its_own(measurements, tables, tmp_path):
-    frame = measurements(oneflow.rows(oneflow.PROTOCOL), sweep="oneflow")
-    for folder in ("a", "b"):
-        figures.write(frame, tables, "h200", *SET, tmp_path / folder, figures.BARS)
-    names = [f"h200_float32_oneflow_published.{form}" for form in ("pdf", "png", "svg")]
-    assert [path.name for path in sorted((tmp_path / "a").iterdir())] == names
-    for name in names:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()

@@ -9,6 +9,7 @@ from analysis import cli
 from analysis.collect import collect
 from analysis.merge import merge_cells
 from tests.analysis import compared, synthetic
+from tests.marks import slow
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
 
@@ -126,12 +127,13 @@ def test_points_of_one_run_only_are_counted(tmp_path, capsys, lines):
 @pytest.mark.parametrize(
     ("column", "value", "paired"),
     [
-        ("gpu_name", "NVIDIA H200 NVL", False),
+        # one that changes torch, too, and one that does not; the others are names in the same lists
         ("driver", "580.1", False),
-        ("cuda", "13.0", False),
-        ("torch", "2.12.0", False),
         ("triton", "3.7.0", True),
-        ("measure_sha256", "n" * 64, True),
+        slow("gpu_name", "NVIDIA H200 NVL", False),
+        slow("cuda", "13.0", False),
+        slow("torch", "2.12.0", False),
+        slow("measure_sha256", "n" * 64, True),
     ],
 )
 def test_other_conditions_are_refused_unless_allowed(

@@ -8,7 +8,11 @@ import pytest
 
 from analysis.compare import estimate, match, runs, significance, verdict
 from tests.analysis import compared
+from tests.marks import slow
 
+EVERY_M = (512, 1024, 4096)
+# M and seeds of two runs whose false alarms are counted: of a third of the points, and twice of all.
+ALARMS = [((1024,), (1, 2)), slow(EVERY_M, (1, 2)), slow(EVERY_M, (3, 4))]
 LIMITS = verdict.Limits(margin=0.01, threshold=0.02, rate=0.05)
 
 
@@ -25,29 +29,26 @@ def differs(found):
 @pytest.fixture(scope="module")
 def many():
     """210 points, more than in the recorded sweeps."""
-    return compared.rows(m=(512, 1024, 4096))
+    return compared.rows(m=EVERY_M)
 
 
-@pytest.mark.parametrize("seeds", [(1, 2), (3, 4)])
-def test_two_runs_of_the_same_code_do_not_differ(tmp_path, many, seeds):
-    found = judged(tmp_path, many, seeds=seeds)
-    assert len(found) == 210
+@pytest.mark.parametrize(("m", "seeds"), ALARMS)
+def test_two_runs_of_the_same_code_do_not_differ(tmp_path, m, seeds):
+    found = judged(tmp_path, compared.rows(m=m), seeds=seeds)
+    assert len(found) == 70 * len(m)
     assert differs(found).mean() <= 0.01
     assert not verdict.failed(found, LIMITS).any()
     assert (found["verdict"] == verdict.SAME).mean() > 0.8
 
 
-@pytest.fixture(scope="module")
-def beside_a_slow_torch(many):
+def beside_a_slow_torch(m):
     """The same with a torch that takes twice as long as the copy, as for most rows of an H200."""
-    return [row | {"torch_us": str(2 * float(row["copy_us"]))} for row in many]
+    return [row | {"torch_us": str(2 * float(row["copy_us"]))} for row in compared.rows(m=m)]
 
 
-@pytest.mark.parametrize("seeds", [(1, 2), (3, 4)])
-def test_a_fixed_time_per_call_in_some_processes_is_no_difference(
-    tmp_path, beside_a_slow_torch, seeds
-):
-    found = judged(tmp_path, beside_a_slow_torch, seeds=seeds, fixed_us=0.35)
+@pytest.mark.parametrize(("m", "seeds"), ALARMS)
+def test_a_fixed_time_per_call_in_some_processes_is_no_difference(tmp_path, m, seeds):
+    found = judged(tmp_path, beside_a_slow_torch(m), seeds=seeds, fixed_us=0.35)
     assert differs(found).mean() <= 0.01
     assert not verdict.failed(found, LIMITS).any()
     taken_off = found["note"].str.endswith("µs, taken off")
@@ -55,8 +56,9 @@ def test_a_fixed_time_per_call_in_some_processes_is_no_difference(
     assert found["ratio"][taken_off].between(0.98, 1.02).all()
 
 
-def test_a_slowdown_is_found_beside_a_fixed_time_per_call(tmp_path, beside_a_slow_torch):
-    lines = beside_a_slow_torch
+@pytest.mark.slow  # the quick ones above and below plant and find the same
+def test_a_slowdown_is_found_beside_a_fixed_time_per_call(tmp_path):
+    lines = beside_a_slow_torch(EVERY_M)
     planted = {compared.point(row): 1.05 for row in lines[::14]}
     found = judged(tmp_path, lines, planted, fixed_us=0.35)
     hit = found.index.isin(list(planted))
@@ -78,6 +80,7 @@ def test_a_slowdown_of_3_percent_is_found_and_the_rest_is_not(tmp_path, many):
     assert verdict.failed(found, LIMITS)[hit].sum() >= 14
 
 
+@pytest.mark.slow
 def test_one_slower_point_among_many_is_found(tmp_path, many):
     one = compared.point(many[100])
     found = judged(tmp_path, many, {one: 1.03})

@@ -1,16 +1,12 @@
 """Figures of rows that are few, failed, without intervals, or of variants that nobody knows."""
 
-import itertools
-import re
-
 import pytest
 from matplotlib.text import Text
 
-from analysis import figures, palette
+from analysis import palette
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.figures.overview import draw_overview
-from analysis.figures.page import DOUBLE, FINE, SINGLE, TITLE, Page, text_width
 from analysis.figures.save import PNG_DPI
 from analysis.figures.select import select
 from tests.analysis import synthetic
@@ -80,12 +76,6 @@ def test_rows_without_quantiles_and_intervals(drawn):
     assert not any("±" in text.get_text() for text in found["speedup"].texts)
 
 
-def test_some_rows_without_quantiles(drawn):
-    rows = synthetic.sweep_rows([256], **NONE) + synthetic.sweep_rows([512, 1024])
-    (axes,) = drawn(rows)["time"].axes
-    assert len(axes.collections) == len(synthetic.VARIANTS)
-
-
 def test_thirty_variants_are_told_apart(drawn):
     variants = [*synthetic.VARIANTS, *MINE]
     found = drawn(synthetic.sweep_rows(variants=variants))
@@ -93,12 +83,7 @@ def test_thirty_variants_are_told_apart(drawn):
         shown = lines(found[kind])
         assert len({(shown[n].get_color(), shown[n].get_marker()) for n in variants}) == 30
         (axes,) = found[kind].axes
-        found[kind].set_dpi(PNG_DPI)
-        found[kind].draw_without_rendering()
-        boxes = sorted((extent(text) for text in axes.texts), key=lambda box: box.y0)
-        assert len(boxes) == 31
-        overlaps = [a.y1 - b.y0 for a, b in itertools.pairwise(boxes)]
-        assert max(overlaps) < 1  # pixel
+        assert len({text.get_text() for text in axes.texts}) == 31
     cells, _ = found["speedup"].axes
     assert len(cells.get_yticklabels()) == 30
 
@@ -119,8 +104,9 @@ def test_the_fastest_of_each_size_is_framed(drawn, half, line):
     }
 
 
-@pytest.mark.parametrize("name", ["x", "a_kernel_with_a_name_that_is_very_long_indeed_v2"])
-def test_all_that_is_written_is_on_the_page(drawn, name):
+@pytest.mark.slow
+def test_a_very_long_name_is_on_the_page(drawn):
+    name = "a_kernel_with_a_name_that_is_very_long_indeed_v2"
     for kind, figure in drawn(synthetic.sweep_rows(variants=["torch_softmax", name])).items():
         figure.set_dpi(PNG_DPI)
         figure.draw_without_rendering()
@@ -131,57 +117,6 @@ def test_all_that_is_written_is_on_the_page(drawn, name):
         for box in (extent(text) for text in texts if text.get_text()):
             assert page.x0 <= box.x0 <= box.x1 <= page.x1 + 1, kind
             assert page.y0 <= box.y0 <= box.y1 <= page.y1 + 1, kind
-
-
-def test_a_title_wider_than_its_panel_leaves_the_operation_to_the_heading(drawn):
-    shapes = [(1024, n) for n in (256, 1024)] + [(3 * 2**25 // n, n) for n in (128, 1024, 4096)]
-    op, names = "log_softmax_backward", ["torch_softmax", "triton_backward"]
-    rows = [synthetic.row(op=op, M=m, N=n, variant=name) for m, n in shapes for name in names]
-    figure = drawn(rows)["throughput"]
-    figure.set_dpi(PNG_DPI)
-    figure.draw_without_rendering()
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == [f"{op}, M = 1024, uniform input", "M·N = 100,663,296, uniform input"]
-    for text in figure.findobj(lambda artist: isinstance(artist, Text)):
-        if text.get_text() in titles:
-            assert extent(text).x1 <= figure.bbox.x1
-    assert op in figure.get_suptitle()
-
-
-def test_few_lines_fit_into_one_column_and_many_into_two(drawn):
-    few = drawn(synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_row"]))
-    many = drawn(synthetic.sweep_rows())
-    assert few["time"].get_figwidth() == pytest.approx(SINGLE)
-    assert many["time"].get_figwidth() == pytest.approx(DOUBLE)
-    assert few["overview"].get_figwidth() == many["overview"].get_figwidth() == DOUBLE
-
-
-def test_the_fastest_and_torch_are_bold(drawn):
-    figure = drawn(synthetic.sweep_rows())["time"]
-    bold = {t.get_text() for t in figure.axes[0].texts if t.get_fontweight() == "bold"}
-    assert bold == {"torch_softmax", "triton_persistent"}
-    widths = {gid: line.get_linewidth() for gid, line in lines(figure).items()}
-    assert widths["triton_persistent"] > widths["triton_row"]
-
-
-def test_heading_and_fine_print_are_broken_where_the_page_ends():
-    page = Page(SINGLE, 1.0, "one two three " * 10, ["four five six " * 20, "seven"])
-    title, fine = (text.get_text().split("\n") for text in page.figure.texts)
-    assert " ".join(title).split() == ["one", "two", "three"] * 10
-    assert fine[-1] == "seven"
-    assert max(text_width(line, TITLE, bold=True) for line in title) < SINGLE
-    assert max(text_width(line, FINE) for line in fine) < SINGLE
-    assert page.figure.get_figheight() > 1 + len(title) * TITLE / 72 + len(fine) * FINE / 72
-
-
-def test_vector_files_have_letters_and_fonts(measurements, tables, tmp_path):
-    frame = measurements(synthetic.sweep_rows([256, 512]), sweep=SET[2])
-    svg, pdf, _ = figures.write(frame, tables, *SET, tmp_path, ("throughput",))
-    assert "copy (roofline)</text>" in svg.read_text()
-    assert "'DejaVu Sans', 'Verdana'" in svg.read_text()  # the latter where the former is not
-    assert re.search(rb"/Subtype /(CIDFontType2|TrueType)", pdf.read_bytes())
-    assert b"/FontFile2" in pdf.read_bytes()
-    assert b"/CreationDate" not in pdf.read_bytes()
 
 
 def test_looks_are_those_of_all_variants_of_the_measurements(measurements, tables):

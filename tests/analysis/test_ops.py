@@ -10,9 +10,11 @@ from analysis.figures.select import panels, select
 from analysis.report import quality, verdict
 from analysis.report.markdown import render
 from tests.analysis import synthetic
+from tests.marks import slow
 
 OPS = ("softmax", "log_softmax")
-OTHERS = ("log_softmax", "softmax_backward", "log_softmax_backward")  # but softmax
+# All but softmax; each is a name in the same column.
+OTHERS = ("log_softmax", slow("softmax_backward"), slow("log_softmax_backward"))
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@
 import pytest
 from matplotlib.colors import to_hex
 
-from analysis import figures, palette
-from analysis.figures import grid
+from analysis import palette
 from analysis.figures.overview import MUTED, draw_overview
-from analysis.figures.page import DOUBLE
 from tests.analysis import synthetic
 
 SIZES = [256, 512, 1024, 2048]
@@ -73,28 +71,12 @@ def test_every_variant_is_drawn_and_the_best_and_torch_are_in_front(three):
         assert list(drawn["triton_row"].get_ydata()) == pytest.approx([0.9, 0.9, 0.9, 0.6])
 
 
-def test_what_is_in_front_has_a_band_where_its_rows_have_quantiles(three):
-    for axes in three.axes:
-        assert {band.get_gid() for band in axes.collections} == {
-            f"{name} band" for name in ("torch_softmax", *FAST)
-        }
-
-
 def test_the_copy_is_at_100_percent(three):
     for axes in three.axes:
         copy = lines(axes)["copy"]
         assert list(copy.get_ydata()) == [1, 1]
         assert copy.is_dashed()
         assert axes.get_ylim()[1] > 1
-
-
-def test_the_key_names_what_is_in_front(three):
-    (key,) = three.legends
-    named = [text.get_text() for text in key.get_texts()]
-    assert named == [
-        *("torch_softmax", "triton_fused", "triton_row"),
-        *("copy (roofline)", "all other variants"),
-    ]
 
 
 def test_the_strip_says_who_is_the_fastest_at_each_size(three):
@@ -155,24 +137,3 @@ def test_it_has_a_limit_and_says_so(measurements, tables):
     figure = draw_overview(measurements(rows), tables)
     assert len(figure.axes) == 15
     assert any("15 of 24 panels are shown" in text.get_text() for text in figure.texts)
-    assert figure.get_figwidth() == DOUBLE
-    assert figure.get_figheight() < 10.5
-
-
-@pytest.mark.parametrize("panels", range(1, 16))
-def test_panels_and_key_do_not_overlap(panels):
-    page = grid.Grid(panels, keys=9)
-    width, height = page.size
-    places = [page.place(i) for i in range(panels)]
-    assert len(set(places)) == panels
-    assert all(x + width <= DOUBLE for x, _ in places)
-    x, y, _ = page.key
-    assert not any(x < left + width and y < top + height for left, top in places)
-    assert y + 0.14 <= page.height
-
-
-def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_path):
-    frame = measurements(rows_of({"triton_row": 0.9, "torch_softmax": 0.5}))
-    first, second = (figures.write_overview(frame, tables, tmp_path / name) for name in "ab")
-    assert [path.name for path in first] == ["overview.svg", "overview.pdf", "overview.png"]
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]

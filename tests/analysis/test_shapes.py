@@ -60,13 +60,6 @@ def test_the_heat_map_names_the_m_of_each_column(wide):
     assert len(cells.texts) == len(oneflow.WIDE) * len(oneflow.VARIANTS)
 
 
-def test_no_name_of_a_variant_is_cut_off(wide):
-    figure = draw_speedup(wide)
-    figure.draw_without_rendering()
-    names = figure.axes[0].get_yticklabels()
-    assert min(name.get_window_extent().x0 for name in names) >= 0
-
-
 def ticks(sizes):
     from matplotlib.figure import Figure
 
