@@ -11,7 +11,7 @@ from tests.analysis import compared
 from tests.marks import slow
 
 EVERY_M = (512, 1024, 4096)
-# M and seeds of two runs whose false alarms are counted: of a third of the points, and twice of all.
+# M and seeds of two runs whose false alarms are counted: a third of the points, and twice all.
 ALARMS = [((1024,), (1, 2)), slow(EVERY_M, (1, 2)), slow(EVERY_M, (3, 4))]
 LIMITS = verdict.Limits(margin=0.01, threshold=0.02, rate=0.05)
 
