@@ -1,8 +1,10 @@
-"""Compile Triton variants for a GPU that is not there, as a launch on that GPU would.
+"""Compile Triton kernels for a GPU that is not there, as a launch on that GPU would.
 
-It calls the variant's own function on CPU tensors, with a driver that compiles and then does
-not launch, so that argument specialisation, block sizes and warps are the variant's, not a copy of
-them. ``python offline.py ARCH DTYPE M N OP VARIANT…`` prints one JSON line per kernel.
+It calls the kernel's own launcher on CPU tensors, with a driver that compiles and then does not
+launch, so that argument specialisation, block sizes and warps are the kernel's, not a copy of them.
+``python offline.py`` reads jobs from stdin, [arch, dtype, op, columns, variants] each, all of them
+one JSON list, and prints one JSON line per compiled kernel. The variant "drop-in" stands for the
+drop-in's own kernels.
 """
 
 import json
@@ -73,18 +75,39 @@ class AbsentGPU:
         return object(), 0, registers, stack, 1024
 
 
-def compile_variant(name: str, op: str, arch: int, dtype: str, rows: int, cols: int) -> list[dict]:
-    """What was compiled to run ``name`` on (rows, cols) matrices on compute capability ``arch``."""
-    gpu = AbsentGPU(arch)
-    driver.set_active(gpu)
-    x = torch.empty(rows, cols, dtype=getattr(torch, dtype))
+def launch(name: str, op: str, dtype: torch.dtype, cols: int) -> None:
+    """Call a variant's function on 1024 rows."""
+    x = torch.empty(1024, cols, dtype=dtype)
     read = [x] * len(kernels.OPS[op])
     kernels.load(name).function(op)(*read, torch.empty_like(x))
-    return gpu.loaded
+
+
+def launch_dropin(dtype: torch.dtype) -> None:
+    """Call every launcher of the drop-in's own kernels, so that each compiles all its forms."""
+    from kernels import _dropin_backward as backward
+    from kernels import _dropin_inner as inner
+
+    t = torch.empty(1, dtype=dtype)
+    for log in (False, True):
+        for cols in (781, 4096, 16384, 100_000):  # every number of warps; blocks and tiles
+            backward.backward(t, t, t, 64, cols, cols, log)
+        for n, n_inner in ((10, 3), (256, 32), (257, 32), (33_000, 1)):  # once, and in tiles
+            inner.forward(t, t, 64, n, n_inner, log)
+            inner.backward(t, t, t, 64, n, n_inner, log)
+
+
+def main() -> None:
+    """Do all jobs in this process."""
+    for arch, dtype, op, cols, names in json.load(sys.stdin):
+        for name in names:
+            gpu = AbsentGPU(arch)
+            driver.set_active(gpu)
+            of_torch = getattr(torch, dtype)
+            launch_dropin(of_torch) if name == "drop-in" else launch(name, op, of_torch, cols)
+            job = {"variant": name, "arch": arch, "dtype": dtype, "op": op, "cols": cols}
+            for compiled in gpu.loaded:
+                print(json.dumps(job | compiled))
 
 
 if __name__ == "__main__":
-    arch, dtype, rows, cols, op, *variants = sys.argv[1:]
-    for name in variants:
-        for entry in compile_variant(name, op, int(arch), dtype, int(rows), int(cols)):
-            print(json.dumps({"variant": name, **entry}))
+    main()
