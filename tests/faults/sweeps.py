@@ -7,9 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -18,10 +16,10 @@ import yaml
 from analysis import rows
 from measure.fingerprint import ROOT
 from measure.row import samples_path as samples_of
+from tests import processes
 from workflow import lock
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
-PATIENCE_S = 150  # for what must happen soon; a busy machine may take its time
 MERGED = "results/measurements/cpu.csv"
 UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
 
@@ -48,14 +46,6 @@ def configure(folder: Path, **change) -> None:
     config |= {"sweep": "tiny", "gpus": ["cpu"], "shapes": [{"M": 4, "N": [8, 13]}]}
     config |= {"variants": ["torch_naive", "torch_softmax"], "time_budget_s": 0.05}
     (folder / "config.yaml").write_text(yaml.safe_dump(config | change, sort_keys=False))
-
-
-def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-    """Wait for what must come."""
-    end = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 class Sweep:
@@ -110,35 +100,19 @@ class Sweep:
 
     def processes(self) -> list[psutil.Process]:
         """Those that this sweep has started, and that still run."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get(MARK) == self._mark:
-                    found.append(process)
-            except psutil.Error:  # ended meanwhile, or somebody else's
-                continue
-        return found
+        return processes.by_variable(MARK, self._mark)
 
     def nothing_runs(self) -> bool:
         return not self.processes()
 
     def measures(self) -> bool:
         """Whether a point is being measured."""
-        for process in self.processes():
-            try:
-                if "measure" in process.cmdline()[1:4]:
-                    return True
-            except psutil.Error:  # ended meanwhile
-                continue
-        return False
+        words = (processes.ask(process.cmdline, []) for process in self.processes())
+        return any("measure" in found[1:4] for found in words)
 
     def end(self) -> None:
         """Kill what a test has left."""
-        for process in self.processes():
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                continue
+        processes.kill(self.processes())
 
     def cells(self) -> list[Path]:
         return sorted(p for p in self._in_cells() if p.suffix == ".csv" and p.name[0] != ".")

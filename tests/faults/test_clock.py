@@ -7,6 +7,7 @@ import pytest
 
 from tests.faults.sweeps import MERGED, UNTIL_MERGED, configure, read, samples_of, write_kernel
 
+pytestmark = pytest.mark.slow
 HOURS_S = 2 * 3600.0
 # The clock is put back as soon as this file is there.
 BACK = f"""
@@ -31,8 +32,6 @@ if b"measure" in open("/proc/self/cmdline", "rb").read():
 # ... so that whatever was written before is from the future
 PUTS_BACK = """
 import glob
-
-pytestmark = pytest.mark.slow
 if not os.path.exists('put_back'):
     open('put_back', 'w').close()
     for path in glob.glob('results/cells/**/*.csv*', recursive=True):

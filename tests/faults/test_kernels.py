@@ -8,8 +8,9 @@ import resource
 
 import pytest
 
-from tests.faults.sweeps import until, write_kernel
+from tests.faults.sweeps import write_kernel
 from tests.marks import slow
+from tests.processes import until
 
 # Of libc's own bookkeeping, which lies before every block that malloc() gives.
 SMASHES = """

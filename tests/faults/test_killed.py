@@ -16,10 +16,10 @@ from tests.faults.sweeps import (
     configure,
     kill_group,
     read,
-    until,
     write_kernel,
 )
 from tests.marks import slow
+from tests.processes import until
 
 UNTIMED = "import triton\n"  # two of them run at once
 # name: the status that an undisturbed run gives the kernel, what it does, what comes before

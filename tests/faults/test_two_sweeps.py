@@ -1,6 +1,7 @@
 """Two sweeps in one folder: the second is refused, and the first does not notice."""
 
-from tests.faults.sweeps import MERGED, UNTIL_MERGED, configure, until, write_kernel
+from tests.faults.sweeps import MERGED, UNTIL_MERGED, configure, write_kernel
+from tests.processes import until
 
 WAITS = "open('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.02)"
 
