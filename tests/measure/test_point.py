@@ -55,17 +55,11 @@ def test_triton_is_interpreted_on_a_cpu_only():
     [
         ("NVIDIA H200", "h200"),
         ("NVIDIA A100-PCIE-40GB", "a100"),
-        ("NVIDIA A100-SXM4-80GB", "a100"),
         ("NVIDIA H100 80GB HBM3", "h100"),
-        ("NVIDIA H100 PCIe", "h100"),
-        ("NVIDIA GH200 480GB", "gh200"),
         ("Tesla V100-SXM2-16GB", "v100"),
-        ("NVIDIA GeForce RTX 3090", "rtx3090"),
         ("NVIDIA GeForce RTX 3090 Ti", "rtx3090ti"),
         ("NVIDIA GeForce RTX 4090 Laptop GPU", "rtx4090laptop"),
         ("NVIDIA RTX 6000 Ada Generation", "rtx6000ada"),
-        ("NVIDIA L40S", "l40s"),
-        ("NVIDIA B200", "b200"),
         ("AMD Instinct MI300X", "mi300x"),
     ],
 )

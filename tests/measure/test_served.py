@@ -20,6 +20,7 @@ from measure.fingerprint import ROOT
 from measure.point import Point
 from tests import copies, processes
 from tests.marks import slow
+from tests.measure import nvml
 from tests.processes import PATIENCE_S, until
 
 ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
@@ -371,7 +372,7 @@ def test_what_the_rival_imports_is_loaded_once_if_a_fork_stands_it(sweep, tmp_pa
 
 
 CHECKS = """
-import sys, threading, time
+import sys
 from measure import server
 server.DRIVER = sys.argv[1]
 server.check_can_fork()
@@ -384,10 +385,9 @@ server.check_can_fork()
     ("act", "why"),
     [
         ("file = open(sys.argv[1] + 'ctl')", "the driver is in use"),
-        (THREAD, "2 threads"),
         ("pass", ""),
     ],
-    ids=["the driver is open", "a thread runs", "fit"],
+    ids=["the driver is open", "fit"],
 )
 def test_a_process_that_cannot_be_forked_is_no_server(tmp_path, act, why):
     (tmp_path / "nvidiactl").touch()
@@ -396,17 +396,6 @@ def test_a_process_that_cannot_be_forked_is_no_server(tmp_path, act, why):
     assert (done.returncode, why in done.stderr) == (bool(why), True), done.stderr
 
 
-# As much of NVML as is asked for the name of a GPU.
-NVML = """
-class NVMLError(Exception): pass
-def nvmlInit(): pass
-def nvmlShutdown(): pass
-def nvmlDeviceGetCount(): return 1
-def nvmlDeviceGetHandleByIndex(index): return index
-def nvmlDeviceGetUUID(handle): return "GPU-aaaa"
-def nvmlDeviceGetName(handle): return "NVIDIA H200"
-def nvmlDeviceGetMigMode(handle): raise NVMLError
-"""
 DONE = """
 import json
 def main(folder, parent):
@@ -422,7 +411,7 @@ def keep(connection, spawn, pidfd=None, heard=None):
 
 
 def test_only_a_point_that_holds_a_gpu_is_answered_before_its_worker_has_ended(sweep, tmp_path):
-    (tmp_path / "pynvml.py").write_text(NVML)
+    (tmp_path / "pynvml.py").write_text(nvml.FAKE)
     (sweep.project / "measure/worker.py").write_text(DONE)
     with (sweep.project / "measure/keeper.py").open("a") as file:
         file.write(SEES)
@@ -451,20 +440,6 @@ def test_a_name_depends_on_who_may_be_served(monkeypatch):
     monkeypatch.setattr(fingerprint, "measure_sha256", lambda: "edited")
     others.append(served._name(environment, 1, "2"))
     assert len({name, *others}) == 5
-
-
-# Slow: four servers; the name above decides.
-@pytest.mark.slow
-def test_another_environment_or_measuring_code_has_a_server_of_its_own(sweep):
-    sweep.measure()
-    assert sweep.measure("triton_row")["status"] == "interpreted"
-    assert len(sweep.servers()) == 2
-    sweep.measure(environment={"OMP_NUM_THREADS": "2"})
-    assert len(sweep.servers()) == 3
-    with (sweep.project / "measure" / "stats.py").open("a") as file:
-        file.write("# edited\n")
-    sweep.measure()
-    assert len(sweep.servers()) == 4
 
 
 # others may rename the folder; they may enter it; XDG_RUNTIME_DIR outlives its folder, after su say
@@ -525,12 +500,6 @@ def test_a_point_is_served_where_there_is_no_pidfd_open(sweep):
         assert sweep.measure()["status"] == "ok"
     sweep.end_owner()
     until(lambda: not sweep.running())
-
-
-def test_who_is_at_the_other_end_is_known():
-    here, there = socket.socketpair()
-    with here, there:
-        assert wire.peer_uid(here) == os.getuid()
 
 
 def test_a_process_is_known_by_number_and_start():

@@ -11,6 +11,7 @@ import pytest
 
 from measure import gpus, slots
 from measure.fingerprint import ROOT
+from tests.measure import nvml
 from tests.processes import PATIENCE_S
 
 GPUS = [gpus.Found("GPU-aaaa", "h200"), gpus.Found("GPU-bbbb", "h200")]
@@ -125,29 +126,6 @@ def test_another_user_s_lock_holds(folder, monkeypatch):
     assert subprocess.run(command, capture_output=True).returncode == 0
 
 
-# A driver with two boards, the second cut in two; as a module, for processes of their own.
-FAKE_NVML = """
-BOARDS = {"GPU-aaaa": "NVIDIA H200", "GPU-bbbb": "NVIDIA A100-SXM4-40GB"}
-SLICES = {"GPU-bbbb": ["MIG-1111", "MIG-2222"]}
-class NVMLError(Exception): pass
-def nvmlInit(): pass
-def nvmlShutdown(): pass
-def nvmlDeviceGetCount(): return len(BOARDS)
-def nvmlDeviceGetHandleByIndex(index): return list(BOARDS)[index]
-def nvmlDeviceGetUUID(handle): return handle
-def nvmlDeviceGetName(handle): return BOARDS.get(handle, "NVIDIA A100-SXM4-40GB MIG 3g.20gb")
-def nvmlDeviceGetMigMode(handle):
-    if handle not in SLICES: raise NVMLError("not supported")
-    return 1, 1
-def nvmlDeviceGetMaxMigDeviceCount(handle): return 7
-def nvmlDeviceGetMigDeviceHandleByIndex(handle, index):
-    if index >= len(SLICES[handle]): raise NVMLError("not found")
-    return SLICES[handle][index]
-def nvmlDeviceGetHandleByUUID(uuid): return uuid
-def nvmlDeviceGetCudaComputeCapability(handle): return (9, 0) if handle == "GPU-aaaa" else (8, 0)
-"""
-
-
 @pytest.mark.parametrize(
     ("visible_devices", "expected", "capability"),
     [
@@ -164,9 +142,9 @@ def nvmlDeviceGetCudaComputeCapability(handle): return (9, 0) if handle == "GPU-
 def test_gpus_are_those_that_cuda_would_show_and_slices_count(
     monkeypatch, visible_devices, expected, capability
 ):
-    nvml = types.ModuleType("pynvml")
-    exec(FAKE_NVML, vars(nvml))
-    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    module = types.ModuleType("pynvml")
+    exec(nvml.FAKE, vars(module))
+    monkeypatch.setitem(sys.modules, "pynvml", module)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible_devices is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible_devices)
@@ -182,7 +160,7 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     """As a point on a machine with a busy GPU: the free one is taken, and the worker sees it."""
     fake = tmp_path / "fake"
     fake.mkdir()
-    (fake / "pynvml.py").write_text(FAKE_NVML.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))
+    (fake / "pynvml.py").write_text(nvml.FAKE.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))
     worker = "import os, sys\nprint('sees', os.environ['CUDA_VISIBLE_DEVICES'], file=sys.stderr)\n"
     (project / "measure" / "worker.py").write_text(worker)
     source = project / "measure" / "slots.py"

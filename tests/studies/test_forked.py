@@ -23,7 +23,6 @@ RUN = """
 import json, sys
 from measure.point import Point
 from studies import forked
-
 points = [Point(**fields) for fields in json.loads(sys.argv[1])]
 rows = forked.run(points, sys.argv[2], lambda text: print(text, file=sys.stderr))
 print(json.dumps(rows))
