@@ -32,6 +32,8 @@ LEFT_OUT = {
     "58 of 182 points": "a line that a sweep prints",
     "rsync": "it needs a second machine",
 }
+# What a command of Snakemake has that measures in seconds here, its default sweep being a tiny one.
+MEASURES = ("sweeps/smoke.yaml", "--config sweep=")
 # What a page says of Snakemake files, which Python cannot read.
 IN_SNAKEMAKE = "snakefile:"
 
@@ -49,8 +51,8 @@ def shell(command: str, folder: Path) -> None:
     assert done.stdout + done.stderr or command.startswith("mkdir")
 
 
-def check(command: str, folder: Path, snakemake: Snakemake) -> None:
-    """Do what the kind of the command allows here."""
+def check(command: str, folder: Path, snakemake: Snakemake, measure: bool) -> None:
+    """Do what the kind of the command allows here; without ``measure`` every sweep is planned."""
     if command.startswith(tuple(LEFT_OUT)):
         return
     match shlex.split(command):
@@ -60,6 +62,10 @@ def check(command: str, folder: Path, snakemake: Snakemake) -> None:
             from snakemake.cli import get_argument_parser
 
             get_argument_parser().parse_args(words)
+        case ["snakemake", *words] if measure and any(part in command for part in MEASURES):
+            done = snakemake("rows", *words, cwd=folder, env=environment())
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert list((folder / "results/cells").rglob("*.csv"))
         case ["snakemake", *words]:
             words = [word for word in words if word != "--use-conda"]  # which needs conda to plan
             done = snakemake("--dry-run", *words, cwd=folder, env=environment())
@@ -73,21 +79,19 @@ def check(command: str, folder: Path, snakemake: Snakemake) -> None:
             shell(command, folder)
 
 
-# README.md has a command of each kind; the others are slow because of their number.
-QUICK = ["README.md"]
-
-
+# README.md has a command of each kind, and its sweep is planned; all else is slow by its number.
 @pytest.mark.parametrize(
-    "page", [page if page in QUICK else slow(page) for page in COMMANDS if COMMANDS[page]]
+    ("page", "measure"),
+    [("README.md", False), *(slow(page, True) for page in COMMANDS if COMMANDS[page])],
 )
-def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, snakemake):
+def test_the_commands_of_a_page_work_one_after_the_other(page, measure, tmp_path, snakemake):
     folder = copies.copy_project(tmp_path / "project")
     configure(folder)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     if not any("recorded.yaml" in command for command in COMMANDS[page]):
         shutil.rmtree(folder / "results/recorded")  # or each plan has their two hundred figures
     for command in COMMANDS[page]:
-        check(command, folder, snakemake)
+        check(command, folder, snakemake, measure)
 
 
 def test_each_exception_is_of_a_command_that_is_there():
