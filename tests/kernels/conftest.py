@@ -1,6 +1,7 @@
-"""Fixtures: turns for tests that fill a GPU, and the drop-in's launches."""
+"""Fixtures: turns for tests that fill a GPU, the emulator, and the drop-in's launches."""
 
 import fcntl
+import os
 
 import pytest
 
@@ -14,6 +15,18 @@ def large(tmp_path_factory):
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
         torch.cuda.empty_cache()  # what torch would keep is the next test's, in another process
+
+
+@pytest.fixture(scope="session")
+def emulated(tmp_path_factory):
+    """The emulator of CUDA C++, whose compiled kernels all processes of this run share."""
+    from tests.kernels.emulator import run
+
+    if run.COMPILER is None:
+        pytest.skip("g++ is not here")
+    base = tmp_path_factory.getbasetemp()
+    run.keep_in((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "emulated")
+    return run
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import itertools
 import re
 import subprocess
 
@@ -12,37 +13,56 @@ import kernels
 from kernels import _nvrtc
 from kernels._capability import CLUSTERS_SINCE
 from tests.kernels.offline import CUOBJDUMP
-from tests.kernels.variants import CUDA, FRONTIER, ONEFLOW
+from tests.kernels.variants import CUDA, FRONTIER
 
-ARCHS = sorted(_nvrtc.GPUS)
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
-COLUMNS = range(1, 1026)  # beyond 1024 a kernel's form no longer depends on N
+BOTH = (False, True)  # softmax, log_softmax
+# N at which the kernels of OneFlow and FasterTransformer take each of their forms. Beyond 1024 a
+# form no longer depends on N; up to 1024 a lane has 1 to 32 columns, in packs of 1, 2 or 4.
+SHORT = [1, 3, 16, 31, 64, 128, 782, 1022, 1023, 1024, 1025]
 # Of the frontier's, which have a form for every number of words of a lane, warps and blocks: units
 # of each size, a warp's row, blocks of few and of many warps, clusters of each size, the whole GPU.
-OF_FRONTIER = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
-TUNED = "sm_90"  # elsewhere each of the frontier's kernels has one form, without a table
+LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
+# One for each of the frontier's kernels that the tables pick: packed, short, rows, staged, spread
+# and grid; of even lengths with rows that begin at words and rows that do not.
+FEW = [33, 256, 16384, 50257, 2**20, 2**23]
+TUNED = "sm_90"  # the tables choose between forms there; elsewhere a kernel has its default one
+FRONTIER_PARTS = [name for name in FRONTIER if name != "frontier"]
+WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 
 
-def forms(names, dtype: torch.dtype, arch: str, columns=COLUMNS) -> dict[str, dict[str, int]]:
-    """source -> {C++ name: threads of a block} of all that these variants may launch."""
+def wanted(specialise, dtype, arch, columns, logs=BOTH) -> dict[tuple[str, str], int]:
+    """(source, C++ name) -> threads of a block, of all that one ``specialise`` may launch."""
     found, gpu = {}, _nvrtc.GPUS[arch]
-    for specialise in (s for name in names for s in in_forms(name, arch)):
-        for cols in columns:
-            unit = cols & -cols
-            for pack in (p for p in (1, 2, 4, 8) if p <= unit and p * dtype.itemsize <= 16):
-                for rows, log in ((7, False), (8, False), (7, True), (8, True)):
-                    for spec in specialise(_nvrtc.Call(dtype, rows, cols, pack, log, gpu)):
-                        if spec.since <= gpu.capability:
-                            found.setdefault(spec.source, {})[spec.kernel] = spec.threads
+    for cols, rows, log in itertools.product(columns, (7, 8), logs):
+        for pack in (p for p in (1, 2, 4, 8) if cols % p == 0 and p * dtype.itemsize <= 16):
+            for spec in specialise(_nvrtc.Call(dtype, rows, cols, pack, log, gpu)):
+                if spec.since <= gpu.capability:
+                    found[spec.source, spec.kernel] = spec.threads
     return found
 
 
-def in_forms(name: str, arch: str):
-    """What chooses a variant's kernel, in each of the forms that the variant offers."""
-    specialise = kernels.load(name).module.specialise
-    offered = kernels.forms(name) if arch == TUNED else ()
-    return [functools.partial(specialise, form=form) for form in offered] or [specialise]
+def of_variants(names, *more) -> dict[tuple[str, str], int]:
+    """All that these variants may launch in the form that they have by default."""
+    found = {}
+    for name in names:
+        found |= wanted(kernels.load(name).module.specialise, *more)
+    return found
+
+
+def of_forms(dtype: torch.dtype) -> dict[tuple[str, str], int]:
+    """All forms that a table may choose.
+
+    log_softmax ends otherwise, in few instructions, so it is compiled in those forms that the
+    tables do choose, by ``of_variants``, and in the default ones.
+    """
+    found = {}
+    for name in FRONTIER_PARTS:
+        for form in kernels.forms(name):
+            specialise = functools.partial(kernels.load(name).module.specialise, form=form)
+            found |= wanted(specialise, dtype, TUNED, LONG, (False,))
+    return found
 
 
 def account(log: str) -> dict[str, tuple[int, int]]:
@@ -54,15 +74,10 @@ def account(log: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("arch", ARCHS)
-def test_every_form_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype):
-    ours = [*FRONTIER, "cuda_backward"]
-    wanted = forms(CUDA, dtype, arch) | forms(ours, dtype, arch, OF_FRONTIER)
-    old = _nvrtc.GPUS[arch].capability < CLUSTERS_SINCE
-    since_clusters = {f"frontier_{s}.cu" for s in ("ring", "grid", "spread")} if old else set()
-    assert set(wanted) == {path.name for path in _nvrtc.FOLDER.glob("*.cu")} - since_clusters
-    for source, threads in wanted.items():
+def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str, folder) -> None:
+    """Compile these kernels: none warns, spills or asks for more registers than there are."""
+    for source, group in itertools.groupby(sorted(found.items()), key=lambda item: item[0][0]):
+        threads = {kernel: size for (_, kernel), size in group}
         log = io.StringIO()
         binary = _nvrtc.build(source, tuple(threads), arch, log)
         assert "warning" not in log.getvalue(), log.getvalue()
@@ -71,28 +86,54 @@ def test_every_form_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, 
             registers, local = used[binary.symbol_mapping[kernel].decode()]
             assert local == 0, f"{kernel} on {arch} keeps {local} bytes in local memory"
             assert registers * size <= REGISTERS_PER_BLOCK, f"{kernel} on {arch} cannot start"
+        if source.startswith("oneflow") and arch == TUNED:
+            a_pack_is_moved_by_one_instruction(binary, threads, dtype, folder)
 
 
-def global_accesses(binary: bytes, folder) -> dict[str, set[str]]:
-    """mangled name -> widths of its loads from and stores to global memory, as SASS has them."""
+def a_pack_is_moved_by_one_instruction(binary, kernels_, dtype, folder) -> None:
+    """Unrolled loops once had their stores split into elements: 40 % of the speed, no warning."""
     cubin = folder / "kernels.cubin"
-    cubin.write_bytes(binary)
+    cubin.write_bytes(binary.code)
     sass = subprocess.check_output([CUOBJDUMP, "-sass", cubin], text=True)
-    return {
+    moved = {
         part.split()[0]: set(re.findall(r"\b(?:LDG|STG)\.E(?:\.(U16|64|128))?\b", part))
         for part in sass.split("Function : ")[1:]
     }
+    for kernel in kernels_:
+        pack = int(kernel.removesuffix(">").split(", ")[2])
+        expected = {WIDTH[pack * dtype.itemsize]}
+        assert moved[binary.symbol_mapping[kernel].decode()] == expected, kernel
 
 
+def sources(arch: str) -> set[str]:
+    """Those that have a kernel for this GPU."""
+    old = _nvrtc.GPUS[arch].capability < CLUSTERS_SINCE
+    since_clusters = {f"frontier_{s}.cu" for s in ("ring", "grid", "spread")} if old else set()
+    return {path.name for path in _nvrtc.FOLDER.glob("*.cu")} - since_clusters
+
+
+def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill(tmp_path):
+    """In one type each: float32, which the articles have, and bfloat16."""
+    compiled = set()
+    for names, dtype, columns in (
+        (CUDA, torch.float32, (31, 1024, 1025)),  # packs of 1 and 4, beyond a warp
+        (["frontier", "cuda_backward"], torch.bfloat16, FEW),
+    ):
+        found = of_variants(names, dtype, TUNED, columns)
+        check(found, dtype, TUNED, tmp_path)
+        compiled |= {source for source, _ in found}
+    assert compiled == sources(TUNED) - {"frontier_ring.cu"}  # which no table picks
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_a_pack_is_moved_by_one_instruction(dtype, tmp_path):
-    """Unrolled loops once had their stores split into elements: 40 % of the speed, no warning."""
-    width = {2: "U16", 4: "", 8: "64", 16: "128"}
-    # the compiler's choice depends on the loops, not on how many columns a lane has
-    for source, threads in forms(ONEFLOW, dtype, "sm_90", [16, 31, 780, 782, 1024, 1025]).items():
-        binary = _nvrtc.build(source, tuple(threads), "sm_90")
-        found = global_accesses(binary.code, tmp_path)
-        for kernel in threads:
-            pack = int(kernel.removesuffix(">").split(", ")[2])
-            expected = {width[pack * dtype.itemsize]}
-            assert found[binary.symbol_mapping[kernel].decode()] == expected, kernel
+@pytest.mark.parametrize("arch", sorted(_nvrtc.GPUS))
+def test_every_form_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype, tmp_path):
+    # each number of columns of a lane once; the compiler sees no difference between 16 bits
+    short = range(1, 1026) if arch == TUNED and dtype != torch.float16 else SHORT
+    found = of_variants(CUDA, dtype, arch, short)
+    found |= of_variants([*FRONTIER, "cuda_backward"], dtype, arch, LONG)
+    if arch == TUNED and dtype != torch.float16:
+        found |= of_forms(dtype)
+    assert {source for source, _ in found} == sources(arch)
+    check(found, dtype, arch, tmp_path)

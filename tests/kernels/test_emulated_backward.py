@@ -6,18 +6,25 @@ import torch
 from kernels import cuda_backward
 from kernels._nvrtc import GPUS, Call
 from measure import gate, inputs
-from tests.kernels.emulator import run as emulated
-
-pytestmark = pytest.mark.skipif(emulated.COMPILER is None, reason="g++ is not here")
+from tests.marks import slow
 
 OPS = ["softmax_backward", "log_softmax_backward"]
-both = pytest.mark.parametrize("op", OPS)
-# a warp's part, a block, clusters of 2, 4 and 8 blocks, then of more words a lane, and of 16 blocks
-COLUMNS = {
-    torch.float32: [8, 1000, 9000, 20000, 40000, 70000, 140000],
-    torch.bfloat16: [64, 8200, 20000],
+# a block; a cluster; 16 bits. `make test-all` adds a warp's part, clusters of 4 and 8 blocks, then
+# of more words a lane, and of 16 blocks. The operations differ in one line.
+CASES = [
+    ("softmax_backward", torch.float32, 1000),
+    ("softmax_backward", torch.float32, 20000),
+    ("log_softmax_backward", torch.bfloat16, 8200),
+    slow("log_softmax_backward", torch.float32, 1000),
+    slow("log_softmax_backward", torch.float32, 20000),
+    slow("softmax_backward", torch.bfloat16, 8200),
+]
+MORE = {
+    torch.float32: [8, 9000, 40000, 70000, 140000],
+    torch.bfloat16: [64, 20000],
 }
-CASES = [(dtype, cols) for dtype, columns in COLUMNS.items() for cols in columns]
+CASES += [slow(op, dtype, cols) for op in OPS for dtype in MORE for cols in MORE[dtype]]
+both = pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
 
 
 def drawn(op, dtype, rows, cols) -> torch.Tensor:
@@ -25,23 +32,28 @@ def drawn(op, dtype, rows, cols) -> torch.Tensor:
     return torch.stack(inputs.draw_for(op, "normal", dtype, rows, cols, 1, torch.device("cpu")))
 
 
-def run(op, read) -> torch.Tensor:
-    dx, before = torch.full_like(read[0], 9), read.clone()
-    emulated.backward(cuda_backward.specialise, read, dx, op.startswith("log"))
-    assert torch.equal(read.nan_to_num(), before.nan_to_num()), "what was read was changed"
-    return dx
+@pytest.fixture
+def run(emulated):
+    """run(op, read): dx; what is read stays as it was."""
+
+    def run(op, read) -> torch.Tensor:
+        dx, before = torch.full_like(read[0], 9), read.clone()
+        emulated.backward(cuda_backward.specialise, read, dx, op.startswith("log"))
+        assert torch.equal(read.nan_to_num(), before.nan_to_num()), "what was read was changed"
+        return dx
+
+    return run
 
 
-@both
-@pytest.mark.parametrize(("dtype", "cols"), CASES)
-def test_rows_of_every_length(op, dtype, cols):
+@pytest.mark.parametrize(("op", "dtype", "cols"), CASES)
+def test_rows_of_every_length(op, dtype, cols, run):
     read = drawn(op, dtype, 2, cols)
     assert gate.check_rows(run(op, read), tuple(read), op).problem is None
 
 
 @both
 @pytest.mark.parametrize("cols", [1000, 20000])
-def test_rows_that_are_not_tame(op, cols):
+def test_infinities_and_nan_as_torch_has_them(op, cols, run):
     read = drawn(op, torch.float32, 5, cols)
     g, y = read
     g[0, cols // 2] = torch.inf
@@ -54,7 +66,7 @@ def test_rows_that_are_not_tame(op, cols):
 
 @both
 @pytest.mark.parametrize("cols", [1000, 20000])
-def test_a_row_has_the_same_bits_in_any_batch(op, cols):
+def test_a_row_has_the_same_bits_in_any_batch(op, cols, run):
     read = drawn(op, torch.float32, 7, cols)
     assert torch.equal(run(op, read)[4:5], run(op, read[:, 4:5].contiguous()))
 

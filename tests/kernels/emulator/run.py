@@ -2,9 +2,10 @@
 
 import ctypes
 import functools
+import hashlib
+import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import torch
@@ -41,6 +42,15 @@ NOBODY = """
 """
 SMALL = GPUS["sm_90"]._replace(processors=4)  # on which a row is soon all blocks
 RESIDENT = 2  # blocks, or clusters: so few that each has several rows
+HERE = Path(__file__).parent
+_folder: Path  # of what is compiled
+
+
+def keep_in(folder: Path) -> None:
+    """Compile into ``folder``, which the processes of one run share."""
+    global _folder
+    folder.mkdir(exist_ok=True)
+    _folder = folder
 
 
 def softmax(
@@ -92,15 +102,28 @@ def _library(source: str, kernel: str, meets: bool, more: tuple[int, ...], two: 
         more="".join(f", {word}" for word in words),
         after=NOBODY if meets else "",
     )
-    folder = Path(tempfile.mkdtemp(prefix="emulated-"))
-    (folder / "kernel.cpp").write_text(text)
-    command = [COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC"]
-    command += [f"-I{Path(__file__).parent}", "-o", str(folder / "kernel.so")]
-    subprocess.run([*command, str(folder / "kernel.cpp")], check=True)
-    run = ctypes.CDLL(str(folder / "kernel.so")).run
-    shutil.rmtree(folder)
+    run = ctypes.CDLL(str(_compiled(text))).run
     long = ctypes.c_longlong
     run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, long, long, long, long, long]
     run.argtypes += [ctypes.c_uint, ctypes.c_int, ctypes.c_int, long]
     run.restype = ctypes.c_char_p
     return run
+
+
+def _compiled(text: str) -> Path:
+    """The library of this C++, which the first process that asks for it compiles."""
+    library = _folder / f"{hashlib.sha256(text.encode()).hexdigest()}.so"
+    if not library.exists():
+        if not (header := _folder / "cuda.h.gch").exists():  # a third of the time that a file takes
+            _compile(header, "-x", "c++-header", str(HERE / "cuda.h"))
+        source = library.with_suffix(f".{os.getpid()}.cpp")
+        source.write_text(text)
+        _compile(library, "-shared", f"-I{_folder}", f"-I{HERE}", str(source))
+    return library
+
+
+def _compile(into: Path, *words: str) -> None:
+    own = into.with_suffix(f".{os.getpid()}")
+    options = ["-std=c++17", "-O1", "-w", "-fPIC", "-o", str(own)]
+    subprocess.run([COMPILER, *options, *words], check=True)
+    own.rename(into)
