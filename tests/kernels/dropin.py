@@ -1,14 +1,24 @@
 """What the drop-in's tests share: torch's own test inputs, and a judge of values."""
 
+import itertools
 from functools import cache
 
 import pytest
 import torch
 
 from measure import accuracy
+from tests.marks import slow
 
 OPS = ("softmax", "log_softmax")
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+# The operation is a line at a kernel's end, and the type a conversion: each of them once.
+KINDS = [("softmax", torch.float32), ("log_softmax", torch.bfloat16)]
+OTHERS = [kind for kind in itertools.product(OPS, DTYPES) if kind not in KINDS]
+kinds = pytest.mark.parametrize(
+    ("op", "dtype"), [*KINDS, *(slow(*kind) for kind in OTHERS)], ids=str
+)
+# for what lies outside the kernels, where an operation is but a name
+one_op = pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
 
 
 @cache

@@ -12,6 +12,7 @@ import torch
 import kernels
 from measure.fingerprint import ROOT
 from tests.kernels.dropin import OPS, samples
+from tests.marks import slow
 
 INVALID = [
     ((3,), {}),
@@ -87,7 +88,9 @@ def test_integers_and_complex_numbers_are_torchs(op, dtype, launches, device):
     assert not launches
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, slow(torch.float64), slow(torch.bfloat16)], ids=str
+)
 @pytest.mark.parametrize("op", OPS)
 def test_on_a_cpu_it_is_torch_itself(op, dtype):
     """torch's own test inputs: the same bits, forward and backward."""

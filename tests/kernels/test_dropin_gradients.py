@@ -4,8 +4,9 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.dropin import DTYPES, OPS, samples
+from tests.kernels.dropin import OPS, kinds, one_op, samples
 from tests.kernels.test_dropin_values import SHAPES
+from tests.marks import slow
 
 # of the largest term: a few round-offs of the dtype, twice as many where Triton's interpreter
 # truncates
@@ -24,8 +25,7 @@ def assert_gradient(dx, g, y, dim, op):
     torch.testing.assert_close(dx.double(), terms[0] - terms[1], rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("op", OPS)
+@kinds
 def test_torchs_own_samples(op, dtype, launches, device):
     for x, words, options in samples(op, device, dtype):
         ours, torchs = (x.clone().requires_grad_() for _ in range(2))
@@ -41,17 +41,16 @@ def test_torchs_own_samples(op, dtype, launches, device):
 
 
 @pytest.mark.parametrize(("shape", "dim"), SHAPES, ids=str)
-@pytest.mark.parametrize("op", OPS)
-def test_any_rank_and_dimension(op, shape, dim, launches, device):
+@kinds
+def test_any_rank_and_dimension(op, dtype, shape, dim, launches, device):
     torch.manual_seed(0)
-    for dtype in DTYPES:
-        x = (torch.randn(shape, device=device) * 3).to(dtype).requires_grad_()
-        y = getattr(kernels, op)(x, dim)
-        g = torch.randn_like(y)
-        y.backward(g)
-        assert x.grad.dtype == dtype
-        assert_gradient(x.grad, g, y, dim, op)
-    assert len(launches) == 2 * len(DTYPES)
+    x = (torch.randn(shape, device=device) * 3).to(dtype).requires_grad_()
+    y = getattr(kernels, op)(x, dim)
+    g = torch.randn_like(y)
+    y.backward(g)
+    assert x.grad.dtype == dtype
+    assert_gradient(x.grad, g, y, dim, op)
+    assert len(launches) == 2
 
 
 GRADIENTS = {
@@ -63,7 +62,7 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("view", GRADIENTS)
-@pytest.mark.parametrize("op", OPS)
+@one_op
 def test_any_strides_of_the_incoming_gradient(op, view, launches, device):
     make, as_it_lies = GRADIENTS[view]
     torch.manual_seed(1)
@@ -77,8 +76,8 @@ def test_any_strides_of_the_incoming_gradient(op, view, launches, device):
         assert (launches[-1][1] == g.data_ptr()) == (as_it_lies and dim == 2)
 
 
-@pytest.mark.parametrize("narrow", DTYPES[1:], ids=str)
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("narrow", [slow(torch.float16), torch.bfloat16], ids=str)
+@one_op
 def test_through_another_dtype(op, narrow, launches, device):
     """float32 out of 16 bits: the gradient comes in float32 and leaves in 16 bits; and back."""
     torch.manual_seed(2)
