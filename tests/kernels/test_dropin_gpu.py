@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.dropin import OPS, assert_right
+from tests.kernels.dropin import OPS, assert_right, one_op
+from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
 
@@ -58,7 +59,7 @@ def assert_gradient_like_torch(dx, x, g, dim, op):
 
 
 @pytest.mark.parametrize("cols", [65_537, 1_500_001])
-@pytest.mark.parametrize("op", OPS)
+@one_op
 def test_long_rows(op, cols, launches, device):
     torch.manual_seed(2)
     wide = torch.randn(3, cols + 5, device=device)
@@ -72,7 +73,7 @@ def test_long_rows(op, cols, launches, device):
     assert len(launches) == 2
 
 
-@pytest.mark.parametrize("expanded", [False, True])
+@pytest.mark.parametrize("expanded", [slow(False), True])
 @pytest.mark.parametrize(
     ("dtype", "cols", "kept"),
     [
@@ -84,7 +85,7 @@ def test_long_rows(op, cols, launches, device):
         (torch.float32, 300_000, False),  # more than a cluster holds
     ],
 )
-@pytest.mark.parametrize("op", OPS)
+@one_op
 def test_the_backward_keeps_long_rows_of_whole_words(
     op, dtype, cols, kept, expanded, launches, device, monkeypatch
 ):
@@ -106,7 +107,7 @@ def test_the_backward_keeps_long_rows_of_whole_words(
 
 
 @pytest.mark.parametrize("dim", [-1, 1])
-@pytest.mark.parametrize("op", OPS)
+@one_op
 def test_captured_in_a_cuda_graph(op, dim, launches, device):
     def step():
         y = getattr(kernels, op)(x, dim)
@@ -134,7 +135,7 @@ def test_captured_in_a_cuda_graph(op, dim, launches, device):
 
 
 @pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
-@pytest.mark.parametrize("op", OPS)
+@one_op
 def test_compiled_by_inductor(op, mode, launches, device):
     torch._dynamo.reset()
 
@@ -153,8 +154,8 @@ def test_compiled_by_inductor(op, mode, launches, device):
     assert launches
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("dtype", [torch.float32, slow(torch.float16), torch.bfloat16], ids=str)
+@one_op
 def test_under_autocast_as_torch(op, dtype, launches, device):
     torch._dynamo.reset()
     x = torch.randn(5, 40, device=device).to(dtype)

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from measure.fingerprint import ROOT
 from tests.conftest import GPU_PROCESSES
 
@@ -26,6 +28,7 @@ cuda = SimpleNamespace(is_available=lambda: True)
 """
 
 
+@pytest.mark.slow  # of these tests, not of the project
 def test_few_processes_test_on_the_gpu(tmp_path):
     (tmp_path / "torch.py").write_text(A_GPU)
     (tmp_path / "conftest.py").write_text(

@@ -24,15 +24,6 @@ def run(folder, *words):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def point(folder, *words):
-    """The row of a point measured in a copy of the project."""
-    size = ["--gpu", "cpu", "--M", "6", "--N", "1500", "--time-budget", "0.05"]
-    done = run(folder, "measure", "point", *size, *words, "--output", "row.csv")
-    assert done.returncode == 0, done.stderr
-    with (folder / "row.csv").open(newline="") as file:
-        return next(csv.DictReader(file))
-
-
 @pytest.mark.parametrize(
     ("language", "status", "words"),
     [
@@ -41,17 +32,15 @@ def point(folder, *words):
         ("cuda", "unsupported", "compiled for sm_80 and sm_90 without error"),
     ],
 )
-def test_a_new_kernel_passes_the_gate_inside_and_outside(
-    project, tmp_path, language, status, words
-):
-    folder = tmp_path / "some where's"
-    folder.mkdir()
-    outside = str(folder / "other_one.py")
-    for new in (["my_kernel"], ["other_one", "--output", outside]):
-        done = run(project, "kernels", "new", *new, "--language", language)
+def test_a_new_kernel_passes_the_gate_inside_and_outside(bench, tmp_path, language, status, words):
+    inside, outside = f"my_{language}", f"other_{language}"
+    path = tmp_path / "some where's" / f"{outside}.py"
+    path.parent.mkdir()
+    for new in ([inside], [outside, "--output", str(path)]):
+        done = run(bench.project, "kernels", "new", *new, "--language", language)
         assert done.returncode == 0, done.stderr
-    for which in (["--variant", "my_kernel"], ["--kernel", outside]):
-        row = point(project, *which, "--dtype", "bfloat16")
+    for name, given in ((inside, {}), (outside, {"kernel": path})):
+        row = bench.row(name, M=6, N=1500, dtype="bfloat16", **given)
         assert row["status"] == status, row["message"]
         assert words in row["message"]
 
@@ -163,6 +152,7 @@ def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
     assert {row["sweep"] for row in rows} == {"mine"}
 
 
+@pytest.mark.slow  # a sweep is tested with kernels from outside, a figure with any
 def test_new_kernels_are_in_figures_and_report(project, tmp_path):
     """A torch kernel from outside is timed and drawn; a Triton kernel is interpreted and named."""
     shutil.rmtree(project / "results" / "recorded")

@@ -11,6 +11,7 @@ from kernels.__main__ import TOLD
 from measure import outcome
 from measure.point import Point
 from tests.kernels.variants import PEERS
+from tests.marks import slow
 from workflow import pins
 
 PACKAGES = {  # variant -> module that it needs
@@ -23,6 +24,9 @@ PACKAGES = {  # variant -> module that it needs
 GROUPS = {"peer_flaggems": "--no-deps --group flaggems"}  # the others': --group peers
 COMPILED = ["peer_compile", "peer_compile_max"]
 HELION = ["peer_helion", "peer_helion_max"]
+compiled, by_helion = (
+    pytest.mark.parametrize("name", [name, slow(searched)]) for name, searched in (COMPILED, HELION)
+)
 H200_SHARED = 232_448  # bytes that a block may have
 
 
@@ -197,7 +201,7 @@ def test_flaggems_works_on_copies_where_rows_lie_apart(modules):
 
 
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])
-@pytest.mark.parametrize("name", HELION)
+@by_helion
 def test_what_helion_is_given_is_right_tile_by_tile(name, op, modules):
     variant, asked, _ = helion(modules, name)
     x = torch.randn(5, 50)
@@ -220,6 +224,7 @@ def test_helion_unsearched_is_one_kernel_with_its_defaults(modules):
     assert not searched
 
 
+@pytest.mark.slow
 def test_helion_searches_once_for_a_dtype_and_a_length_of_row(modules):
     variant, asked, searched = helion(modules, "peer_helion_max")
     for rows in (4, 5):
@@ -236,7 +241,7 @@ def test_helion_searches_once_for_a_dtype_and_a_length_of_row(modules):
 
 
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])
-@pytest.mark.parametrize("name", COMPILED)
+@compiled
 def test_a_compiled_call_writes_to_out(name, op, monkeypatch):
     from kernels import _compiled
 
@@ -253,6 +258,7 @@ def test_a_compiled_call_writes_to_out(name, op, monkeypatch):
     assert asked == [{"mode": variant.module.MODE, "dynamic": False, "fullgraph": True}]
 
 
+@pytest.mark.slow
 def test_one_of_the_compiled_searches_and_none_records_graphs():
     modes = torch._inductor.list_mode_options()
     plain, searched = (modes[kernels.load(name).module.MODE] for name in COMPILED)

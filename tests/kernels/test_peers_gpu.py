@@ -5,18 +5,25 @@ import torch
 
 import kernels
 from measure import gate
-from tests.kernels.test_peers import COMPILED, H200_SHARED
+from tests.kernels.test_peers import H200_SHARED, compiled
 from tests.kernels.variants import PEERS, loaded
+from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-CASES = [(name, dtype, cols) for name in PEERS for dtype in DTYPES for cols in (256, 4096, 40_960)]
-# one case each: a search takes seconds, Helion's a minute
-SEARCHED = {"peer_compile_max", "peer_helion_max"}
-SEARCHED_CASE = torch.bfloat16, 4096
+# a block of each peer; `make test-all` adds a warp's row, a cluster's, and other types
+CASE = torch.bfloat16, 4096
+OTHERS = [
+    (dtype, cols) for dtype in DTYPES for cols in (256, 4096, 40_960) if (dtype, cols) != CASE
+]
+# one case each, left to `make test-all`: a search takes seconds, Helion's a minute
+SEARCHED = ["peer_compile_max", "peer_helion_max"]
+ONCE = [name for name in PEERS if name not in SEARCHED]
+CASES = [(name, *CASE) for name in ONCE] + [slow(name, *CASE) for name in SEARCHED]
+CASES += [slow(name, *other) for name in ONCE for other in OTHERS]
 # peer_helion_max runs the same lines as peer_helion; the one case above must do
-PROMPT = [name for name in PEERS if name != "peer_helion_max"]
+PROMPT = [*ONCE, slow("peer_compile_max")]
 
 
 @pytest.fixture
@@ -41,11 +48,7 @@ def layouts(cols: int, dtype: torch.dtype, device) -> list[tuple[torch.Tensor, t
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype", "cols"),
-    [case for case in CASES if case[0] not in SEARCHED or case[1:] == SEARCHED_CASE],
-    ids=str,
-)
+@pytest.mark.parametrize(("name", "dtype", "cols"), CASES, ids=str)
 def test_a_peer_is_right(name, dtype, cols, device, fresh):
     variant = loaded(name)
     torch.manual_seed(cols)
@@ -73,7 +76,7 @@ def untamed(cols: int, device) -> torch.Tensor:
     return x
 
 
-@pytest.mark.parametrize("cols", [1024, 4096])
+@pytest.mark.parametrize("cols", [slow(1024), 4096])
 @pytest.mark.parametrize("name", ["peer_compile", "peer_flaggems", "peer_helion", "peer_liger"])
 def test_infinities_and_nan_as_torch_has_them(name, cols, device, fresh):
     x = untamed(cols, device)
@@ -128,8 +131,8 @@ def test_a_peer_runs_on_the_callers_stream(name, device, fresh):
     torch.testing.assert_close(out, torch.softmax(ready, dim=-1))
 
 
-@pytest.mark.parametrize("cols", [1024, 8192])
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("cols", [slow(1024), 8192])
+@compiled
 def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh):
     from torch._inductor.utils import run_and_get_code
 
@@ -142,7 +145,7 @@ def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh)
     assert f"+ {cols + 64}*x0" in code  # the store walks by the stride of out
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@compiled
 def test_a_kernel_compiled_for_aligned_data_takes_other_data_too(name, device, fresh):
     softmax = kernels.load(name).softmax
     wide, held = torch.randn(6, 512, device=device), torch.empty(6, 512, device=device)
