@@ -13,6 +13,16 @@ from tests.bench import Bench
 # Processes of pytest-xdist that test on the GPU: one may hold 8 GB of its memory until it ends, and
 # a host has a hundred cores.
 GPU_PROCESSES = 4
+LONGEST = (
+    "test_compile_cuda.py",
+    "test_compile.py",
+    "test_dropin_compile.py",
+    "test_killed.py::test_after_any_number_of_kills",
+    "test_commands.py",
+    "test_all_that_is_recorded_is_drawn",
+    "test_module.py",
+    "test_scale.py",
+)
 SWEEPS = {"finished_sweep", "measured_sweep"}  # fixtures that run a whole one
 
 
@@ -37,6 +47,9 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     import torch
 
+    # pytest-xdist begins with groups; of single tests the longest come first, or one worker ends
+    # long after the other
+    items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
     for item in items:
         # one worker runs the sweep that they share, in place of one each
         for sweep in SWEEPS.intersection(item.fixturenames):
