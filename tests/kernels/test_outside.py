@@ -121,14 +121,19 @@ def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
 
 def test_what_lies_beside_a_file_is_imported(write):
     """In a Python of its own, where nothing that is imported here hides what is missing there."""
-    write("helper.py", "f = 1\n")
-    files = [write(f"mine{i}.py", f"{line}\n{KERNEL}") for i, line in enumerate(IMPORTS)]
-    code = "import sys, kernels\n"
-    code += "for i, path in enumerate(sys.argv[1:]):\n"
-    code += "    kernels.add(path); kernels.load(f'mine{i}')\n"
-    code += "    names = sorted(name.rpartition('.')[2] for name in kernels.loaded(f'mine{i}'))\n"
-    code += "    assert names == ['helper', f'mine{i}'], names\n"
-    subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
+    files = []
+    for i, line in enumerate(IMPORTS):  # each with a helper of its own, since all are loaded
+        write(f"helper{i}.py", "f = 1\n")
+        line = line.replace("helper", f"helper{i}")
+        files.append(str(write(f"mine{i}.py", f"{line}\n{KERNEL}")))
+    code = (
+        "import sys, kernels\n"
+        "for i, path in enumerate(sys.argv[1:]):\n"
+        "    kernels.add(path); kernels.load(f'mine{i}')\n"
+        "    names = sorted(name.rpartition('.')[2] for name in kernels.loaded(f'mine{i}'))\n"
+        "    assert names == [f'helper{i}', f'mine{i}'], names\n"
+    )
+    subprocess.run([sys.executable, "-c", code, *files], check=True)
 
 
 def test_a_hash_does_not_depend_on_where_the_file_lies(write):
