@@ -63,12 +63,11 @@ def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
     until(sweep.nothing_runs)
 
 
+@pytest.mark.slow  # 20 s each; tests/measure has a quick one of a kernel that sleeps
 @pytest.mark.parametrize(
     "act",
-    [
-        pytest.param(DEAF, id="lets no signal and no thread in"),
-        slow("os.kill(os.getpid(), signal.SIGSTOP)", id="stops itself"),
-    ],
+    [DEAF, "os.kill(os.getpid(), signal.SIGSTOP)"],
+    ids=["lets no signal and no thread in", "stops itself"],
 )
 def test_a_kernel_that_does_not_react_is_timed_out(sweep, act):
     write_kernel(sweep.folder, "waits", act)

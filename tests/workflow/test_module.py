@@ -12,6 +12,7 @@ from measure.fingerprint import ROOT
 from tests import copies
 from tests.workflow.runner import TINY, Runner
 
+pytestmark = pytest.mark.slow  # a run to the report, and six starts of another workflow
 SWEEP = TINY | {"shapes": [{"M": 4, "N": 8}], "variants": ["torch_naive", "torch_softmax"]}
 
 
@@ -49,7 +50,6 @@ def test_the_example_runs_to_the_report(importing):
     assert importing.jobs()["softmax_point"] == 1
 
 
-@pytest.mark.slow
 def test_in_another_directory_without_a_prefix(importing, tmp_path):
     importing.edit("Snakefile", '    prefix:\n        "softmax"\n', "")
     importing.edit(
@@ -64,7 +64,6 @@ def test_in_another_directory_without_a_prefix(importing, tmp_path):
     assert [path.name for path in importing.folder.glob("*results*")] == []
 
 
-@pytest.mark.slow
 def test_two_sweeps_side_by_side(importing):
     text = (importing.folder / "Snakefile").read_text()
     first, _, rest = text.partition("onstart:")
@@ -79,7 +78,6 @@ def test_two_sweeps_side_by_side(importing):
     assert importing.jobs() == {"softmax_point": 2, "wide_point": 2, "all": 1}
 
 
-@pytest.mark.slow
 def test_another_run_on_the_same_rows_is_refused(importing):
     cells = importing.folder / "softmax/results/cells"
     cells.mkdir(parents=True)
@@ -98,7 +96,6 @@ def test_another_run_on_the_same_rows_is_refused(importing):
         ({"sweeps": "x"}, "unknown key 'sweeps'; did you mean 'sweep'"),
     ],
 )
-@pytest.mark.slow
 def test_a_bad_config_is_refused(importing, change, words):
     configure(importing.folder, **SWEEP | change)
     done = importing("-n")
@@ -107,7 +104,6 @@ def test_a_bad_config_is_refused(importing, change, words):
     assert "Traceback" not in done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_a_snakefile_that_comes_alone_is_refused(importing):
     """As from a repository on the web, of which Snakemake takes this one file."""
     clone = importing.folder / "softmax-bench"
@@ -121,7 +117,6 @@ def test_a_snakefile_that_comes_alone_is_refused(importing):
     assert "Clone the project, and import the Snakefile of the clone" in done.stdout
 
 
-@pytest.mark.slow
 def test_on_a_cluster_points_go_into_groups_under_the_importing_workflows_name(importing):
     configure(importing.folder, **SWEEP | {"gpus": ["a100", "h200"]})
     profile = importing.folder / "profile/profile.yaml"
