@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+# Before torch is imported, which reads them once. Processes of the tests share the cores, where
+# threads that spin while they wait take a hundred times as long: one thread here, and in processes
+# that the tests start, threads that sleep.
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["OMP_WAIT_POLICY"] = "passive"
+
 from tests import copies
 from tests.bench import Bench
 
@@ -16,7 +22,6 @@ GPU_PROCESSES = 4
 LONGEST = (
     "test_compile_cuda.py",
     "test_compile.py",
-    "test_dropin_compile.py",
     "test_killed.py::test_after_any_number_of_kills",
     "test_commands.py",
     "test_all_that_is_recorded_is_drawn",
@@ -27,11 +32,6 @@ SWEEPS = {"finished_sweep", "measured_sweep"}  # fixtures that run a whole one
 
 
 def pytest_configure(config):
-    # Processes of the tests share the cores. Threads of torch that wait for each other by spinning
-    # take a hundred times as long there: one thread in these processes, and sleep in those begun.
-    os.environ["OMP_NUM_THREADS"] = "1"
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-
     import torch
 
     # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that
