@@ -20,7 +20,6 @@ used, so that a workflow can be planned on a machine that has neither.
 
 import difflib
 import functools
-import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterable
@@ -28,9 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import _outside, _sources, _uses
+from . import _outside, _source_hash, _sources, _uses
 from ._outside import BadKernel as BadKernel
-from ._sources import digest as digest
+from ._source_hash import digest as digest
 
 if TYPE_CHECKING:
     from ._dropin import log_softmax as log_softmax
@@ -233,21 +232,22 @@ def sources(name: str) -> tuple[Path, ...]:
 
 
 @functools.cache
-def sha256(name: str) -> str:
-    """Hash over ``sources(name)``, names and contents; not over where a file from outside lies."""
-    here = [path for path in sources(name) if path.is_relative_to(_FOLDER)]
-    own = [path for path in sources(name) if path not in here]
-    if not own:
-        return digest(here, _FOLDER)
-    both = digest(own, _outside.find(split(name)[0]).root), digest(here, _FOLDER)
-    return hashlib.sha256(" ".join(both).encode()).hexdigest()
+def sha256(name: str, gpu: str) -> str:
+    """Return the hash over the code of ``sources(name)``, as it runs on a GPU of this short name.
+
+    Of the tuning tables, the GPU's own counts; all of them where it has none, since another one
+    may stand in.
+    """
+    own = (_FOLDER / "tuning" / gpu).with_suffix(".csv")
+    others = set(own.parent.glob("*.csv")) - {own} if own.is_file() else set()
+    return digest(path for path in sources(name) if path not in others)
 
 
 @functools.cache
 def own_sha256() -> str:
-    """Hash over what finds and loads variants: this file, and those that it imports."""
-    modules = (sys.modules[__name__], _outside, _sources, _uses)
-    return digest([Path(module.__file__) for module in modules], _FOLDER)
+    """Return the hash over what finds and loads variants: this file, and those that it imports."""
+    modules = (sys.modules[__name__], _outside, _source_hash, _sources, _uses)
+    return digest(Path(module.__file__) for module in modules)
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import hashlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -88,12 +87,3 @@ def named_files(path: Path) -> set[str]:
 def includes(path: Path) -> list[str]:
     """Names of the files that a CUDA source includes in quotes."""
     return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
-
-
-def digest(paths: Iterable[Path], base: Path) -> str:
-    """SHA-256 over files: their paths below ``base`` and their contents, in the order given."""
-    found = hashlib.sha256()
-    for path in paths:
-        found.update(path.relative_to(base).as_posix().encode() + b"\0")
-        found.update(path.read_bytes() + b"\0")
-    return found.hexdigest()

@@ -30,7 +30,7 @@ def provenance(device: Device, variant: str, git_state: dict) -> dict:
         **(_cuda_versions() if cuda_kernels.uses(variant) else {}),
         "python": platform.python_version(),
         **git_state,
-        "kernel_sha256": kernels.sha256(variant),
+        "kernel_sha256": kernels.sha256(variant, device.slug),
         "measure_sha256": measure_sha256(),
         "hostname": platform.node(),
     }

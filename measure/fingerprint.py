@@ -1,6 +1,8 @@
 """What code made a row: hashes of sources, and the state of the checkout."""
 
+import csv
 import functools
+import hashlib
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,15 +16,13 @@ ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
 CODE = (".", ":!results/recorded")
 
 
-def measure_files() -> list[Path]:
-    """Every file that decides how a point is measured and written down."""
-    return [*sorted((ROOT / "measure").glob("*.py")), ROW_SCHEMA]
-
-
 @functools.cache
 def measure_sha256() -> str:
-    """Hash over ``measure_files()``, names and contents."""
-    return kernels.digest(measure_files(), ROOT)
+    """Return the hash over what decides how a point is measured: code, and columns of the row."""
+    with ROW_SCHEMA.open(newline="") as file:
+        columns = [line["column"] for line in csv.DictReader(file)]
+    code = kernels.digest((ROOT / "measure").glob("*.py"))
+    return hashlib.sha256("\n".join([code, *columns]).encode()).hexdigest()
 
 
 def git_state() -> dict:

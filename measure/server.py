@@ -24,7 +24,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import keeper, wire, worker
+from . import fingerprint, keeper, wire, worker
 from .owner import open_pidfd, watch
 
 IDLE_S = 600.0
@@ -150,6 +150,7 @@ def load(more: Sequence[str] = (), capability: str = "") -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     _import(LOADED)
     _hash_triton()
+    fingerprint.measure_sha256()  # or every worker would work it out for its row
     check_can_fork()
     with _answering(capability):
         if more and _stays_fit(more):

@@ -154,8 +154,8 @@ def _dtypes(path: Path) -> tuple[str, ...]:
 
 @functools.cache
 def code_sha256(folder: Path) -> str:
-    """Hash over the Python files of a folder: what makes a rule run again when they change."""
-    return kernels.digest(sorted(folder.rglob("*.py")), folder)
+    """Return the hash over the Python files of a folder: where it changes, its rules run again."""
+    return kernels.digest(folder.rglob("*.py"))
 
 
 def options(point: Point) -> list[str]:

@@ -59,13 +59,13 @@ def test_sources_follow_cuda_sources_and_their_headers():
 
 def test_an_edited_header_changes_the_variants_that_include_it(project):
     def hashes():
-        code = "import kernels; print({n: kernels.sha256(n) for n in kernels.names()})"
+        code = "import kernels; print({n: kernels.sha256(n, 'h200') for n in kernels.names()})"
         command = [sys.executable, "-c", code]
         return ast.literal_eval(subprocess.check_output(command, cwd=project, text=True))
 
     before = hashes()
     header = project / "kernels" / "cuda" / "fastertransformer.cuh"
-    header.write_text(header.read_text() + "// edited\n")
+    header.write_text(header.read_text() + "constexpr int kEdited = 1;\n")
     after = hashes()
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {name for name in CUDA if "fastertransformer" in name}
@@ -95,7 +95,7 @@ def test_a_variant_may_have_the_backward_alone():
 
 
 def test_variants_that_share_a_kernel_have_different_hashes():
-    assert kernels.sha256("triton_online") != kernels.sha256("triton_online_nocache")
+    assert kernels.sha256("triton_online", "cpu") != kernels.sha256("triton_online_nocache", "cpu")
 
 
 def test_packages_are_read_without_importing():
@@ -103,7 +103,7 @@ def test_packages_are_read_without_importing():
         "import sys, kernels\n"
         "assert 'triton' in kernels.packages('triton_row')\n"
         "assert 'triton' not in kernels.packages('torch_jit')\n"
-        "assert kernels.sha256('triton_row')\n"
+        "assert kernels.sha256('triton_row', 'h200')\n"
         "assert 'cuda' in kernels.packages('cuda_oneflow')\n"
         "assert not {'torch', 'triton', 'cuda'} & set(sys.modules)\n"
     )
@@ -172,7 +172,7 @@ def test_every_form_of_import_is_followed(folder, line):
 def test_a_file_that_does_not_parse_can_still_be_planned(folder):
     (folder / "broken.py").write_text("def softmax(x, out=None)\n")
     assert kernels.names() == ["broken"]
-    assert len(kernels.sha256("broken")) == 64
+    assert len(kernels.sha256("broken", "cpu")) == 64
     assert kernels.packages("broken") == frozenset()
 
 
@@ -180,7 +180,7 @@ def test_a_form_is_a_variant_with_the_hash_of_its_file():
     variant = kernels.load("frontier_rows__k2w16")
     assert callable(variant.softmax)
     assert callable(variant.log_softmax)
-    assert kernels.sha256(variant.name) == kernels.sha256("frontier_rows")
+    assert kernels.sha256(variant.name, "cpu") == kernels.sha256("frontier_rows", "cpu")
     assert "cuda" in kernels.packages(variant.name)
     assert kernels.ops(variant.name) == {"softmax", "log_softmax"}
     for name, words in (

@@ -112,11 +112,11 @@ def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     kernels.add(path)
     rows = Path(kernels.__file__).with_name("_rows.py")
     assert set(kernels.sources("mine")) == {path, helper, deeper, rows}
-    before = kernels.sha256("mine")
+    before = kernels.sha256("mine", "cpu")
     helper.write_text("f = 2\n")
     forget()
     kernels.add(path)
-    assert kernels.sha256("mine") != before
+    assert kernels.sha256("mine", "cpu") != before
 
 
 def test_what_lies_beside_a_file_is_imported(write):
@@ -138,10 +138,10 @@ def test_what_lies_beside_a_file_is_imported(write):
 
 def test_a_hash_does_not_depend_on_where_the_file_lies(write):
     kernels.add(write("here/mine.py"))
-    here = kernels.sha256("mine")
+    here = kernels.sha256("mine", "cpu")
     forget()
     kernels.add(write("there/mine.py"))
-    assert kernels.sha256("mine") == here
+    assert kernels.sha256("mine", "cpu") == here
 
 
 def test_a_cuda_source_beside_a_file_is_part_of_its_hash(write):

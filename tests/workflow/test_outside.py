@@ -112,10 +112,10 @@ def test_a_server_measures_it_too(project, mine, owner):
         )
         assert "status      ok" in done.stdout, done.stderr
         assert "fresh Python" not in done.stderr
-        mine.write_text(KERNEL + "# edited\n")  # which the server has not seen
+        mine.write_text(KERNEL + "EDITED = True\n")  # which the server has not seen
     digests = [(project / f"{number}.csv").read_text() for number in range(2)]
     kernels.add(mine)
-    assert [kernels.sha256("mine") in text for text in digests] == [False, True]
+    assert [kernels.sha256("mine", "cpu") in text for text in digests] == [False, True]
 
 
 @pytest.mark.slow
@@ -150,11 +150,11 @@ def test_a_sweep_measures_it_again_when_it_or_what_it_imports_was_edited(project
     assert row["status"] == "ok"
     assert row["variant"] == "mine"
     kernels.add(mine)
-    assert row["kernel_sha256"] == kernels.sha256("mine")
+    assert row["kernel_sha256"] == kernels.sha256("mine", "cpu")
     assert not list(project.rglob("gone")) + list(mine.parent.rglob("gone"))
 
     assert runner.jobs("rows") == {}
-    (mine.parent / "helper.py").write_text(f"{HELPER}# edited\n")
+    (mine.parent / "helper.py").write_text(f"{HELPER}EDITED = True\n")
     assert runner.jobs("rows") == {"point": 2, "rows": 1}
     (mine.parent / "helper.py").write_text(HELPER)
     (mine.parent / "another.py").write_text(KERNEL)

@@ -25,8 +25,10 @@ rule point:
         tmpdir=None,
     params:
         # contents, not file times: a fresh clone or a touched file measures nothing again
-        kernel=lambda wildcards: kernels.sha256(wildcards.variant),
-        rival=kernels.sha256(config["rival"]) if config["rival"] else None,
+        kernel=lambda wildcards: kernels.sha256(wildcards.variant, wildcards.gpu),
+        rival=lambda wildcards: (
+            kernels.sha256(config["rival"], wildcards.gpu) if config["rival"] else None
+        ),
         measure=fingerprint.measure_sha256(),
         root=ROOT,
         # quoted once: Snakemake puts a command together three times for every job
