@@ -11,7 +11,7 @@ min_version("9.19.0")  # the oldest that was tried
 
 # where the packages are, as seen from where jobs run: the same in every copy of the project
 ROOT = os.path.relpath(os.path.dirname(workflow.snakefile))
-# not imported by another workflow, to which the screen and the pace of a run would then belong
+# not imported by another workflow, to which the screen would then belong
 ALONE = workflow.snakefile == workflow.main_snakefile
 if not os.path.isfile(workflow.snakefile):
     raise WorkflowError(
@@ -21,8 +21,6 @@ if not os.path.isfile(workflow.snakefile):
 sys.path.insert(0, os.path.abspath(ROOT))
 from workflow import clock, cluster, config as checks, lock, machine, optional, records, sweep
 
-if ALONE:
-    optional.plan()
 if ALONE and os.path.exists("config.yaml"):
 
     configfile: "config.yaml"
@@ -77,8 +75,6 @@ onstart:
     fault = fault or records.adopt(workflow, rules.point.rule.name, point_of, CELLS.parent)
     if fault:
         raise WorkflowError(fault)
-    if ALONE:
-        optional.run(workflow)
     clock.bring_to_now(path for job in workflow.dag.jobs for path in job.input)
     if not workflow.local_exec:
         cluster.clear(pending)

@@ -26,7 +26,6 @@ LONGEST = (
     "test_commands.py",
     "test_all_that_is_recorded_is_drawn",
     "test_module.py",
-    "test_scale.py",
 )
 SWEEPS = {"finished_sweep", "measured_sweep"}  # fixtures that run a whole one
 

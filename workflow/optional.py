@@ -1,4 +1,4 @@
-"""What makes a run pleasant or quick, and must never keep one from starting.
+"""What makes a run pleasant, and must never keep one from starting.
 
 It reaches into parts of Snakemake that another version may have changed; then it is left out, with
 a word on why.
@@ -7,16 +7,6 @@ a word on why.
 import importlib
 import sys
 from collections.abc import Callable, Iterable
-
-
-def plan() -> None:
-    """Plan faster, see ``pace``."""
-    _attempt("planning is not sped up", lambda: _module("pace").plan())
-
-
-def run(workflow) -> None:
-    """Schedule faster, see ``pace``."""
-    _attempt("scheduling is not sped up", lambda: _module("pace").run(workflow))
 
 
 def show(workflow, points: int) -> None:

@@ -108,6 +108,13 @@ def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep, nam
     assert "KeyError" not in done.stdout + done.stderr
 
 
+def test_a_batch_takes_some_of_the_points(finished_sweep):
+    """The files that `all` needs are dealt out in the order of their names: rows come first."""
+    planned = Runner(finished_sweep[0]).jobs("--forceall", "--batch", "all=1/10")
+    assert 0 < planned["point"] < 8
+    assert "merge" not in planned
+
+
 def test_rules_say_what_they_make(finished_sweep):
     done = Runner(finished_sweep[0])("--list-target-rules")
     told = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
