@@ -1,7 +1,8 @@
-"""What the clocks have in common: what they time, and how they choose among equals."""
+"""What the clocks have in common: what they time, what they do, how they choose among equals."""
 
 import statistics
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 
@@ -9,6 +10,35 @@ Pair = tuple[torch.Tensor, ...]  # what a call reads and its output: (x, out); b
 Call = Callable[..., object]  # takes a pair, in this order
 
 TRIALS = 7  # per candidate
+
+
+class Clock(Protocol):
+    """Times series of calls against each other, block by block, on pairs taken in turn."""
+
+    timing: str  # how, for the row
+    captures: int  # of a series; each may have gone wrong alone
+    pairs: list[Pair]
+
+    def add(self, name: str, call: Call) -> None:
+        """Make a call a series of this name."""
+
+    def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
+        """Time every series once, in this order; return µs per call, in the same order.
+
+        ``while_busy`` is called once, while the series run.
+        """
+
+    def warm_us(self, name: str) -> float:
+        """Return the median µs of a call on one pair, which stays in the cache."""
+
+    def replay(self, name: str) -> None:
+        """Run a series once more on every pair, untimed, and wait for it."""
+
+    def again(self, name: str, index: int) -> None:
+        """Run a series on the pair of this index as a timed block does."""
+
+    def audit(self, name: str) -> str | None:
+        """Return what is wrong with calls that were recorded and are not made when timed."""
 
 
 def fastest(candidates: int, time_us: Callable[[int], float]) -> int:

@@ -41,7 +41,7 @@ class HostClock:
             self._calls[name](*pair)
 
     def audit(self, name: str) -> None:
-        """None: without a graph, every timed call is made when it is timed."""
+        """Return None: every timed call is made when it is timed."""
 
     def again(self, name: str, index: int) -> None:
         """Run a series on the pair of this index as a timed block does."""

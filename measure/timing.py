@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 
 from . import baseline, columns, graph_clock, sampling
-from .clock import Call, Pair
+from .clock import Call, Clock, Pair
 from .device import Device
-from .event_clock import EventClock
 from .host_clock import HostClock
+from .outcome import Ended
 from .point import Point
 
 # By how many matrices a call reads: as copy_kernel does on a GPU.
@@ -26,7 +26,7 @@ class Timed:
 
     columns: dict
     samples: sampling.Samples
-    clock: HostClock | EventClock | graph_clock.GraphClock
+    clock: Clock
 
 
 def time_point(
@@ -39,7 +39,7 @@ def time_point(
 ) -> Timed:
     """Time ``call`` on ``pairs``; ``rival``, if given, is timed as one more control.
 
-    ``stage`` is told what comes next.
+    ``stage`` is told what comes next. Raises Ended where a call cannot be recorded in a CUDA graph.
     """
     stage("recording")
     clock = _clock(point, device, call, pairs)
@@ -87,8 +87,8 @@ def time_point(
     return Timed(row | {"flags": " ".join(flags)}, samples, clock)
 
 
-def _clock(point: Point, device: Device, call: Call, pairs: list[Pair]):
-    """A clock that holds the variant and the copy."""
+def _clock(point: Point, device: Device, call: Call, pairs: list[Pair]) -> Clock:
+    """Return a clock that holds the variant and the copy. Raises Ended."""
     if device.is_cpu:
         clock = HostClock(pairs)
         clock.add(sampling.VARIANT, call)
@@ -100,9 +100,12 @@ def _clock(point: Point, device: Device, call: Call, pairs: list[Pair]):
     clock = graph_clock.GraphClock(pairs)
     try:
         clock.add(sampling.VARIANT, call, Audit(pairs[0][-1], point.op))
-    except graph_clock.NotCapturable:
-        clock = EventClock(pairs, device.cache_bytes)
-        clock.add(sampling.VARIANT, call)
+    except graph_clock.NotCapturable as error:
+        raise Ended(
+            "unsupported",
+            "a call cannot be recorded in a CUDA graph, from which all are timed; it may wait for "
+            f"the GPU, or allocate by itself: {error}",
+        ) from error
     clock.add_fastest(
         sampling.COPY, copy_kernel.candidates(pairs[0][0].element_size(), point.reads)
     )

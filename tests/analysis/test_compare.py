@@ -152,11 +152,11 @@ def test_other_conditions_are_refused_unless_allowed(
 
 def test_another_way_of_timing_or_an_error_of_measurement_is_unclear(tmp_path, capsys, lines):
     lines, other = lines[3:], [dict(row) for row in lines[3:]]
-    other[0]["timing"] = "events"
+    other[0]["timing"] = "host"
     other[1]["flags"] = "faster_than_copy"
     code, out, _ = compare(capsys, *tables(tmp_path, lines, other))
     assert code == 0
-    assert "timed in two ways: graph, then events" in out
+    assert "timed in two ways: graph, then host" in out
     assert "not ranked in NEW: flagged faster_than_copy |" in out
 
 

@@ -42,7 +42,7 @@ def test_another_architecture_or_an_edited_source_is_compiled(built):
     once("sm_80")
     for name in (spec.source, "row.cuh"):
         with (_nvrtc.FOLDER / name).open("a") as file:
-            file.write("\n// edited\n")
+            file.write("\nconstexpr int kEdited = 1;\n")
         _nvrtc._included.cache_clear()  # as in another process
         once()
     assert len(built) == 4
