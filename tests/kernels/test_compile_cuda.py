@@ -17,7 +17,6 @@ from tests.kernels.variants import CUDA, FRONTIER
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
-BOTH = (False, True)  # softmax, log_softmax
 # N at which the kernels of OneFlow and FasterTransformer take each of their forms. Beyond 1024 a
 # form no longer depends on N; up to 1024 a lane has 1 to 32 columns, in packs of 1, 2 or 4.
 SHORT = [1, 3, 16, 31, 64, 128, 782, 1022, 1023, 1024, 1025]
@@ -32,10 +31,10 @@ FRONTIER_PARTS = [name for name in FRONTIER if name != "frontier"]
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 
 
-def wanted(specialise, dtype, arch, columns, logs=BOTH) -> dict[tuple[str, str], int]:
+def wanted(specialise, dtype, arch, columns) -> dict[tuple[str, str], int]:
     """(source, C++ name) -> threads of a block, of all that one ``specialise`` may launch."""
     found, gpu = {}, _nvrtc.GPUS[arch]
-    for cols, rows, log in itertools.product(columns, (7, 8), logs):
+    for cols, rows, log in itertools.product(columns, (7, 8), (False, True)):
         for pack in (p for p in (1, 2, 4, 8) if cols % p == 0 and p * dtype.itemsize <= 16):
             for spec in specialise(_nvrtc.Call(dtype, rows, cols, pack, log, gpu)):
                 if spec.since <= gpu.capability:
@@ -52,16 +51,12 @@ def of_variants(names, *more) -> dict[tuple[str, str], int]:
 
 
 def of_forms(dtype: torch.dtype) -> dict[tuple[str, str], int]:
-    """All forms that a table may choose.
-
-    log_softmax ends otherwise, in few instructions, so it is compiled in those forms that the
-    tables do choose, by ``of_variants``, and in the default ones.
-    """
+    """All forms that a table may choose."""
     found = {}
     for name in FRONTIER_PARTS:
         for form in kernels.forms(name):
             specialise = functools.partial(kernels.load(name).module.specialise, form=form)
-            found |= wanted(specialise, dtype, TUNED, LONG, (False,))
+            found |= wanted(specialise, dtype, TUNED, LONG)
     return found
 
 
@@ -129,14 +124,10 @@ def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill(tmp_path)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("arch", sorted(_nvrtc.GPUS))
 def test_every_form_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype, tmp_path):
-    # float16 differs from bfloat16 in how it is converted: of it, what the dispatch picks
-    half = dtype == torch.float16
     # each number of columns of a lane and each form once, where the kernels were tuned
-    tuned = arch == TUNED and not half
-    found = of_variants(CUDA, dtype, arch, range(1, 1026) if tuned else SHORT)
-    parts = ["frontier"] if half else FRONTIER
-    found |= of_variants([*parts, "cuda_backward"], dtype, arch, LONG)
-    if tuned:
+    found = of_variants(CUDA, dtype, arch, range(1, 1026) if arch == TUNED else SHORT)
+    found |= of_variants([*FRONTIER, "cuda_backward"], dtype, arch, LONG)
+    if arch == TUNED:
         found |= of_forms(dtype)
-    assert half or {source for source, _ in found} == sources(arch)
+    assert {source for source, _ in found} == sources(arch)
     check(found, dtype, arch, tmp_path)
