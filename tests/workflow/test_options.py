@@ -3,6 +3,7 @@
 import pytest
 import yaml
 
+from tests import copies
 from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
@@ -108,9 +109,11 @@ def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep, nam
     assert "KeyError" not in done.stdout + done.stderr
 
 
-def test_a_batch_takes_some_of_the_points(finished_sweep):
+def test_a_batch_takes_some_of_the_points(tmp_path):
     """The files that `all` needs are dealt out in the order of their names: rows come first."""
-    planned = Runner(finished_sweep[0]).jobs("--forceall", "--batch", "all=1/10")
+    folder = copies.copy_project(tmp_path / "project", recorded="oneflow")
+    configure(folder)
+    planned = Runner(folder).jobs("--batch", "all=1/10")
     assert 0 < planned["point"] < 8
     assert "merge" not in planned
 
