@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests import copies
+from tests.workflow.runner import environment
 
 
 class Bench:
@@ -36,14 +37,11 @@ class Bench:
         owner = {"served-for": os.getpid()} if options.pop("served", True) else {}
         options = {"gpu": "cpu", "M": 64, "N": 96, "time-budget": 0.05} | owner | options
         words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-        hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")  # a server is known by the others
-        environment = {k: v for k, v in os.environ.items() if k not in hidden}
-        environment["XDG_RUNTIME_DIR"] = self._runtime.name
         command = [sys.executable, "-m", "measure", "point", "--variant", variant, *words]
         done = subprocess.run(
             [*command, "--output", str(output)],
             cwd=self.project,
-            env=environment,
+            env=environment() | {"XDG_RUNTIME_DIR": self._runtime.name},
             capture_output=True,
             text=True,
         )

@@ -15,8 +15,7 @@ from measure.fingerprint import ROOT
 from tests import copies
 from tests.docs import fences
 from tests.marks import slow
-from tests.workflow.forked import Snakemake
-from tests.workflow.runner import configure, environment
+from tests.workflow.runner import configure, environment, forked_snakemake
 
 PAGES = fences.pages()
 COMMANDS = {path.name: fences.commands(path) for path in PAGES}
@@ -38,11 +37,6 @@ MEASURES = ("sweeps/smoke.yaml", "--config sweep=")
 IN_SNAKEMAKE = "snakefile:"
 
 
-@pytest.fixture(scope="module")
-def snakemake():
-    return Snakemake()  # ends with this process
-
-
 def shell(command: str, folder: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, text=True
@@ -51,7 +45,7 @@ def shell(command: str, folder: Path) -> None:
     assert done.stdout + done.stderr or command.startswith("mkdir")
 
 
-def check(command: str, folder: Path, snakemake: Snakemake, measure: bool) -> None:
+def check(command: str, folder: Path, measure: bool) -> None:
     """Do what the kind of the command allows here; without ``measure`` every sweep is planned."""
     if command.startswith(tuple(LEFT_OUT)):
         return
@@ -63,12 +57,12 @@ def check(command: str, folder: Path, snakemake: Snakemake, measure: bool) -> No
 
             get_argument_parser().parse_args(words)
         case ["snakemake", *words] if measure and any(part in command for part in MEASURES):
-            done = snakemake("rows", *words, cwd=folder, env=environment())
+            done = forked_snakemake()("rows", *words, cwd=folder, env=environment())
             assert done.returncode == 0, done.stdout + done.stderr
             assert list((folder / "results/cells").rglob("*.csv"))
         case ["snakemake", *words]:
             words = [word for word in words if word != "--use-conda"]  # which needs conda to plan
-            done = snakemake("--dry-run", *words, cwd=folder, env=environment())
+            done = forked_snakemake()("--dry-run", *words, cwd=folder, env=environment())
             assert done.returncode == 0, done.stdout + done.stderr
             assert "total" in done.stdout + done.stderr
         case ["make", *_]:
@@ -84,14 +78,14 @@ def check(command: str, folder: Path, snakemake: Snakemake, measure: bool) -> No
     ("page", "measure"),
     [("README.md", False), *(slow(page, True) for page in COMMANDS if COMMANDS[page])],
 )
-def test_the_commands_of_a_page_work_one_after_the_other(page, measure, tmp_path, snakemake):
+def test_the_commands_of_a_page_work_one_after_the_other(page, measure, tmp_path):
     folder = copies.copy_project(tmp_path / "project")
     configure(folder)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     if not any("recorded.yaml" in command for command in COMMANDS[page]):
         shutil.rmtree(folder / "results/recorded")  # or each plan has their two hundred figures
     for command in COMMANDS[page]:
-        check(command, folder, snakemake, measure)
+        check(command, folder, measure)
 
 
 def test_each_exception_is_of_a_command_that_is_there():

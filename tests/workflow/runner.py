@@ -22,12 +22,14 @@ TINY = {
 
 
 @functools.cache
-def _snakemake() -> Snakemake:
-    return Snakemake()  # ends with this process
+def forked_snakemake() -> Snakemake:
+    """Return the one of this process, with which it ends."""
+    return Snakemake()
 
 
 def environment() -> dict[str, str]:
     """That of a user who has activated the project's Python."""
+    # the tests' own; the second would give each test a server of its own, which is known by these
     hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")
     found = {k: v for k, v in os.environ.items() if k not in hidden}
     return found | {"PATH": f"{Path(sys.executable).parent}:{found['PATH']}"}
@@ -41,7 +43,7 @@ class Runner:
 
     def __call__(self, *options: str) -> subprocess.CompletedProcess:
         """Run Snakemake in the copy, in a fork of a process that has imported it."""
-        return _snakemake()("--cores", "2", *options, cwd=self.folder, env=environment())
+        return forked_snakemake()("--cores", "2", *options, cwd=self.folder, env=environment())
 
     def in_a_fresh_python(self, *options: str) -> subprocess.CompletedProcess:
         """The same by the command that a user types."""
