@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-STRING = r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+STRING = (
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+)
 LINE_END = r"[ \t]*(?:\#[^\n]*)?\n"
 PYTHON_TEXT = re.compile(rf"({STRING})|(?:{LINE_END})+", re.DOTALL)
 CUDA_TEXT = re.compile(rf"({STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)

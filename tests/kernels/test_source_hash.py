@@ -13,6 +13,8 @@ import torch  # a comment
 def f(x):
     """Of a function."""
     y = "# no comment"
+    z = \'\'\'two lines
+    # neither\'\'\'
     """A string in the middle of a body stays."""
     return f"{x['a']} # {y}"
 
@@ -53,6 +55,7 @@ def test_prose_of_python_means_nothing(tmp_path, before, after):
     [
         ("import torch", "import numpy"),
         ("# no comment", "# still none"),  # inside a string
+        ("# neither", "# nor this"),  # nor there, in single quotes
         ("A string in", "A text in"),  # which is no docstring
         ("    return", "return"),  # indentation
         ("['a']", "['b']"),
