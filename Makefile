@@ -26,7 +26,7 @@ report: $(VENV)/.ready
 # What the variant `frontier` chooses on the GPU that is here, from a sweep over all choices.
 tuning: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" snakemake --cores all --configfile sweeps/tuning.yaml --until merge $(ARGS)
-	PATH="$(BIN):$$PATH" python3 -m analysis tuning --command "make tuning" --output kernels/tuning results/measurements/*.csv
+	PATH="$(BIN):$$PATH" python3 -m analysis tuning --command "make tuning" --output kernels/frontier/tuning results/measurements/*.csv
 
 # Kept as results/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
 # Some sweeps only: make record SWEEPS="fused_softmax frontier"
@@ -42,14 +42,14 @@ test-all: $(VENV)/.ready
 lint: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" ruff check .
 	PATH="$(BIN):$$PATH" ruff format --check .
-	PATH="$(BIN):$$PATH" clang-format --dry-run -Werror kernels/cuda/*
+	PATH="$(BIN):$$PATH" clang-format --dry-run -Werror $$(git ls-files "*.cu" "*.cuh")
 	PATH="$(BIN):$$PATH" snakefmt --check Snakefile workflow
 	PATH="$(BIN):$$PATH" snakemake --lint
 
 format: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" ruff check --fix .
 	PATH="$(BIN):$$PATH" ruff format .
-	PATH="$(BIN):$$PATH" clang-format -i kernels/cuda/*
+	PATH="$(BIN):$$PATH" clang-format -i $$(git ls-files "*.cu" "*.cuh")
 	PATH="$(BIN):$$PATH" snakefmt Snakefile workflow
 
 # After a change of versions in pyproject.toml: install them, then pin what that brought.

@@ -9,7 +9,7 @@ import yaml
 
 from analysis import record, recorded_samples, rows, schema
 from analysis.errors import InputError
-from measure import gpus
+from measure.device import gpus
 
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")

@@ -196,9 +196,11 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check-recorded", _check_recorded, "is recorded data fit to be shared?")
     check.add_argument("folders", nargs="+", type=Path, help="results/recorded/{gpu}")
 
-    tuning = command("tuning", _tuning, "what kernels/frontier.py chooses, from its tuning sweep")
+    tuning = command(
+        "tuning", _tuning, "what kernels/frontier/frontier.py chooses, from its tuning sweep"
+    )
     text(tuning, "--command", exact, dest="reproduce_with", metavar="COMMAND")
-    path(tuning, "--output", "folder to write, kernels/tuning")
+    path(tuning, "--output", "folder to write, kernels/frontier/tuning")
     tuning.add_argument(
         "--keep",
         action="store_true",

@@ -1,4 +1,4 @@
-"""The rows of the tuning sweep become the table by which ``kernels/frontier.py`` chooses."""
+"""Turn the rows of the tuning sweep into the table by which the variant ``frontier`` chooses."""
 
 import io
 import math

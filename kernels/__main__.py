@@ -5,7 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
-from . import BadKernel, _new, _outside, _sources, file, forms, names, ops, packaged, packages
+from . import BadKernel, file, forms, names, ops, packages
+from .registry import scaffold, source_scan
 
 # What of a kernel's imports tells where it runs; the others come with Python or with these.
 TOLD = ("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion")
@@ -19,15 +20,15 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("name", help="of the kernel: letters, digits and underscores")
     new.add_argument(
         "--language",
-        choices=_new.LANGUAGES,
-        default=_new.LANGUAGES[0],
+        choices=scaffold.LANGUAGES,
+        default=scaffold.LANGUAGES[0],
         help="what to write it in (default %(default)s)",
     )
     new.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="a file outside the project, NAME.py (default: kernels/NAME.py)",
+        help="a file outside the project, NAME.py (default: kernels/contributed/NAME.py)",
     )
     return top
 
@@ -39,8 +40,8 @@ def main(argv: list[str] | None = None) -> int:
         if given.command is None:
             print(listing())
         else:
-            written = _new.write(given.name, given.language, given.output)
-            print(_new.next_steps(written, given.output))
+            written = scaffold.write(given.name, given.language, given.output)
+            print(scaffold.next_steps(written, given.output))
     except BadKernel as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -49,15 +50,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def listing() -> str:
     """Every kernel: its idea, what it computes, its forms, what it is written with."""
-    blocks = [_told(name) for name in names()]
-    from_packages = [_told(name) for name in packaged()]
-    if from_packages:
-        blocks += [f"from installed packages (entry point group {_outside.GROUP}):", *from_packages]
-    return "\n".join(blocks)
+    return "\n".join(_told(name) for name in names())
 
 
 def _told(name: str) -> str:
-    idea = _sources.docstring(file(name)).partition("\n")[0] or "(no docstring)"
+    idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
     facts = [" ".join(sorted(ops(name))), " ".join(p for p in TOLD if p in packages(name))]
     if found := forms(name):
         facts.append(f"forms {' '.join(found)}")

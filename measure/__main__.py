@@ -6,9 +6,11 @@ import signal
 import sys
 from pathlib import Path
 
-from . import gpus, row, served, start, summary
+from . import row, summary
+from .device import gpus
 from .point import DISTRIBUTIONS, DTYPES, OPS, BadPoint, Point
-from .supervise import NoRow, measure_point
+from .process import fork_client, launch
+from .process.run_point import NoRow, measure_point
 
 
 def parser() -> argparse.ArgumentParser:
@@ -93,7 +95,7 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
     if arguments["variant"] is None:
         arguments["variant"] = _only(arguments["files"])
     _refuse_unwritable(output)
-    run = served.starter(owner) if owner else start.python
+    run = fork_client.starter(owner) if owner else launch.python
     measured, samples = measure_point(Point(**arguments), run)
     try:
         row.write(output, measured, samples)

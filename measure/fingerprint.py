@@ -21,7 +21,7 @@ def measure_sha256() -> str:
     """Return the hash over what decides how a point is measured: code, and columns of the row."""
     with ROW_SCHEMA.open(newline="") as file:
         columns = [line["column"] for line in csv.DictReader(file)]
-    code = kernels.digest((ROOT / "measure").glob("*.py"))
+    code = kernels.digest((ROOT / "measure").rglob("*.py"))
     return hashlib.sha256("\n".join([code, *columns]).encode()).hexdigest()
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 import kernels
 
-from . import gpus
+from .device import gpus
 
 OPS = tuple(kernels.OPS)
 DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # name -> bytes

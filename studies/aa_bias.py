@@ -33,9 +33,11 @@ def ratios(process: int, shapes=SHAPES, blocks: int = BLOCKS) -> list[tuple]:
     """Lines of COLUMNS for every shape and step, measured in this process."""
     import torch
 
-    from measure import baseline, buffers, graph_clock, inputs, stats
-    from measure.device import open_device
+    from measure import inputs
+    from measure.clock import baseline, buffers, graph
+    from measure.device.device import open_device
     from measure.point import Point
+    from measure.stats import interval
 
     device, call, lines = open_device("auto"), baseline.control("softmax"), []
     for rows, cols in shapes:
@@ -44,7 +46,7 @@ def ratios(process: int, shapes=SHAPES, blocks: int = BLOCKS) -> list[tuple]:
         pairs, others = (buffers.make(point, device, (m,)) for m in (x, x.clone()))
         elsewhere = {x.data_ptr(): other for (x, _), other in zip(pairs, others, strict=True)}
         for name, shuffled, replay_us, captures, own in STEPS:
-            clock = graph_clock.GraphClock(pairs, captures, replay_us)
+            clock = graph.GraphClock(pairs, captures, replay_us)
             clock.add("torch", call)
             clock.add("again", redirected(call, elsewhere) if own else call)
             shuffle = random.Random(process).sample
@@ -54,7 +56,7 @@ def ratios(process: int, shapes=SHAPES, blocks: int = BLOCKS) -> list[tuple]:
                 for series, time_us in zip(order, clock.block(order), strict=True):
                     if block >= 10:  # those before warm up
                         times[series].append(time_us)
-            ratio = stats.paired_ratio(times["torch"], times["again"])
+            ratio = interval.paired_ratio(times["torch"], times["again"])
             median = sorted(times["torch"])[blocks // 2]
             lines.append((name, rows, cols, process, median, ratio.value, ratio.low, ratio.high))
     return lines

@@ -43,16 +43,18 @@ def lines_of(dtype: str, rows: int, cols: int) -> list[tuple]:
     """Lines of COLUMNS for a matrix; a ratio is the time without hints over the time with."""
     import torch
 
-    from measure import buffers, graph_clock, inputs, stats
-    from measure.device import open_device
+    from measure import inputs
+    from measure.clock import buffers, graph
+    from measure.device.device import open_device
     from measure.point import Point
+    from measure.stats import interval
 
     device = open_device("auto")
     point = Point(gpu=device.slug, dtype=dtype, M=rows, N=cols, variant="torch_softmax")
     x = inputs.draw("normal", getattr(torch, dtype), rows, cols, point.seed, device.torch_device)
     pairs, lines = buffers.make(point, device, (x,)), []
     for then, follow in {ALONE: None, **followers(x, device.cache_bytes)}.items():
-        clock = graph_clock.GraphClock(pairs, captures=2)
+        clock = graph.GraphClock(pairs, captures=2)
         times = {(k, h): [] for k, hints in KERNELS.items() for h in hints}
         for kernel, hint in times:
             clock.add(f"{kernel} {hint}", series(kernel, hint, follow))
@@ -62,7 +64,7 @@ def lines_of(dtype: str, rows: int, cols: int) -> list[tuple]:
                 if block >= WARM_UP:
                     times[key].append(time_us)
         for (kernel, hint), found in times.items():
-            ratio = stats.paired_ratio(times[kernel, NONE], found)
+            ratio = interval.paired_ratio(times[kernel, NONE], found)
             middle = statistics.median(found)
             values = (middle, ratio.value, ratio.low, ratio.high)
             lines.append((dtype, rows, cols, kernel, hint, then, *values))

@@ -20,8 +20,9 @@ import torch
 from analysis import frame, schema, tuning
 from analysis.errors import InputError
 from analysis.report import markdown
-from kernels import _tuning, frontier, split
-from kernels._nvrtc import GPUS, WORD_BYTES, Call, widest_pack
+from kernels import split
+from kernels.cuda.nvrtc import GPUS, WORD_BYTES, Call, widest_pack
+from kernels.frontier import _tuning, frontier
 
 from . import goals, recorded
 

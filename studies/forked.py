@@ -1,7 +1,7 @@
 """Rows as ``python -m measure point`` writes them, one after the other, without a sweep.
 
-The points are measured by children of one server (``measure.server``), which belongs to this
-process, as those of a sweep are by children of one that belongs to Snakemake.
+The points are measured by children of one server (``measure.process.fork_server``), which belongs
+to this process, as those of a sweep are by children of one that belongs to Snakemake.
 """
 
 import os
@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from measure import row, served, start, supervise
+from measure import row
 from measure.point import Point
+from measure.process import fork_client, launch, run_point
 
 CELL = "{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"  # as workflow/sweep.py has it
 NO_ROW = "no row"  # in place of a status: the pipeline itself was at fault
@@ -23,7 +24,7 @@ def run(points: Iterable[Point], root: Path, say: Callable[[str], object] = prin
     ``supervise.NoRow``) has the status NO_ROW here and no file. ``say`` is given a line per point.
     """
     points, done = list(points), []
-    run, begin = served.starter(os.getpid()), time.monotonic()
+    run, begin = fork_client.starter(os.getpid()), time.monotonic()
     for number, point in enumerate(points, 1):
         done.append(_measure(point, Path(root), run))
         eta_s = (time.monotonic() - begin) / number * (len(points) - number)
@@ -36,11 +37,11 @@ def cell(point: Point) -> Path:
     return Path(CELL.format(**vars(point)))
 
 
-def _measure(point: Point, root: Path, run: start.Start) -> dict:
+def _measure(point: Point, root: Path, run: launch.Start) -> dict:
     try:
-        measured, samples = supervise.measure_point(point, run)
+        measured, samples = run_point.measure_point(point, run)
         row.write(root / cell(point), measured, samples)
-    except (supervise.NoRow, OSError, ValueError) as error:
+    except (run_point.NoRow, OSError, ValueError) as error:
         return {"status": NO_ROW, "message": row.one_line(error)}
     return measured
 

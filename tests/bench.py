@@ -24,7 +24,7 @@ class Bench:
 
     def add(self, name: str, source: str) -> None:
         """Make ``source`` the kernel ``name``."""
-        (self.project / "kernels" / f"{name}.py").write_text(source)
+        (self.project / "kernels/contributed" / f"{name}.py").write_text(source)
 
     def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
         """Measure one point: (its row, or None where there is none; the process).

@@ -72,14 +72,15 @@ def device():
 @pytest.fixture
 def tables(tmp_path_factory, monkeypatch):
     """tables(rows): the only file of tables, by which the frontier chooses, that there is."""
-    from kernels import _tuning
+    from kernels.frontier import _tuning
 
-    folder = tmp_path_factory.mktemp("tuning")
+    folder = tmp_path_factory.mktemp("frontier")
+    (folder / "tuning").mkdir()
     monkeypatch.setattr(_tuning, "FOLDER", folder)
     _tuning._winners.cache_clear()
 
     def write(*rows):
-        with (folder / "h200.csv").open("w", newline="") as file:
+        with (folder / "tuning/h200.csv").open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerows([("gpu_name", "dtype", "N", "variant"), *rows])
 

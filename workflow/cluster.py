@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from measure import gpus
+from measure.device import gpus
 from measure.point import nearest
 
 from .config import ConfigError

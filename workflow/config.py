@@ -94,10 +94,6 @@ def _bad_kernels(config: dict) -> list[str]:
             kernels.add(path)
         except kernels.BadKernel as error:
             faults.append(f"  kernels[{index}]: {error}")
-    try:
-        kernels.packaged()
-    except kernels.BadKernel as error:
-        faults.append(f"  {error}")
     return faults
 
 

@@ -6,7 +6,7 @@ import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
-from measure import gpus
+from measure.device import gpus
 
 
 def lacks(wanted: Iterable[str]) -> str | None:

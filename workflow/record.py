@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from measure import fingerprint, gpus
+from measure import fingerprint
+from measure.device import gpus
 from measure.point import nearest
 
 from .machine import cannot_compile

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import kernels
-from measure import gpus
+from measure.device import gpus
 from measure.point import Point
 
 from . import published as tables

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from measure import gpus
+from measure.device import gpus
 from measure.fingerprint import ROOT
 from measure.point import Point
 from studies import environment, forked

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analysis import merge, rows, schema
 from analysis.errors import InputError
-from measure import stats
+from measure.stats import interval
 from tests.analysis import synthetic
 
 quick = settings(derandomize=True, deadline=None, database=None, max_examples=60)
@@ -45,17 +45,17 @@ def cells(folder):
 @quick
 @given(blocks, st.integers(0, 9))
 def test_the_median_lies_in_its_interval_and_the_interval_among_the_values(values, seed):
-    one = stats.median_interval(values, seed)
+    one = interval.median_interval(values, seed)
     assert min(values) <= one.low <= one.value <= one.high <= max(values)
     assert one.width >= 0
-    assert one == stats.median_interval(values, seed), "the seed decides"
+    assert one == interval.median_interval(values, seed), "the seed decides"
 
 
 @quick
 @given(blocks, powers_of_two)
 def test_another_unit_changes_nothing_but_the_unit(values, unit):
-    one = stats.median_interval(values)
-    scaled = stats.median_interval(np.array(values) * unit)
+    one = interval.median_interval(values)
+    scaled = interval.median_interval(np.array(values) * unit)
     assert scaled == pytest.approx([part * unit for part in one], rel=1e-12)
     assert scaled.width == pytest.approx(one.width, rel=1e-9)
 
@@ -64,7 +64,7 @@ def test_another_unit_changes_nothing_but_the_unit(values, unit):
 @given(st.data(), blocks)
 def test_the_order_of_the_blocks_does_not_move_the_median(data, values):
     shuffled = data.draw(st.permutations(values))
-    one, other = stats.median_interval(values), stats.median_interval(shuffled)
+    one, other = interval.median_interval(values), interval.median_interval(shuffled)
     assert other.value == one.value
     assert other.low <= one.value <= other.high
 
@@ -72,7 +72,7 @@ def test_the_order_of_the_blocks_does_not_move_the_median(data, values):
 @quick
 @given(times, st.integers(1, 60))
 def test_equal_values_leave_no_doubt(value, count):
-    assert stats.median_interval([value] * count) == (value, value, value)
+    assert interval.median_interval([value] * count) == (value, value, value)
 
 
 @quick
@@ -80,7 +80,7 @@ def test_equal_values_leave_no_doubt(value, count):
 def test_a_drift_of_both_sides_cancels(given_pairs, seed):
     top, bottom = given_pairs.T
     drift = 2.0 ** np.random.default_rng(seed).integers(-3, 4, len(top))
-    assert stats.paired_ratio(top * drift, bottom * drift) == stats.paired_ratio(top, bottom)
+    assert interval.paired_ratio(top * drift, bottom * drift) == interval.paired_ratio(top, bottom)
 
 
 @quick
@@ -89,7 +89,7 @@ def test_the_ratio_the_other_way_round_is_the_inverse(given_pairs):
     # With an even number the median is a mean of two, and a mean of inverses is another one.
     top, bottom = (given_pairs if len(given_pairs) % 2 else given_pairs[1:]).T
     assume(len(top))
-    one, other = stats.paired_ratio(top, bottom), stats.paired_ratio(bottom, top)
+    one, other = interval.paired_ratio(top, bottom), interval.paired_ratio(bottom, top)
     assert other.value == pytest.approx(1 / one.value, rel=1e-12)
     assert (one.low > 1) <= (other.high < 1 + 1e-12)
     assert (one.high < 1) <= (other.low > 1 - 1e-12)
@@ -99,7 +99,7 @@ def test_the_ratio_the_other_way_round_is_the_inverse(given_pairs):
 @given(blocks, st.floats(0.5, 2))
 def test_a_variant_a_known_number_of_times_faster_is_that(values, factor):
     torch = np.array(values)
-    one = stats.paired_ratio(torch, torch / factor)
+    one = interval.paired_ratio(torch, torch / factor)
     assert one == pytest.approx((factor,) * 3, rel=1e-12)
 
 

@@ -37,7 +37,7 @@ def softmax(x, out=None):
 def write_kernel(folder: Path, name: str, act: str, head: str = "") -> None:
     """A kernel that is right, and does what ``act`` says on the way; ``head`` comes before all."""
     lines = act.strip().replace("\n", "\n    ")
-    (folder / "kernels" / f"{name}.py").write_text(head + KERNEL.format(act=lines))
+    (folder / "kernels/contributed" / f"{name}.py").write_text(head + KERNEL.format(act=lines))
 
 
 def configure(folder: Path, **change) -> None:

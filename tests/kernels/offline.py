@@ -84,8 +84,8 @@ def launch(name: str, op: str, dtype: torch.dtype, cols: int) -> None:
 
 def launch_dropin(dtype: torch.dtype) -> None:
     """Call every launcher of the drop-in's own kernels, so that each compiles all its forms."""
-    from kernels import _dropin_backward as backward
-    from kernels import _dropin_inner as inner
+    from kernels.dropin import backward
+    from kernels.dropin import inner_dim as inner
 
     t = torch.empty(1, dtype=dtype)
     for log in (False, True):

@@ -7,7 +7,7 @@ at. Prints how many results were right.
 import torch
 
 import kernels
-from measure import accuracy
+from measure.check import tolerance
 from tests.kernels.variants import CUDA, takes
 
 # Around powers of two, a pack and a warp; primes; beyond a block; beyond 48 KiB of shared memory
@@ -37,7 +37,9 @@ def right(name: str, op: str, rows: int, start: int, cols: int, dtype: torch.dty
     kernels.load(name).function(op)(x_gpu[:, start:], out_gpu[:, start:])
     y = out_gpu.cpu()
     untouched = y[:, :start].isnan().all()
-    return bool(untouched) and accuracy.check_values(y[:, start:], x[:, start:], op).problem is None
+    return (
+        bool(untouched) and tolerance.check_values(y[:, start:], x[:, start:], op).problem is None
+    )
 
 
 def main() -> None:

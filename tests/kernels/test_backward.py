@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import kernels
-from measure import gate, inputs
+from measure import inputs
+from measure.check import gate
 from tests.kernels.variants import parameters
 from tests.marks import slow
 

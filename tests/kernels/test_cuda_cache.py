@@ -6,28 +6,31 @@ from pathlib import Path
 import pytest
 import torch
 
-from kernels import _nvrtc, cuda_oneflow_warp
+from kernels.cuda import nvrtc
+from kernels.published.oneflow import cuda_oneflow_warp
 
-CALL = _nvrtc.Call(torch.float32, 64, 256, 4, False, _nvrtc.GPUS["sm_90"])
+CALL = nvrtc.Call(torch.float32, 64, 256, 4, False, nvrtc.GPUS["sm_90"])
 
 
 @pytest.fixture
 def built(tmp_path, monkeypatch):
     """Names of the kernels that were compiled; the cache and the sources are copies."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(_nvrtc, "FOLDER", shutil.copytree(_nvrtc.FOLDER, tmp_path / "cuda"))
-    compiled, build = [], _nvrtc.build
+    monkeypatch.setattr(nvrtc, "INCLUDE", shutil.copytree(nvrtc.INCLUDE, tmp_path / "include"))
+    source = cuda_oneflow_warp.SOURCE
+    monkeypatch.setattr(cuda_oneflow_warp, "SOURCE", Path(shutil.copy(source, tmp_path)))
+    compiled, build = [], nvrtc.build
     monkeypatch.setattr(
-        _nvrtc, "build", lambda *words, **more: compiled.append(words[1]) or build(*words, **more)
+        nvrtc, "build", lambda *words, **more: compiled.append(words[1]) or build(*words, **more)
     )
-    _nvrtc._included.cache_clear()
+    nvrtc._headers.cache_clear()
     yield compiled
-    _nvrtc._included.cache_clear()
+    nvrtc._headers.cache_clear()
 
 
 def once(arch="sm_90"):
     (spec, *_) = cuda_oneflow_warp.specialise(CALL)
-    return spec, _nvrtc.build_once(spec.source, spec.kernel, arch)
+    return spec, nvrtc.build_once(spec.source, spec.kernel, arch)
 
 
 def test_a_second_process_compiles_nothing_and_has_the_same_binary(built):
@@ -41,10 +44,10 @@ def test_a_second_process_compiles_nothing_and_has_the_same_binary(built):
 def test_another_architecture_or_an_edited_source_is_compiled(built):
     spec, _ = once()
     once("sm_80")
-    for name in (spec.source, "row.cuh"):
-        with (_nvrtc.FOLDER / name).open("a") as file:
-            file.write(f"\nstruct Edited_{Path(name).stem};\n")
-        _nvrtc._included.cache_clear()  # as in another process
+    for path in (spec.source, nvrtc.INCLUDE / "row.cuh"):
+        with path.open("a") as file:
+            file.write(f"\nstruct Edited_{path.stem};\n")
+        nvrtc._headers.cache_clear()  # as in another process
         once()
     assert len(built) == 4
 

@@ -4,14 +4,14 @@ import pytest
 import torch
 
 import kernels
-from kernels import _nvrtc
+from kernels.cuda import nvrtc
 from tests.kernels.variants import CUDA
 
-H200 = _nvrtc.GPUS["sm_90"]
+H200 = nvrtc.GPUS["sm_90"]
 
 
 def specs(name, rows, cols, pack=4, log=False):
-    call = _nvrtc.Call(torch.float32, rows, cols, pack, log, H200)
+    call = nvrtc.Call(torch.float32, rows, cols, pack, log, H200)
     return kernels.load(name).module.specialise(call)
 
 
@@ -32,7 +32,7 @@ def specs(name, rows, cols, pack=4, log=False):
     ],
 )
 def test_a_pack_is_as_wide_as_alignment_allows(itemsize, address, counts, pack):
-    assert _nvrtc.widest_pack(itemsize, address, counts) == pack
+    assert nvrtc.widest_pack(itemsize, address, counts) == pack
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
 def test_the_dispatch_takes_the_first_kernel_that_holds_the_row():
     longest = (H200.shared_limit - 32) // 4
     for cols, source in (
-        (1, "oneflow_warp.cu"),
-        (1024, "oneflow_warp.cu"),
-        (1025, "oneflow_smem.cu"),
-        (longest, "oneflow_smem.cu"),
-        (longest + 1, "oneflow_uncached.cu"),
+        (1, "cuda_oneflow_warp"),
+        (1024, "cuda_oneflow_warp"),
+        (1025, "cuda_oneflow_smem"),
+        (longest, "cuda_oneflow_smem"),
+        (longest + 1, "cuda_oneflow_uncached"),
     ):
-        assert {spec.source for spec in specs("cuda_oneflow", 8, cols, 1)} == {source}
+        assert {spec.source.stem for spec in specs("cuda_oneflow", 8, cols, 1)} == {source}
 
 
 def test_shared_memory_holds_a_row_of_float32_whatever_the_dtype():
@@ -104,12 +104,12 @@ def test_fastertransformers_block_is_the_row_rounded_up(cols, threads):
 
 def test_fastertransformer_gives_every_row_a_block_up_to_120_heads():
     for rows, source in (
-        (120 * 64, "fastertransformer_v2.cu"),
-        (120 * 64 + 1, "fastertransformer_v1.cu"),  # a short 121st group
-        (1, "fastertransformer_v2.cu"),
+        (120 * 64, "cuda_fastertransformer_v2"),
+        (120 * 64 + 1, "cuda_fastertransformer_v1"),  # a short 121st group
+        (1, "cuda_fastertransformer_v2"),
     ):
         (spec,) = specs("cuda_fastertransformer", rows, 64)
-        assert spec.source == source
+        assert spec.source.stem == source
 
 
 @pytest.mark.parametrize("name", CUDA)
@@ -123,8 +123,8 @@ def test_more_blocks_than_a_launch_can_have_are_refused(name):
     assert "a launch has at most 2^31 - 1" in kernels.load(name).unsupported(x)
 
 
-def test_a_source_that_does_not_compile_raises_with_the_compilers_words(tmp_path, monkeypatch):
-    monkeypatch.setattr(_nvrtc, "FOLDER", tmp_path)
-    (tmp_path / "broken.cu").write_text("__global__ void f() { nonsense; }")
+def test_a_source_that_does_not_compile_raises_with_the_compilers_words(tmp_path):
+    broken = tmp_path / "broken.cu"
+    broken.write_text("__global__ void f() { nonsense; }")
     with pytest.raises(Exception, match=r"broken\.cu\(1\): error: identifier \"nonsense\""):
-        _nvrtc.build("broken.cu", ("f",), "sm_90")
+        nvrtc.build(broken, ("f",), "sm_90")

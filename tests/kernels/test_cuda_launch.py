@@ -82,23 +82,23 @@ def test_the_tensor_says_which_gpu(device):
 @pytest.fixture
 def launched():
     """What was launched in this test only."""
-    from kernels import _cuda
+    from kernels.cuda import launch
 
-    _cuda._ready.clear()
-    return _cuda.in_use
+    launch._ready.clear()
+    return launch.in_use
 
 
 # many warps a block, and so few that one block is resident
 @pytest.mark.parametrize("cols", [1100, slow(8192), slow(16_384), 50_000])
 def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, launched):
-    from kernels import _cuda
+    from kernels.cuda import launch
 
     kernels.load("cuda_oneflow_smem").softmax(torch.randn(8, cols, device=device))
     (ready,) = launched()
-    call = (torch.float32, 8, cols, 4, False, _cuda.gpu_of(device))
-    offered = kernels.load("cuda_oneflow_smem").module.specialise(_cuda.Call(*call))
+    call = (torch.float32, 8, cols, 4, False, launch.gpu_of(device))
+    offered = kernels.load("cuda_oneflow_smem").module.specialise(launch.Call(*call))
     resident = {
-        spec.threads: _cuda._load(spec, 0).occupancy.max_active_blocks_per_multiprocessor(
+        spec.threads: launch._load(spec, 0).occupancy.max_active_blocks_per_multiprocessor(
             spec.threads, 4 * cols
         )
         for spec in offered
@@ -114,11 +114,11 @@ def test_a_tensor_that_is_not_on_a_gpu_is_refused(device):
 
 
 def test_resources_of_what_ran(device, launched):
-    from measure import cuda_kernels
+    from measure.device import compiled_cuda
 
-    assert cuda_kernels.resources() == {}
+    assert compiled_cuda.resources() == {}
     kernels.load("cuda_oneflow_warp").softmax(torch.randn(64, 1024, device=device))
-    found = cuda_kernels.resources()
+    found = compiled_cuda.resources()
     assert found["registers"] >= 32  # a lane alone holds 32 columns
     assert found["spilled_bytes"] == 0
     assert found["num_warps"] >= 4

@@ -7,7 +7,8 @@ from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import kernels
-from kernels import _dropin_device, _dropin_ops
+from kernels.dropin import device as _dropin_device
+from kernels.dropin import operators as _dropin_ops
 from tests.kernels.dropin import OPS, one_op
 from tests.marks import slow
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from kernels import _dropin_run
+from kernels.dropin import launch as _dropin_run
 from tests.kernels.dropin import DTYPES, OPS, assert_right, kinds, one_op, samples
 from tests.marks import slow
 

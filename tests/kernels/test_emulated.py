@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import kernels
-from measure import gate
+from measure.check import gate
 from tests.kernels.emulator.run import SMALL
 from tests.kernels.variants import form_takes
 from tests.marks import slow

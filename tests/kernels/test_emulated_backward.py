@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from kernels import cuda_backward
-from kernels._nvrtc import GPUS, Call
-from measure import gate, inputs
+from kernels.cuda.nvrtc import GPUS, Call
+from kernels.frontier import cuda_backward
+from measure import inputs
+from measure.check import gate
 from tests.marks import slow
 
 OPS = ["softmax_backward", "log_softmax_backward"]
@@ -74,7 +75,7 @@ def test_a_row_has_the_same_bits_in_any_batch(op, cols, run):
 @pytest.mark.parametrize("arch", sorted(GPUS))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_what_is_said_to_be_the_longest_row_is(arch, dtype, monkeypatch):
-    monkeypatch.setattr(cuda_backward._cuda, "gpu_of", lambda device: GPUS[arch])
+    monkeypatch.setattr(cuda_backward.cuda, "gpu_of", lambda device: GPUS[arch])
     cuda_backward._most_bytes.cache_clear()
     most = cuda_backward._most_bytes(0) // dtype.itemsize
     cuda_backward._most_bytes.cache_clear()

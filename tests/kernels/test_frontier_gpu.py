@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import kernels
-from measure import gate
+from measure.check import gate
 from tests.kernels.variants import form_takes
 from tests.marks import slow
 
@@ -145,10 +145,10 @@ def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
 @of(MEETING)
 def test_a_first_meeting_needs_not_wait_for_another_stream(form, device, monkeypatch):
     """Memory to meet in is zero at once, though the stream that asked first is busy."""
-    from kernels import _meeting
+    from kernels.cuda import grid_workspace
 
-    monkeypatch.setattr(_meeting, "_of", {})
-    monkeypatch.setattr(_meeting, "_free", {})
+    monkeypatch.setattr(grid_workspace, "_of", {})
+    monkeypatch.setattr(grid_workspace, "_free", {})
     x = torch.randn(3, 2**20, device=device)
     expected, softmax = torch.softmax(x, -1), kernels.load(form).softmax
     busy, other = torch.cuda.Stream(device), torch.cuda.Stream(device)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import kernels
+from kernels.registry import dependencies, discover
 from measure.fingerprint import ROOT
 from tests.kernels.variants import CUDA, ONEFLOW, loaded
 
@@ -19,7 +20,7 @@ def test_the_variants_are_there_and_sorted():
 
 @pytest.mark.parametrize("name", kernels.names())
 def test_every_variant_has_the_interface(name):
-    text = ast.get_docstring(ast.parse((ROOT / "kernels" / f"{name}.py").read_text()))
+    text = ast.get_docstring(ast.parse(kernels.file(name).read_text()))
     for part in ("Source:", "Bytes:"):
         assert part in text, f"the docstring of kernels/{name}.py lacks {part}"
     variant = loaded(name)
@@ -43,18 +44,22 @@ def test_an_unknown_name_is_answered_with_close_ones():
 
 def test_sources_follow_imports_inside_the_folder():
     files = [path.name for path in kernels.sources("triton_online_nocache")]
-    assert files == ["_rows.py", "triton_online.py", "triton_online_nocache.py"]
+    own = ["triton_online.py", "triton_online_nocache.py"]
+    assert sorted(files) == ["contract.py", "tensors.py", *own]
 
 
 def test_sources_follow_cuda_sources_and_their_headers():
     files = [path.name for path in kernels.sources("cuda_fastertransformer_v2")]
-    assert [f for f in files if f.endswith((".cu", ".cuh"))] == [
+    assert sorted(f for f in files if f.endswith((".cu", ".cuh"))) == [
+        "cuda_fastertransformer_v2.cu",
         "fastertransformer.cuh",
-        "fastertransformer_v2.cu",
         "row.cuh",
     ]
     dispatch = {path.name for path in kernels.sources("cuda_oneflow")}
-    assert dispatch >= {"oneflow_warp.cu", "oneflow_smem.cu", "oneflow_uncached.cu", "row.cuh"}
+    assert dispatch >= {
+        "row.cuh",
+        *(f"cuda_oneflow_{kind}.cu" for kind in ("warp", "smem", "uncached")),
+    }
 
 
 def test_an_edited_header_changes_the_variants_that_include_it(project):
@@ -64,7 +69,7 @@ def test_an_edited_header_changes_the_variants_that_include_it(project):
         return ast.literal_eval(subprocess.check_output(command, cwd=project, text=True))
 
     before = hashes()
-    header = project / "kernels" / "cuda" / "fastertransformer.cuh"
+    header = project / "kernels/published/fastertransformer/fastertransformer.cuh"
     header.write_text(header.read_text() + "constexpr int kEdited = 1;\n")
     after = hashes()
     changed = {name for name in before if before[name] != after[name]}
@@ -119,13 +124,16 @@ def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block(
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder in place of kernels/, for files of any kind."""
-    monkeypatch.setattr(kernels, "_FOLDER", tmp_path)
-    for cached in (kernels._names, kernels.ops, kernels.sources, kernels.sha256, kernels.packages):
-        cached.cache_clear()
-    yield tmp_path
-    for cached in (kernels._names, kernels.ops, kernels.sources, kernels.sha256, kernels.packages):
-        cached.cache_clear()
+    """An empty family in place of those of kernels/, for files of any kind."""
+    cached = discover._files, kernels.ops, kernels.sources, kernels.sha256, kernels.packages
+    monkeypatch.setattr(discover, "FOLDER", tmp_path)
+    monkeypatch.setattr(dependencies, "FOLDER", tmp_path)
+    for function in cached:
+        function.cache_clear()
+    (tmp_path / "published").mkdir()
+    yield tmp_path / "published"
+    for function in cached:
+        function.cache_clear()
 
 
 def test_what_an_editor_leaves_is_no_variant(folder):
@@ -152,21 +160,35 @@ def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
 
 
 def test_a_file_without_a_function_says_which_it_may_have(project):
-    (project / "kernels" / "mine.py").write_text("def softmaks(x, out=None): ...\n")
+    (project / "kernels/contributed/mine.py").write_text("def softmaks(x, out=None): ...\n")
     command = [sys.executable, "-c", "import kernels; kernels.load('mine')"]
     said = subprocess.run(command, cwd=project, capture_output=True, text=True).stderr
-    assert "kernels/mine.py defines no function of these: softmax(x, out=None)" in said
+    assert "kernels/contributed/mine.py defines no function of these: softmax(x, out=None)" in said
 
 
 @pytest.mark.parametrize(
     "line",
-    ["from ._b import f", "from . import _b", "from kernels._b import f", "import kernels._b"],
+    [
+        "from ._b import f",
+        "from . import _b",
+        "from ..published._b import f",
+        "from kernels.published._b import f",
+        "import kernels.published._b",
+    ],
 )
 def test_every_form_of_import_is_followed(folder, line):
     (folder / "a.py").write_text(f"{line}\n")
     (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
     assert [path.name for path in kernels.sources("a")] == ["_b.py", "a.py"]
     assert "triton" in kernels.packages("a")
+
+
+def test_two_kernels_of_one_name_are_refused(folder):
+    (folder / "deeper").mkdir()
+    for path in (folder / "a.py", folder / "deeper" / "a.py"):
+        path.write_text("")
+    with pytest.raises(kernels.BadKernel, match=r"two kernels are named 'a'.*rename one"):
+        kernels.names()
 
 
 def test_a_file_that_does_not_parse_can_still_be_planned(folder):
@@ -201,4 +223,4 @@ def test_all_means_neither_peers_nor_parts():
 def test_names_that_are_given_together_are_found(tmp_path):
     path = tmp_path / "several.py"
     path.write_text("softmax, log_softmax = made()\ntable[softmax_backward] = 1\n")
-    assert kernels._sources.defined(path, kernels.OPS) == {"softmax", "log_softmax"}
+    assert kernels.registry.source_scan.defined(path, kernels.OPS) == {"softmax", "log_softmax"}

@@ -6,44 +6,48 @@ import threading
 import pytest
 import torch
 
-from kernels import _meeting
+from kernels.cuda import grid_workspace
 
 
 @pytest.fixture
 def pools(monkeypatch):
     """(sizes of memory that was asked for, the number of the graph that is being recorded)."""
     asked, recording = [], {"now": 0}
-    monkeypatch.setattr(_meeting, "_of", {})
-    monkeypatch.setattr(_meeting, "_free", {})
-    monkeypatch.setattr(_meeting, "_zeros", lambda count: asked.append(count) or len(asked) * 2**32)
+    monkeypatch.setattr(grid_workspace, "_of", {})
+    monkeypatch.setattr(grid_workspace, "_free", {})
+    monkeypatch.setattr(
+        grid_workspace, "_zeros", lambda count: asked.append(count) or len(asked) * 2**32
+    )
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: recording["now"] > 0)
-    monkeypatch.setattr(_meeting, "_recording", lambda stream: recording["now"])
+    monkeypatch.setattr(grid_workspace, "_recording", lambda stream: recording["now"])
     return asked, recording
 
 
 def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
     asked, recording = pools
-    eager = _meeting.address(0, 7)
-    assert _meeting.address(0, 7) == eager
-    assert _meeting.address(0, 8) != eager
+    eager = grid_workspace.address(0, 7)
+    assert grid_workspace.address(0, 7) == eager
+    assert grid_workspace.address(0, 8) != eager
     recording["now"] = 41
-    first = _meeting.address(0, 7)
+    first = grid_workspace.address(0, 7)
     assert first != eager
-    assert _meeting.address(0, 7) == first
+    assert grid_workspace.address(0, 7) == first
     recording["now"] = 42
-    assert _meeting.address(0, 7) not in (first, eager)
-    assert asked == [_meeting.POOL * _meeting.BYTES]
+    assert grid_workspace.address(0, 7) not in (first, eager)
+    assert asked == [grid_workspace.POOL * grid_workspace.BYTES]
     recording["now"] = 0
-    assert _meeting.address(1, 7) != eager
+    assert grid_workspace.address(1, 7) != eager
     assert len(asked) == 2  # the other GPU's own
 
 
 def test_places_do_not_overlap_and_more_are_made_when_all_are_taken(pools):
     asked, _ = pools
-    found = sorted(_meeting.address(0, stream) for stream in range(2 * _meeting.POOL + 1))
+    found = sorted(
+        grid_workspace.address(0, stream) for stream in range(2 * grid_workspace.POOL + 1)
+    )
     assert len(asked) == 3
     gaps = [after - before for before, after in itertools.pairwise(found)]
-    assert min(gaps) >= _meeting.BYTES
+    assert min(gaps) >= grid_workspace.BYTES
 
 
 def test_threads_get_places_of_their_own(pools):
@@ -51,7 +55,7 @@ def test_threads_get_places_of_their_own(pools):
 
     def take(stream: int) -> None:
         together.wait()
-        found.append(_meeting.address(0, stream))
+        found.append(grid_workspace.address(0, stream))
 
     threads = [threading.Thread(target=take, args=(stream,)) for stream in range(16)]
     for thread in threads:
@@ -63,5 +67,5 @@ def test_threads_get_places_of_their_own(pools):
 
 def test_what_the_driver_refuses_is_said():
     with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"):
-        _meeting._done((_meeting.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
-    assert _meeting._done((_meeting.driver.CUresult.CUDA_SUCCESS, 5)) == (5,)
+        grid_workspace._done((grid_workspace.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
+    assert grid_workspace._done((grid_workspace.driver.CUresult.CUDA_SUCCESS, 5)) == (5,)

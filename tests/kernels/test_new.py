@@ -11,7 +11,7 @@ import pytest
 
 import kernels
 from kernels import __main__ as command_line
-from kernels import _new
+from kernels.registry import scaffold
 from measure.fingerprint import ROOT
 from tests.workflow.runner import Runner, configure
 
@@ -45,11 +45,11 @@ def test_a_new_kernel_passes_the_gate_inside_and_outside(bench, tmp_path, langua
         assert words in row["message"]
 
 
-@pytest.mark.parametrize("language", _new.LANGUAGES)
+@pytest.mark.parametrize("language", scaffold.LANGUAGES)
 def test_a_new_kernel_has_the_style_of_the_others(project, tmp_path, language):
     outside = tmp_path / "other_one.py"
     here = _new_in(project, language)
-    _new.write("other_one", language, outside)
+    scaffold.write("other_one", language, outside)
     text = (project / here[0]).read_text()
     for part in ("Idea:", "Bytes:", "Limits:", "Source:"):
         assert part in text
@@ -73,7 +73,8 @@ def _new_in(project, language):
     """Paths of a new kernel in a copy of the project."""
     done = run(project, "kernels", "new", "my_kernel", "--language", language)
     assert done.returncode == 0, done.stderr
-    paths = ["kernels/my_kernel.py", *(["kernels/cuda/my_kernel.cu"] if language == "cuda" else [])]
+    suffixes = [".py", *([".cu"] if language == "cuda" else [])]
+    paths = [f"kernels/contributed/my_kernel{suffix}" for suffix in suffixes]
     assert all((project / path).is_file() for path in paths)
     return list(map(Path, paths))
 
@@ -156,7 +157,7 @@ def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
 def test_new_kernels_are_in_figures_and_report(project, tmp_path):
     """A torch kernel from outside is timed and drawn; a Triton kernel is interpreted and named."""
     shutil.rmtree(project / "results" / "recorded")
-    _new.write("other_one", "torch", tmp_path / "other_one.py")
+    scaffold.write("other_one", "torch", tmp_path / "other_one.py")
     _new_in(project, "triton")
     configure(
         project,

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from measure import gate
+from measure.check import gate
 from tests.kernels.variants import OFF_ONE, OURS, parameters, takes
 from tests.marks import slow
 

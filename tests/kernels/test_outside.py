@@ -1,6 +1,5 @@
-"""Kernels from outside the project: files by their path, and modules of installed packages."""
+"""Kernels from files outside the project."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import kernels
-from kernels import _outside
-from measure import served
+from kernels.registry import external
 from measure.point import BadPoint, Point
+from measure.process import fork_client
 
 KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
 IMPORTS = ("from helper import f", "import helper", "from . import helper", "from .helper import f")
@@ -18,8 +17,8 @@ CACHED = (kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
 
 
 def forget():
-    _outside._files.clear()
-    for cached in (_outside.add, _outside.packaged, _outside._of_package, *CACHED):
+    external._files.clear()
+    for cached in (external.add, *CACHED):
         cached.cache_clear()
 
 
@@ -76,7 +75,7 @@ def test_a_file_may_say_that_it_is_measured_on_request_and_have_forms(write):
         ("my-kernel.py", "letters, digits and underscores"),
         ("_mine.py", "begins with a letter"),
         ("größer.py", "letters, digits and underscores"),
-        ("my__kernel.py", "two underscores stand between a kernel and its form"),
+        ("my__kernel.py", "two underscores stand between a kernel and its config"),
         ("triton_row.py", "the project has a variant 'triton_row', too; rename the file"),
     ],
 )
@@ -107,11 +106,17 @@ def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
     deeper = write("deep/er.py", "")
     path = write(
-        "mine.py", f"{line}\nimport deep.er\nfrom kernels._rows import result_for\n{KERNEL}"
+        "mine.py", f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n{KERNEL}"
     )
     kernels.add(path)
-    rows = Path(kernels.__file__).with_name("_rows.py")
-    assert set(kernels.sources("mine")) == {path, helper, deeper, rows}
+    tensors = Path(kernels.__file__).with_name("tensors.py")
+    assert set(kernels.sources("mine")) == {
+        path,
+        helper,
+        deeper,
+        tensors,
+        tensors.with_name("contract.py"),
+    }
     before = kernels.sha256("mine", "cpu")
     helper.write_text("f = 2\n")
     forget()
@@ -130,7 +135,8 @@ def test_what_lies_beside_a_file_is_imported(write):
         "import sys, kernels\n"
         "for i, path in enumerate(sys.argv[1:]):\n"
         "    kernels.add(path); kernels.load(f'mine{i}')\n"
-        "    names = sorted(name.rpartition('.')[2] for name in kernels.loaded(f'mine{i}'))\n"
+        "    names = kernels.loaded_modules(f'mine{i}')\n"
+        "    names = sorted(name.rpartition('.')[2] for name in names)\n"
         "    assert names == [f'helper{i}', f'mine{i}'], names\n"
     )
     subprocess.run([sys.executable, "-c", code, *files], check=True)
@@ -146,11 +152,11 @@ def test_a_hash_does_not_depend_on_where_the_file_lies(write):
 
 def test_a_cuda_source_beside_a_file_is_part_of_its_hash(write):
     source = write("mine.cu", '#include "row.cuh"\n')
-    write("mine.py", f"from kernels import _cuda\nSOURCE = 'mine.cu'\n{KERNEL}")
+    write("mine.py", f"from kernels.cuda import launch\nSOURCE = 'mine.cu'\n{KERNEL}")
     kernels.add(source.with_suffix(".py"))
     found = kernels.sources("mine")
     assert source in found
-    assert {"row.cuh", "_cuda.py", "_nvrtc.py"} <= {path.name for path in found}
+    assert {"row.cuh", "launch.py", "nvrtc.py"} <= {path.name for path in found}
     assert "cuda" in kernels.packages("mine")
 
 
@@ -161,60 +167,7 @@ def test_a_file_beside_a_kernel_hides_no_installed_package(write):
     assert kernels.load("mine").softmax
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """package(variant): an installed package with a kernel, whose import would fail elsewhere."""
-
-    def install(variant, module="bench_plugin.fast.kernel"):
-        folder = tmp_path / "site"
-        inside = folder / "bench_plugin" / "fast"
-        inside.mkdir(parents=True)
-        (folder / "bench_plugin" / "__init__.py").write_text("import torch\n")
-        (inside / "__init__.py").write_text("")
-        (folder / "bench_plugin" / "common.py").write_text("import triton.language\nNUMBER = 1\n")
-        (inside / "kernel.py").write_text(f'"""Fast."""\nfrom ..common import NUMBER\n{KERNEL}')
-        about = folder / "bench_plugin-1.0.dist-info"
-        about.mkdir()
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: bench-plugin\nVersion: 1.0\n")
-        (about / "entry_points.txt").write_text(f"[softmax_bench.kernels]\n{variant} = {module}\n")
-        monkeypatch.syspath_prepend(folder)
-        monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-        return inside / "kernel.py"
-
-    return install
-
-
-@pytest.mark.slow
-def test_a_package_s_kernel_is_found_without_importing_it(package):
-    path = package("fast_one")
-    code = (
-        "import sys, kernels; kernels.check_name('fast_one'); print(kernels.file('fast_one'));"
-        "assert {'torch', 'triton'} <= kernels.packages('fast_one');"
-        "assert not {'torch', 'bench_plugin'} & set(sys.modules);"
-        "print(*[p.name for p in kernels.sources('fast_one')]); kernels.load('fast_one').softmax"
-    )
-    said = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
-    assert said == [str(path), "__init__.py common.py kernel.py"]
-    assert kernels.packaged() == ["fast_one"]
-    assert "fast_one" not in kernels.by_default("softmax")
-    assert Point(gpu="cpu", dtype="float32", M=1, N=1, variant="fast_one").interpreted
-
-
-@pytest.mark.slow
-def test_a_package_s_kernel_that_is_named_as_ours_is_refused(package):
-    package("triton_row")
-    with pytest.raises(kernels.BadKernel, match="the project has a variant of that name"):
-        kernels.packaged()
-
-
-@pytest.mark.slow
-def test_a_package_that_names_a_module_that_is_not_there_says_so(package):
-    package("fast_one", module="bench_plugin.gone")
-    with pytest.raises(kernels.BadKernel, match=r"'bench_plugin\.gone', which is not there"):
-        kernels.check_name("fast_one")
-
-
 def test_a_server_is_known_by_the_code_that_finds_kernels(monkeypatch):
-    name = served._name({}, 1, "2")
+    name = fork_client._name({}, 1, "2")
     monkeypatch.setattr(kernels, "own_sha256", lambda: "another")
-    assert served._name({}, 1, "2") != name
+    assert fork_client._name({}, 1, "2") != name

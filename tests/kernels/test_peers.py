@@ -8,7 +8,7 @@ import torch
 
 import kernels
 from kernels.__main__ import TOLD
-from measure import outcome
+from measure import status
 from measure.point import Point
 from tests.kernels.variants import PEERS
 from tests.marks import slow
@@ -35,7 +35,7 @@ def modules():
     """sys.modules without the peers and their packages; afterwards as it was, as to these."""
 
     def taken() -> dict:
-        ours = {f"kernels.{name}" for name in [*PACKAGES, "_helion"]}
+        ours = {f"kernels.peers.{name}" for name in [*PACKAGES, "_helion"]}
         names = [n for n in sys.modules if n in ours or n.split(".")[0] in PACKAGES.values()]
         return {name: sys.modules.pop(name) for name in names}
 
@@ -139,8 +139,8 @@ def test_an_absent_package_is_unavailable_and_says_how_to_get_it(name, package, 
     modules[package] = None  # importing it fails, installed or not
     with pytest.raises(ImportError) as caught:
         kernels.load(name)
-    assert outcome.status_of(caught.value) == "unavailable"
-    message = outcome.message_of(caught.value)
+    assert status.status_of(caught.value) == "unavailable"
+    message = status.message_of(caught.value)
     assert package in message
     assert f"pip install {GROUPS.get(name, '--group peers')}" in message
 
@@ -243,7 +243,7 @@ def test_helion_searches_once_for_a_dtype_and_a_length_of_row(modules):
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])
 @compiled
 def test_a_compiled_call_writes_to_out(name, op, monkeypatch):
-    from kernels import _compiled
+    from kernels.peers import _compiled
 
     asked = []
     monkeypatch.setattr(torch, "compile", lambda f, **how: asked.append(how) or f)

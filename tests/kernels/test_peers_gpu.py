@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from measure import gate
+from measure.check import gate
 from tests.kernels.test_peers import H200_SHARED, compiled
 from tests.kernels.variants import PEERS, loaded
 from tests.marks import slow

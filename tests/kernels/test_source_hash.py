@@ -3,7 +3,7 @@
 import pytest
 
 from kernels import digest
-from kernels._source_hash import meaning
+from kernels.registry.source_hash import meaning
 
 PYTHON = '''"""A docstring."""
 

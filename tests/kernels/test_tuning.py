@@ -9,10 +9,9 @@ import pytest
 import torch
 
 import kernels
-from kernels import (
-    _frontier,
-    _meeting,
-    _nvrtc,
+from kernels.cuda import grid_workspace, nvrtc
+from kernels.frontier import (
+    _tiling,
     _tuning,
     frontier,
     frontier_grid,
@@ -21,13 +20,13 @@ from kernels import (
 )
 from tests import copies
 
-H200 = _nvrtc.GPUS["sm_90"]
+H200 = nvrtc.GPUS["sm_90"]
 TABLES = sorted(_tuning.FOLDER.glob(_tuning.TABLES))
 
 
 def call(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
     whole = min(cols & -cols, 16 // dtype.itemsize)
-    return _nvrtc.Call(dtype, rows, cols, pack or whole, False, gpu)
+    return nvrtc.Call(dtype, rows, cols, pack or whole, False, gpu)
 
 
 def test_the_next_longer_row_decides_or_else_the_nearest(tables):
@@ -75,12 +74,12 @@ def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
     # of which its table says nothing
     assert first("NVIDIA H20", torch.bfloat16) == "frontier_rows__k4w8"
     for arch in ("sm_80", "sm_100"):
-        a_call = call(1024, gpu=_nvrtc.GPUS[arch])
+        a_call = call(1024, gpu=nvrtc.GPUS[arch])
         assert frontier.choices(a_call) == frontier.by_rule(a_call)
 
 
 def test_whoever_stands_in_has_a_table_and_the_compute_capability():
-    of = {gpu.name: gpu for gpu in _nvrtc.GPUS.values()}
+    of = {gpu.name: gpu for gpu in nvrtc.GPUS.values()}
     for capability, name in _tuning.STANDS_IN.items():
         assert of[name].capability == capability
         assert list(_tuning.candidates(call(1024, gpu=of[name])))
@@ -89,9 +88,9 @@ def test_whoever_stands_in_has_a_table_and_the_compute_capability():
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
     tables((H200.name, "float32", 64, "frontier_short__u1r4"))
     (spec,) = frontier.specialise(call(64))
-    assert spec.source == "frontier_short.cu"
+    assert spec.source.stem == "frontier_short"
     (spec,) = frontier.specialise(call(4096))
-    assert spec.source == "frontier_rows.cu"
+    assert spec.source.stem == "frontier_rows"
 
 
 @pytest.mark.parametrize("with_table", [True, False])
@@ -130,7 +129,7 @@ def test_the_rule_covers_every_length(tables):
 def test_the_rule_has_kernels_of_their_own_for_rows_that_are_not_whole_words(tables):
     def source(cols: int, dtype: torch.dtype) -> str:
         (spec,) = frontier.specialise(call(cols, dtype))
-        return spec.source.removesuffix(".cu")
+        return spec.source.stem
 
     for dtype, cols, expected in (
         (torch.bfloat16, 33, "frontier_packed"),
@@ -147,7 +146,7 @@ def test_the_rule_has_kernels_of_their_own_for_rows_that_are_not_whole_words(tab
 
 def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
     copy = copies.copy_project(tmp_path / "project")
-    (copy / "kernels/tuning").mkdir(exist_ok=True)
+    (copy / "kernels/frontier/tuning").mkdir(exist_ok=True)
     code = (
         "import kernels\n"
         "for words in ('frontier b200', 'frontier b300', 'frontier h200', 'frontier_rows b200'):\n"
@@ -158,7 +157,7 @@ def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
         return subprocess.check_output([sys.executable, "-c", code], cwd=copy, text=True).split()
 
     before = hashes()
-    (copy / "kernels/tuning/b200.csv").write_text("gpu_name,dtype,N,variant\n")
+    (copy / "kernels/frontier/tuning/b200.csv").write_text("gpu_name,dtype,N,variant\n")
     after = hashes()
     # the GPU's own, and another's where it has none
     assert [a != b for a, b in zip(before, after, strict=True)] == [True, True, False, False]
@@ -167,7 +166,7 @@ def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
 
 
 def test_a_gpu_of_small_clusters_gets_no_larger_ones():
-    rtx5090 = _nvrtc.Gpu("NVIDIA GeForce RTX 5090", (12, 0), 99 * 1024, 170)
+    rtx5090 = nvrtc.Gpu("NVIDIA GeForce RTX 5090", (12, 0), 99 * 1024, 170)
     for cols in (8320, 32768, 131072, 262144, 2**20):
         for choice in (
             "frontier",
@@ -207,15 +206,16 @@ def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
 
 def test_constants_that_python_and_cuda_share_are_the_same():
     def constant(file, name):
-        text = (_nvrtc.FOLDER / file).read_text()
+        folder = nvrtc.INCLUDE if file.endswith(".cuh") else _tuning.FOLDER
+        text = (folder / file).read_text()
         return int(re.search(rf"constexpr int {name} = (\d+);", text)[1])
 
     most = constant("meeting.cuh", "kMostParts")
-    assert most == _meeting.MOST_PARTS
-    assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= _meeting.BYTES
+    assert most == grid_workspace.MOST_PARTS
+    assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= grid_workspace.BYTES
     assert constant("frontier_grid.cu", "kPassing") == frontier_grid.LEAST_SLOTS - 1
-    assert constant("ring.cuh", "kMostSlots") == _frontier.MOST_SLOTS
-    assert constant("frontier.cuh", "kLineWords") == _frontier.LINE_WORDS
+    assert constant("ring.cuh", "kMostSlots") == _tiling.MOST_SLOTS
+    assert constant("frontier.cuh", "kLineWords") == _tiling.LINE_WORDS
     assert constant("frontier_packed.cu", "kThreads") == frontier_packed.THREADS
 
 
@@ -224,8 +224,8 @@ def test_without_clusters_a_block_takes_rows_that_are_not_whole_words_up_to_64_k
     """As the docstring of ``frontier`` says."""
     for dtype in (torch.float32, torch.bfloat16):
         cols = row_bytes // dtype.itemsize - (row_bytes // dtype.itemsize + 1) % 2
-        specs = frontier.specialise(call(cols, dtype, gpu=_nvrtc.GPUS["sm_80"]))
-        assert [spec.since for spec in specs] == [_nvrtc.OLDEST]
+        specs = frontier.specialise(call(cols, dtype, gpu=nvrtc.GPUS["sm_80"]))
+        assert [spec.since for spec in specs] == [nvrtc.OLDEST]
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from kernels._nvrtc import GPUS, Call, Gpu, widest_pack
+from kernels.cuda.nvrtc import GPUS, Call, Gpu, widest_pack
 
 ONEFLOW = [
     "cuda_oneflow",

@@ -15,7 +15,7 @@ import tempfile
 import torch
 from triton.runtime import driver
 
-from measure import copy_kernel
+from measure.clock import copy_kernel
 from tests.kernels.offline import CUOBJDUMP, AbsentGPU
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from measure import accuracy, gate
+from measure.check import gate, tolerance
 from tests.marks import slow
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -14,7 +14,7 @@ def right(x):
 
 
 def problem(y, x):
-    return accuracy.check_values(y, x, "log_softmax").problem
+    return tolerance.check_values(y, x, "log_softmax").problem
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -82,8 +82,8 @@ def test_truncation_is_told_from_rounding():
     exact = torch.log_softmax(x.float(), dim=-1)
     truncated = (exact.view(torch.int32) & -65536).view(torch.float32).to(torch.bfloat16)
     assert problem(truncated, x) is not None
-    assert accuracy.check_values(truncated, x, "log_softmax", truncates=True).problem is None
-    assert accuracy.check_values(tail_missing(x), x, "log_softmax").problem is not None
+    assert tolerance.check_values(truncated, x, "log_softmax", truncates=True).problem is None
+    assert tolerance.check_values(tail_missing(x), x, "log_softmax").problem is not None
 
 
 def test_infinities_belong_where_softmax_is_zero_for_good():

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from measure import baseline, inputs
-from measure.audit import Audit
+from measure import inputs
+from measure.check.graph_audit import Audit
+from measure.clock import baseline
 from tests.marks import slow
 
 # The coarsest, whose rounding is most like a fault. Slow: the others.

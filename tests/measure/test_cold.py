@@ -8,7 +8,7 @@ import tempfile
 import pytest
 import torch
 
-from measure import cold
+from measure.clock import cold
 from measure.fingerprint import ROOT
 from tests.kernels.offline import CUOBJDUMP
 from tests.marks import slow
@@ -79,7 +79,7 @@ def _sass(arch: int) -> str:
         "import sys, triton\n"
         "from triton.backends.compiler import GPUTarget\n"
         "from triton.compiler import ASTSource\n"
-        "from measure.cold import load_cycles_kernel as kernel\n"
+        "from measure.clock.cold import load_cycles_kernel as kernel\n"
         "signature = {'cycles_ptr': '*i32', 'addresses_ptr': '*i64', 'LOADS': 'constexpr'}\n"
         "source = ASTSource(kernel, signature, {(2,): 4})\n"
         f"target = GPUTarget('cuda', {arch}, 32)\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from measure import copy_kernel
+from measure.clock import copy_kernel
 from measure.fingerprint import ROOT
 from tests.marks import slow
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from measure import sampling
+from measure.stats import sampling
 from tests.marks import slow
 
 TRUE_RATIO = 1.3

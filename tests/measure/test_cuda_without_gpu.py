@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+import kernels
+
 
 @pytest.fixture
 def without_cuda_core(bench):
@@ -34,11 +36,10 @@ def test_beyond_its_limits_nothing_is_compiled(bench):
 
 
 def test_a_source_that_does_not_compile_is_a_compile_error(bench):
-    folder = bench.project / "kernels"
-    source = (folder / "cuda" / "oneflow_smem.cu").read_text()
-    (folder / "cuda" / "broken.cu").write_text(source.replace("row_max", "row_min", 1))
-    variant = (folder / "cuda_oneflow_smem.py").read_text()
-    bench.add("cuda_broken", variant.replace('"oneflow_smem.cu"', '"broken.cu"'))
+    source = kernels.file("cuda_oneflow_smem").with_suffix(".cu").read_text()
+    broken = bench.project / "kernels/published/oneflow/cuda_broken"
+    broken.with_suffix(".cu").write_text(source.replace("row_max", "row_min", 1))
+    shutil.copy(kernels.file("cuda_oneflow_smem"), broken.with_suffix(".py"))
     row = bench.row("cuda_broken", N=2048)
     assert row["status"] == "compile_error"
     assert "NVRTC_ERROR_COMPILATION" in row["message"]

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from measure import accuracy as tolerances
-from measure import gate, inputs
+from measure import inputs
+from measure.check import gate
+from measure.check import tolerance as tolerances
 from tests.marks import slow
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from measure import gradients, inputs
+from measure import inputs
+from measure.check import gradients
 from tests.marks import slow
 
 CPU = torch.device("cpu")

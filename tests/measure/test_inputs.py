@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from measure import buffers, inputs
+from measure import inputs
+from measure.clock import buffers
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)

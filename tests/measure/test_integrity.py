@@ -6,8 +6,9 @@ import time
 import pytest
 import torch
 
-from measure import accuracy, gate, integrity, stages
-from measure.device import open_device
+from measure import pipeline
+from measure.check import gate, tamper, tolerance
+from measure.device.device import open_device
 
 REPLACED = {
     "time.monotonic": (time, "monotonic"),
@@ -18,17 +19,17 @@ REPLACED = {
     "torch.log_softmax": (torch, "log_softmax"),
     "torch.Tensor.copy_": (torch.Tensor, "copy_"),
     "torch.equal": (torch, "equal"),
-    "measure.gate.check_call": (gate, "check_call"),
-    "measure.gate.check_call ": (gate.check_call, "__code__"),
-    "measure.accuracy.FAST_EXP": (accuracy, "FAST_EXP"),
-    "measure.accuracy.Accuracy.columns": (accuracy.Accuracy, "columns"),
+    "measure.check.gate.check_call": (gate, "check_call"),
+    "measure.check.gate.check_call ": (gate.check_call, "__code__"),
+    "measure.check.tolerance.FAST_EXP": (tolerance, "FAST_EXP"),
+    "measure.check.tolerance.Accuracy.columns": (tolerance.Accuracy, "columns"),
 }
 
 
 @pytest.mark.parametrize("name", REPLACED)
 def test_what_is_replaced_is_named(name, monkeypatch):
     owner, attribute = REPLACED[name]
-    replaced = integrity.watch(open_device("cpu"))
+    replaced = tamper.watch(open_device("cpu"))
     assert replaced() is None
     other = (lambda: 0.0).__code__ if attribute == "__code__" else functools.partial(print)
     with monkeypatch.context() as patch:
@@ -39,11 +40,11 @@ def test_what_is_replaced_is_named(name, monkeypatch):
 
 
 def test_every_name_that_is_watched_exists():
-    assert stages.timing.sampling  # what a point imports is imported
-    assert [name for name in integrity.NAMES if integrity._resolve(name) is None] == []
+    assert pipeline.timing.sampling  # what a point imports is imported
+    assert [name for name in tamper.NAMES if tamper._resolve(name) is None] == []
 
 
 def test_replacing_the_watchman_does_not_help(monkeypatch):
-    replaced = integrity.watch(open_device("cpu"))
-    monkeypatch.setattr(integrity, "_objects", dict)
-    assert replaced() == "the kernel replaced measure.integrity._objects"
+    replaced = tamper.watch(open_device("cpu"))
+    monkeypatch.setattr(tamper, "_objects", dict)
+    assert replaced() == "the kernel replaced measure.check.tamper._objects"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from measure import slots
+from measure.device import gpu_lock
 from measure.fingerprint import ROOT
 
 PATIENCE_S = 60
@@ -17,7 +17,7 @@ SHORT_S = 1.0  # in which an answer would have come
 # takes long to end one.
 KEEPS = """
 import fcntl, os, socket, sys, time
-from measure import keeper
+from measure.process import reaper as keeper
 
 lock = os.open(sys.argv[2], os.O_CREAT | os.O_RDONLY)
 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -76,10 +76,10 @@ def test_a_worker_that_is_done_is_answered_for_while_it_ends_and_holds_its_lock(
     assert connection.recv(4, socket.MSG_WAITALL) == bytes(4)
     assert process.stdout.readline() == "waits\n", "it was killed, and its end is waited for"
     connection.close()  # whoever asked is gone
-    assert slots._try(lock) is None
+    assert gpu_lock._try(lock) is None
     process.stdin.close()
     assert process.wait(PATIENCE_S) == 0
-    os.close(slots._try(lock))
+    os.close(gpu_lock._try(lock))
 
 
 @pytest.mark.parametrize(

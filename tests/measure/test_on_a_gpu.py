@@ -103,7 +103,7 @@ def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
         "    wild[(1,)](x)\n"
         "    return torch.softmax(x, dim=-1, out=out)\n"
     )
-    (project / "kernels" / "wild.py").write_text(source)
+    (project / "kernels/contributed" / "wild.py").write_text(source)
     options = ["--M", "64", "--N", "64", "--time-budget", "0.2"]
     options += ["--served-for", str(os.getpid())] if served else []
     row = measure(tmp_path, *options, "--variant", "wild", folder=project)
@@ -120,7 +120,7 @@ def test_what_cannot_be_recorded_in_a_graph_is_unsupported(project, tmp_path):
         "    torch.cuda.synchronize()\n"
         "    return torch.softmax(x, dim=-1, out=out)\n"
     )
-    (project / "kernels" / "waits.py").write_text(source)
+    (project / "kernels/contributed" / "waits.py").write_text(source)
     options = ["--M", "1024", "--N", "4096", "--variant", "waits"]
     row = measure(tmp_path, *options, folder=project)
     assert (row["status"], row["time_us"]) == ("unsupported", "")
@@ -141,7 +141,7 @@ def test_a_cold_call_finds_nothing_in_the_cache(tmp_path, rows, cols):
 def test_buffers_that_stay_in_the_cache_are_found_there():
     import torch
 
-    from measure import cold
+    from measure.clock import cold
 
     class Warm:
         def leave_cold(self, series, turn):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from measure import oom
+from measure.process import oom_score
 from tests.marks import slow
 from tests.processes import until
 
@@ -47,7 +47,7 @@ def owner():
 # Slow: how a worker ended is read at one place, whoever has started it.
 @pytest.mark.parametrize("served", [False, slow(True)])
 def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small, owner, served):
-    (project / "kernels" / "eats.py").write_text(
+    (project / "kernels/contributed" / "eats.py").write_text(
         "import torch\n"
         "HELD = []\n"
         "def softmax(x, out=None):\n"
@@ -71,7 +71,7 @@ def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small, owner, ser
 
 
 def test_kills_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(oom, "COUNTERS", tmp_path / "vmstat")
-    assert oom.kills() == 0
-    oom.COUNTERS.write_text("nr_free_pages 12\noom_kill 3\nswap_ra 1\n")
-    assert oom.kills() == 3
+    monkeypatch.setattr(oom_score, "COUNTERS", tmp_path / "vmstat")
+    assert oom_score.kills() == 0
+    oom_score.COUNTERS.write_text("nr_free_pages 12\noom_kill 3\nswap_ra 1\n")
+    assert oom_score.kills() == 3

@@ -7,7 +7,7 @@ from cuda.pathfinder import DynamicLibNotFoundError
 from triton.compiler.errors import CompilationError, UnsupportedLanguageConstruct
 from triton.runtime.errors import OutOfResources, PTXASError
 
-from measure import outcome
+from measure import status as outcome
 
 
 @pytest.mark.parametrize(

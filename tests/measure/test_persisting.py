@@ -6,7 +6,8 @@ import triton
 import triton.language as tl
 from cuda.bindings import driver
 
-from measure import cold, graph_clock, persisting
+from measure.clock import cold, graph
+from measure.clock import l2 as persisting
 
 M, N = 1024, 4096
 
@@ -57,7 +58,7 @@ def found_after_what_keeps_lines() -> float:
         for cycles in (first, again):
             cold._load(cycles, addresses)
 
-    clock = graph_clock.GraphClock([pair], captures=1)
+    clock = graph.GraphClock([pair], captures=1)
     clock.add("keeps lines", keeps_lines)
     clock.add("looks", look)
     clock.block(["keeps lines", "looks"])

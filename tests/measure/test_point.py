@@ -3,7 +3,7 @@
 import pytest
 
 from measure import __main__ as command_line
-from measure import gpus
+from measure.device import gpus
 from measure.point import BadPoint, Point
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import kernels
-from measure import gate, probe_values, probes, retimed
-from measure.device import open_device
+from measure.check import edge_cases, edge_values, gate, recheck_new_inputs
+from measure.device.device import open_device
 from measure.point import Point
 
 
@@ -50,7 +50,7 @@ def test_an_honest_kernel_passes_the_probes(name, dtype):
     for cols in (1, 2, 90, 1024):
         for distribution in ("uniform", "normal"):
             what = point(variant=name, N=cols, dtype=dtype, distribution=distribution)
-            assert probes.check(what, cpu, softmax, (torch.rand(64, cols),)) is None
+            assert edge_cases.check(what, cpu, softmax, (torch.rand(64, cols),)) is None
 
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
@@ -62,12 +62,14 @@ def test_an_honest_backward_passes_the_probes(name, op, dtype):
     call = kernels.load(name).function(op)
     for cols in (1, 2, 90, 1024):
         what = point(variant=name, N=cols, dtype=dtype, op=op)
-        assert probes.check(what, cpu, call, (torch.rand(64, cols), torch.rand(64, cols))) is None
+        assert (
+            edge_cases.check(what, cpu, call, (torch.rand(64, cols), torch.rand(64, cols))) is None
+        )
 
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
 def test_gradients_of_the_probes_are_large_and_not_finite_in_turn(op):
-    probed = probe_values.contents(point(variant="torch_softmax", op=op), CPU)
+    probed = edge_values.contents(point(variant="torch_softmax", op=op), CPU)
     found = {name: read for name, _, read in probed}
     assert list(found)[-1] == "rows without a gradient"
     large, _ = found["large values"]
@@ -80,9 +82,7 @@ def test_gradients_of_the_probes_are_large_and_not_finite_in_turn(op):
 
 
 def test_every_kind_of_row_is_in_the_probes():
-    found = {
-        name: x for name, _, (x,) in probe_values.contents(point(variant="torch_softmax"), CPU)
-    }
+    found = {name: x for name, _, (x,) in edge_values.contents(point(variant="torch_softmax"), CPU)}
     assert list(found)[1] == "normal values"
     assert found["large values"].abs().max() < 65504  # the largest float16
     assert found["large values"].amax(dim=1).min() < -9000 < 9000 < found["large values"].max()
@@ -105,7 +105,7 @@ def test_every_kind_of_row_is_in_the_probes():
 )
 def test_probes_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expected):
     assert (
-        probe_values.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
+        edge_values.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
     )
 
 
@@ -117,4 +117,4 @@ def test_an_honest_kernel_is_right_on_other_values_in_a_timed_pair(op, matrices,
     pair = tuple(torch.rand(rows, 90) for _ in range(matrices))
     call = kernels.load("torch_softmax").function(op)
     what = point(M=rows, variant="torch_softmax", op=op)
-    assert retimed.check(what, pair, lambda: call(*pair)) is None
+    assert recheck_new_inputs.check(what, pair, lambda: call(*pair)) is None

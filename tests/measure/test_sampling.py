@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from measure import columns, sampling
 from measure.point import Point
+from measure.stats import derived, sampling
 
 NAMES = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
 
@@ -94,7 +94,7 @@ def test_every_block_has_every_series_in_an_order_of_its_own():
 def test_columns_of_the_row_follow_from_the_samples():
     _, samples = collect(noise=0.001)
     point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
-    row = columns.of_samples(point, samples)
+    row = derived.of_samples(point, samples)
     assert row["time_us"] == pytest.approx(10, rel=0.001)
     assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
     assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
@@ -117,9 +117,9 @@ def test_columns_of_the_row_follow_from_the_samples():
 )
 def test_flags(change, beyond_cache, expected):
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0, "latency_us": 5.0}
-    assert columns.flags(row | change, beyond_cache, rotation=3.1) == expected
+    assert derived.flags(row | change, beyond_cache, rotation=3.1) == expected
 
 
 def test_a_rotation_within_the_cache_is_flagged():
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
-    assert columns.flags(row, beyond_cache=False, rotation=1.0) == ["not_cold"]
+    assert derived.flags(row, beyond_cache=False, rotation=1.0) == ["not_cold"]

@@ -15,9 +15,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from measure import fingerprint, gpus, owner, served, server, wire
+from measure import fingerprint
+from measure.device import gpus
 from measure.fingerprint import ROOT
 from measure.point import Point
+from measure.process import fork_client, fork_server, process_identity, protocol
 from tests import copies, processes
 from tests.marks import slow
 from tests.measure import nvml
@@ -31,7 +33,7 @@ for session in (False, True):
 open('started', 'w')
 time.sleep(600)"""
 # At the head of a server: it does what ACT says.
-IN_A_SERVER = """if 'measure.server' in open('/proc/self/cmdline').read():
+IN_A_SERVER = """if 'measure.process.fork_server' in open('/proc/self/cmdline').read():
     ACT
 """
 
@@ -48,7 +50,7 @@ class Sweep:
         """Add a kernel that does what ``body`` says."""
         lines = body.replace("\n", "\n    ")
         source = f"import os, sys, time, torch\ndef softmax(x, out=None):\n    {lines}\n"
-        (self.project / "kernels" / f"{name}.py").write_text(source)
+        (self.project / "kernels/contributed" / f"{name}.py").write_text(source)
 
     def begin(self, variant: str = "torch_softmax", **options) -> subprocess.Popen:
         """Start ``python -m measure point``."""
@@ -85,7 +87,9 @@ class Sweep:
         return row
 
     def servers(self) -> list[psutil.Process]:
-        return processes.roots(processes.by_command("measure.server", str(self.folder)))
+        return processes.roots(
+            processes.by_command("measure.process.fork_server", str(self.folder))
+        )
 
     def server(self) -> psutil.Process:
         (found,) = self.servers()
@@ -139,19 +143,21 @@ def read(path: Path) -> dict:
 
 
 def test_one_server_measures_all_points_of_a_sweep(shared):
-    server = shared.server()
+    fork_server = shared.server()
     first, second = shared.measure(), shared.measure("torch_naive", M=16)
     assert (first["status"], second["status"]) == ("ok", "ok")
     assert (second["variant"], second["M"]) == ("torch_naive", "16")
-    assert shared.server() == server
+    assert shared.server() == fork_server
 
 
 def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared):
-    names = [name for name in server.LOADED if name != "measure.telemetry"]  # needs NVML
+    names = [
+        name for name in fork_server.LOADED if name != "measure.device.telemetry"
+    ]  # needs NVML
     shared.add(
         "tells",
         f"missing = [name for name in {names!r} if name not in sys.modules]\n"
-        "of = 'measure.server' in open('/proc/self/cmdline').read()\n"
+        "of = 'measure.process.fork_server' in open('/proc/self/cmdline').read()\n"
         "raise RuntimeError(f\"{of} {os.environ['TMPDIR']} {os.getcwd()} {missing}\")",
     )
     row = shared.measure("tells", environment={"TMPDIR": str(shared.project)})
@@ -262,10 +268,10 @@ def test_another_user_s_request_is_refused(shared, stranger):
 
 
 def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
-    served._open(shared.socket()).close()
-    monkeypatch.setattr(wire, "peer_uid", lambda connection: os.getuid() + 1)
-    with pytest.raises(served.NoServer, match="belongs to another user"):
-        served._open(shared.socket())
+    fork_client._open(shared.socket()).close()
+    monkeypatch.setattr(protocol, "peer_uid", lambda connection: os.getuid() + 1)
+    with pytest.raises(fork_client.NoServer, match="belongs to another user"):
+        fork_client._open(shared.socket())
 
 
 def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_starts_one(shared):
@@ -305,7 +311,7 @@ def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(sweep):
     assert point.returncode == 2
     assert "for which this point was measured, has ended" in said
     until(lambda: not sweep.running())
-    assert [path.name for path in sweep.folder.iterdir()] == [served.LOCK]
+    assert [path.name for path in sweep.folder.iterdir()] == [fork_client.LOCK]
     assert not (sweep.project / "row.csv").exists()
 
 
@@ -322,7 +328,7 @@ threading.Thread(target=time.sleep, args=[600], daemon=True).start()
 """
 LOADS = """
 import sys
-from measure import server
+from measure.process import fork_server as server
 
 for module in ("asks", "threads"):
     server.load([module], "9.0")
@@ -349,10 +355,10 @@ def test_what_a_server_loads(tmp_path):
 
 def test_a_server_is_told_what_the_rival_imports_and_which_gpu_it_asks_for(sweep, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(sweep.runtime))
-    monkeypatch.setattr(served, "_start", lambda path, environment, words: words)
+    monkeypatch.setattr(fork_client, "_start", lambda path, environment, words: words)
     monkeypatch.setattr(gpus, "capability", lambda: "9.0")
-    assert served._connect({}, os.getpid(), None)[2:] == [""]
-    capability, *modules = served._connect({}, os.getpid(), "peer_quack")[2:]
+    assert fork_client._connect({}, os.getpid(), None)[2:] == [""]
+    capability, *modules = fork_client._connect({}, os.getpid(), "peer_quack")[2:]
     assert (capability, "quack.softmax" in modules) == ("9.0", True)
 
 
@@ -373,7 +379,7 @@ def test_what_the_rival_imports_is_loaded_once_if_a_fork_stands_it(sweep, tmp_pa
 
 CHECKS = """
 import sys
-from measure import server
+from measure.process import fork_server as server
 server.DRIVER = sys.argv[1]
 server.check_can_fork()
 ACT
@@ -412,10 +418,10 @@ def keep(connection, spawn, pidfd=None, heard=None):
 
 def test_only_a_point_that_holds_a_gpu_is_answered_before_its_worker_has_ended(sweep, tmp_path):
     (tmp_path / "pynvml.py").write_text(nvml.FAKE)
-    (sweep.project / "measure/worker.py").write_text(DONE)
-    with (sweep.project / "measure/keeper.py").open("a") as file:
+    (sweep.project / "measure/process/worker.py").write_text(DONE)
+    with (sweep.project / "measure/process/reaper.py").open("a") as file:
         file.write(SEES)
-    slots = sweep.project / "measure/slots.py"
+    slots = sweep.project / "measure/device/gpu_lock.py"
     slots.write_text(slots.read_text().replace('Path("/tmp")', f"Path({str(tmp_path)!r})"))
     environment = {"PYTHONPATH": str(tmp_path), "CUDA_VISIBLE_DEVICES": "0"}
     for gpu in ("h200", "cpu"):
@@ -430,15 +436,15 @@ def test_only_a_point_that_holds_a_gpu_is_answered_before_its_worker_has_ended(s
 
 def test_a_name_depends_on_who_may_be_served(monkeypatch):
     environment = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "0"}
-    name = served._name(environment, 1, "2")
-    assert name == served._name(environment | {"CUDA_VISIBLE_DEVICES": "1"}, 1, "2")
+    name = fork_client._name(environment, 1, "2")
+    assert name == fork_client._name(environment | {"CUDA_VISIBLE_DEVICES": "1"}, 1, "2")
     others = [
-        served._name(environment, 1, "3"),
-        served._name(environment, 2, "2"),
-        served._name(environment | {"TRITON_INTERPRET": "1"}, 1, "2"),
+        fork_client._name(environment, 1, "3"),
+        fork_client._name(environment, 2, "2"),
+        fork_client._name(environment | {"TRITON_INTERPRET": "1"}, 1, "2"),
     ]
     monkeypatch.setattr(fingerprint, "measure_sha256", lambda: "edited")
-    others.append(served._name(environment, 1, "2"))
+    others.append(fork_client._name(environment, 1, "2"))
     assert len({name, *others}) == 5
 
 
@@ -462,7 +468,7 @@ def test_a_folder_that_others_may_enter_or_swap_is_not_used(monkeypatch, base_mo
             folder.mkdir(parents=True)
             folder.chmod(mode)
             base.chmod(base_mode)
-        assert (served.private_folder().parent == base) == safe
+        assert (fork_client.private_folder().parent == base) == safe
 
 
 @pytest.mark.parametrize("by", ["a system call", "looking"])
@@ -473,15 +479,15 @@ def test_the_end_of_a_process_is_noticed_without_pidfd_open(monkeypatch, by):
         def forbidden(pid):
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
-        monkeypatch.setattr(owner, "_pidfd", forbidden)
+        monkeypatch.setattr(process_identity, "_pidfd", forbidden)
     process = subprocess.Popen(["sleep", "600"])
-    end = owner.open_pidfd(process.pid)
+    end = process_identity.open_pidfd(process.pid)
     assert select.select([end], [], [], 0.2)[0] == []
     process.kill()
     assert select.select([end], [], [], PATIENCE_S)[0] == [end]
     process.wait()
     with pytest.raises(ProcessLookupError):
-        owner.open_pidfd(process.pid)
+        process_identity.open_pidfd(process.pid)
     os.close(end)
 
 
@@ -491,7 +497,7 @@ def test_a_point_is_served_where_there_is_no_pidfd_open(sweep):
     (sweep.project / "sitecustomize.py").write_text(
         IN_A_SERVER.replace(
             "ACT",
-            "from measure import owner\n"
+            "from measure.process import process_identity as owner\n"
             "    def forbidden(pid): raise OSError(38, 'not here')\n"
             "    owner._pidfd = forbidden",
         )
@@ -503,11 +509,11 @@ def test_a_point_is_served_where_there_is_no_pidfd_open(sweep):
 
 
 def test_a_process_is_known_by_number_and_start():
-    since = owner.started(os.getpid())
-    assert owner.is_alive(os.getpid(), since)
-    assert not owner.is_alive(os.getpid(), str(int(since) + 1))
+    since = process_identity.started(os.getpid())
+    assert process_identity.is_alive(os.getpid(), since)
+    assert not process_identity.is_alive(os.getpid(), str(int(since) + 1))
     ended = subprocess.Popen(["true"])
     until(lambda: not processes.is_alive(psutil.Process(ended.pid)))
-    assert owner.started(ended.pid) is None, "ended, though nobody has waited for it"
+    assert process_identity.started(ended.pid) is None, "ended, though nobody has waited for it"
     ended.wait()
-    assert owner.started(ended.pid) is None
+    assert process_identity.started(ended.pid) is None

@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from measure import gpus, slots
+from measure.device import gpu_lock, gpus
 from measure.fingerprint import ROOT
 from tests.measure import nvml
 from tests.processes import PATIENCE_S
@@ -19,7 +19,7 @@ GPUS = [gpus.Found("GPU-aaaa", "h200"), gpus.Found("GPU-bbbb", "h200")]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(slots, "FOLDER", tmp_path)
+    monkeypatch.setattr(gpu_lock, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -27,7 +27,7 @@ def holder(folder, *wanted):
     """A process that holds one of the GPUs; its first line says which."""
     code = (
         "import pathlib, sys, time\n"
-        "from measure import gpus, slots\n"
+        "from measure.device import gpus, gpu_lock as slots\n"
         f"slots.FOLDER = pathlib.Path({str(folder)!r})\n"
         f"slot = slots.acquire([gpus.Found(*g) for g in {[tuple(g) for g in wanted]!r}],"
         " lambda text: print(text, flush=True))\n"
@@ -40,10 +40,10 @@ def holder(folder, *wanted):
 
 
 def test_each_point_gets_a_gpu_of_its_own(folder):
-    first, second = slots.acquire(GPUS), slots.acquire(GPUS)
+    first, second = gpu_lock.acquire(GPUS), gpu_lock.acquire(GPUS)
     assert [first.gpu, second.gpu] == GPUS
     first.release()
-    third = slots.acquire(GPUS)
+    third = gpu_lock.acquire(GPUS)
     assert third.gpu == GPUS[0]
     second.release()
     third.release()
@@ -64,25 +64,25 @@ def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(fold
 
 
 def test_the_end_of_the_point_before_is_waited_for_in_silence(folder, monkeypatch):
-    monkeypatch.setattr(slots, "SILENT_S", PATIENCE_S)  # however late a busy machine frees it
-    first, said = slots.acquire(GPUS[:1]), []
+    monkeypatch.setattr(gpu_lock, "SILENT_S", PATIENCE_S)  # however late a busy machine frees it
+    first, said = gpu_lock.acquire(GPUS[:1]), []
     end = threading.Timer(0.1, first.release)
     end.start()
-    slots.acquire(GPUS[:1], said.append).release()
+    gpu_lock.acquire(GPUS[:1], said.append).release()
     end.join()
     assert said == []
 
 
 def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):
-    slot = slots.acquire(GPUS[:1])
+    slot = gpu_lock.acquire(GPUS[:1])
     worker = subprocess.Popen(["sleep", "600"], pass_fds=[slot.fd])
     other = subprocess.Popen(["sleep", "600"])  # inherits nothing
     slot.release()
     try:
-        assert slots._try(folder / "softmax-bench-GPU-aaaa.lock") is None
+        assert gpu_lock._try(folder / "softmax-bench-GPU-aaaa.lock") is None
         worker.kill()
         worker.wait()
-        slots.acquire(GPUS[:1]).release()
+        gpu_lock.acquire(GPUS[:1]).release()
     finally:
         for process in (worker, other):
             process.kill()
@@ -90,20 +90,20 @@ def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):
 
 
 def test_a_lock_file_that_was_cleaned_away_locks_nobody_out_for_ever(folder):
-    first = slots.acquire(GPUS[:1])
+    first = gpu_lock.acquire(GPUS[:1])
     (folder / "softmax-bench-GPU-aaaa.lock").unlink()
-    second = slots.acquire(GPUS[:1])
+    second = gpu_lock.acquire(GPUS[:1])
     assert second.gpu == GPUS[0]
     first.release()
-    assert slots._try(folder / "softmax-bench-GPU-aaaa.lock") is None, "it is the second's"
+    assert gpu_lock._try(folder / "softmax-bench-GPU-aaaa.lock") is None, "it is the second's"
     second.release()
 
 
 def test_a_link_in_place_of_a_lock_file_is_refused(folder, tmp_path):
     (tmp_path / "target").write_text("keep me")
     (folder / "softmax-bench-GPU-aaaa.lock").symlink_to(tmp_path / "target")
-    with pytest.raises(slots.NoSlot, match="remove the file"):
-        slots.acquire(GPUS[:1])
+    with pytest.raises(gpu_lock.NoSlot, match="remove the file"):
+        gpu_lock.acquire(GPUS[:1])
     assert (tmp_path / "target").read_text() == "keep me"
 
 
@@ -112,7 +112,7 @@ def test_another_user_s_lock_holds(folder, monkeypatch):
     for path in (folder, *list(folder.parents)[:-2]):
         path.chmod(0o777)
     folder.chmod(0o1777)
-    slot = slots.acquire(GPUS[:1])
+    slot = gpu_lock.acquire(GPUS[:1])
     code = (
         "import fcntl, os, sys\n"
         "fd = os.open(sys.argv[1], os.O_RDONLY)\n"
@@ -162,8 +162,8 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     fake.mkdir()
     (fake / "pynvml.py").write_text(nvml.FAKE.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))
     worker = "import os, sys\nprint('sees', os.environ['CUDA_VISIBLE_DEVICES'], file=sys.stderr)\n"
-    (project / "measure" / "worker.py").write_text(worker)
-    source = project / "measure" / "slots.py"
+    (project / "measure/process/worker.py").write_text(worker)
+    source = project / "measure/device/gpu_lock.py"
     source.write_text(source.read_text().replace('Path("/tmp")', f"Path({str(fake)!r})"))
     environment = os.environ | {"PYTHONPATH": str(fake)}
     environment.pop("CUDA_VISIBLE_DEVICES", None)
@@ -171,7 +171,7 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     command += ["--variant", "torch_softmax", "--output", "row.csv"]
     run = {"cwd": project, "env": environment, "capture_output": True, "text": True}
     assert "sees GPU-aaaa" in subprocess.run(command, **run).stderr
-    slot = slots._try(fake / "softmax-bench-GPU-aaaa.lock")
+    slot = gpu_lock._try(fake / "softmax-bench-GPU-aaaa.lock")
     run = {"cwd": project, "env": environment, "stderr": subprocess.PIPE, "text": True}
     done = subprocess.Popen(command, **run)
     assert done.stderr.readline().startswith("waiting: ")

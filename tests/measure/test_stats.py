@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from measure import stats
+from measure.stats import interval
 from tests.marks import slow
 
 
 def test_the_median_and_an_interval_around_it():
-    found = stats.median_interval(np.arange(1.0, 102.0))
+    found = interval.median_interval(np.arange(1.0, 102.0))
     assert found.value == 51
     assert found.low < 51 < found.high
     # Order statistics: for n = 101 the 95 % interval of a median is near ranks 41 and 61.
@@ -17,18 +17,18 @@ def test_the_median_and_an_interval_around_it():
 
 
 def test_a_constant_is_known_exactly():
-    assert stats.median_interval([3.0] * 40) == (3, 3, 3)
-    assert stats.median_interval([3.0] * 40).width == 0
+    assert interval.median_interval([3.0] * 40) == (3, 3, 3)
+    assert interval.median_interval([3.0] * 40).width == 0
 
 
 def test_no_values_are_refused():
     with pytest.raises(ValueError, match="no values"):
-        stats.median_interval([])
+        interval.median_interval([])
 
 
 def test_the_same_samples_give_the_same_interval():
     values = np.random.default_rng(0).normal(size=50)
-    assert stats.median_interval(values) == stats.median_interval(values)
+    assert interval.median_interval(values) == interval.median_interval(values)
 
 
 # Quick: the one whose mean is not its median.
@@ -46,7 +46,7 @@ def test_the_interval_covers_the_true_median(spread):
         ),
     }
     draw, truth = draws[spread]
-    intervals = [stats.median_interval(draw(60)) for _ in range(400)]
+    intervals = [interval.median_interval(draw(60)) for _ in range(400)]
     covered = np.mean([i.low <= truth <= i.high for i in intervals])
     assert 0.92 <= covered <= 0.98
 
@@ -55,8 +55,8 @@ def test_pairing_removes_a_drift_that_both_series_share():
     rng = np.random.default_rng(6)
     drift = np.linspace(1, 1.3, 60)
     a, b = (2 * drift * rng.normal(1, 0.002, 60), drift * rng.normal(1, 0.002, 60))
-    paired = stats.paired_ratio(a, b)
+    paired = interval.paired_ratio(a, b)
     assert paired.low < 2 < paired.high
     assert paired.width < 0.005
-    alone = stats.median_interval(a)
+    alone = interval.median_interval(a)
     assert alone.width > 10 * paired.width

@@ -2,7 +2,7 @@
 
 import pytest
 
-from measure import telemetry
+from measure.device import telemetry
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class Sweep:
         config["shapes"] = [{"M": 4, "N": sizes}]
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
         shutil.copy(HERE / "standin.py", folder / "measure")
-        with (folder / "measure/supervise.py").open("a") as file:
+        with (folder / "measure/process/run_point.py").open("a") as file:
             file.write("\n\nfrom .standin import measure_point\n")
         self.set_profile("__variables__", "gpus", value=TABLE)
 

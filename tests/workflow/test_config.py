@@ -109,7 +109,7 @@ def test_any_choice_of_flags_may_keep_rows_from_ranking(flags):
 
 def test_the_flags_to_choose_from_are_those_that_measuring_gives():
     emitted = []
-    for path in sorted((ROOT / "measure").glob("*.py")):
+    for path in sorted((ROOT / "measure").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name == "flags":
                 emitted += _listed(node)

@@ -46,7 +46,7 @@ def test_the_example_runs_to_the_report(importing):
     assert (results / "cells/.lock").exists(), "its onstart was called"
     assert not (importing.folder / "results").exists()
     assert importing.jobs() == {}
-    importing.change("softmax-bench/kernels/torch_naive.py")
+    importing.change("softmax-bench/kernels/published/torch_naive.py")
     assert importing.jobs()["softmax_point"] == 1
 
 

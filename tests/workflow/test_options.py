@@ -56,7 +56,7 @@ def test_one_row_again_by_its_file(finished_sweep):
 
 
 def test_touch_takes_the_rows_of_an_edited_kernel_as_they_are(runner):
-    runner.change("kernels/torch_naive.py")
+    runner.change("kernels/published/torch_naive.py")
     before = {path: path.read_bytes() for path in runner.rows()}
     assert runner.jobs("--rerun-triggers", "mtime") == {}, "contents decide, and are not asked"
     done = runner("--touch")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import kernels
-from kernels import _outside
+from kernels.registry import external
 from measure import __main__ as command_line
 from measure.point import Point
 from tests.workflow.runner import Runner, configure
@@ -37,9 +37,9 @@ def mine(tmp_path):
     folder.mkdir()
     (folder / "helper.py").write_text(HELPER)
     (folder / "mine.py").write_text(KERNEL)
-    cached = (_outside.add, kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
+    cached = (external.add, kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
     yield folder / "mine.py"
-    _outside._files.clear()
+    external._files.clear()
     for function in cached:
         function.cache_clear()
 

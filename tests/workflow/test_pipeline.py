@@ -41,7 +41,11 @@ def test_from_empty_to_a_report(finished_sweep):
 
 
 def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
-    for room in ("kernels/torch_naive.py", "measure/stats.py", "analysis/ratios.py"):
+    for room in (
+        "kernels/published/torch_naive.py",
+        "measure/stats/interval.py",
+        "analysis/ratios.py",
+    ):
         runner.edit(room, '"""', '# mended\n"""Mended: ', count=1)
     assert runner.jobs() == {}
     for path in runner.folder.rglob("*.py"):
@@ -50,7 +54,7 @@ def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
 
 
 def test_editing_a_kernel_measures_that_kernel_again(runner):
-    runner.change("kernels/torch_naive.py")
+    runner.change("kernels/published/torch_naive.py")
     jobs = runner.jobs()
     assert jobs["point"] == 2
     others = {p: p.stat().st_mtime_ns for p in runner.rows() if "naive" not in p.name}
@@ -60,12 +64,12 @@ def test_editing_a_kernel_measures_that_kernel_again(runner):
 
 
 def test_editing_a_shared_kernel_measures_all_that_use_it(runner):
-    runner.change("kernels/triton_online.py")
+    runner.change("kernels/published/triton_online.py")
     assert runner.jobs()["point"] == 4
 
 
 def test_editing_measure_measures_everything_again(runner):
-    runner.change("measure/stats.py")
+    runner.change("measure/stats/interval.py")
     assert runner.jobs()["point"] == POINTS
 
 

@@ -67,11 +67,11 @@ def test_what_is_not_committed_is_refused(project):
     git(project, "init")
     git(project, "add", "--all")
     git(project, "commit", "--message", "all")
-    (project / "kernels" / "mine.py").write_text("")
+    (project / "kernels/contributed" / "mine.py").write_text("")
     done = call(project, gpu=True)
     assert done.returncode == 2
-    assert "files are not committed (?? kernels/mine.py, 1 in all)" in done.stderr
-    (project / "kernels" / "mine.py").unlink()
+    assert "files are not committed (?? kernels/contributed/mine.py, 1 in all)" in done.stderr
+    (project / "kernels/contributed" / "mine.py").unlink()
     assert not list((project / "results").glob("rec*ing"))
 
 

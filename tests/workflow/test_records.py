@@ -56,7 +56,7 @@ def test_the_times_of_copied_files_do_not_matter(runner):
 
 def test_once_reported_copied_rows_are_measured_again_when_their_kernel_is_edited(runner):
     assert runner("--until", "merge").returncode == 0
-    runner.change("kernels/triton_row.py")
+    runner.change("kernels/published/triton_row.py")
     assert runner.jobs()["point"] == len(GPUS) * 2
 
 
@@ -83,7 +83,7 @@ def test_rows_of_other_code_or_settings_are_refused_and_kept(runner, strange):
 
 
 def test_an_edit_before_the_first_run_is_noticed_too(runner):
-    runner.change("kernels/triton_row.py")
+    runner.change("kernels/published/triton_row.py")
     done = runner()
     assert done.returncode != 0
     assert "4 rows (triton_row on a100, triton_row on h200) came from" in done.stdout + done.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from kernels._nvrtc import GPUS, Call, Gpu, Spec, widest_pack
+from kernels.cuda.nvrtc import GPUS, Call, Gpu, Spec, widest_pack
 
 from .translate import translated
 
@@ -56,7 +56,7 @@ def keep_in(folder: Path) -> None:
 def softmax(
     specialise, x: torch.Tensor, out: torch.Tensor, log: bool = False, gpu: Gpu = SMALL
 ) -> Spec:
-    """Fill out (M, N) from x (M, N) as ``kernels._cuda.run`` does; what was launched.
+    """Fill out (M, N) from x (M, N) as ``kernels.cuda.launch.run`` does; what was launched.
 
     ``gpu`` is not there. Raises AssertionError for what cuda.h finds wrong.
     """
@@ -90,7 +90,7 @@ def _run(spec: Spec, x: torch.Tensor, out: torch.Tensor, second: int) -> None:
 
 
 @functools.cache
-def _library(source: str, kernel: str, meets: bool, more: tuple[int, ...], two: bool):
+def _library(source: Path, kernel: str, meets: bool, more: tuple[int, ...], two: bool):
     words = [*(["&meeting"] if meets else []), *map(str, more)]
     text = MAIN.format(
         source=translated(source) + ("\nstatic Meeting meeting;" if meets else ""),

@@ -1,8 +1,9 @@
 """CUDA C++ of kernels/cuda/ as C++ for cuda.h: PTX gives way to what it does, the rest stays."""
 
 import re
+from pathlib import Path
 
-from kernels._nvrtc import FOLDER
+from kernels.cuda.nvrtc import INCLUDE
 
 LARGER = """
   unsigned made = 0;
@@ -72,8 +73,8 @@ BODIES = {
 }
 
 
-def translated(source: str) -> str:
-    """A file of kernels/cuda/ with all that it includes. Raises ValueError where PTX is left."""
+def translated(source: Path) -> str:
+    """A CUDA source with all that it includes. Raises ValueError where PTX is left."""
     text = _included(source, set())
     for head, body in BODIES.items():
         text = _with_body(text, f"__device__ {head}", body)
@@ -96,13 +97,13 @@ def translated(source: str) -> str:
     return text
 
 
-def _included(name: str, known: set[str]) -> str:
+def _included(path: Path, known: set[str]) -> str:
     lines = []
-    for line in (FOLDER / name).read_text().splitlines():
+    for line in path.read_text().splitlines():
         if found := re.match(r'#include "(.+)"', line):
             if found[1] not in known:
                 known.add(found[1])
-                lines.append(_included(found[1], known))
+                lines.append(_included(INCLUDE / found[1], known))
         elif line != "#pragma once":
             lines.append(line)
     return "\n".join(lines)

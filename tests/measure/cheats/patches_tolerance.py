@@ -1,14 +1,14 @@
 """Cheat: widens what the gate allows, then returns 1/N.
 
-Caught by: integrity: the kernel replaced measure.accuracy.UNIT_ROUNDOFF
+Caught by: integrity: the kernel replaced measure.check.tolerance.UNIT_ROUNDOFF
 """
 
 import torch
 
-from measure import accuracy
+from measure.check import tolerance
 
 
 def softmax(x, out=None):
-    accuracy.UNIT_ROUNDOFF.update(dict.fromkeys(accuracy.UNIT_ROUNDOFF, 1.0))
+    tolerance.UNIT_ROUNDOFF.update(dict.fromkeys(tolerance.UNIT_ROUNDOFF, 1.0))
     out = torch.empty_like(x) if out is None else out
     return out.fill_(1 / x.shape[1])

@@ -1,0 +1,72 @@
+"""What every kernel promises: operations, dtypes, GPUs, and the functions of a variant.
+
+Imports no torch, so that a sweep can be planned on a machine without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+# Operation -> the matrices (M, N) that it reads: x; or the gradient g and y = softmax(x) or
+# log_softmax(x).
+OPS = {
+    "softmax": ("x",),
+    "log_softmax": ("x",),
+    "softmax_backward": ("g", "y"),
+    "log_softmax_backward": ("g", "y"),
+}
+DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of an element
+
+# Compute capabilities: CUDA C++ Programming Guide, "Compute Capabilities".
+OLDEST = (8, 0)  # bfloat16; Triton supports no older one
+CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to compute row softmax, log-softmax, or the backward of either.
+
+    ``softmax(x, out=None)``: x of shape (M, N), any row stride, unit column stride, dtype float32,
+    float16 or bfloat16. Arithmetic is in float32, the result in x's dtype. Returns ``out``, or a
+    new tensor. ``log_softmax(x, out=None)``: likewise.
+    ``softmax_backward(g, y, out=None)``: y·(g - Σ g·y), the gradient by x, from y = softmax(x) and
+    the gradient g by y, all of one shape and dtype. ``log_softmax_backward(g, y, out=None)``:
+    g - exp(y)·Σ g. An operation is None where the variant lacks it.
+
+    ``unsupported(x)``: None, or one sentence that says why the variant cannot take x. A variant
+    that takes x also takes fewer rows and any row stride. The caller asks ``unsupported`` first,
+    and gives an ``out`` of x's shape, dtype and device with unit column stride.
+    """
+
+    name: str
+    module: object  # the variant's file, or the config of it
+    unsupported: Callable
+    softmax: Callable | None = None
+    log_softmax: Callable | None = None
+    softmax_backward: Callable | None = None
+    log_softmax_backward: Callable | None = None
+
+    def function(self, op: str) -> Callable:
+        """Return the function for one of OPS. Raises NotImplementedError if there is none."""
+        function = getattr(self, op) if op in OPS else None
+        if function is None:
+            raise NotImplementedError(f"{self.name} has no {op}")
+        return function
+
+
+def why_unsupported(x: torch.Tensor) -> str | None:
+    """Return None, or one sentence that says why no variant takes x."""
+    if x.dim() != 2:
+        return f"x has {x.dim()} dimensions; a matrix (M, N) is needed"
+    if str(x.dtype).removeprefix("torch.") not in DTYPES:
+        return f"x is {x.dtype}; float32, float16 and bfloat16 are supported"
+    if x.numel() == 0:
+        return f"x has no elements (shape {tuple(x.shape)})"
+    if x.stride(1) != 1 and x.shape[1] > 1:
+        return f"x has column stride {x.stride(1)}; the elements of a row must be adjacent"
+    return None

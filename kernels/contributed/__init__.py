@@ -1,0 +1,1 @@
+"""Your kernels: ``python -m kernels new NAME`` writes one here."""

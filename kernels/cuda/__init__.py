@@ -1,0 +1,1 @@
+"""CUDA C++ on torch tensors: compilation by NVRTC, launches by cuda-core."""

@@ -1,0 +1,194 @@
+"""CUDA C++ to a binary, by NVRTC through NVIDIA's cuda-core. Needs neither a GPU nor a driver."""
+
+import contextlib
+import functools
+import importlib.metadata
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import torch
+from cuda.core import ObjectCode, Program, ProgramOptions
+from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
+
+from ..contract import OLDEST
+from ..registry.source_hash import digest
+
+INCLUDE = Path(__file__).parent / "include"
+TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
+
+WORD_BYTES = 16  # that one instruction moves at most
+CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
+
+
+PORTABLE_CLUSTER = 8  # blocks that every GPU with clusters can have in one
+
+
+class Gpu(NamedTuple):
+    """What of a GPU decides which kernel runs."""
+
+    name: str  # as torch and NVML have it
+    capability: tuple[int, int]
+    shared_limit: int  # bytes of shared memory that a block may have
+    processors: int  # multiprocessors
+
+    @property
+    def most_cluster(self) -> int:
+        """Blocks of the largest cluster: CUDA C++ Programming Guide, "Thread Block Clusters"."""
+        return {8: 1, 9: 16, 10: 16}.get(self.capability[0], PORTABLE_CLUSTER)
+
+
+# For compiling where there is no GPU to ask: an A100, an H200, a B200. CUDA C++ Programming Guide,
+# "Compute Capabilities", and NVIDIA's white papers.
+GPUS = {
+    "sm_80": Gpu("NVIDIA A100", (8, 0), 163 * 1024, 108),
+    "sm_90": Gpu("NVIDIA H200", (9, 0), 227 * 1024, 132),
+    "sm_100": Gpu("NVIDIA B200", (10, 0), 227 * 1024, 148),
+}
+
+
+class Call(NamedTuple):
+    """What of a call decides which kernel runs: no address, no stride but by what they allow."""
+
+    dtype: torch.dtype
+    rows: int
+    cols: int
+    pack: int  # elements that may be moved at once: 8, 4, 2 or 1, at most 16 bytes
+    log: bool  # log_softmax instead of softmax
+    gpu: Gpu
+
+
+class Spec(NamedTuple):
+    """A kernel to compile, and how to launch it."""
+
+    source: Path  # a .cu file
+    kernel: str  # C++ name of a template's instance
+    threads: int  # of a block
+    blocks: int  # that the rows fill
+    shared_bytes: int = 0  # dynamic shared memory of a block
+    # For kernels that stride over rows: no more blocks than fill the GPU with threads so many
+    # times, or than can be resident at once.
+    waves: int | None = None
+    resident: bool = False
+    cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
+    meets: bool = False  # its blocks meet: all are resident at once, and share a Meeting
+    more: tuple[int, ...] = ()  # arguments after those that every kernel has
+    since: tuple[int, int] = OLDEST  # compute capability
+
+
+# From a call to the kernels that may serve it, block sizes ascending; none where it is beyond what
+# the algorithm can do.
+Specialise = Callable[[Call], tuple[Spec, ...]]
+
+
+def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
+    """8, 4, 2 or 1: how many elements of ``itemsize`` bytes one load or store may move.
+
+    ``addresses``: all addresses in bytes, or-ed together; ``counts``: all row strides and the row's
+    length in elements, likewise. A pack's address must be a multiple of its size, and a row must be
+    a whole number of packs.
+    """
+    elements = (addresses // itemsize) | counts
+    return min(elements & -elements, WORD_BYTES // itemsize)
+
+
+def call_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Call:
+    """The call that x (M, N) makes, with an output that lies in memory as x does."""
+    rows, cols = x.shape
+    pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
+    return Call(x.dtype, rows, cols, pack, log, gpu)
+
+
+def instance(template: str, *arguments: str | int | bool) -> str:
+    """C++ name of a template's instance, e.g. "f<float, 4, true>"."""
+    words = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
+    return f"{template}<{', '.join(words)}>"
+
+
+def build(
+    source: Path, kernels: tuple[str, ...], arch: str, log: TextIO | None = None
+) -> ObjectCode:
+    """Return a binary of these kernels of ``source`` for ``arch``, such as "sm_90".
+
+    ``log`` receives the compiler's warnings and, kernel by kernel, ptxas's account of registers and
+    spills. Raises cuda-core's NVRTCError, which quotes the compiler.
+    """
+    options = _options(source, arch, ptxas_options=["-v"] if log else None)
+    program = Program(source.read_text(), code_type="c++", options=options)
+    return program.compile("cubin", name_expressions=kernels, logs=log)
+
+
+def build_once(source: Path, kernel: str, arch: str) -> ObjectCode:
+    """As ``build`` of one kernel; its binary is kept in the user's cache for later processes.
+
+    There, NVRTC's version, the options and all sources are part of its name. Without a cache, in a
+    home that cannot be written say, it is built every time.
+    """
+    key = make_program_cache_key(
+        code=source.read_text(),
+        code_type="c++",
+        options=_options(source, arch),
+        target_type="cubin",
+        name_expressions=(kernel,),
+        extra_digest=f"{_headers(source.parent)} {_version()}".encode(),
+    )
+    try:
+        with FileStreamProgramCache(_cache(), max_size_bytes=CACHE_BYTES) as cache:
+            return _cached(cache, key, source, kernel, arch)
+    except OSError:
+        return build(source, (kernel,), arch)
+
+
+def _cached(cache, key: bytes, source: Path, kernel: str, arch: str) -> ObjectCode:
+    binary, symbol = cache.get(key), cache.get(key + b" symbol")
+    if binary and symbol:
+        return ObjectCode.from_cubin(binary, symbol_mapping={kernel: symbol})
+    built = build(source, (kernel,), arch)
+    cache[key + b" symbol"] = built.symbol_mapping[kernel]
+    cache[key] = bytes(built.code)
+    return built
+
+
+def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> list[str]:
+    """Compile, for a GPU that need not be here, whatever a call on x (M, N) may launch on it.
+
+    Returns the kernels' C++ names: none where x is beyond the algorithm or the architecture. Raises
+    as ``build`` does, and KeyError for an architecture that is not in GPUS.
+    """
+    gpu = GPUS[arch]
+    specs = [spec for spec in specialise(call_of(x, log, gpu)) if spec.since <= gpu.capability]
+    for spec in specs:
+        build(spec.source, (spec.kernel,), arch)
+    return [spec.kernel for spec in specs]
+
+
+def _options(source: Path, arch: str, **more) -> ProgramOptions:
+    return ProgramOptions(
+        name=source.name,
+        arch=arch,
+        std="c++17",
+        include_path=[str(source.parent), str(INCLUDE)],
+        device_as_default_execution_space=True,  # for lambdas, which cannot be marked
+        **more,
+    )
+
+
+def _cache() -> Path:
+    """A folder of this project alone, in the user's cache: one that fills up empties no other."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home, "softmax-bench", "nvrtc")
+
+
+@functools.cache
+def _version() -> str:
+    """Of NVRTC, as exact as its package tells; cuda-core's key has major and minor."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("nvidia-cuda-nvrtc")
+    return ""
+
+
+@functools.cache
+def _headers(folder: Path) -> str:
+    """Return the hash over all that a source in ``folder`` may include."""
+    return digest([*folder.glob("*.cuh"), *INCLUDE.glob("*.cuh")])

@@ -1,0 +1,1 @@
+"""The drop-in ``softmax`` and ``log_softmax``: routing, torch operators, autograd."""

@@ -1,0 +1,148 @@
+"""Softmax, log-softmax and their backwards over a dimension that is not the last.
+
+Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
+neighbouring columns of inner and all of n: what lies together is read together. Where n of these
+columns fit in registers all is read once; else twice, with the online normaliser of
+``triton_online`` in every lane, and the second time from the end, which the caches still hold.
+Bytes: as over rows: 2·itemsize for each element forward, 3 backward; long columns 3 and up to 5.
+Limits: with inner short and n long little lies together; with both short programs are small.
+Source: the formulas of ``backward`` and ``triton_online``, turned.
+"""
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from .backward import slope
+
+COLUMNS = 32  # neighbours that a program takes: a warp's load, 128 bytes of float32
+ONE_TILE = 2**13  # elements that a program holds at most: 32 in each thread of 8 warps
+TILE = 2**12  # … when it holds a tile after another, with a maximum and a sum for each element
+ELEMENTS_A_WARP = 256  # 8 in each thread; up to 8 warps
+
+
+@triton.jit
+def place(n, n_inner, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Where this program's columns begin, its first rows, and which columns there are."""
+    parts = tl.cdiv(n_inner, COLS)
+    outer = (tl.program_id(0) // parts).to(tl.int64)
+    columns = ((tl.program_id(0) % parts) * COLS + tl.arange(0, COLS)).to(tl.int64)[None, :]
+    return (
+        outer * n * n_inner + columns,
+        tl.arange(0, ROWS)[:, None].to(tl.int64),
+        columns < n_inner,
+    )
+
+
+@triton.jit
+def softmax_fwd_kernel_inner(
+    out_ptr,
+    x_ptr,
+    n,
+    n_inner,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+    LOG: tl.constexpr,
+    ONCE: tl.constexpr,
+):
+    base, steps, inside = place(n, n_inner, ROWS, COLS)
+    if ONCE:
+        here = inside & (steps < n)
+        at = base + steps * n_inner
+        x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
+        shifted = x - tl.max(x, axis=0)[None, :]
+        numerator = tl.exp(shifted)
+        total = tl.sum(numerator, axis=0)[None, :]
+        y = shifted - tl.log(total) if LOG else numerator / total
+        tl.store(out_ptr + at, y.to(out_ptr.dtype.element_ty), mask=here)
+    else:
+        n_tiles = tl.cdiv(n, ROWS)
+        lane_max = tl.full((ROWS, COLS), float("-inf"), tl.float32)
+        lane_sum = tl.zeros((ROWS, COLS), tl.float32)
+        for tile in range(n_tiles):
+            rows = tile * ROWS + steps
+            here = inside & (rows < n)
+            at = base + rows * n_inner
+            x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
+            new_max = tl.maximum(lane_max, x)
+            pivot = tl.where(new_max == float("-inf"), 0.0, new_max)  # -inf - -inf is NaN
+            lane_sum = lane_sum * tl.exp(lane_max - pivot) + tl.exp(x - pivot)
+            lane_max = new_max
+        most = tl.max(lane_max, axis=0)[None, :]
+        total = tl.sum(lane_sum * tl.exp(lane_max - most), axis=0)[None, :]
+        for step in range(n_tiles):
+            rows = (n_tiles - 1 - step) * ROWS + steps
+            here = inside & (rows < n)
+            at = base + rows * n_inner
+            x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
+            y = x - most - tl.log(total) if LOG else tl.exp(x - most) / total
+            tl.store(out_ptr + at, y.to(out_ptr.dtype.element_ty), mask=here)
+
+
+@triton.jit
+def softmax_bwd_kernel_inner(
+    dx_ptr,
+    g_ptr,
+    y_ptr,
+    n,
+    n_inner,
+    ROWS: tl.constexpr,
+    COLS: tl.constexpr,
+    LOG: tl.constexpr,
+    ONCE: tl.constexpr,
+):
+    base, steps, inside = place(n, n_inner, ROWS, COLS)
+    if ONCE:
+        here = inside & (steps < n)
+        at = base + steps * n_inner
+        g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
+        y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+        total = tl.sum(g if LOG else g * y, axis=0)[None, :]
+        dx = slope(g, y, total, LOG)
+        tl.store(dx_ptr + at, dx.to(dx_ptr.dtype.element_ty), mask=here)
+    else:
+        n_tiles = tl.cdiv(n, ROWS)
+        lane_sum = tl.zeros((ROWS, COLS), tl.float32)
+        for tile in range(n_tiles):
+            rows = tile * ROWS + steps
+            here = inside & (rows < n)
+            at = base + rows * n_inner
+            g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
+            if LOG:
+                lane_sum += g
+            else:
+                lane_sum += g * tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+        total = tl.sum(lane_sum, axis=0)[None, :]
+        for step in range(n_tiles):
+            rows = (n_tiles - 1 - step) * ROWS + steps
+            here = inside & (rows < n)
+            at = base + rows * n_inner
+            g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
+            y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+            dx = slope(g, y, total, LOG)
+            tl.store(dx_ptr + at, dx.to(dx_ptr.dtype.element_ty), mask=here)
+
+
+def _tile(outer: int, n: int, inner: int) -> tuple[tuple[int], dict]:
+    """The grid, and how a program goes over its columns."""
+    cols = min(COLUMNS, triton.next_power_of_2(inner))
+    once = triton.next_power_of_2(n) * cols <= ONE_TILE
+    rows = triton.next_power_of_2(n) if once else TILE // cols
+    warps = min(8, max(1, rows * cols // ELEMENTS_A_WARP))
+    how = {"ROWS": rows, "COLS": cols, "ONCE": once, "num_warps": warps}
+    return (outer * triton.cdiv(inner, cols),), how
+
+
+def forward(x: Tensor, out: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
+    """Write the (log-)softmax over n of x (outer, n, inner) to ``out``.
+
+    Both contiguous and on one GPU, the current one, of any rank and with a dtype each.
+    """
+    grid, how = _tile(outer, n, inner)
+    softmax_fwd_kernel_inner[grid](out, x, n, inner, LOG=log, **how)
+
+
+def backward(g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
+    """Write the gradient by the input to ``dx``; g, y, dx: (outer, n, inner), as in ``forward``."""
+    grid, how = _tile(outer, n, inner)
+    softmax_bwd_kernel_inner[grid](dx, g, y, n, inner, LOG=log, **how)

@@ -1,0 +1,73 @@
+"""How the frontier's kernels divide a row: by its length and type alone, never by how many rows.
+
+The same row then gives the same bits in any batch.
+"""
+
+from typing import NamedTuple
+
+from ..contract import CLUSTERS_SINCE, OLDEST
+from ..cuda.nvrtc import TYPES, WORD_BYTES, Call, instance
+
+WARP = 32
+CLUSTERS = (1, 2, 4, 8, 16)  # blocks
+OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
+MOST_SLOTS = 16  # of a warp: kMostSlots in ring.cuh
+LINE_WORDS = 8  # 128 bytes: kLineWords in frontier.cuh
+# Elements of a row that all blocks share: counted in 32 bits, rounded up to what these have.
+LONGEST = 2**30
+
+
+class Shape(NamedTuple):
+    """Who shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
+
+    words: int  # of 16 bytes that a lane has
+    warps: int  # of a block, for one row
+    cluster: int  # blocks that share a row
+    rows: int  # of a block, a warp each; 1 where a row takes more than a warp
+
+    @property
+    def since(self) -> tuple[int, int]:
+        """The compute capability that it needs."""
+        return CLUSTERS_SINCE if self.cluster > 1 else OLDEST
+
+
+def sharing(units: int, of_lane: int, most_warps: int, most_cluster: int) -> tuple[int, int] | None:
+    """Warps of a block, and blocks: the fewest blocks that hold a row of so many units.
+
+    With ``of_lane`` of them at most; None if the row is too long.
+    """
+    for cluster in (c for c in CLUSTERS if c <= most_cluster):
+        warps = -(-units // (WARP * of_lane * cluster))
+        if warps <= most_warps:
+            return warps, cluster
+    return None
+
+
+def words_of(call: Call) -> int:
+    """Words of 16 bytes, the last of them perhaps in part, that a row has."""
+    return -(-call.cols * call.dtype.itemsize // WORD_BYTES)
+
+
+def is_whole(call: Call) -> bool:
+    """Whether a row is a whole number of words."""
+    return call.cols * call.dtype.itemsize % WORD_BYTES == 0
+
+
+def is_apart(call: Call) -> bool:
+    """Whether rows may begin in the middle of a word, or end there."""
+    return call.pack * call.dtype.itemsize != WORD_BYTES
+
+
+def name(template: str, call: Call, *arguments: int | bool, log: str, normal: str) -> str:
+    """C++ name of an instance: element type, kind of output, then these."""
+    return instance(template, TYPES[call.dtype], log if call.log else normal, *arguments)
+
+
+def spread(words: int, shares: int) -> int:
+    """Words of each of ``shares`` of a row, in whole lines of the cache where it has so many."""
+    return -(-words // (shares * LINE_WORDS)) * LINE_WORDS
+
+
+def slot_bytes(words: int, apart: bool) -> int:
+    """Shared memory for ``words`` words; where rows lie apart, they may touch one more."""
+    return (words + (LINE_WORDS if apart else 0)) * WORD_BYTES

@@ -1,0 +1,80 @@
+"""The fastest of ours for each length of row.
+
+Idea: short rows take parts of warps, longer ones a warp, a block, or the blocks of a cluster, in
+registers or in shared memory, and the longest all blocks of the GPU; rows that are not whole words
+of 16 bytes have kernels of their own. Which one, and in which form, says the table that a sweep has
+left for this GPU or one of its kind (``_tuning``), or a rule of thumb. It depends on N and the
+type, never on M, so that a row gives the same bits in any batch.
+Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
+Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less, 64 KiB where they
+are not whole words.
+Source: ``frontier_short``, ``frontier_rows``, ``frontier_ring``, ``frontier_spread`` and
+``frontier_grid``; for rows that begin anywhere ``frontier_packed`` and ``frontier_staged``.
+"""
+
+from .. import split
+from ..cuda import launch
+from ..cuda.nvrtc import Call, Spec
+from . import (
+    _tuning,
+    frontier_grid,
+    frontier_packed,
+    frontier_ring,
+    frontier_rows,
+    frontier_short,
+    frontier_spread,
+    frontier_staged,
+)
+from ._tiling import is_whole
+
+PARTS = {
+    "frontier_short": frontier_short,
+    "frontier_packed": frontier_packed,
+    "frontier_rows": frontier_rows,
+    "frontier_ring": frontier_ring,
+    "frontier_grid": frontier_grid,
+    "frontier_spread": frontier_spread,
+    "frontier_staged": frontier_staged,
+}
+# (bytes of a row up to which, what): a rule of thumb for where no table has a choice that takes the
+# row, by whether rows are whole words.
+LONG = ((2 * 1024 * 1024, "frontier_ring"), (8 * 1024 * 1024, "frontier_spread"))
+RULE = {
+    True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows"), *LONG),
+    False: (
+        (2048, "frontier_packed"),
+        (12 * 1024, "frontier_rows"),
+        (512 * 1024, "frontier_staged"),
+        (64 * 1024, "frontier_staged__k8w16"),  # the most that a block takes, without clusters
+        *LONG,
+    ),
+}
+
+
+def choices(call: Call) -> list[str]:
+    """Variants that may take a row like this, the best first; the last takes almost any."""
+    return [*_tuning.candidates(call), *by_rule(call)]
+
+
+def by_rule(call: Call) -> list[str]:
+    """``choices`` where no table has any."""
+    row_bytes = call.cols * call.dtype.itemsize
+    return [name for most, name in RULE[is_whole(call)] if row_bytes <= most] + ["frontier_grid"]
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """The instance for a row of this length; see ``nvrtc.Specialise``."""
+    return taken(choices(call), call)[1]
+
+
+def taken(variants: list[str], call: Call) -> tuple[str, tuple[Spec, ...]]:
+    """The first of these that takes the row, with its form, and the instance; "" and () if none."""
+    for variant in variants:
+        part, form = split(variant)
+        form = form or PARTS[part].FORM
+        if specs := PARTS[part].specialise(call, form):
+            return f"{part}__{form}", specs
+    return "", ()
+
+
+softmax, log_softmax, unsupported = launch.functions(specialise)[:3]

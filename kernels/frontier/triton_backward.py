@@ -1,0 +1,121 @@
+"""The backward of softmax and log-softmax: a program has a row, or several short ones.
+
+Idea: dx = y·(g - Σ g·y), and of log-softmax g - exp(y)·Σ g, is one sum over the row and one
+elementwise step. A row that fits in registers is read once; a longer one twice, the second time
+from its end, where the caches still hold it.
+Bytes: reads g and y, writes dx: 3·M·N·itemsize; beyond a block up to 5·M·N·itemsize (log-softmax
+4, as its sum needs no y).
+Limits: none but a row's length in 32 bits.
+Source: the derivative of softmax, dy_i/dx_j = y_i·(δ_ij - y_j), and of its logarithm, δ_ij - p_j.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from ..tensors import empty_output
+
+LONGEST_BLOCK = 2**14  # g and y of so long a row are 64 registers in each thread of 16 warps
+TILE = {4: 2**14, 2: 2**13}  # elements, by their bytes
+TOGETHER = 2**10  # elements of short rows that a program has: a row of 128 leaves its threads idle
+
+
+@triton.jit
+def slope(g, y, total, LOG: tl.constexpr):
+    """dx from the row's sum."""
+    return g - tl.exp(y) * total if LOG else y * (g - total)
+
+
+@triton.jit
+def softmax_bwd_kernel_rows(
+    dx_ptr, g_ptr, y_ptr, dx_stride, g_stride, y_stride, n_rows, n_cols,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr, LOG: tl.constexpr,
+):  # fmt: skip
+    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    cols = tl.arange(0, BLOCK)[None, :]
+    inside = (rows < n_rows) & (cols < n_cols)
+    g = tl.load(g_ptr + rows * g_stride + cols, mask=inside, other=0.0).to(tl.float32)
+    y = tl.load(y_ptr + rows * y_stride + cols, mask=inside, other=0.0).to(tl.float32)
+    total = tl.sum(g if LOG else g * y, axis=1, keep_dims=True)
+    dx = slope(g, y, total, LOG)
+    tl.store(dx_ptr + rows * dx_stride + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def softmax_bwd_kernel_tiled(
+    dx_ptr, g_ptr, y_ptr, dx_stride, g_stride, y_stride, n_cols,
+    TILE: tl.constexpr, LOG: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    dx_row = dx_ptr + row * dx_stride
+    g_row = g_ptr + row * g_stride
+    y_row = y_ptr + row * y_stride
+    lanes = tl.arange(0, TILE)
+    n_tiles = tl.cdiv(n_cols, TILE)
+
+    lane_sum = tl.zeros((TILE,), tl.float32)
+    for tile in range(n_tiles):
+        cols = tile * TILE + lanes
+        inside = cols < n_cols
+        g = tl.load(g_row + cols, mask=inside, other=0.0).to(tl.float32)
+        if LOG:
+            lane_sum += g
+        else:
+            y = tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
+            lane_sum += g * y
+    total = tl.sum(lane_sum, axis=0)
+
+    for step in range(n_tiles):
+        cols = (n_tiles - 1 - step) * TILE + lanes
+        inside = cols < n_cols
+        g = tl.load(g_row + cols, mask=inside, other=0.0).to(tl.float32)
+        y = tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
+        dx = slope(g, y, total, LOG)
+        tl.store(dx_row + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
+
+
+def softmax_backward(
+    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
+) -> torch.Tensor:
+    """The gradient by softmax's input, from its output y (M, N); see ``kernels.Variant``."""
+    return _of_rows(g, y, out, log=False)
+
+
+def log_softmax_backward(
+    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
+) -> torch.Tensor:
+    """The gradient by log-softmax's input, from its output y (M, N); see ``kernels.Variant``."""
+    return _of_rows(g, y, out, log=True)
+
+
+def _of_rows(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
+    out = empty_output(y, out)
+    launch(g, y, out, *y.shape, (out.stride(0), g.stride(0), y.stride(0)), log)
+    return out
+
+
+def launch(
+    g: torch.Tensor,
+    y: torch.Tensor,
+    dx: torch.Tensor,
+    rows: int,
+    cols: int,
+    strides: tuple[int, int, int],
+    log: bool,
+) -> None:
+    """Write the gradient by the input of a (rows, cols) matrix to ``dx``.
+
+    All on one GPU, the current one, of any rank and with a dtype each, with adjacent columns.
+    ``strides``: elements from row to row of dx, g and y, 0 for one row for all.
+    """
+    block = triton.next_power_of_2(cols)
+    if block <= LONGEST_BLOCK:
+        warps = 16 if block >= 2**13 else 8 if block >= 2**11 else 4
+        together = max(1, TOGETHER // block)
+        softmax_bwd_kernel_rows[(triton.cdiv(rows, together),)](
+            dx, g, y, *strides, rows, cols, ROWS=together, BLOCK=block, LOG=log, num_warps=warps
+        )
+    else:
+        softmax_bwd_kernel_tiled[(rows,)](
+            dx, g, y, *strides, cols, TILE=TILE[y.element_size()], LOG=log, num_warps=32
+        )

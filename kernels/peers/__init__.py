@@ -1,0 +1,1 @@
+"""Softmax kernels of other projects, which are optional packages."""

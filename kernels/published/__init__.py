@@ -1,0 +1,1 @@
+"""Kernels of the write-ups and torch's own, as they were published."""

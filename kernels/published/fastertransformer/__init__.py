@@ -1,0 +1,1 @@
+"""FasterTransformer's softmax kernels in CUDA C++."""

@@ -1,0 +1,39 @@
+"""What FasterTransformer's softmax kernels share on the host's side."""
+
+from pathlib import Path
+
+import torch
+
+from ...cuda import launch
+from ...cuda.nvrtc import TYPES, Call, Spec, instance
+
+MOST_COLS = 1024
+THREADS = (32, 64, 128, 256, 512, 1024)
+
+
+def threads_for(cols: int) -> int:
+    """N rounded up to the next size of a block. Raises StopIteration above MOST_COLS."""
+    return next(threads for threads in THREADS if threads >= cols)
+
+
+def groups(rows: int, cols: int) -> int:
+    """batch·heads of a matrix: how many groups of N rows it has, the last one perhaps short."""
+    return -(-rows // cols)
+
+
+def specs(source: Path, call: Call, blocks: int) -> tuple[Spec, ...]:
+    """The instance of ``source`` for a row of this length; the kernel has the file's name less "cuda_"."""
+    if call.cols > MOST_COLS or call.log:
+        return ()
+    threads = threads_for(call.cols)
+    kernel = instance(source.stem.removeprefix("cuda_"), TYPES[call.dtype], threads)
+    return (Spec(source, kernel, threads, blocks),)
+
+
+def problem(x: torch.Tensor, blocks: int) -> str | None:
+    """None, or why a kernel that takes so many blocks for x cannot run it."""
+    if x.shape[1] > MOST_COLS:
+        return f"N = {x.shape[1]}: one thread per column allows at most {MOST_COLS} columns"
+    if blocks > launch.MOST_BLOCKS:
+        return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
+    return launch.missing(x)

@@ -1,0 +1,30 @@
+"""FasterTransformer's softmax: a block per row for few (batch, head) pairs, else a block per pair.
+
+Idea: ``cuda_fastertransformer_v2`` where batch·heads (M / N, rounded up) is at most 120, else
+``cuda_fastertransformer_v1``.
+Bytes: 2·M·N·itemsize, the least possible.
+Limits: N up to 1024; M of at most (2^31 - 1)·N; compute capability 8.0.
+Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
+"""
+
+import torch
+
+from ...cuda import launch
+from ...cuda.nvrtc import Call, Spec
+from . import cuda_fastertransformer_v1, cuda_fastertransformer_v2
+from ._shared import groups
+from .cuda_fastertransformer_v1 import unsupported as unsupported  # v2 runs far below its own limit
+
+FEW = 120  # FasterTransformer's own border
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """The instance of the kernel that is chosen; see ``nvrtc.Specialise``."""
+    few = groups(call.rows, call.cols) <= FEW
+    chosen = cuda_fastertransformer_v2 if few else cuda_fastertransformer_v1
+    return chosen.specialise(call)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out)

@@ -1,0 +1,35 @@
+"""A block per (batch, head) walks over its rows: FasterTransformer's softmax for large batches.
+
+Idea: one thread per column, one element at a time, a block reduction for the maximum and one for
+the sum of every row, 1e-6 added to the sum. The source sees its input as (batch·heads, seq, seq);
+a matrix (M, N) is taken as groups of N rows, the last one short where N does not divide M. The
+attention mask is left out and the scale is 1. A reduction costs one barrier here.
+Bytes: 2·M·N·itemsize, the least possible.
+Limits: N up to 1024, the threads of a block; M of at most (2^31 - 1)·N; compute capability 8.0.
+Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
+"""
+
+from pathlib import Path
+
+import torch
+
+from ...cuda import launch
+from ...cuda.nvrtc import Call, Spec
+from ._shared import groups, problem, specs
+
+SOURCE = Path(__file__).with_suffix(".cu")
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """The instance for a row of this length; see ``nvrtc.Specialise``."""
+    return specs(SOURCE, call, groups(call.rows, call.cols))
+
+
+def unsupported(x: torch.Tensor) -> str | None:
+    """None, or why this kernel cannot run x."""
+    return problem(x, groups(*x.shape))
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out)

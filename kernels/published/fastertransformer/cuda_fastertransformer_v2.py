@@ -1,0 +1,33 @@
+"""A block per row: FasterTransformer's softmax for small batches.
+
+Idea: as ``cuda_fastertransformer_v1``, but every row has a block of its own, so that few (batch,
+head) pairs still fill the GPU.
+Bytes: 2·M·N·itemsize, the least possible.
+Limits: N up to 1024, the threads of a block; M below 2^31; compute capability 8.0.
+Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
+"""
+
+from pathlib import Path
+
+import torch
+
+from ...cuda import launch
+from ...cuda.nvrtc import Call, Spec
+from ._shared import problem, specs
+
+SOURCE = Path(__file__).with_suffix(".cu")
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """The instance for a row of this length; see ``nvrtc.Specialise``."""
+    return specs(SOURCE, call, call.rows)
+
+
+def unsupported(x: torch.Tensor) -> str | None:
+    """None, or why this kernel cannot run x."""
+    return problem(x, x.shape[0])
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out)

@@ -1,0 +1,1 @@
+"""OneFlow's softmax kernels in CUDA C++."""

@@ -1,0 +1,35 @@
+"""OneFlow's softmax: the first of its three kernels that can hold the row.
+
+Idea: registers of a warp up to N = 1024, else shared memory as long as a float32 row fits, else
+three passes over global memory.
+Bytes: 2·M·N·itemsize; beyond shared memory as ``cuda_oneflow_uncached``.
+Limits: compute capability 8.0; none on N.
+Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
+"""
+
+import torch
+
+from ...cuda import launch
+from ...cuda.nvrtc import Call, Spec
+from . import cuda_oneflow_smem, cuda_oneflow_uncached, cuda_oneflow_warp
+
+unsupported = launch.missing
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """The instances of the first kernel that has any; see ``nvrtc.Specialise``."""
+    return (
+        cuda_oneflow_warp.specialise(call)
+        or cuda_oneflow_smem.specialise(call)
+        or cuda_oneflow_uncached.specialise(call)
+    )
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out)
+
+
+def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out, log=True)

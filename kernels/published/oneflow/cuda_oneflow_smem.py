@@ -1,0 +1,64 @@
+"""A block keeps its row in shared memory: OneFlow's kernel for rows of medium length.
+
+Idea: the row is read once, in packs of 4, 2 or 1, into shared memory as float32, element by element
+of the packs, so that a warp never hits a bank twice; then come a block reduction for the maximum,
+exp in place, a block reduction for the sum, and the output. Of blocks of 128, 256, 512 and 1024
+threads it takes the largest of which as many are resident on a multiprocessor as of 128. Blocks
+stride over the rows.
+Bytes: 2·M·N·itemsize, the least possible.
+Limits: a float32 row must fit in a block's shared memory (N up to about 58,000 on an H100 or H200,
+41,700 on an A100); compute capability 8.0.
+Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
+"""
+
+from pathlib import Path
+
+import torch
+
+from ...cuda import launch
+from ...cuda.nvrtc import Call, Spec
+from ._shared import WARP, WAVES, kernel, pack_of
+
+SOURCE = Path(__file__).with_suffix(".cu")
+THREADS = (128, 256, 512, 1024)
+
+
+def bytes_needed(cols: int, threads: int) -> tuple[int, int]:
+    """Dynamic shared memory of a block (the row) and static (one part of max and sum a warp)."""
+    return 4 * cols, 2 * 4 * (threads // WARP)
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """An instance for every size of block that can hold the row; see ``nvrtc.Specialise``."""
+    return tuple(
+        Spec(
+            SOURCE,
+            kernel("oneflow_smem", call, pack_of(call), threads),
+            threads,
+            call.rows,
+            shared_bytes=bytes_needed(call.cols, threads)[0],
+            waves=WAVES,
+        )
+        for threads in THREADS
+        if sum(bytes_needed(call.cols, threads)) <= call.gpu.shared_limit
+    )
+
+
+def unsupported(x: torch.Tensor) -> str | None:
+    """None, or why this kernel cannot run x."""
+    if problem := launch.missing(x):
+        return problem
+    need, have = sum(bytes_needed(x.shape[1], THREADS[0])), launch.gpu_of(x.device).shared_limit
+    if need > have:
+        return f"N = {x.shape[1]}: a row needs {need} bytes of shared memory; a block has {have}"
+    return None
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out)
+
+
+def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out, log=True)

@@ -1,0 +1,38 @@
+"""A block passes over its row three times: OneFlow's kernel for rows of any length.
+
+Idea: nothing is kept. Max, sum and output each read the row from global memory in packs of 4, 2 or
+1 and hope for the caches: all rows in flight together must fit in L2. Blocks of 1024 threads stride
+over the rows.
+Bytes: 2·M·N·itemsize where the caches keep the row, up to 4·M·N·itemsize where they do not.
+Limits: compute capability 8.0; none on N.
+Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
+"""
+
+from pathlib import Path
+
+import torch
+
+from ...cuda import launch
+from ...cuda.nvrtc import Call, Spec
+from ._shared import WAVES, kernel, pack_of
+
+SOURCE = Path(__file__).with_suffix(".cu")
+THREADS = 1024
+
+unsupported = launch.missing
+
+
+def specialise(call: Call) -> tuple[Spec, ...]:
+    """The one instance; see ``nvrtc.Specialise``."""
+    name = kernel("oneflow_uncached", call, pack_of(call), THREADS)
+    return (Spec(SOURCE, name, THREADS, call.rows, waves=WAVES),)
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out)
+
+
+def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    return launch.run(specialise, x, out, log=True)

@@ -1,0 +1,34 @@
+"""The five operations of ``torch_naive`` under torch.jit.script.
+
+Bytes: as ``torch_naive``, less what TorchScript's fuser merges.
+Limits: TorchScript is deprecated; where this torch or Python has none, the variant says so.
+Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090.
+"""
+
+import functools
+import sys
+import warnings
+
+import torch
+
+from ..tensors import empty_output
+from ._five_operations import softmax_in_five
+
+
+@functools.cache
+def _scripted():
+    with warnings.catch_warnings():  # the deprecation is stated above; every row need not repeat it
+        warnings.simplefilter("ignore")
+        return torch.jit.script(softmax_in_five)
+
+
+def unsupported(x: torch.Tensor) -> str | None:
+    """None, or why TorchScript cannot be used here."""
+    if sys.version_info >= (3, 14):
+        return "torch.jit.script does not support Python 3.14 and newer"
+    return None
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return _scripted()(x, empty_output(x, out))

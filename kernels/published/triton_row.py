@@ -1,0 +1,55 @@
+"""One program per row, the whole row in one block, warps chosen by the block's size.
+
+Idea: ``triton_fused`` with fewer warps for short rows, so that each thread has work.
+Bytes: 2·M·N·itemsize, the least possible.
+Limits: as ``triton_fused``; at most 16 warps, so rows spill from half its length on.
+Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090; Nagi-ovo, "Softmax in OpenAI
+Triton" (Sep 2024), RTX 3090 Ti, has the same kernel and the same rule for the warps.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from ..tensors import empty_output
+from .triton_fused import unsupported as unsupported  # a row in one block: the same limit
+
+
+@triton.jit
+def softmax_fwd_kernel_row(
+    out_ptr, x_ptr, out_stride, x_stride, n_cols, BLOCK: tl.constexpr, LOG: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    inside = cols < n_cols
+    x = tl.load(x_ptr + row * x_stride + cols, mask=inside, other=float("-inf")).to(tl.float32)
+    shifted = x - tl.max(x, axis=0)
+    numerator = tl.exp(shifted)
+    denominator = tl.sum(numerator, axis=0)
+    y = shifted - tl.log(denominator) if LOG else numerator / denominator
+    tl.store(out_ptr + row * out_stride + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
+
+
+def warps_for(block: int) -> int:
+    """Both write-ups' rule: 4 warps, 8 from a block of 2048, 16 from 4096."""
+    return 16 if block >= 4096 else 8 if block >= 2048 else 4
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return _launch(x, out, log=False)
+
+
+def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    return _launch(x, out, log=True)
+
+
+def _launch(x: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
+    out = empty_output(x, out)
+    rows, cols = x.shape
+    block = triton.next_power_of_2(cols)
+    softmax_fwd_kernel_row[(rows,)](
+        out, x, out.stride(0), x.stride(0), cols, BLOCK=block, LOG=log, num_warps=warps_for(block)
+    )
+    return out

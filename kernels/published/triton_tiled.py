@@ -1,0 +1,79 @@
+"""Three passes over a row in tiles, each pass against the direction of the one before.
+
+Idea: a row of any length is walked tile by tile: an elementwise running maximum, reduced once;
+an elementwise running sum of exp, reduced once; then the output. A pass that starts where the
+last one ended finds those tiles still in cache (the "cache trick").
+Bytes: reads 3·M·N, writes M·N elements, less what the caches serve.
+Limits: any N; short rows leave most of a 2^14 tile masked.
+Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from ..tensors import empty_output
+
+TILE = 2**14  # the article's tile
+NUM_WARPS = 32
+
+
+@triton.jit
+def softmax_fwd_kernel_tiled(
+    out_ptr,
+    x_ptr,
+    out_stride,
+    x_stride,
+    n_cols,
+    TILE: tl.constexpr,
+    BACK_AND_FORTH: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    x_row = x_ptr + row * x_stride
+    out_row = out_ptr + row * out_stride
+    lanes = tl.arange(0, TILE)
+    n_tiles = tl.cdiv(n_cols, TILE)
+
+    running_max = tl.full((TILE,), float("-inf"), tl.float32)
+    for tile in range(n_tiles):
+        cols = tile * TILE + lanes
+        x = tl.load(x_row + cols, mask=cols < n_cols, other=float("-inf")).to(tl.float32)
+        running_max = tl.maximum(running_max, x)
+    row_max = tl.max(running_max, axis=0)
+
+    running_sum = tl.zeros((TILE,), tl.float32)
+    for step in range(n_tiles):
+        tile = n_tiles - 1 - step if BACK_AND_FORTH else step
+        cols = tile * TILE + lanes
+        x = tl.load(x_row + cols, mask=cols < n_cols, other=float("-inf")).to(tl.float32)
+        running_sum += tl.exp(x - row_max)
+    row_sum = tl.sum(running_sum, axis=0)
+
+    # Forward again: the second pass, when it walked backwards, ended on the first tile.
+    for tile in range(n_tiles):
+        cols = tile * TILE + lanes
+        inside = cols < n_cols
+        x = tl.load(x_row + cols, mask=inside, other=float("-inf")).to(tl.float32)
+        y = tl.exp(x - row_max) / row_sum
+        tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
+
+
+def launch(x: torch.Tensor, out: torch.Tensor | None, back_and_forth: bool) -> torch.Tensor:
+    """Row softmax of x (M, N), with or without the cache trick."""
+    out = empty_output(x, out)
+    softmax_fwd_kernel_tiled[(x.shape[0],)](
+        out,
+        x,
+        out.stride(0),
+        x.stride(0),
+        x.shape[1],
+        TILE=TILE,
+        BACK_AND_FORTH=back_and_forth,
+        num_warps=NUM_WARPS,
+    )
+    return out
+
+
+def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    return launch(x, out, back_and_forth=True)

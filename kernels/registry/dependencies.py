@@ -1,0 +1,89 @@
+"""Which files and packages a variant uses, read from its text without importing it."""
+
+import functools
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from . import source_scan
+from .discover import FOLDER, PACKAGE, file
+
+INCLUDE = FOLDER / "cuda" / "include"
+
+
+@functools.cache
+def sources(name: str) -> tuple[Path, ...]:
+    """Return the variant's file and every file of the project, or beside it, that it uses.
+
+    Directly or not: Python modules, CUDA sources, headers, tables. When one of these files changes,
+    so may the kernel's time.
+    """
+    found, todo = set(), [file(name)]
+    root = todo[0].parent
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += _used_by(path, FOLDER if path.is_relative_to(FOLDER) else root)
+    return tuple(sorted(found))
+
+
+def _used_by(path: Path, root: Path) -> list[Path]:
+    """Return the files that a file uses directly; ``root``: where its relative imports end."""
+    if path.suffix != ".py":
+        names = source_scan.includes(path)
+        found = [folder / name for folder in (path.parent, INCLUDE) for name in names]
+    else:
+        found = [path.with_suffix(".cu"), *_modules(path, root)]
+        for name in source_scan.named_files(path):
+            found += path.parent.glob(name)
+    return [each for each in found if each.is_file()]
+
+
+def _modules(path: Path, root: Path) -> list[Path]:
+    """Return the files that may hold what a Python file imports."""
+    package = path.parent.relative_to(root).parts
+    found = []
+    for dots, name in source_scan.imports(path):
+        parts, top = name.split("."), root
+        if dots > len(package) + 1:
+            continue
+        if dots:
+            parts = [*package[: len(package) - dots + 1], *parts]
+        elif parts[0] == PACKAGE:
+            parts, top = parts[1:], FOLDER
+        elif root == FOLDER:
+            continue
+        for depth in range(1, len(parts) + 1):
+            stem = top.joinpath(*parts[:depth])
+            found.append(stem.with_name(f"{stem.name}.py"))
+            if top != FOLDER:  # packages of the project itself hold no code
+                found.append(stem / "__init__.py")
+    return found
+
+
+@functools.cache
+def packages(name: str) -> frozenset[str]:
+    """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
+    return frozenset(i.top for i in _absolute_imports(name))
+
+
+def imported_packages(name: str) -> frozenset[str]:
+    """Return the modules that the variant imports and that neither Python nor the project has.
+
+    Of a from-import with and without the imported name, which may be a module or not.
+    """
+    known = {*sys.stdlib_module_names, PACKAGE}
+    return frozenset(i.name for i in _absolute_imports(name) if i.top not in known)
+
+
+def _absolute_imports(name: str) -> Iterable[source_scan.Import]:
+    files = (path for path in sources(name) if path.suffix == ".py")
+    return (i for path in files for i in source_scan.imports(path) if not i.dots)
+
+
+def loaded_modules(name: str) -> list[str]:
+    """Return the imported modules among ``sources(name)``."""
+    files = {str(path) for path in sources(name)}
+    modules = list(sys.modules.items())
+    return [key for key, module in modules if getattr(module, "__file__", None) in files]

@@ -1,0 +1,142 @@
+"""Find and load variants.
+
+A variant is a Python file in one of FAMILIES, or in a folder below it, whose name does not begin
+with an underscore. The file's stem is the variant's name, unique over all families. It defines one
+or more of ``contract.OPS``, such as ``softmax(x, out=None)``, and may define
+``unsupported(x)``. There is no list to edit.
+
+A file may offer several configs of its kernel, such as block sizes: ``FORMS = ("w4", "w8")``, and
+``in_form(form)``, which returns an object with the same functions. A config is a variant named
+``file__config``. With ``ON_REQUEST = True`` a file is measured where its name is given, not as one
+of ``all``.
+
+A variant may also be a file from elsewhere; see ``add``.
+"""
+
+import difflib
+import functools
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..contract import OPS, Variant, why_unsupported
+from . import external, source_scan
+from .external import BadKernel
+
+PACKAGE = __package__.partition(".")[0]
+FOLDER = Path(__file__).parents[1]
+FAMILIES = ("published", "frontier", "peers", "contributed")
+FORM_MARK = "__"  # between a file's name and a config's
+
+
+def names(op: str | None = None) -> list[str]:
+    """Return every variant of the families, sorted; with ``op``, those that define it."""
+    return [name for name in sorted(_files()) if op is None or op in ops(name)]
+
+
+@functools.cache
+def _files() -> dict[str, Path]:
+    """Return name -> file. Raises BadKernel if two files have one name."""
+    files = {}
+    for path in sorted(p for family in FAMILIES for p in (FOLDER / family).rglob("*.py")):
+        # editors leave files of other names beside the ones they edit
+        if path.stem.startswith("_") or not path.stem.isidentifier() or not path.is_file():
+            continue
+        if path.stem in files:
+            raise BadKernel(
+                f"two kernels are named {path.stem!r}: {files[path.stem]} and {path}; rename one"
+            )
+        files[path.stem] = path
+    return files
+
+
+def add(path: str | Path) -> str:
+    """Make a file from elsewhere a variant of this process; return its name, the file's stem.
+
+    A relative path is looked up now. Raises BadKernel for a missing file and for a name that no
+    variant may have or that another variant has.
+    """
+    name = external.add(path)
+    if name in _files():
+        raise BadKernel(
+            f"kernel {str(path)!r}: the project has a variant {name!r}, too; rename the file, or "
+            "leave it out to measure the other"
+        )
+    return name
+
+
+def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
+    """Return what ``variants: all`` means: every variant with this op, except ON_REQUEST.
+
+    ``added``: names of added files, which belong to it.
+    """
+    candidates = [*names(op), *(name for name in added if op in ops(name))]
+    return [name for name in candidates if not source_scan.constant(file(name), "ON_REQUEST")]
+
+
+def forms(name: str) -> tuple[str, ...]:
+    """Return the configs that a variant's file offers, read from its text."""
+    return tuple(source_scan.constant(file(name), "FORMS") or ())
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return ('file', 'config') of a variant's name; the config is '' for the variant itself."""
+    stem, _, form = name.partition(FORM_MARK)
+    return stem, form
+
+
+def check_name(name: str) -> None:
+    """Raise KeyError, naming the nearest variants, unless ``name`` is one."""
+    known = sorted(_files())
+    if name in known:
+        return
+    stem, form = split(name)
+    if stem in known or external.find(stem):
+        if not form or form in forms(stem):
+            return
+        known = [f"{stem}{FORM_MARK}{other}" for other in forms(stem)] or [stem]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+    raise KeyError(f"unknown variant {name!r}; {hint}")
+
+
+def file(name: str) -> Path:
+    """Return the file of a variant, or of a config. Raises KeyError as ``check_name``."""
+    check_name(name)
+    stem = split(name)[0]
+    return _files().get(stem) or external.find(stem)
+
+
+def load(name: str) -> Variant:
+    """Import a variant.
+
+    Raises KeyError for an unknown name, ImportError when a package that it needs is absent,
+    TypeError when its file defines none of OPS.
+    """
+    path = file(name)
+    stem, form = split(name)
+    if stem in _files():
+        parts = path.relative_to(FOLDER).with_suffix("").parts
+        module = importlib.import_module(".".join((PACKAGE, *parts)))
+    else:
+        module = external.load(path)
+    source = module.in_form(form) if form else module
+    functions = {op: f for op in OPS if callable(f := getattr(source, op, None))}
+    if not functions:
+        known = ", ".join(f"{op}({', '.join(reads)}, out=None)" for op, reads in OPS.items())
+        raise TypeError(f"{path} defines no function of these: {known}")
+    own = getattr(source, "unsupported", None)
+
+    def unsupported(x) -> str | None:
+        return why_unsupported(x) or (own(x) if own else None)
+
+    return Variant(name, source, unsupported, **functions)
+
+
+@functools.cache
+def ops(name: str) -> frozenset[str]:
+    """Return which of OPS a variant's file defines, read from its text.
+
+    All of them if none is found there: the variant's row then says what is wrong.
+    """
+    return source_scan.defined(file(name), OPS) or frozenset(OPS)

@@ -1,0 +1,1 @@
+"""Is the output correct? Reference, tolerances, edge cases, rechecks."""

@@ -1,0 +1,90 @@
+"""The gate: is the output what it should be? Before anything is timed, and again after."""
+
+import numpy as np
+import torch
+
+from . import gradients
+from .tolerance import Accuracy, check_values
+
+ELEMENTS_CHECKED = 2**23  # beyond this a sample of rows is checked: 64 MB in float64
+
+
+def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torch.Tensor:
+    """Indices of all rows, or of the first, the last and random ones between, sorted."""
+    room = max(3, ELEMENTS_CHECKED // cols)
+    if rows <= room:
+        return torch.arange(rows, device=device)
+    generator = torch.Generator().manual_seed(seed)
+    between = 1 + torch.randperm(rows - 2, generator=generator)[: room - 2]
+    ends = torch.tensor([0, rows - 1])
+    return torch.cat([ends, between]).sort().values.to(device)
+
+
+def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | None:
+    """None, or what is wrong with what the call returned, before its values are looked at."""
+    if not isinstance(y, torch.Tensor):
+        return f"returned {type(y).__name__}, not a tensor"
+    for what in ("shape", "dtype", "device"):
+        got, want = getattr(y, what), getattr(x, what)
+        if got != want:
+            shown = (tuple(got), tuple(want)) if what == "shape" else (got, want)
+            return f"returned {what} {shown[0]}, expected {shown[1]}"
+    if out is not None and y.data_ptr() != out.data_ptr():
+        return "was given out, but returned another tensor"
+    return None
+
+
+def check_rows(
+    y: torch.Tensor, read: tuple[torch.Tensor, ...], op: str, truncates: bool = False
+) -> Accuracy:
+    """Compare rows y with ``op`` in float64 of the rows that were read; all (rows, N)."""
+    check = gradients.check_values if len(read) > 1 else check_values
+    return check(y, *read, op, truncates)
+
+
+def worst(findings: list[Accuracy]) -> Accuracy:
+    """Largest errors over several checks, and the first problem."""
+    # numpy's maximum keeps a NaN, which Python's max may drop
+    return Accuracy(
+        float(np.max([f.max_abs_error for f in findings])),
+        float(np.max([f.max_rel_error for f in findings])),
+        float(np.max([f.max_row_sum_error for f in findings])),
+        next((f.problem for f in findings if f.problem), None),
+    )
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    """x as integers of the same size: equal even where NaN is not equal to NaN."""
+    return x.view(torch.int32 if x.element_size() == 4 else torch.int16)
+
+
+def same(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
+    """Whether matrices are equal one by one, bit by bit."""
+    return all(torch.equal(bits(a), bits(b)) for a, b in zip(some, others, strict=True))
+
+
+def check_call(
+    function,
+    read: tuple[torch.Tensor, ...],
+    rows: torch.Tensor,
+    op: str = "softmax",
+    truncates: bool = False,
+) -> Accuracy:
+    """Run a variant's ``op`` with and without ``out``; check the given rows of both.
+
+    ``read``: what it reads, matrices (M, N), which must come out of it unchanged. The output is
+    filled with NaN first, so that an element that is not written is seen.
+    """
+    before = tuple(x[rows].clone() for x in read)
+    findings = []
+    for give_out in (True, False):
+        out = torch.full_like(read[0], float("nan")) if give_out else None
+        y = function(*read, out)
+        if problem := check_result(y, read[0], out):
+            findings.append(Accuracy(problem=problem))
+            continue
+        findings.append(check_rows(y[rows], before, op, truncates))
+        if not same(tuple(x[rows] for x in read), before):
+            findings.append(Accuracy(problem="changed its input"))
+        del y, out  # or two results would be held at once
+    return worst(findings)

@@ -1,0 +1,141 @@
+"""Is what timing and the gate rest on still what it was before the variant was loaded?
+
+Looked at: clocks, events and graphs of time and torch; the baseline, also in torch's dispatcher;
+what the gate computes with; every function, class, constant and table of this package; settings of
+torch and of the driver that slow the baseline. A kernel runs in this process, so this is no
+sandbox. Not seen: what is replaced and put back between two looks; functions that NAMES leaves out;
+code patched in memory; a thread or a process that takes the cores; a kernel that finds what was
+noted here through the garbage collector. Against these: read the kernel.
+"""
+
+import importlib
+import inspect
+import operator
+import sys
+from collections.abc import Callable
+
+import torch
+
+from ..clock import l2
+from ..device.device import Device
+
+NAMES = (
+    *("time.perf_counter_ns", "time.perf_counter", "time.monotonic"),
+    *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
+    *("torch.cuda.graph", "torch.cuda.CUDAGraph", "torch.cuda.CUDAGraph.replay"),
+    *("torch.cuda.synchronize", "torch.cuda.current_stream", "torch.cuda._sleep"),
+    *("torch.softmax", "torch.log_softmax", "torch.Tensor.copy_", "torch.Tensor.fill_"),
+    *("torch._softmax_backward_data", "torch._log_softmax_backward_data", "torch.add"),
+    *("torch.Tensor.double", "torch.Tensor.view", "torch.Tensor.clone", "torch.Tensor.isnan"),
+    *("torch.Tensor.item", "torch.Tensor.zero_", "torch.Tensor.quantile", "torch.Tensor.mean"),
+    *("torch.Tensor.abs", "torch.Tensor.sum", "torch.Tensor.any", "torch.Tensor.__getitem__"),
+    *("torch.equal", "torch.where", "torch.rand", "torch.randn", "torch.Generator"),
+    *("torch.empty_like", "torch.full_like"),
+    *("numpy.array", "numpy.median", "numpy.quantile", "numpy.percentile", "numpy.max"),
+    *("numpy.random.default_rng", "statistics.median"),
+    *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
+)
+# Modules of this package that wait for a GPU: imported before the kernel can reach them.
+ON_A_GPU = (
+    *("check.graph_audit", "clock.cold", "clock.copy_kernel"),
+    *("device.telemetry", "device.compiled_triton"),
+)
+PACKAGE = __package__.partition(".")[0]
+BASELINE = (
+    *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
+    *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
+    "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
+)
+SETTINGS = {
+    "torch.get_num_threads": torch.get_num_threads,
+    "torch.get_default_dtype": torch.get_default_dtype,
+    "torch.are_deterministic_algorithms_enabled": torch.are_deterministic_algorithms_enabled,
+    "torch's stack of function modes": torch._C._len_torch_function_stack,
+    "torch's stack of dispatch modes": torch._C._len_torch_dispatch_stack,
+}
+
+
+def watch(device: Device) -> Callable[[], str | None]:
+    """A function that says what has been replaced since this call: one sentence, or None.
+
+    A closure, so that replacing a function of this module changes nothing in what it looks at.
+    """
+    if not device.is_cpu:
+        for name in ON_A_GPU:
+            importlib.import_module(f"{PACKAGE}.{name}")
+    objects, settings = _objects, _settings
+    names_before, settings_before = objects(), settings()
+
+    def replaced() -> str | None:
+        now = objects()
+        for name, before in names_before.items():
+            # one by one: a table is compared by its values, all else by being the same object
+            if not all(map(_same, before, now.get(name, (None,) * len(before)))):
+                return f"the kernel replaced {name}"
+        for name, value in settings().items():
+            before = settings_before.get(name, value)
+            if value != before:
+                return f"the kernel changed {name}{_from_to(before, value)}"
+        return None
+
+    return replaced
+
+
+def _same(before: object, now: object) -> bool:
+    return before == now if isinstance(before, dict) else operator.is_(before, now)
+
+
+def _from_to(before: object, now: object) -> str:
+    return f" from {before} to {now}" if len(f"{before}{now}") < 40 else ""
+
+
+def _objects() -> dict[str, tuple]:
+    """By name: the object and, of a Python function, its code and its defaults."""
+    found = {name: _parts(_resolve(name)) for name in NAMES}
+    for name, module in list(sys.modules.items()):
+        if name == PACKAGE or name.startswith(f"{PACKAGE}."):
+            found |= _members(name, vars(module))
+    return found
+
+
+def _resolve(name: str) -> object:
+    module, *path = name.split(".")
+    found = sys.modules.get(module)
+    for step in path:
+        found = getattr(found, step, None)
+    return found
+
+
+def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
+    """Functions, classes with their members, constants and tables of a module or a class."""
+    found = {}
+    for key, value in list(namespace.items()):
+        name = f"{prefix}.{key}"
+        if inspect.isclass(value) and value.__module__ == prefix:
+            found |= {name: (value,)} | _members(name, vars(value))
+        elif callable(value) or isinstance(value, (int, float, str, tuple, staticmethod, property)):
+            found[name] = _parts(value)
+        elif isinstance(value, dict) and key.isupper():
+            found[name] = (value, dict(value))  # the table itself, and what it held
+    return found
+
+
+def _parts(value: object) -> tuple:
+    return (
+        value,
+        *(getattr(value, part, None) for part in ("__code__", "__defaults__", "__kwdefaults__")),
+    )
+
+
+def _settings() -> dict[str, object]:
+    found = {name: read() for name, read in SETTINGS.items()}
+    for name in BASELINE:
+        # Kernels registered for a device; a variant that compiles may add others (Meta, Autograd).
+        lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
+        found[f"what torch dispatches aten::{name} to"] = tuple(
+            line for line in lines if line.startswith(("CPU:", "CUDA:"))
+        )
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        found["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
+        found["the L2 set aside for persisting lines"] = l2.set_aside()
+    return found

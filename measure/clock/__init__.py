@@ -1,0 +1,1 @@
+"""Timing: clocks, buffers out of cache, controls."""

@@ -1,0 +1,225 @@
+"""Timing on a GPU: CUDA graphs of many calls that rotate over more buffers than L2 holds.
+
+Launch cost stays out of the time because a graph launches its kernels by itself; L2 is cold for
+every call because the buffers of the calls in between have pushed its own out; what they cannot
+push out is let go before every series. Compare NVIDIA nvbench's cold loop, which flushes L2 and
+times one launch at a time.
+"""
+
+import itertools
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..status import out_of_memory, refused_by_gpu
+from . import l2
+from .base import Call, Pair, fastest
+
+if TYPE_CHECKING:
+    from ..check.graph_audit import Audit  # needs Triton
+
+# On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
+# make that small (0.1 % of 2 ms); several captures of each series, used in turn, make what is left
+# part of the samples' spread instead of a bias.
+MIN_REPLAY_US = 2000.0
+CAPTURES = 8
+CANDIDATE_US = 1000.0  # a replay of what is only being chosen
+WARM_REPLAYS = 11
+COVER_US = 50.0  # at least, in which the host queues a replay
+CYCLES_PER_US = 2000  # of an SM, about
+LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue
+LATENCY_BATCHES = 11
+
+
+class NotCapturable(RuntimeError):
+    """A variant's calls cannot be recorded in a CUDA graph."""
+
+
+class LeftWork(RuntimeError):
+    """A call started work on another stream, and the caller's stream does not wait for it."""
+
+
+class _Series:
+    """Graphs of ``calls`` calls each, used in turn, and the events around a replay.
+
+    With ``audit``, one more graph in which it follows every call.
+    """
+
+    def __init__(
+        self, call: Call, pairs: list[Pair], calls: int, captures: int, audit: "Audit | None" = None
+    ):
+        self.calls = calls
+        self.start = torch.cuda.Event(enable_timing=True)
+        self.end = torch.cuda.Event(enable_timing=True)
+        graphs = []
+        # Which one is audited cannot be known by counting.
+        audited = random.SystemRandom().randrange(captures + 1) if audit else None
+        for number in range(captures + bool(audit)):
+            graph = torch.cuda.CUDAGraph()
+            torch.cuda.synchronize()
+            # One memory pool for all: they never run at the same time.
+            with torch.cuda.graph(graph, pool=graphs[0].pool() if graphs else None):
+                for index in range(calls):
+                    pair = pairs[index % len(pairs)]
+                    call(*pair)
+                    if number == audited:
+                        audit(*pair)
+            graph.replay()  # the first replay uploads the graph
+            graphs.append(graph)
+        torch.cuda.synchronize()
+        begin = time.perf_counter_ns()
+        graph.replay()
+        self._launch_us = (time.perf_counter_ns() - begin) / 1000
+        torch.cuda.synchronize()
+        self.audited = graphs.pop(audited) if audit else None
+        self._graphs = itertools.cycle(graphs)
+
+    def replay(self) -> None:
+        next(self._graphs).replay()
+
+    def enqueue(self) -> None:
+        """A timed replay."""
+        self.start.record()
+        self.replay()
+        self.end.record()
+
+    def enqueue_covered(self) -> None:
+        """A timed replay behind untimed work that lasts longer than its launch."""
+        torch.cuda._sleep(round((COVER_US + 2 * self._launch_us) * CYCLES_PER_US))
+        self.enqueue()
+
+    def read_us(self) -> float:
+        """µs per call; the events must have completed."""
+        return self.start.elapsed_time(self.end) * 1000 / self.calls
+
+
+def capture(
+    call: Call,
+    pairs: list[Pair],
+    captures: int = 1,
+    audit: "Audit | None" = None,
+    replay_us: float = MIN_REPLAY_US,
+) -> _Series:
+    """Record whole rotations over ``pairs``, as many as make a replay last ``replay_us``.
+
+    Raises NotCapturable when the call cannot be recorded, LeftWork when the recording ends before
+    all that the call has started.
+    """
+    for pair in (pairs[0], pairs[-1]):  # compile, load and specialise outside the capture
+        call(*pair)
+        if audit:
+            audit(*pair)
+    stream = torch.cuda.current_stream()
+    try:
+        trial = _Series(call, pairs, len(pairs), captures=1)
+    except Exception as error:
+        torch.cuda.set_stream(stream)  # torch leaves the recording's where recording fails
+        if out_of_memory(error) or not refused_by_gpu(error):
+            raise
+        torch.cuda.synchronize()
+        # cudaErrorStreamCaptureUnjoined, by torch's and by the driver's name
+        if "unjoined" in str(error).lower():
+            raise LeftWork("work on another stream, for which nobody waits") from error
+        raise NotCapturable(str(error)) from error
+    trial.enqueue()
+    torch.cuda.synchronize()
+    rotations = max(1, math.ceil(replay_us / (trial.read_us() * len(pairs))))
+    return _Series(call, pairs, rotations * len(pairs), captures, audit)
+
+
+class GraphClock:
+    """Times series of calls against each other, block by block, from graphs."""
+
+    timing = "graph"
+
+    def __init__(
+        self, pairs: list[Pair], captures: int = CAPTURES, replay_us: float = MIN_REPLAY_US
+    ):
+        """``captures`` graphs of each series; a replay takes ``replay_us`` at least."""
+        self.pairs, self.captures, self._replay_us = pairs, captures, replay_us
+        self._series: dict[str, _Series] = {}
+        self._calls: dict[str, Call] = {}
+        self._audits: dict[str, Audit | None] = {}
+
+    def add(self, name: str, call: Call, audit: "Audit | None" = None) -> None:
+        """Record a series, and once more with ``audit`` after every call. Raises NotCapturable."""
+        self._series[name] = capture(call, self.pairs, self.captures, audit, self._replay_us)
+        self._audits[name] = audit
+        self._calls[name] = call
+
+    def add_fastest(self, name: str, calls: list[Call]) -> None:
+        """Record the fastest of several calls that do the same."""
+        candidates = [capture(call, self.pairs, replay_us=CANDIDATE_US) for call in calls]
+
+        def time_us(index: int) -> float:
+            candidates[index].enqueue()
+            torch.cuda.synchronize()
+            return candidates[index].read_us()
+
+        self.add(name, calls[fastest(len(calls), time_us)])
+
+    def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
+        """Time every series once, in this order; µs per call, in the same order.
+
+        Before each, persisting lines of L2 are let go, for which the GPU is idle. Then it is kept
+        busy until the host has queued the replay, so that none waits for its own launch.
+        """
+        for name in order:
+            l2.let_go()
+            self._series[name].enqueue_covered()
+        if while_busy:
+            while_busy()
+        torch.cuda.synchronize()
+        return [self._series[name].read_us() for name in order]
+
+    def replay(self, name: str) -> None:
+        """Run a series once more on every pair, untimed, by a graph that was timed; wait for it."""
+        self._series[name].replay()
+        torch.cuda.synchronize()
+
+    def again(self, name: str, index: int) -> None:
+        """Run a series on the pair of this index, among all others, as a timed block does."""
+        self.replay(name)
+
+    def audit(self, name: str) -> str | None:
+        """None, or what the audit says of the calls of a series."""
+        self._series[name].audited.replay()
+        return self._audits[name].problem()
+
+    def leave_cold(self, name: str, turn: int) -> None:
+        """Leave L2 as a call of a series on the pair of index ``turn`` would find it."""
+        l2.let_go()
+        self.replay(name)
+        for pair in self.pairs[:turn]:
+            self._calls[name](*pair)
+        torch.cuda.synchronize()
+
+    def warm_us(self, name: str) -> float:
+        """Median µs of a call on one pair of buffers that stays in L2."""
+        series = capture(self._calls[name], self.pairs[:1])
+        l2.let_go()
+        times = []
+        for _ in range(WARM_REPLAYS):
+            series.replay()  # untimed, so that the timed replay is already queued
+            series.enqueue()
+            torch.cuda.synchronize()
+            times.append(series.read_us())
+        return statistics.median(times)
+
+
+def latency_us(call: Call, pair: Pair) -> float:
+    """Median µs that the host spends to submit one eager call."""
+    times = []
+    for _ in range(LATENCY_BATCHES):
+        torch.cuda.synchronize()
+        begin = time.perf_counter_ns()
+        for _ in range(LATENCY_CALLS):
+            call(*pair)
+        times.append((time.perf_counter_ns() - begin) / 1000 / LATENCY_CALLS)
+    torch.cuda.synchronize()
+    return statistics.median(times)

@@ -1,0 +1,1 @@
+"""The process of a point: isolated, limited in time, restartable."""

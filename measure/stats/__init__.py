@@ -1,0 +1,1 @@
+"""Samples to statistics: sampling, intervals, derived metrics."""
