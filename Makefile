@@ -1,7 +1,7 @@
 # make run: set up .venv, run the default sweep, say where the report is.
 # make report: the same from recorded and published rows, measuring nothing.
 # make tuning: choose the kernels of the variant `frontier` for the GPU that is here.
-# make record: measure the standard sweeps on the GPU that is here, for results/recorded/.
+# make record: measure the standard sweeps on the GPU that is here, for data/recorded/.
 # make test: set up .venv, run every code path once. make test-all: every test.
 # make lint: the checks of style.
 
@@ -28,7 +28,7 @@ tuning: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" snakemake --cores all --configfile sweeps/tuning.yaml --until merge $(ARGS)
 	PATH="$(BIN):$$PATH" python3 -m analysis tuning --command "make tuning" --output kernels/frontier/tuning results/measurements/*.csv
 
-# Kept as results/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
+# Kept as data/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
 # Some sweeps only: make record SWEEPS="fused_softmax frontier"
 record: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" python3 -m workflow.record $(SWEEPS)

@@ -26,7 +26,6 @@ if ALONE and os.path.exists("config.yaml"):
     configfile: "config.yaml"
 
 
-RESULTS = Path(ROOT, "results")
 SLURM = cluster.resources(workflow.resource_settings.overwrite_resources)
 
 try:
@@ -34,7 +33,7 @@ try:
     checks.check(config)
     cluster.check(config["gpus"], SLURM)
     POINTS = {gpu: sweep.points(config, gpu) for gpu in sweep.gpu_names(config)}
-    SETS = sweep.figure_sets(config, Path(RESULTS, "recorded"), Path(RESULTS, "published"))
+    SETS = sweep.figure_sets(config, Path(ROOT, "data", "recorded"), Path(ROOT, "data", "published"))
 except checks.ConfigError as error:
     raise WorkflowError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""Check recorded folders: may results/recorded/{gpu} be believed by whoever has no such GPU?"""
+"""Check recorded folders: may data/recorded/{gpu} be believed by whoever has no such GPU?"""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def check(folders: Iterable[Path]) -> str:
     if faults:
         raise InputError("\n  ".join(["not fit to be recorded:", *faults]))
     if not told:
-        raise InputError("no folder to check; give one, such as results/recorded/h200")
+        raise InputError("no folder to check; give one, such as data/recorded/h200")
     return "; ".join(told)
 
 

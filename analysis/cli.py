@@ -140,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     merge.add_argument("cells", nargs="+", type=Path, metavar="CELL", help="one-row CSV file")
 
     collect = command("collect", _collect, "merged rows, and recorded rows of the other GPUs")
-    path(collect, "--recorded", "recorded rows, results/recorded/{gpu}/{sweep}.csv", **some)
+    path(collect, "--recorded", "recorded rows, data/recorded/{gpu}/{sweep}.csv", **some)
     unranked(collect, "rows that carry one of these do not rank")
     path(collect, "--output", "file to write, e.g. results/measurements.csv")
     collect.add_argument("merged", nargs="*", type=Path, metavar="MERGED", help="from `merge`")
@@ -169,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     path(overview, "--published", tables)
     path(overview, "--output-dir", "folder for overview.svg, .pdf, .png")
 
-    told = "what made the recorded rows, results/recorded/{gpu}/{sweep}.yaml"
+    told = "what made the recorded rows, data/recorded/{gpu}/{sweep}.yaml"
     for name, words, suffix in (
         ("report", "write the report in Markdown", "md"),
         ("html", "write the report as one page for a browser", "html"),
@@ -191,10 +191,10 @@ def _parser() -> argparse.ArgumentParser:
     path(record, "--rows", "merged rows of one GPU (written by `merge`)")
     path(record, "--cells", "folder of the cells, for their raw samples")
     text(record, "--command", exact, dest="reproduce_with", metavar="COMMAND")
-    path(record, "--output", "folder to write, results/recorded/{gpu}")
+    path(record, "--output", "folder to write, data/recorded/{gpu}")
 
     check = command("check-recorded", _check_recorded, "is recorded data fit to be shared?")
-    check.add_argument("folders", nargs="+", type=Path, help="results/recorded/{gpu}")
+    check.add_argument("folders", nargs="+", type=Path, help="data/recorded/{gpu}")
 
     tuning = command(
         "tuning", _tuning, "what kernels/frontier/frontier.py chooses, from its tuning sweep"

@@ -24,7 +24,7 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     """Write {sweep}.csv, {sweep}.samples.csv.gz and {sweep}.yaml to `output` for each sweep.
 
     `merged` is results/measurements/{gpu}.csv, `cells` the folder of cells whose samples belong
-    to it, and `output` results/recorded/{gpu}. The samples get the identity of their row before
+    to it, and `output` data/recorded/{gpu}. The samples get the identity of their row before
     their own columns. Returns the files written; the same input gives the same bytes. Raises
     InputError, before anything is written, when rows are not of the gpu that names the folder or
     a timed row has no samples.

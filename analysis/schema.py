@@ -17,7 +17,7 @@ ROW_CSV = Path(__file__).resolve().parents[1] / "workflow" / "schemas" / "row.cs
 POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
 
 # The columns that merging puts before those of a row: the sweep that asked for it, and where it
-# comes from: `measured` by this run, or `recorded` (results/recorded/).
+# comes from: `measured` by this run, or `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
 
 # Those of results/measurements.csv: collecting adds whether the row ranks, `true` or `false`.

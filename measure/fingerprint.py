@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
 # For git: all but rows that were recorded, which decide on nothing that is measured. Else nothing
 # could be recorded after the first sweep before that is committed.
-CODE = (".", ":!results/recorded")
+CODE = (".", ":!data/recorded")
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 Every point times a copy of its matrix beside the kernel, so a sweep of several kernels times the
 same copy in as many processes, minutes apart. ``python -m studies.copies TABLE.csv …`` takes tables
-of rows (results/recorded/h200/fused_softmax.csv) and prints, in Markdown, how far those times lie
+of rows (data/recorded/h200/fused_softmax.csv) and prints, in Markdown, how far those times lie
 apart, by the bytes that a call moves.
 """
 

@@ -1,6 +1,6 @@
 """Does the variant ``frontier`` reach its goals? From the rows of the sweep ``frontier``.
 
-``python -m studies.goals results/recorded/h200/frontier.csv`` prints, in Markdown, every region of
+``python -m studies.goals data/recorded/h200/frontier.csv`` prints, in Markdown, every region of
 shapes with its goal, and for each dtype whether it is reached, where it is furthest from it, and
 what was measured there; then geometric means over all points.
 """

@@ -12,14 +12,12 @@ def copy_project(target: Path, recorded: str = "*") -> Path:
     ``recorded``: a pattern of the recorded sweeps to keep. A report draws all that there are.
     """
     copy = shutil.copytree(ROOT, target, ignore=_not_copied)
-    for path in (copy / "results" / "recorded").glob("*/*"):
+    for path in (copy / "data" / "recorded").glob("*/*"):
         if not path.match(f"{recorded}.*"):
             path.unlink()
     return copy
 
 
 def _not_copied(folder: str, names: list[str]) -> set[str]:
-    if Path(folder) == ROOT / "results":
-        return set(names) - {"published", "recorded"}
     hidden = {name for name in names if name.startswith(".")}
-    return hidden | {"__pycache__"} | ({"tests"} if Path(folder) == ROOT else set())
+    return hidden | {"__pycache__"} | ({"tests", "results"} if Path(folder) == ROOT else set())

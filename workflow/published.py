@@ -14,7 +14,7 @@ MOST_BARS = 20
 
 @dataclass(frozen=True)
 class Table:
-    """A table of results/published/: its sweep, the (gpu, dtype) of its rows, and their number."""
+    """A table of data/published/: its sweep, the (gpu, dtype) of its rows, and their number."""
 
     sweep: str
     kinds: tuple[tuple[str, str], ...]

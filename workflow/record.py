@@ -3,7 +3,7 @@
 ``make record SWEEPS="fused_softmax frontier"`` does so with these only, and keeps what is recorded
 of the others. Interrupted, it goes on where it stopped. What it records lies in results/recording/
 until all is measured and checked, so that the checkout stays clean; then it is moved to
-results/recorded/.
+data/recorded/.
 """
 
 import shutil
@@ -51,7 +51,7 @@ def main(wanted: Sequence[str] = ()) -> int:
     except CannotRecord as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    staging, recorded = (Path("results", name, gpu) for name in ("recording", "recorded"))
+    staging, recorded = Path("results", "recording", gpu), Path("data", "recorded", gpu)
     shutil.rmtree(fingerprint.ROOT / staging, ignore_errors=True)  # of a run that was interrupted
     try:
         for sweep in sweeps:

@@ -41,7 +41,7 @@ class Finding:
 class Claim:
     """One checkable quantity of a claim of the literature.
 
-    `table` is the file of results/published/ that it is recomputed from; "" when the source
+    `table` is the file of data/published/ that it is recomputed from; "" when the source
     prints none, and then `untabled` says so. `judge` raises NotMeasurableError when rows are
     lacking. `stated` is the number in the source's text, NaN where it gives none.
     """

@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     # argparse reads a bare % in a help text as a format.
     run_of = (
         "folder of cells (results/cells), results/measurements.csv with its cells beside it, or "
-        "recorded table (results/recorded/GPU/SWEEP.csv),"
+        "recorded table (data/recorded/GPU/SWEEP.csv),"
     )
     parser.add_argument("old", type=Path, metavar="OLD", help=f"{run_of} to compare with")
     parser.add_argument("new", type=Path, metavar="NEW", help=f"{run_of} to judge")

@@ -36,7 +36,7 @@ def write(
 
     `figures` is the folder of figures, linked relative to `output`; only those that exist are
     shown. `command` is the exact command that made the rows; `recorded` are the descriptions
-    results/recorded/{gpu}/{sweep}.yaml of the recorded ones; `unranked` are the flags that kept
+    data/recorded/{gpu}/{sweep}.yaml of the recorded ones; `unranked` are the flags that kept
     rows from ranking when the measurements were collected.
     """
     links = figure_links(measurements, published, Path(figures), Path(output).parent)

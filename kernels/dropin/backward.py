@@ -2,7 +2,7 @@
 
 ``cuda_backward`` keeps rows beyond LEAST_BYTES where the GPU can run it, all is of one dtype and
 rows are whole words of 16 bytes; all others are ``triton_backward``'s.
-Over N on an H200: ``results/recorded/h200/softmax_backward.csv``.
+Over N on an H200: ``data/recorded/h200/softmax_backward.csv``.
 """
 
 import functools

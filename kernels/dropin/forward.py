@@ -3,7 +3,7 @@
 ``frontier`` where the GPU can run it and input and output are of one dtype. Else, up to 2^15
 columns, ``triton_row``; of longer rows float32 comes out of 16 bits by widening them first, and
 what is left goes to ``triton_online``, which has no log-softmax: for it rows are columns of one.
-Over N on an H200: ``results/recorded/h200/online_softmax.csv``.
+Over N on an H200: ``data/recorded/h200/online_softmax.csv``.
 """
 
 import functools

@@ -2,8 +2,9 @@
 
 ``python -m measure.process.fork_server SOCKET OWNER START CAPABILITY MODULE…`` listens on SOCKET
 until the process OWNER, which began at START, is gone, or until nobody has asked for IDLE_S.
-It loads the modules, too; CAPABILITY, as 9.0, is what they are told when they ask torch for the GPU's, "" where
-that is not known. It never opens a CUDA context: a worker opens its own, and dies with its point.
+It loads the modules, too; CAPABILITY, as 9.0, is what they are told when they ask torch for the
+GPU's, "" where that is not known. It never
+opens a CUDA context: a worker opens its own, and dies with its point.
 
 It does nothing but accept and fork. What it forks reads the request, forks the worker and keeps it
 (``reaper``), so that no point waits for another, and none is lost with this process.

@@ -2,7 +2,7 @@
 
 ``python -m measure.process.worker FOLDER PARENT`` reads FOLDER/point.json, keeps
 FOLDER/progress.json up to date (the stage, and the row as far as it is known) and ends with
-FOLDER/done.json. Whatever a kernel does to this process, ``measure.process.run_point`` has what was known before.
+FOLDER/done.json. Whatever a kernel does to this process, ``run_point`` has what was known before.
 """
 
 import json

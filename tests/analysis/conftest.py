@@ -12,7 +12,7 @@ from tests.analysis import synthetic
 @pytest.fixture(scope="session")
 def tables():
     """The published tables."""
-    return published.load(Path(__file__).resolve().parents[2] / "results" / "published")
+    return published.load(Path(__file__).resolve().parents[2] / "data" / "published")
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,7 @@ def test_what_record_writes_is_fit(folder):
 
 
 def test_what_is_recorded_here_is_fit():
-    for path in sorted((ROOT / "results" / "recorded").iterdir()):
+    for path in sorted((ROOT / "data" / "recorded").iterdir()):
         assert path.name in check_recorded.check([path])
 
 

@@ -11,7 +11,7 @@ from analysis import cli
 from tests.analysis import synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PUBLISHED = REPOSITORY / "results" / "published"
+PUBLISHED = REPOSITORY / "data" / "published"
 
 
 def fresh(*words, cwd):

@@ -48,7 +48,7 @@ def steps(cells, folder) -> dict:
     merged, table = folder / f"{len(cells)}.csv", folder / f"all{len(cells)}.csv"
     merge.merge_cells(cells, "growth", merged)
     collect.collect([merged], [], table)
-    data, tables = load(table), published.load(ROOT / "results/published")
+    data, tables = load(table), published.load(ROOT / "data/published")
     ranks, found = summary.summarise(data), claims.table.check(data, tables)
     ranks["best"], ranks["lead_sure"] = ranks["best"].astype(bool), ranks["lead_sure"].astype(bool)
     return {

@@ -9,7 +9,7 @@ import yaml
 from analysis import claims, published
 from analysis.errors import InputError
 
-FOLDER = Path(__file__).resolve().parents[2] / "results" / "published"
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "published"
 
 DIGESTS = {
     "a100_oneflow_vs_fastertransformer.csv": (

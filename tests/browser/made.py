@@ -47,7 +47,7 @@ def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> p
 def write(some: list[dict[str, str]], folder: Path) -> Path:
     """Write summary.csv, claims.csv and report.html of the rows; returns the page."""
     data = measurements(some)
-    tables = published.load(REPOSITORY / "results" / "published")
+    tables = published.load(REPOSITORY / "data" / "published")
     summary.write(data, folder / "summary.csv")
     claims.write(data, tables, folder / "claims.csv")
     html.write(

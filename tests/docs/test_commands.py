@@ -83,7 +83,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(page, measure, tmp_path
     configure(folder)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     if not any("recorded.yaml" in command for command in COMMANDS[page]):
-        shutil.rmtree(folder / "results/recorded")  # or each plan has their two hundred figures
+        shutil.rmtree(folder / "data/recorded")  # or each plan has their two hundred figures
     for command in COMMANDS[page]:
         check(command, folder, measure)
 

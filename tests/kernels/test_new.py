@@ -156,7 +156,7 @@ def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
 @pytest.mark.slow  # a sweep is tested with kernels from outside, a figure with any
 def test_new_kernels_are_in_figures_and_report(project, tmp_path):
     """A torch kernel from outside is timed and drawn; a Triton kernel is interpreted and named."""
-    shutil.rmtree(project / "results" / "recorded")
+    shutil.rmtree(project / "data" / "recorded")
     scaffold.write("other_one", "torch", tmp_path / "other_one.py")
     _new_in(project, "triton")
     configure(

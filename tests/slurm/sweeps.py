@@ -28,7 +28,7 @@ class Sweep:
     def __init__(self, folder: Path, lab: Lab, gpus: list[str], sizes: list[int]):
         self.lab = lab
         self.folder = copies.copy_project(folder)
-        for recorded in (folder / "results/recorded").iterdir():  # nothing to draw from it here
+        for recorded in (folder / "data/recorded").iterdir():  # nothing to draw from it here
             shutil.rmtree(recorded)
         config = yaml.safe_load((ROOT / "config.yaml").read_text())
         config |= {"sweep": "tiny", "gpus": gpus, "variants": VARIANTS}

@@ -21,7 +21,7 @@ def importing(tmp_path) -> Runner:
     """The example of the page, beside a copy of the project; and folders that Python might take."""
     folder = tmp_path / "mine"
     copies.copy_project(folder / "softmax-bench")
-    shutil.rmtree(folder / "softmax-bench/results/recorded/h200")  # nothing to draw from it here
+    shutil.rmtree(folder / "softmax-bench/data/recorded/h200")  # nothing to draw from it here
     (example,) = re.findall("```python\n(.*?)```", (ROOT / "docs/snakemake.md").read_text(), re.S)
     (folder / "Snakefile").write_text(f'configfile: "config.yaml"\n\n\n{example}')
     configure(folder, **SWEEP)

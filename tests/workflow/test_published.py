@@ -8,7 +8,7 @@ import pytest
 from measure.fingerprint import ROOT
 from workflow import published
 
-FOLDER = ROOT / "results" / "published"
+FOLDER = ROOT / "data" / "published"
 
 
 def test_the_tables_and_their_sizes():

@@ -107,7 +107,7 @@ def test_what_was_recorded_before_is_replaced_and_the_rest_kept(tmp_path):
 
 @pytest.mark.slow
 def test_a_contributed_gpu_is_in_every_figure_and_in_the_report(project, tmp_path):
-    recorded = project / "results" / "recorded"
+    recorded = project / "data" / "recorded"
     shutil.rmtree(recorded)
     shutil.copytree(make(tmp_path), recorded / "rtx4090")
     done = Runner(project)("--configfile", "sweeps/recorded.yaml")

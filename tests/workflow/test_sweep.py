@@ -66,7 +66,7 @@ def test_an_entry_may_have_dtypes_of_its_own():
     config = DEFAULT | {"shapes": shapes, "variants": ["torch_softmax"], "gpus": ["h200"]}
     points = sweep.points(config, "h200")
     assert [(p.dtype, p.N) for p in points] == [("float32", 8), ("float16", 16)]
-    sets = sweep.figure_sets(config, Path("none"), ROOT / "results/published")
+    sets = sweep.figure_sets(config, Path("none"), ROOT / "data/published")
     assert [dtype for gpu, dtype, _ in sets if gpu == "h200"] == ["float32", "float16"]
 
 
@@ -121,7 +121,7 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
             f"gpu_name,dtype\nNVIDIA {gpu.upper()},float32\nNVIDIA {gpu.upper()},bfloat16\n"
         )
     config = DEFAULT | {"gpus": ["b200"]}
-    assert sweep.figure_sets(config, recorded, ROOT / "results/published") == [
+    assert sweep.figure_sets(config, recorded, ROOT / "data/published") == [
         ("b200", "float32", "online_softmax"),
         ("h200", "float32", "online_softmax"),
         ("h200", "bfloat16", "online_softmax"),
@@ -135,7 +135,7 @@ def test_recorded_rows_of_another_gpu_than_the_folders_are_refused(tmp_path):
     (tmp_path / "h100").mkdir()
     (tmp_path / "h100" / "online_softmax.csv").write_text("gpu_name,dtype\nNVIDIA H200,float32\n")
     with pytest.raises(ConfigError, match="short name is 'h200', in the folder of 'h100'"):
-        sweep.figure_sets(DEFAULT, tmp_path, ROOT / "results/published")
+        sweep.figure_sets(DEFAULT, tmp_path, ROOT / "data/published")
 
 
 def test_recorded_measures_nothing():

@@ -11,9 +11,9 @@ def of_project(paths):
 
 BY_ROW = {sweep.row_path(p): p for points in POINTS.values() for p in points}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
-TABLES = of_project(sorted(Path(RESULTS, "published").iterdir()))
-RECORDED = sweep.recorded_tables(list(POINTS), Path(RESULTS, "recorded"))
-FOLDERS = of_project(sorted(p for p in Path(RESULTS, "recorded").glob("*") if p.is_dir()))
+TABLES = of_project(sorted(Path(ROOT, "data", "published").iterdir()))
+RECORDED = sweep.recorded_tables(list(POINTS), Path(ROOT, "data", "recorded"))
+FOLDERS = of_project(sorted(p for p in Path(ROOT, "data", "recorded").glob("*") if p.is_dir()))
 FIGURE = "results/figures/{gpu}_{dtype}_{sweep}_"
 FORMS = [".svg", ".pdf", ".png"]
 OVER_N = ["time", "throughput", "speedup"]
@@ -24,7 +24,7 @@ FIGURES = [
     FIGURE.format(gpu=gpu, dtype=dtype, sweep=name) + kind + form
     for sets, kinds in (
         (SETS, OVER_N),
-        (published.with_bars(SETS, Path(RESULTS, "published")), BARS),
+        (published.with_bars(SETS, Path(ROOT, "data", "published")), BARS),
     )
     for gpu, dtype, name in sets
     for kind in kinds

@@ -22,7 +22,7 @@ def groups(rows: int, cols: int) -> int:
 
 
 def specs(source: Path, call: Call, blocks: int) -> tuple[Spec, ...]:
-    """The instance of ``source`` for a row of this length; the kernel has the file's name less "cuda_"."""
+    """Return the instance of ``source`` for a row of this length, if one can hold it."""
     if call.cols > MOST_COLS or call.log:
         return ()
     threads = threads_for(call.cols)
