@@ -46,8 +46,6 @@ KNOWN = {
     "frontier": Style(INDIGO, "*"),
     "frontier_short": Style(INDIGO, "s"),
     "frontier_rows": Style(INDIGO, "^"),
-    "frontier_ring": Style(INDIGO, "X"),
-    "frontier_grid": Style(INDIGO, "o"),
     "frontier_spread": Style(INDIGO, "D"),
     "frontier_packed": Style(INDIGO, "p"),
     "frontier_staged": Style(INDIGO, "v"),

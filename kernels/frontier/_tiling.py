@@ -11,8 +11,6 @@ from ..cuda.nvrtc import TYPES, WORD_BYTES, Call, instance
 WARP = 32
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
-MOST_SLOTS = 16  # of a warp: kMostSlots in ring.cuh
-LINE_WORDS = 8  # 128 bytes: kLineWords in frontier.cuh
 # Elements of a row that all blocks share: counted in 32 bits, rounded up to what these have.
 LONGEST = 2**30
 
@@ -61,13 +59,3 @@ def is_apart(call: Call) -> bool:
 def name(template: str, call: Call, *arguments: int | bool, log: str, normal: str) -> str:
     """C++ name of an instance: element type, kind of output, then these."""
     return instance(template, TYPES[call.dtype], log if call.log else normal, *arguments)
-
-
-def spread(words: int, shares: int) -> int:
-    """Words of each of ``shares`` of a row, in whole lines of the cache where it has so many."""
-    return -(-words // (shares * LINE_WORDS)) * LINE_WORDS
-
-
-def slot_bytes(words: int, apart: bool) -> int:
-    """Shared memory for ``words`` words; where rows lie apart, they may touch one more."""
-    return (words + (LINE_WORDS if apart else 0)) * WORD_BYTES

@@ -8,8 +8,8 @@ type, never on M, so that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less, 64 KiB where they
 are not whole words.
-Source: ``frontier_short``, ``frontier_rows``, ``frontier_ring``, ``frontier_spread`` and
-``frontier_grid``; for rows that begin anywhere ``frontier_packed`` and ``frontier_staged``.
+Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for rows that begin anywhere
+``frontier_packed`` and ``frontier_staged``.
 """
 
 from .. import split
@@ -17,9 +17,7 @@ from ..cuda import launch
 from ..cuda.nvrtc import Call, Spec
 from . import (
     _tuning,
-    frontier_grid,
     frontier_packed,
-    frontier_ring,
     frontier_rows,
     frontier_short,
     frontier_spread,
@@ -31,22 +29,18 @@ PARTS = {
     "frontier_short": frontier_short,
     "frontier_packed": frontier_packed,
     "frontier_rows": frontier_rows,
-    "frontier_ring": frontier_ring,
-    "frontier_grid": frontier_grid,
     "frontier_spread": frontier_spread,
     "frontier_staged": frontier_staged,
 }
 # (bytes of a row up to which, what): a rule of thumb for where no table has a choice that takes the
 # row, by whether rows are whole words.
-LONG = ((2 * 1024 * 1024, "frontier_ring"), (8 * 1024 * 1024, "frontier_spread"))
 RULE = {
-    True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows"), *LONG),
+    True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows")),
     False: (
         (2048, "frontier_packed"),
         (12 * 1024, "frontier_rows"),
         (512 * 1024, "frontier_staged"),
         (64 * 1024, "frontier_staged__k8w16"),  # the most that a block takes, without clusters
-        *LONG,
     ),
 }
 
@@ -59,7 +53,7 @@ def choices(call: Call) -> list[str]:
 def by_rule(call: Call) -> list[str]:
     """``choices`` where no table has any."""
     row_bytes = call.cols * call.dtype.itemsize
-    return [name for most, name in RULE[is_whole(call)] if row_bytes <= most] + ["frontier_grid"]
+    return [name for most, name in RULE[is_whole(call)] if row_bytes <= most] + ["frontier_spread"]
 
 
 def specialise(call: Call) -> tuple[Spec, ...]:

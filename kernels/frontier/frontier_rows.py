@@ -32,10 +32,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 ROWS = 4  # of a block, where a warp has one
 # k: words of a lane, fewer where a warp's row has not so many. w: warps of a block, at most. r: the
 # powers are computed again, not kept, which in 16 bits takes half the registers.
-FORMS = (
-    "k1w16", "k2w8", "k2w16", "k4w8", "k4w16", "k4w32", "k8w4", "k8w8", "k8w16",
-    "k8w4r", "k8w8r", "k8w16r",
-)  # fmt: skip
+FORMS = ("k2w8", "k2w16", "k4w8", "k4w16", "k8w4", "k8w8", "k8w16", "k8w4r", "k8w8r")
 FORM = "k4w16"
 REGISTERS = 64 * 1024  # of a multiprocessor
 

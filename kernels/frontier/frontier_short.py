@@ -1,13 +1,12 @@
-"""Short rows: a part of a warp holds a row, and several of them at once.
+"""Short rows: a part of a warp holds a row.
 
 Idea: lanes hold their part of a row in units of up to 16 bytes; maximum and sum are butterflies of
-shuffles inside the part of the warp, with no barrier. Every lane begins the loads of several rows
-before it works on the first, so that enough bytes are under way. Elements go through exp once, and
-are then only scaled.
+shuffles inside the part of the warp, with no barrier. Elements go through exp once, and are then
+only scaled.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: 4 units for each of 32 lanes: N up to 512 in float32 and 1024 in 16 bits where a row is
 whole words of 16 bytes, 128 for an odd N, whose units are single elements. Compute capability 8.0.
-Source: the layout of OneFlow's warp kernel (BBuf, 2023), with wider packs and more rows under way.
+Source: the layout of OneFlow's warp kernel (BBuf, 2023), with wider packs.
 """
 
 import functools
@@ -22,9 +21,9 @@ ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # kThreads in the source
 MOST_UNITS = 4  # of a lane
-# u: units of a lane, fewer where the row has not so many. r: rows of a lane.
-FORMS = ("u1r1", "u1r2", "u1r4", "u2r1", "u2r2", "u2r4", "u4r1", "u4r2")
-FORM = "u1r1"
+# u: units of a lane, fewer where the row has not so many.
+FORMS = ("u1", "u2")
+FORM = "u1"
 
 
 def layout(cols: int, itemsize: int, units: int) -> tuple[int, int, int] | None:
@@ -41,15 +40,14 @@ def layout(cols: int, itemsize: int, units: int) -> tuple[int, int, int] | None:
 
 def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     """The instance for a row of this length; see ``nvrtc.Specialise``."""
-    units, rows = int(form[1]), int(form[3])
-    found = layout(call.cols, call.dtype.itemsize, units)
+    found = layout(call.cols, call.dtype.itemsize, int(form[1]))
     if found is None:
         return ()
     unit, of_lane, lanes = found
     whole = of_lane * lanes * unit == call.cols
-    kernel = name("frontier_short", call, unit, call.pack, of_lane, lanes, rows, whole,
+    kernel = name("frontier_short", call, unit, call.pack, of_lane, lanes, whole,
                   log="LogSoftmax", normal="Softmax")  # fmt: skip
-    blocks = -(-call.rows // (THREADS // lanes * rows))
+    blocks = -(-call.rows // (THREADS // lanes))
     return (Spec(SOURCE, kernel, THREADS, blocks),)
 
 

@@ -12,7 +12,7 @@ from analysis.tuning import COLUMNS, write
 from tests.analysis import synthetic
 
 HEAD = ",".join(COLUMNS) + "\n"
-FAST, SLOW, PARTIAL = "frontier_rows__k4w16", "frontier_rows__k2w16", "frontier_short__u1r1"
+FAST, SLOW, PARTIAL = "frontier_rows__k4w16", "frontier_rows__k2w16", "frontier_short__u1"
 
 
 def merged(tmp_path, rows, sweep="tuning"):

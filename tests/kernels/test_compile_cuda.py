@@ -104,7 +104,7 @@ def a_pack_is_moved_by_one_instruction(binary, kernels_, dtype, folder) -> None:
 def sources(arch: str) -> set[str]:
     """Those that have a kernel for this GPU."""
     old = nvrtc.GPUS[arch].capability < CLUSTERS_SINCE
-    since_clusters = {f"frontier_{s}" for s in ("ring", "grid", "spread")} if old else set()
+    since_clusters = {"frontier_spread"} if old else set()
     return {path.stem for path in Path(kernels.__file__).parent.rglob("*.cu")} - since_clusters
 
 
@@ -118,7 +118,7 @@ def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill(tmp_path)
         found = of_variants(names, dtype, TUNED, columns)
         check(found, dtype, TUNED, tmp_path)
         compiled |= {source.stem for source, _ in found}
-    assert compiled == sources(TUNED) - {"frontier_ring"}  # which no table picks
+    assert compiled == sources(TUNED)
 
 
 @pytest.mark.slow

@@ -23,24 +23,20 @@ SIZES = {
     "frontier_staged": ([5001, 33001], [2101, 3001, 8321]),
     # a warp; a block; a cluster, of rows that do not begin at a word
     "frontier_rows": ([100, 5001, 16384 + 5], [3, 781, 1024, 2500, 8320]),
-    "frontier_ring": ([], [100, 781, 12001, 33000]),
-    # a row that stays in shared memory; one that passes through it
-    "frontier_grid": ([40001, 300000], [9000]),
-    "frontier_spread": ([40001], [17000, 65000]),
+    # a row in registers; one that is also in shared memory, and in part read twice
+    "frontier_spread": ([40001, 300001], [17000, 65000, 140000]),
 }
 CASES = [(name, cols) for name, (paths, _) in SIZES.items() for cols in paths]
 CASES += [slow(name, cols) for name, (_, more) in SIZES.items() for cols in more]
 FORMS = [(name, form) for name in SIZES for form in kernels.forms(name)]
-SECOND_POWERS = ("frontier_rows", "k8w16r")  # the only form with code of its own
-# of several warps, blocks, and for the grid so long that blocks share a row
-SHARED = {
-    "frontier_rows": 5001,
-    "frontier_staged": 5001,
-    "frontier_ring": 12001,
-    "frontier_grid": 40001,
-    "frontier_spread": 40001,
-}
-SHARING = [slow(name) if name == "frontier_ring" else name for name in SHARED]
+SECOND_POWERS = ("frontier_rows", "k8w8r")  # the only form with code of its own
+# rows of several warps, of several blocks, of several tiles for each block
+SHARED = [
+    ("frontier_rows", 5001),
+    ("frontier_staged", 5001),
+    ("frontier_spread", 40001),
+    slow("frontier_spread", 300001),
+]
 
 
 def lengths(name: str) -> list[int]:
@@ -104,10 +100,9 @@ def test_infinities_and_nan_as_torch_has_them(name, cols, emulated):
 
 # 16 bits begin at more places of a word
 @pytest.mark.parametrize("dtype", [slow(torch.float32), torch.bfloat16], ids=str)
-@pytest.mark.parametrize("name", SHARING)
-def test_rows_and_their_results_may_begin_anywhere(name, dtype, check):
+@pytest.mark.parametrize(("name", "cols"), SHARED)
+def test_rows_and_their_results_may_begin_anywhere(name, cols, dtype, check):
     """Each at another place of 16 bytes; what lies between the rows of the result stays."""
-    cols = SHARED[name]
     store = torch.randn(5 * (cols + 2) + 1).to(dtype)
     result = torch.full((5 * (cols + 3) + 2,), 7.0, dtype=dtype)
     x = store[1:].as_strided((5, cols), (cols + 2, 1), 1)
@@ -121,9 +116,9 @@ def test_rows_and_their_results_may_begin_anywhere(name, dtype, check):
 # rows of an odd length begin anywhere
 @pytest.mark.parametrize("less", [0, slow(1)], ids=["odd", "whole"])
 @pytest.mark.parametrize("dtype", [slow(torch.float32), torch.bfloat16], ids=str)
-@pytest.mark.parametrize("name", SHARING)
-def test_a_row_gives_the_same_bits_in_any_batch(name, dtype, less, check):
-    x = torch.randn(5, SHARED[name] - less).to(dtype)
+@pytest.mark.parametrize(("name", "cols"), SHARED)
+def test_a_row_gives_the_same_bits_in_any_batch(name, cols, dtype, less, check):
+    x = torch.randn(5, cols - less).to(dtype)
     together = check(name, x)
     for row in range(5):
         assert torch.equal(check(name, x[row : row + 1])[0], together[row])

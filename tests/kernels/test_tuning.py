@@ -11,10 +11,8 @@ import torch
 import kernels
 from kernels.cuda import grid_workspace, nvrtc
 from kernels.frontier import (
-    _tiling,
     _tuning,
     frontier,
-    frontier_grid,
     frontier_packed,
     frontier_staged,
 )
@@ -32,17 +30,17 @@ def call(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
 def test_the_next_longer_row_decides_or_else_the_nearest(tables):
     tables(
         (H200.name, "float32", 1024, "frontier_rows__k2w16"),
-        (H200.name, "float32", 8192, "frontier_ring__w8b32s1"),
-        (H200.name, "bfloat16", 1024, "frontier_rows__k1w16"),
+        (H200.name, "float32", 8192, "frontier_rows__k8w4"),
+        (H200.name, "bfloat16", 1024, "frontier_rows__k2w8"),
         (H200.name, "float32", 781, "frontier_rows__k4w16"),
         ("NVIDIA A100", "float32", 1024, "frontier_rows__k8w16"),
     )
     for cols, dtype, expected in (
         (1024, torch.float32, "frontier_rows__k2w16"),
-        (1028, torch.float32, "frontier_ring__w8b32s1"),
-        (4096, torch.float32, "frontier_ring__w8b32s1"),
-        (16384, torch.float32, "frontier_ring__w8b32s1"),  # none is longer
-        (1024, torch.float16, "frontier_rows__k1w16"),  # as bfloat16, until it has its own
+        (1028, torch.float32, "frontier_rows__k8w4"),
+        (4096, torch.float32, "frontier_rows__k8w4"),
+        (16384, torch.float32, "frontier_rows__k8w4"),  # none is longer
+        (1024, torch.float16, "frontier_rows__k2w8"),  # as bfloat16, until it has its own
         (1023, torch.float32, "frontier_rows__k4w16"),  # not whole words
     ):
         assert frontier.choices(call(cols, dtype))[0] == expected
@@ -50,13 +48,13 @@ def test_the_next_longer_row_decides_or_else_the_nearest(tables):
 
 def test_types_of_one_size_have_winners_of_their_own(tables):
     tables(
-        (H200.name, "bfloat16", 1024, "frontier_rows__k1w16"),
+        (H200.name, "bfloat16", 1024, "frontier_rows__k2w8"),
         (H200.name, "float16", 8192, "frontier_rows__k4w16"),
     )
-    assert frontier.choices(call(1024, torch.bfloat16))[0] == "frontier_rows__k1w16"
+    assert frontier.choices(call(1024, torch.bfloat16))[0] == "frontier_rows__k2w8"
     assert frontier.choices(call(8192, torch.float16))[0] == "frontier_rows__k4w16"
     # where it has none, the sibling's
-    assert frontier.choices(call(1024, torch.float16))[0] == "frontier_rows__k1w16"
+    assert frontier.choices(call(1024, torch.float16))[0] == "frontier_rows__k2w8"
 
 
 def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
@@ -86,7 +84,7 @@ def test_whoever_stands_in_has_a_table_and_the_compute_capability():
 
 
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
-    tables((H200.name, "float32", 64, "frontier_short__u1r4"))
+    tables((H200.name, "float32", 64, "frontier_short__u1"))
     (spec,) = frontier.specialise(call(64))
     assert spec.source.stem == "frontier_short"
     (spec,) = frontier.specialise(call(4096))
@@ -97,8 +95,8 @@ def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
 def test_the_division_of_a_row_depends_on_neither_the_batch_nor_the_address(tables, with_table):
     if with_table:
         tables(
-            (H200.name, "float32", 64, "frontier_short__u1r4"),
-            (H200.name, "float32", 8192, "frontier_ring__w8b32s1"),
+            (H200.name, "float32", 64, "frontier_short__u1"),
+            (H200.name, "float32", 8192, "frontier_rows__k8w4"),
             (H200.name, "float32", 781, "frontier_rows__k2w16"),
         )
     for cols in (48, 64, 256, 781, 1024, 8192, 50257, 131072, 2**22):
@@ -139,7 +137,7 @@ def test_the_rule_has_kernels_of_their_own_for_rows_that_are_not_whole_words(tab
         (torch.float32, 50257, "frontier_staged"),
         (torch.bfloat16, 32, "frontier_short"),
         (torch.bfloat16, 50304, "frontier_rows"),
-        (torch.bfloat16, 300001, "frontier_ring"),
+        (torch.bfloat16, 300001, "frontier_spread"),
     ):
         assert source(cols, dtype) == expected, (dtype, cols)
 
@@ -162,7 +160,7 @@ def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
     # the GPU's own, and another's where it has none
     assert [a != b for a, b in zip(before, after, strict=True)] == [True, True, False, False]
     names = {path.name for path in kernels.sources("frontier")}
-    assert {"frontier_grid.cu", "frontier.cuh", "_tuning.py"} <= names
+    assert {"frontier_spread.cu", "frontier.cuh", "_tuning.py"} <= names
 
 
 def test_a_gpu_of_small_clusters_gets_no_larger_ones():
@@ -199,8 +197,6 @@ def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
                 )
                 if stem == "frontier_spread":  # more rows are worked on at once
                     whole, apart = ([(s[0], *s[2:]) for s in each] for each in (whole, apart))
-                if stem == "frontier_ring":  # a block has rings of more slots where they are small
-                    whole, apart = ([(*s[:3], s[3][1:]) for s in each] for each in (whole, apart))
                 assert whole == apart, (form, cols, processors)
 
 
@@ -213,9 +209,6 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     most = constant("meeting.cuh", "kMostParts")
     assert most == grid_workspace.MOST_PARTS
     assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= grid_workspace.BYTES
-    assert constant("frontier_grid.cu", "kPassing") == frontier_grid.LEAST_SLOTS - 1
-    assert constant("ring.cuh", "kMostSlots") == _tiling.MOST_SLOTS
-    assert constant("frontier.cuh", "kLineWords") == _tiling.LINE_WORDS
     assert constant("frontier_packed.cu", "kThreads") == frontier_packed.THREADS
 
 

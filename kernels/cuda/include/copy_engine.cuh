@@ -31,24 +31,6 @@ struct Arrival {
         : "memory");
   }
 
-  // By one thread: `bytes`, both addresses multiples of 16. What was read at `to` must have been
-  // used; no fence is needed for that, and each takes longer than the copy's beginning.
-  __device__ void copy(void* to, const void* from, unsigned bytes) {
-    const unsigned here = shared_address(&barrier);
-    expect(bytes);
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-            "r"(shared_address(to)),
-        "l"(from), "r"(bytes), "r"(here)
-        : "memory");
-  }
-
-  // By one thread, where there is nothing to copy this time.
-  __device__ void nothing() {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
-                 : "memory");
-  }
-
   // By all who read what came with copy number `turn`, from 0.
   __device__ void wait(unsigned turn) {
     unsigned done = 0;

@@ -334,10 +334,17 @@ struct Span {
   }
   __device__ int left() const { return cols - first_of_lane(); }
 
-  __device__ Span(const T* x_row, int first_word, Index columns)
+  // From x_row, or from what save() has left at `saved` by the same thread, every `step` words.
+  __device__ Span(const T* x_row, int first_word, Index columns, const uint4* saved = nullptr,
+                  int step = 0)
       : first(first_word),
         cols(static_cast<int>(columns)),
         zero(static_cast<unsigned>(columns >> 32)) {
+    if (saved != nullptr) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) word[k] = saved[k * step];
+      return;
+    }
     const Aligned<const T> row(x_row);
 #pragma unroll
     for (int k = 0; k < K; ++k) word[k] = cut<T>(make_uint4(0, 0, 0, 0), 0);
@@ -350,6 +357,11 @@ struct Span {
         if (k * kRound < left()) word[k] = load_word(from + k * kRound);
       }
     }
+  }
+
+  __device__ void save(uint4* to, int step) const {
+#pragma unroll
+    for (int k = 0; k < K; ++k) to[k * step] = word[k];
   }
 
   // Of this lane's elements.

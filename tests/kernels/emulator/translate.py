@@ -44,8 +44,6 @@ BODIES = {
     "inline unsigned shared_address(const void* at)": "return 0;",
     "void begin()": "barrier = 0;",
     "void expect(unsigned bytes)": "expected[this] += bytes;",
-    "void copy(void* to, const void* from, unsigned bytes)": "begin_copy(this, {to, from, bytes});",
-    "void nothing()": "begin_copy(this, {nullptr, nullptr, 0});",
     "void wait(unsigned turn)": "end_copy(this, barrier, turn);",
     "inline void begin_word(uint4* to, const void* from)": (
         "begin_copy_of_word(to + WORDS, static_cast<const uint4*>(from) + WORDS);"
@@ -54,7 +52,6 @@ BODIES = {
     "inline void show_barriers()": "",
     "inline void prefetch(const void* from, unsigned bytes)": "",
     "inline int renewed(int value)": "return value;",
-    "inline void have(uint4& word)": "",
     **{
         f"inline unsigned larger<{half}>(unsigned a, unsigned b)": LARGER.format(half=half)
         for half in ("Half", "BFloat16")

@@ -1,0 +1,64 @@
+"""Softmax and log-softmax of rows in Triton, for GPUs and dtypes that ``frontier`` does not take.
+
+Idea: a program has a row. Up to LONGEST_BLOCK columns it holds the whole row in registers. A longer
+row is read twice, tile by tile: first with the online normaliser, one maximum and one sum for each
+place of the tile; then from the end, which the caches still hold.
+Bytes: 2·M·N·itemsize; long rows 3·M·N·itemsize, less what caches serve.
+Limits: rows of at most 2^30 columns.
+Source: the online normaliser is Milakov and Gimelshein, "Online normalizer calculation for softmax"
+(2018).
+"""
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+LONGEST_BLOCK = 2**15  # beyond it the row no longer fits in the registers of 16 warps
+TILE, TILE_WARPS = 2**14, 32  # 3 to 9 % less time than 2^12 on an H100
+
+
+@triton.jit
+def softmax_fwd_kernel_rows(
+    out_ptr, x_ptr, x_stride, n_cols, BLOCK: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    x_row = x_ptr + row * x_stride
+    out_row = out_ptr + row * n_cols
+    lanes = tl.arange(0, BLOCK)
+    if ONCE:
+        inside = lanes < n_cols
+        x = tl.load(x_row + lanes, mask=inside, other=float("-inf")).to(tl.float32)
+        shifted = x - tl.max(x, axis=0)
+        numerator = tl.exp(shifted)
+        row_sum = tl.sum(numerator, axis=0)
+        y = shifted - tl.log(row_sum) if LOG else numerator / row_sum
+        tl.store(out_row + lanes, y.to(out_ptr.dtype.element_ty), mask=inside)
+    else:
+        n_tiles = tl.cdiv(n_cols, BLOCK)
+        lane_max = tl.full((BLOCK,), float("-inf"), tl.float32)
+        lane_sum = tl.zeros((BLOCK,), tl.float32)
+        for tile in range(n_tiles):
+            cols = tile * BLOCK + lanes
+            x = tl.load(x_row + cols, mask=cols < n_cols, other=float("-inf")).to(tl.float32)
+            new_max = tl.maximum(lane_max, x)
+            pivot = tl.where(new_max == float("-inf"), 0.0, new_max)  # -inf - -inf is NaN
+            lane_sum = lane_sum * tl.exp(lane_max - pivot) + tl.exp(x - pivot)
+            lane_max = new_max
+        row_max = tl.max(lane_max, axis=0)
+        row_sum = tl.sum(lane_sum * tl.exp(lane_max - row_max), axis=0)
+        for step in range(n_tiles):
+            cols = (n_tiles - 1 - step) * BLOCK + lanes
+            inside = cols < n_cols
+            x = tl.load(x_row + cols, mask=inside, other=float("-inf")).to(tl.float32)
+            y = x - row_max - tl.log(row_sum) if LOG else tl.exp(x - row_max) / row_sum
+            tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
+
+
+def forward(x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool) -> None:
+    """Write the (log-)softmax of a (rows, cols) matrix to ``out``; see ``forward.forward``."""
+    once = cols <= LONGEST_BLOCK
+    block = triton.next_power_of_2(cols) if once else TILE
+    warps = min(16, max(4, block // 256)) if once else TILE_WARPS
+    softmax_fwd_kernel_rows[(rows,)](
+        out, x, stride, cols, BLOCK=block, LOG=log, ONCE=once, num_warps=warps
+    )
