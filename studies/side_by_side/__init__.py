@@ -1,4 +1,4 @@
-"""Thirty points, timed by this project and by the tools that people of the field use.
+"""Time the same thirty points with this project and with the usual benchmarking tools.
 
-``python -m studies.side_by_side measure`` runs on a GPU; ``draw`` and ``table`` need no torch.
+``python -m studies.side_by_side measure`` needs a GPU; ``draw`` and ``table`` need no torch.
 """
