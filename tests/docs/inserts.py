@@ -13,6 +13,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from tests.docs.fences import ROOT, pages
 
@@ -30,19 +32,19 @@ def current(text: str) -> str:
     return BLOCK.sub(output, text)
 
 
-def main(argv: list[str]) -> int:
-    """Return 1 if ``--check`` is given and a document is not current."""
+def main(check: bool, documents: Sequence[Path] = ()) -> int:
+    """Return 1 if ``check`` is given and a document is not current."""
     stale = 0
-    for document in pages():
+    for document in documents or pages():
         before = document.read_text()
         after = current(before)
         if after != before:
             stale += 1
             print(f"{document} is not what its commands print", file=sys.stderr)
-            if "--check" not in argv:
+            if not check:
                 document.write_text(after)
-    return int("--check" in argv and stale > 0)
+    return int(check and stale > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main("--check" in sys.argv[1:]))
