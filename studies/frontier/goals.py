@@ -22,9 +22,9 @@ POINT = ["dtype", "M", "N"]
 
 
 class Goal(NamedTuple):
-    """A region of sizes (a mask of rows), and the smallest value that reaches its goal.
+    """A region, a mask of its rows, and the smallest value that reaches the goal.
 
-    A row without a value misses the goal, except where the goal is optional.
+    A row without a value misses a goal that is not optional.
     """
 
     region: str
