@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 from torch.autograd import DeviceType
 
-from studies.side_by_side import __main__ as study
+from studies.side_by_side import measure as study
 from studies.side_by_side import summary, tools
+from studies.side_by_side.__main__ import main
 from studies.side_by_side.tools import Point
 
 SMALL = [Point("torch_softmax", 4, cols) for cols in (8, 16, 32)]
@@ -48,7 +49,7 @@ def test_a_tool_is_compared_with_the_reference_at_every_point(data):
 
 
 def test_the_table_has_a_line_per_band_and_tool(data, capsys):
-    assert study.main(["table", "--data", str(data)]) == 0
+    assert main(["table", "--data", str(data)]) == 0
     text = capsys.readouterr().out
     assert text.count("**Kernels") == len(summary.BANDS)
     assert text.count("| triton do_bench |") == len(summary.BANDS)
@@ -70,13 +71,13 @@ def test_a_point_without_the_reference_is_named(data):
 def test_another_table_is_refused(tmp_path, capsys):
     path = tmp_path / "other.csv"
     path.write_text("harness,time\n")
-    assert study.main(["table", "--data", str(path)]) == 2
+    assert main(["table", "--data", str(path)]) == 2
     assert "process" in capsys.readouterr().err
 
 
 def test_the_figure_is_drawn(data, tmp_path):
     output = tmp_path / "figures" / "side_by_side.png"
-    assert study.main(["draw", "--data", str(data), "--output", str(output)]) == 0
+    assert main(["draw", "--data", str(data), "--output", str(output)]) == 0
     assert output.read_bytes().startswith(b"\x89PNG")
 
 
@@ -108,9 +109,9 @@ def test_a_study_resumes_and_measures_with_this_project(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(study, "POINTS", SMALL[:2])
     words = ["measure", "--output", str(tmp_path), "--only", "blocked_autorange", "ours"]
-    assert study.main([*words, "--processes", "1"]) == 0
+    assert main([*words, "--processes", "1"]) == 0
     parts = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
-    assert study.main([*words, "--processes", "1"]) == 0
+    assert main([*words, "--processes", "1"]) == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == parts
     lines = summary.load(tmp_path / "side_by_side.csv")
     assert lines["harness"].value_counts().to_dict() == {"blocked_autorange": 2, "ours": 2}
@@ -136,7 +137,5 @@ def test_each_tool_times_a_kernel_on_a_gpu(tool, tmp_path, monkeypatch):
     if tool == "cuda_bench":
         pytest.importorskip("cuda.bench")
     monkeypatch.setattr(study, "POINTS", study.POINTS[:2])
-    assert (
-        study.main(["measure", "--output", str(tmp_path), "--processes", "1", "--only", tool]) == 0
-    )
+    assert main(["measure", "--output", str(tmp_path), "--processes", "1", "--only", tool]) == 0
     assert (summary.load(tmp_path / "side_by_side.csv")["time_us"] > 0).all()
