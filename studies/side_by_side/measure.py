@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from . import summary
-from .tools import TOOLS, Point
+from .tools import RESULTS, TOOLS, Point
 
 VARIANTS = ("torch_softmax", "triton_row")
 # (M, N), for kernels of about 3 µs to 3 ms on an H200, where a copy moves 4.1 TB/s: each takes
@@ -56,7 +56,7 @@ def measure(output: Path, processes: int, tools: list[str]) -> None:
 def run_process(tool: str, points: list[Point], output: Path) -> None:
     """Time points in this process. Raises RuntimeError if none could be timed."""
     results = [line_of(**result) for result in TOOLS[tool](points)]
-    lines = pd.DataFrame(points).join(pd.DataFrame(results, columns=summary.RESULTS))
+    lines = pd.DataFrame(points).join(pd.DataFrame(results, columns=[*RESULTS, "error"]))
     if lines["time_us"].isna().all():
         raise RuntimeError(f"{tool} timed no point: {lines['error'].iloc[0]}")
     partial = output.with_suffix(".partial")

@@ -7,6 +7,8 @@ import pandas as pd
 
 from analysis import palette
 
+from .tools import RESULTS
+
 LABELS = {  # the reference last
     "ours": "softmax-bench (this project)",
     "do_bench": "triton do_bench",
@@ -26,18 +28,12 @@ COLOURS = (
 REFERENCE = "cupti"
 POINT = ["variant", "M", "N"]
 # time_us: median; low and high: 0.2 and 0.8 quantiles; cost_s: seconds without making the input.
-RESULTS = ["time_us", "low", "high", "n_samples", "cost_s", "error"]
-COLUMNS = ["harness", "process", *POINT, *RESULTS]
+COLUMNS = ["harness", "process", *POINT, *RESULTS, "error"]
 BANDS = {"below 10 µs": (0, 10), "10 to 100 µs": (10, 100), "above 100 µs": (100, np.inf)}
 HEADS = ("tool", "between processes, median", "worst", "within a process",
          "time / CUPTI, median", "from … to", "s per point", "failed")  # fmt: skip
 
-# Column, label and ticks of the panels of the figure. nvbench is capped at 1 s a point.
-PANELS = {
-    "percent": ("spread between processes (%)", (0.01, 0.1, 1, 10, 100)),
-    "ratio": ("time / time by CUPTI", (0.7, 1, 1.5, 2, 3, 5)),
-    "cost_s": ("cost of a point (s)", (0.03, 0.1, 0.3, 1, 3, 10)),
-}
+PANELS = ("spread between processes (%)", "time / time by CUPTI", "cost of a point (s)")
 
 
 def load(data: Path) -> pd.DataFrame:
@@ -106,42 +102,29 @@ def _cells(tool: str, part: pd.DataFrame) -> list[str]:
 
 
 def draw(points: pd.DataFrame, output: Path) -> None:
-    """Draw spread, ratio to CUPTI and cost over kernel time: a marker per point, a line per tool.
-
-    A line joins, matrix by matrix, the geometric mean of both kernels' times by CUPTI and the
-    median of their values.
-    """
+    """Draw spread, ratio to CUPTI and cost over kernel time: a line per tool and kernel."""
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
     import seaborn as sns
 
     sns.set_theme(style="whitegrid", context="paper")
-    timed = points.dropna(subset=["kernel_us", "time_us"]).copy()
-    timed["percent"] = (100 * timed["between"]).clip(lower=0.01)  # a log axis has no 0
-    timed["tool"] = timed["harness"].map(LABELS)
-    logs = np.log(timed["kernel_us"]).groupby([timed["M"], timed["N"]])
-    timed["matrix_us"] = np.exp(logs.transform("mean"))
-    colours = dict(zip(LABELS.values(), COLOURS, strict=True))
-    widths = {label: 2.2 if tool == "ours" else 1.2 for tool, label in LABELS.items()}
-    order = [label for label in LABELS.values() if label in set(timed["tool"])]
-    figure, axes = plt.subplots(3, 1, sharex=True, figsize=(7.2, 8.4), layout="constrained")
-    for axis, (column, (ylabel, ticks)) in zip(axes, PANELS.items(), strict=True):
-        look = {"data": timed, "y": column, "hue": "tool", "hue_order": order, "palette": colours}
-        sns.lineplot(**look, x="matrix_us", size="tool", sizes=widths, estimator="median",
-                     errorbar=None, legend=False, ax=axis)  # fmt: skip
-        sns.scatterplot(**look, x="kernel_us", style="variant", alpha=0.45, s=16, ax=axis)
-        handles, labels = axis.get_legend_handles_labels()
-        axis.get_legend().remove()
-        axis.set(xscale="log", yscale="log", xlabel="kernel time by CUPTI (µs)", ylabel=ylabel)
-        axis.set_yticks(ticks, minor=False)
-        axis.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-        for scale in (axis.xaxis, axis.yaxis):
-            scale.set_major_formatter("{x:,g}")
-    kinds = len(set(timed["variant"]))
-    handles, labels = [*axis.lines[: len(order)], *handles[-kinds:]], [*order, *labels[-kinds:]]
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    points = points.assign(
+        spread=(100 * points["between"]).clip(lower=0.01),  # a logarithmic axis has no 0
+        tool=points["harness"].map(LABELS),
+    ).rename(columns={"spread": PANELS[0], "ratio": PANELS[1], "cost_s": PANELS[2]})
+    lines = points.melt(["tool", "variant", "kernel_us"], PANELS, "panel").dropna()
+    grid = sns.relplot(
+        lines, x="kernel_us", y="value", row="panel", hue="tool", style="variant", kind="line",
+        hue_order=list(LABELS.values()), palette=list(COLOURS), markers=True, markeredgewidth=0,
+        height=3, aspect=2.4, facet_kws={"sharey": False},
+    )  # fmt: skip
+    grid.set(xscale="log", yscale="log", xlabel="kernel time by CUPTI (µs)", ylabel="")
+    grid.set_titles("{row_name}")
+    grid.axes[1, 0].set_yticks((0.7, 1, 1.5, 2, 3, 5))
+    for axis in grid.axes.flat:
+        axis.xaxis.set_major_formatter("{x:,g}")
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
     output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=160)
-    plt.close(figure)
+    grid.savefig(output, dpi=130)

@@ -15,13 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-COLUMNS = {  # of a result of ``ours``, which has quantiles already: column of the row
-    "time_us": "time_us",
-    "low": "time_us_q20",
-    "high": "time_us_q80",
-    "n_samples": "n_samples",
-    "cost_s": "wall_s",
-}
+RESULTS = ("time_us", "low", "high", "n_samples", "cost_s")
+ROW_COLUMNS = ("time_us", "time_us_q20", "time_us_q80", "n_samples", "wall_s")
 
 
 class Point(NamedTuple):
@@ -174,7 +169,7 @@ def cuda_bench(points: list[Point]) -> list[dict]:
 
 
 def ours(points: list[Point]) -> list[dict]:
-    """Measure points as a sweep does: a process and a row each."""
+    """Measure points as a sweep does: a process and a row each. Rows have quantiles already."""
     results = []
     with tempfile.TemporaryDirectory(prefix="side-by-side-") as folder:
         output = Path(folder) / "row.csv"
@@ -185,7 +180,8 @@ def ours(points: list[Point]) -> list[dict]:
             with output.open(newline="") as file:
                 (row,) = csv.DictReader(file)
             if row["status"] == "ok":
-                results.append({name: float(row[column]) for name, column in COLUMNS.items()})
+                values = [float(row[column]) for column in ROW_COLUMNS]
+                results.append(dict(zip(RESULTS, values, strict=True)))
             else:
                 results.append({"error": f"{row['status']}: {row['message']}"})
     return results
