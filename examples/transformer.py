@@ -1,12 +1,9 @@
 """The drop-in in a model: a small transformer whose attention and loss use softmax and log-softmax.
 
 ``python examples/transformer.py`` takes one training step with torch's functions and one with this
-project's, compares loss and gradients, and on a GPU times both. ``--record FILE.csv`` keeps what
-was found, ``--table FILE.csv`` prints it in Markdown.
+project's, compares loss and gradients, and on a GPU times both. It prints a table in Markdown.
 """
 
-import argparse
-import csv
 import statistics
 import sys
 from collections.abc import Callable
@@ -23,11 +20,10 @@ SIZES = {  # batch, tokens of a text, width, heads, layers, words that there are
     "cuda": (8, 1024, 512, 8, 4, 50257),
     "cpu": (2, 32, 32, 2, 2, 211),
 }
-COLUMNS = ["gpu_name", "torch", "dtype", "softmax", "loss", "largest_difference", "step_ms"]
 
 
 class Block(nn.Module):
-    """Attention over what came before, and a perceptron; x and result: (batch, tokens, width)."""
+    """Causal attention and a perceptron; x and result: (batch, tokens, width)."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
@@ -50,7 +46,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Predicts every next word; ``softmax`` and ``log_softmax`` are the caller's."""
+    """Predict every next word; the caller gives ``softmax`` and ``log_softmax``."""
 
     def __init__(self, width: int, heads: int, layers: int, words: int):
         super().__init__()
@@ -59,7 +55,7 @@ class Transformer(nn.Module):
         self.out = nn.Linear(width, words)
 
     def loss(self, text: Tensor, softmax: Callable, log_softmax: Callable) -> Tensor:
-        """Mean negative log-likelihood of text (batch, tokens + 1)."""
+        """Return the mean negative log-likelihood of text (batch, tokens + 1)."""
         x = self.embed(text[:, :-1])
         for block in self.blocks:
             x = block(x, softmax)
@@ -68,7 +64,7 @@ class Transformer(nn.Module):
 
 
 def step(model: Transformer, text: Tensor, functions) -> Tensor:
-    """Loss of one step forward and backward; the gradients are in the model."""
+    """Return the loss of one step forward and backward; the gradients are in the model."""
     model.zero_grad()
     loss = model.loss(text, functions.softmax, functions.log_softmax)
     loss.backward()
@@ -76,7 +72,7 @@ def step(model: Transformer, text: Tensor, functions) -> Tensor:
 
 
 def step_ms(model: Transformer, text: Tensor, functions) -> float:
-    """Median time of a step on the GPU, in milliseconds."""
+    """Return the median time of a step on the GPU, in milliseconds."""
     times = []
     for number in range(WARM + STEPS):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -89,63 +85,42 @@ def step_ms(model: Transformer, text: Tensor, functions) -> float:
     return statistics.median(times)
 
 
-def compare(device: str, dtype: torch.dtype) -> list[dict]:
-    """What a step gives with torch's functions and with this project's, a line each.
+def compare(device: str, dtype: torch.dtype) -> list[str]:
+    """Return a line of the table for torch's functions, and one for this project's.
 
-    ``largest_difference``: over all gradients, of the difference from torch's, as a share of the
-    largest element of the gradient.
+    "gradients differ by": the largest difference from torch's, as a share of the largest element of
+    the gradient.
     """
     batch, tokens, width, heads, layers, words = SIZES[device]
     torch.manual_seed(0)
     model = Transformer(width, heads, layers, words).to(device, dtype)
     text = torch.randint(words, (batch, tokens + 1), device=device)
-    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
-    found, torchs = [], None
+    lines, expected = [], None
     for source, functions in (("torch", torch), ("kernels", kernels)):
         loss = step(model, text, functions).item()
         gradients = [p.grad.float() for p in model.parameters()]
-        torchs = torchs or [g.clone() for g in gradients]
-        apart = max(
-            ((g - t).abs().max() / t.abs().max()).item()
-            for g, t in zip(gradients, torchs, strict=True)
+        expected = expected or [g.clone() for g in gradients]
+        difference = max(
+            ((g - e).abs().max() / e.abs().max()).item()
+            for g, e in zip(gradients, expected, strict=True)
         )
-        time = f"{step_ms(model, text, functions):.2f}" if device == "cuda" else ""
-        said = (name, torch.__version__, str(dtype).removeprefix("torch."), source)
-        found.append(dict(zip(COLUMNS, (*said, f"{loss:.6f}", f"{apart:.2e}", time), strict=True)))
-    return found
+        name = str(dtype).removeprefix("torch.")
+        time = "not timed without a GPU"
+        if device == "cuda":
+            time = f"{step_ms(model, text, functions):.2f} ms"
+        lines.append(f"| {source} | {name} | {loss:.6f} | {difference:.2e} | {time} |")
+    return lines
 
 
-def table(lines: list[dict]) -> str:
-    """The same in Markdown."""
-    head = ["softmax and log_softmax of", "dtype", "loss", "gradients apart by", "a step"]
-    rows = [
-        [line["softmax"], line["dtype"], line["loss"], line["largest_difference"],
-         f"{line['step_ms']} ms" if line["step_ms"] else "not timed without a GPU"]
-        for line in lines
-    ]  # fmt: skip
-    where = f"{lines[0]['gpu_name']}, torch {lines[0]['torch']}:"
-    return "\n".join([where, "", *(f"| {' | '.join(r)} |" for r in (head, ["---"] * 5, *rows))])
-
-
-def main(words: list[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--record", type=Path, metavar="FILE", help="CSV file to write")
-    parser.add_argument(
-        "--table", type=Path, metavar="FILE", help="print this CSV file, run nothing"
-    )
-    options = parser.parse_args(words)
-    if options.table:
-        with options.table.open(newline="") as file:
-            return print(table(list(csv.DictReader(file))))
+def main() -> None:
+    """Print the table."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    found = [line for d in (torch.float32, torch.bfloat16) for line in compare(device, d)]
-    if options.record:
-        with options.record.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(found)
-    print(table(found))
+    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    print(f"{name}, torch {torch.__version__}:\n")
+    print("| softmax and log_softmax of | dtype | loss | gradients differ by | a step |")
+    print("| --- | --- | --- | --- | --- |")
+    for dtype in (torch.float32, torch.bfloat16):
+        print("\n".join(compare(device, dtype)))
 
 
 if __name__ == "__main__":

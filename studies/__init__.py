@@ -1,1 +1,1 @@
-"""Studies of the measuring itself, each a package with its own command. No part of a sweep."""
+"""Experiments that carry a claim of the documents; no sweep uses them."""

@@ -1,9 +1,9 @@
-"""How far do several runs of the same points lie apart?
+"""Print how much several runs of the same points differ, and what ``analysis compare`` makes of it.
 
-``python -m studies.repeats [--allow] FOLDER FOLDER …`` takes the cells of two or more runs on one
-GPU and prints, in Markdown: how far ``time_us`` and ``speedup`` lie apart between the runs, by the
-length of the call; how many A/A intervals exclude 1; and what ``analysis compare`` says of each run
-and the one before, where every difference is false.
+``python -m studies.repeats [--allow] RUN RUN …`` takes folders of cells, or recorded tables, of one
+GPU. It prints, in Markdown, the spread of ``time_us`` and ``speedup`` by the length of the call,
+the share of A/A intervals that exclude 1, and the classes of ``compare`` for each run and the one
+before, where every difference is a false alarm.
 """
 
 import argparse
@@ -16,92 +16,75 @@ import pandas as pd
 
 from analysis.compare import match, runs, verdict
 from analysis.compare.options import MARGIN, RATE, THRESHOLD
-from analysis.compare.runs import POINT
 from analysis.errors import InputError
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
+HEADS = (
+    *("calls", "points", "`time_us` spread, median", "95 % of points", "worst"),
+    *("`speedup` spread, median", "worst", "A/A intervals that exclude 1"),
+    "rows flagged `throttled` or `clock_drift`",
+)
 
 
-def joined(rounds: list[runs.Run]) -> pd.DataFrame:
-    """The ok rows of all runs, one below the other, with the number of the run."""
-    parts = [run.rows.assign(run=number) for number, run in enumerate(rounds)]
-    together = pd.concat(parts, ignore_index=True)
-    return together[together["status"] == "ok"]
+def spread_table(rows: pd.DataFrame) -> list[str]:
+    """Return a line per band of ``time_us``; ``rows``: the ok rows of all runs.
 
+    Spread is (max - min) / median over the runs.
+    """
 
-def spread(rows: pd.DataFrame) -> pd.DataFrame:
-    """Per point: median ``time_us``, and (max - min) / median over the runs of two columns."""
-
-    def apart(values: pd.Series) -> float:
+    def spread(values: pd.Series) -> float:
         return (values.max() - values.min()) / values.median()
 
-    groups = rows.groupby(POINT)
-    found = groups.agg(
-        time_us=("time_us", "median"), time=("time_us", apart), speedup=("speedup", apart)
-    )
-    return found[groups.size() > 1]
-
-
-def table(rows: pd.DataFrame) -> str:
-    """``spread`` and the A/A intervals, by length, in Markdown."""
-    lines = [
-        "| calls | points | `time_us` apart, median | 95 % of points | worst "
-        "| `speedup` apart, median | worst | A/A intervals that exclude 1 | rows flagged "
-        "`throttled` or `clock_drift` |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    found = spread(rows)
+    groups = rows.groupby(runs.POINT)
+    points = groups.agg(
+        time_us=("time_us", "median"), time=("time_us", spread), speedup=("speedup", spread)
+    )[groups.size() > 1]
     excludes = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
-    flagged = (
-        rows["flags"].str.split().map(lambda f: not {"throttled", "clock_drift"}.isdisjoint(f))
-    )
+    flagged = rows["flags"].str.contains(r"\b(?:throttled|clock_drift)\b")
+    lines = [list(HEADS), ["---"] * len(HEADS)]
     for name, (low, high) in BANDS.items():
-        part = found[(found["time_us"] >= low) & (found["time_us"] < high)]
+        part = points[(points["time_us"] >= low) & (points["time_us"] < high)]
+        inside = pd.MultiIndex.from_frame(rows[runs.POINT]).isin(part.index)
         if part.empty:
             continue
-        inside = pd.MultiIndex.from_frame(rows[POINT]).isin(part.index)
-        lines.append(
-            f"| {name} | {len(part)} | {part['time'].median():.2%} "
-            f"| {part['time'].quantile(0.95):.2%} | {part['time'].max():.2%} "
-            f"| {part['speedup'].median():.2%} | {part['speedup'].max():.2%} "
-            f"| {excludes[inside].sum()} of {inside.sum()} "
-            f"| {flagged[inside].sum()} of {inside.sum()} |"
-        )
-    return "\n".join(lines)
+        time, speedup = part["time"], part["speedup"]
+        spreads = (time.median(), time.quantile(0.95), time.max(), speedup.median(), speedup.max())
+        counts = (f"{mask[inside].sum()} of {inside.sum()}" for mask in (excludes, flagged))
+        lines.append([name, str(len(part)), *(f"{s:.2%}" for s in spreads), *counts])
+    return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def verdicts(old: runs.Run, new: runs.Run, allow: bool = False) -> pd.Series:
-    """How many points ``compare`` gives each verdict, with its default limits.
+def classes(old: runs.Run, new: runs.Run, allow: bool) -> pd.Series:
+    """Count the points in each class of ``compare``, with its default limits.
 
     Raises InputError for runs that were not measured alike, unless ``allow``.
     """
     limits = verdict.Limits(MARGIN / 100, THRESHOLD / 100, RATE / 100)
-    matched = match.match(old, new, allow)
-    return verdict.judge(matched, limits)["verdict"].value_counts()
+    return verdict.judge(match.match(old, new, allow), limits)["verdict"].value_counts()
 
 
-def main(words: list[str] | None = None) -> int:
-    """The command line."""
+def main(argv: list[str] | None = None) -> int:
+    """Return exit code 0, or 2 for runs that cannot be compared."""
     parser = argparse.ArgumentParser(prog="python -m studies.repeats", description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="cells of a run")
     parser.add_argument(
-        "--allow", action="store_true", help="also runs that were not measured alike"
+        "paths", nargs="+", type=Path, metavar="RUN", help="cells or table of a run"
     )
-    given = parser.parse_args(words)
-    folders = given.folders
-    if len(folders) < 2:
-        print("error: one folder was given; at least two runs are needed", file=sys.stderr)
+    parser.add_argument("--allow", action="store_true", help="accept runs not measured alike")
+    given = parser.parse_args(argv)
+    if len(given.paths) < 2:
+        print("error: one run was given; at least two are needed", file=sys.stderr)
         return 2
     try:
-        rounds = [runs.load(folder) for folder in folders]
-        counts = [verdicts(old, new, given.allow) for old, new in pairwise(rounds)]
+        every = [runs.load(path) for path in given.paths]
+        counts = [classes(old, new, given.allow) for old, new in pairwise(every)]
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(table(joined(rounds)), end="\n\n")
+    rows = pd.concat([run.rows for run in every], ignore_index=True)
+    print("\n".join(spread_table(rows[rows["status"] == "ok"])), end="\n\n")
     print("| runs | " + " | ".join(verdict.CLASSES) + " |")
     print("|---|" + "---|" * len(verdict.CLASSES))
-    for (old, new), of_pair in zip(pairwise(folders), counts, strict=True):
+    for (old, new), of_pair in zip(pairwise(given.paths), counts, strict=True):
         cells = [str(of_pair.get(name, 0)) for name in verdict.CLASSES]
         print(f"| {old.name}, {new.name} | " + " | ".join(cells) + " |")
     return 0

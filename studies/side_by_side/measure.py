@@ -1,142 +1,73 @@
-"""All processes of all tools, in turn, and the table of what they found.
+"""Run every tool in fresh processes, in turn, and write one table."""
 
-The first processes of all tools come first, then all second ones, so that a drift of the machine
-hits every tool alike. Each writes a table of its own into ``parts/``; what lies there is not
-measured again, unless nothing could be timed; so a study that was interrupted goes on.
-"""
-
-import contextlib
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections import defaultdict
-from collections.abc import Sequence
+import multiprocessing
 from pathlib import Path
 
-from measure.device import gpus
-from measure.fingerprint import ROOT
-from measure.point import Point
-from studies import environment, forked
+import numpy as np
+import pandas as pd
 
-from . import harnesses, table
-from .points import points
+from . import summary
+from .tools import RESULTS, TOOLS, Point
 
-OURS = "ours"
-ALL = (*harnesses.NAMES, OURS)
-TIMEOUT_S = 300.0  # of one process of a tool: several times what the slowest needs
-NAME = "side_by_side"
+VARIANTS = ("torch_softmax", "triton_row")
+# (M, N), for kernels of about 3 µs to 3 ms on an H200, where a copy moves 4.1 TB/s: each takes
+# about 1.6 times as long as the one before. Elements of the largest still fit 32-bit indices.
+SHAPES = (
+    *((1024, 256), (1024, 1024), (1536, 2048), (1280, 4096), (1024, 8192)),
+    *((65536, 256), (32768, 1024), (24576, 2048), (20480, 4096), (16384, 8192)),
+    *((819200, 256), (327680, 1024), (262144, 2048), (229376, 4096), (196608, 8192)),
+)
+POINTS = [Point(variant, M, N) for M, N in SHAPES for variant in VARIANTS]
+TIMEOUT_S = 600.0  # of one process of a tool: several times what the slowest needs
+MIN_SAMPLES = 5  # for quantiles
 
 
-def measure(output: Path, processes: int, only: Sequence[str] = ALL, most: int | None = None):
-    """Time the points with every tool of ``only``; the table lies in ``output`` at any moment."""
-    chosen = points(gpus.resolve(gpus.AUTO), most)
+def measure(output: Path, processes: int, tools: list[str]) -> None:
+    """Time the points in ``processes`` fresh processes of each tool, and write one table.
+
+    Tools take turns, so that a drift of the machine hits all alike. Parts that exist are kept: an
+    interrupted study resumes. Raises RuntimeError for a process that fails.
+    """
     parts = output / "parts"
     parts.mkdir(parents=True, exist_ok=True)
-    spent_s, turns = defaultdict(float), [(i, name) for i in range(processes) for name in only]
-    begin = time.monotonic()
-    environment.write(output / f"{NAME}.yaml", f"side by side on {chosen[0].gpu}")
-    for number, (process, name) in enumerate(turns, 1):
-        path = parts / f"{name}-{process}.csv"
-        started = time.monotonic()
-        kept = _complete(table.read(path), chosen)
-        if not kept:
-            path.unlink(missing_ok=True)
-            times = _ours if name == OURS else _process
-            times(name, process, path, chosen)
-        spent_s[name] += time.monotonic() - started
-        eta_s = (time.monotonic() - begin) / number * (len(turns) - number)
-        how = "kept from before" if kept else f"{time.monotonic() - started:.1f} s"
-        failed = sum(bool(line["error"]) for line in table.read(path))
-        print(
-            f"[{number}/{len(turns)}] {name} process {process}: {len(chosen)} points, "
-            f"{failed} failed, {how}; eta {eta_s:.0f} s",
-            flush=True,
-        )
-        merge(output)
-    for name, seconds in spent_s.items():
-        print(f"{name}: {seconds:.1f} s in all")
-    environment.write(
-        output / f"{NAME}.yaml", f"side by side on {chosen[0].gpu}"
-    )  # once more, with the date of the end
+    for number in range(processes):
+        for tool in tools:
+            part = parts / f"{tool}-{number}.csv"
+            if part.exists():
+                continue
+            print(f"{tool}, process {number + 1} of {processes}", flush=True)
+            child = multiprocessing.get_context("spawn").Process(
+                target=run_process, args=(tool, POINTS, part)
+            )
+            child.start()
+            child.join(TIMEOUT_S)
+            child.kill()
+            child.join()
+            if child.exitcode != 0:
+                raise RuntimeError(f"a process of {tool} ended with code {child.exitcode}")
+    lines = [
+        pd.read_csv(part).assign(harness=tool, process=int(number))
+        for part in sorted(parts.glob("*.csv"))
+        for tool, number in [part.stem.rsplit("-", 1)]
+    ]
+    pd.concat(lines)[summary.COLUMNS].to_csv(output / "side_by_side.csv", index=False)
 
 
-def _complete(lines: list[dict], chosen: list[Point]) -> bool:
-    """Whether every point is there. Where all failed, it was the tool that was not ready."""
-    timed = any(not line["error"] for line in lines)
-    return timed and not table.missing(lines, chosen)
+def run_process(tool: str, points: list[Point], output: Path) -> None:
+    """Time points in this process. Raises RuntimeError if none could be timed."""
+    results = [line_of(**result) for result in TOOLS[tool](points)]
+    lines = pd.DataFrame(points).join(pd.DataFrame(results, columns=[*RESULTS, "error"]))
+    if lines["time_us"].isna().all():
+        raise RuntimeError(f"{tool} timed no point: {lines['error'].iloc[0]}")
+    partial = output.with_suffix(".partial")
+    lines.to_csv(partial, index=False, float_format="%.6g")
+    partial.replace(output)
 
 
-def merge(output: Path) -> Path:
-    """Write the one table of all parts, by tool and process."""
-    found = [line for path in (output / "parts").glob("*.csv") for line in table.read(path)]
-    # by point as in the parts: sorting keeps what is equal in order
-    found.sort(key=lambda line: (ALL.index(line["harness"]), int(line["process"])))
-    path = output / f"{NAME}.csv"
-    table.write(path, found)
-    return path
-
-
-def _process(name: str, process: int, path: Path, chosen: list[Point]) -> None:
-    """A fresh Python times all points; what it leaves out fails with how it ended."""
-    words = [name, str(process), str(path), str(len(chosen))]
-    command = [sys.executable, "-m", "studies.side_by_side.worker", *words]
-    ended = run_command(command, path.with_suffix(".log"), TIMEOUT_S)
-    left = table.missing(table.read(path), chosen)
-    table.append(path, [table.line(name, process, point, error=ended) for point in left])
-
-
-def run_command(command: list[str], log: Path, timeout_s: float) -> str:
-    """Run a command, its output going to ``log``; how it ended, in words."""
-    environ = dict(os.environ)
-    environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), environ.get("PYTHONPATH"))))
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            command,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,  # so that all it starts can be ended with it
-        )
-        try:
-            code = process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return f"killed after {timeout_s:g} s"
-        finally:
-            with contextlib.suppress(ProcessLookupError):  # all gone already
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    last = next(
-        (text for text in reversed(log.read_text(errors="replace").splitlines()) if text.strip()),
-        "",
-    )
-    return f"the process ended with code {code}: {last}"
-
-
-def _ours(name: str, process: int, path: Path, chosen: list[Point]) -> None:
-    """Rows of this project, each from a process of its own; kept below ``rows/``."""
-    rows = forked.run(chosen, path.parent.parent / "rows" / str(process), _indented)
-    pairs = zip(chosen, rows, strict=True)
-    table.append(path, [_of_row(name, process, point, row) for point, row in pairs])
-
-
-def _indented(text: str) -> None:
-    print(f"    {text}", flush=True)
-
-
-def _of_row(name: str, process: int, point: Point, row: dict) -> dict:
-    """A row of this project as a line of the table."""
-    if row["status"] != "ok":
-        return table.line(name, process, point, error=f"{row['status']}: {row['message']}")
-    return table.line(
-        name,
-        process,
-        point,
-        time_us=row["time_us"],
-        low=row["time_us_q20"],
-        high=row["time_us_q80"],
-        n_samples=row["n_samples"],
-        cost_s=row["wall_s"],
-    )
+def line_of(samples: list[float] | None = None, **result) -> dict:
+    """Return a result with the median of its samples and their 0.2 and 0.8 quantiles."""
+    if samples is not None:
+        result |= {"time_us": float(np.median(samples)), "n_samples": len(samples)}
+        if len(samples) >= MIN_SAMPLES:
+            result["low"], result["high"] = np.quantile(samples, (0.2, 0.8)).tolist()
+    return result

@@ -1,100 +1,130 @@
-"""From the table's lines to what a tool is worth: between processes, against CUPTI, in seconds."""
+"""Summarise the table of ``measure`` per tool and point: spread, ratio to CUPTI, cost."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from .table import COLUMNS
-from .tools import ARBITER, LABELS
+from analysis import palette
 
+from .tools import RESULTS
+
+LABELS = {  # the reference last
+    "ours": "softmax-bench (this project)",
+    "do_bench": "triton do_bench",
+    "do_bench_cudagraph": "triton do_bench_cudagraph",
+    "blocked_autorange": "torch blocked_autorange",
+    "cuda_bench": "nvbench (cuda-bench)",
+    "cupti": "CUPTI (torch.profiler)",
+}
+COLOURS = (
+    palette.VERMILION,
+    palette.BLUE,
+    palette.SKY,
+    palette.ORANGE,
+    palette.GREEN,
+    palette.BLACK,
+)
+REFERENCE = "cupti"
 POINT = ["variant", "M", "N"]
-# Bands of kernel time in µs: [low, high)
+# time_us: median; low and high: 0.2 and 0.8 quantiles; cost_s: seconds without making the input.
+COLUMNS = ["harness", "process", *POINT, *RESULTS, "error"]
 BANDS = {"below 10 µs": (0, 10), "10 to 100 µs": (10, 100), "above 100 µs": (100, np.inf)}
+HEADS = ("tool", "between processes, median", "worst", "within a process",
+         "time / CUPTI, median", "from … to", "s per point", "failed")  # fmt: skip
+
+PANELS = ("spread between processes (%)", "time / time by CUPTI", "cost of a point (s)")
 
 
 def load(data: Path) -> pd.DataFrame:
-    """The table with its types: numbers float64 with NaN where empty, ``error`` text."""
-    lines = pd.read_csv(data, dtype={"error": "str"})
-    strangers = set(COLUMNS) ^ set(lines.columns)
-    if strangers:
-        raise ValueError(f"{data}: not the columns of a side-by-side table: {sorted(strangers)}")
-    lines["error"] = lines["error"].fillna("")
-    return lines
+    """Return the table; numbers are NaN where empty. Raises ValueError if a column is missing."""
+    lines = pd.read_csv(data, usecols=COLUMNS, dtype={"error": "str"})
+    return lines.fillna({"error": ""})
 
 
 def per_point(lines: pd.DataFrame) -> pd.DataFrame:
-    """One line per tool and point.
+    """Return one line per tool and point.
 
-    ``time_us``: median over processes; ``between``: (max - min) / median of them, NaN for one
-    process; ``within``: (high - low) / time, median over processes; ``ratio``: time_us over
-    ``kernel_us``, the arbiter's time of the point; ``cost_s``: median; ``failed``, ``processes``:
-    how many.
+    ``time_us``, ``cost_s``: median over processes; ``between``: (max - min) / median of them, NaN
+    for one process; ``within``: (high - low) / time, median; ``kernel_us``: the reference's time
+    of the point; ``ratio``: time_us / kernel_us; ``failed``, ``processes``: how many.
     """
-    lines = lines.assign(
-        within=(lines["high"] - lines["low"]) / lines["time_us"], failed=lines["error"] != ""
-    )
-    found = lines.groupby(["harness", *POINT]).agg(
+    within = (lines["high"] - lines["low"]) / lines["time_us"]
+    groups = lines.assign(within=within, failed=lines["error"] != "").groupby(["harness", *POINT])
+    points = groups.agg(
         time_us=("time_us", "median"),
-        least=("time_us", "min"),
-        most=("time_us", "max"),
-        timed=("time_us", "count"),
+        between=("time_us", _spread),
         within=("within", "median"),
         cost_s=("cost_s", "median"),
         failed=("failed", "sum"),
         processes=("process", "nunique"),
-    )
-    spread = (found["most"] - found["least"]) / found["time_us"]
-    found["between"] = spread.where(found["timed"] > 1)
-    found = found.reset_index().drop(columns=["least", "most", "timed"])
-    kernel = found[found["harness"] == ARBITER].set_index(POINT)["time_us"]
-    found = found.join(kernel.rename("kernel_us"), on=POINT)
-    return found.assign(ratio=found["time_us"] / found["kernel_us"])
+    ).reset_index()
+    kernel = points[points["harness"] == REFERENCE].set_index(POINT)["time_us"].rename("kernel_us")
+    points = points.join(kernel, on=POINT)
+    return points.assign(ratio=points["time_us"] / points["kernel_us"])
+
+
+def _spread(times: pd.Series) -> float:
+    return (times.max() - times.min()) / times.median() if times.count() > 1 else np.nan
 
 
 def markdown(lines: pd.DataFrame) -> str:
-    """The table per band of kernel time and tool; points that CUPTI did not time are named."""
-    points = per_point(lines)
-    parts = [_band(points, name, *ends) for name, ends in BANDS.items()]
-    unknown = points[points["kernel_us"].isna()][POINT].drop_duplicates()
+    """Return a table per band of kernel time; points that CUPTI did not time are named."""
+    points, parts = per_point(lines), []
+    for name, (low, high) in BANDS.items():
+        band = points[(points["kernel_us"] >= low) & (points["kernel_us"] < high)]
+        if not band.empty:
+            count = len(band[POINT].drop_duplicates())
+            rows = [HEADS, ["---"] * len(HEADS)]
+            rows += [_cells(tool, band[band["harness"] == tool]) for tool in LABELS]
+            text = "\n".join(f"| {' | '.join(cells)} |" for cells in rows if cells)
+            parts.append(f"**Kernels {name}** ({count} points)\n\n{text}")
+    unknown = points[points["kernel_us"].isna()].drop_duplicates(POINT)
     if len(unknown):
         names = ", ".join(f"{p.variant} {p.M}x{p.N}" for p in unknown.itertuples())
         parts.append(f"Not timed by CUPTI, so in no band: {names}.")
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(parts)
 
 
-def _band(points: pd.DataFrame, name: str, low: float, high: float) -> str:
-    inside = points[(points["kernel_us"] >= low) & (points["kernel_us"] < high)]
-    if inside.empty:
-        return ""
-    shapes = len(inside[POINT].drop_duplicates())
-    header = (
-        f"**Kernels {name}** ({shapes} points)\n\n"
-        "| tool | between processes, median | worst | within a process | time / CUPTI, median "
-        "| from … to | s per point | failed |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
-    )
-    here = {tool: inside[inside["harness"] == tool] for tool in LABELS}
-    return header + "\n".join(_line(tool, part) for tool, part in here.items() if len(part))
-
-
-def _line(tool: str, part: pd.DataFrame) -> str:
+def _cells(tool: str, part: pd.DataFrame) -> list[str]:
+    if part.empty:
+        return []
     between, ratio = part["between"], part["ratio"]
-    cells = [
+    percents = (between.median(), between.max(), part["within"].median())
+    return [
         LABELS[tool],
-        _percent(between.median()),
-        _percent(between.max()),
-        _percent(part["within"].median()),
-        _number(ratio.median(), "{:.3f}"),
-        _number(ratio.min(), "{:.3f}") + " … " + _number(ratio.max(), "{:.3f}"),
-        _number(part["cost_s"].median(), "{:.2f}"),
+        *("" if np.isnan(share) else f"{share:.2%}".replace("%", " %") for share in percents),
+        f"{ratio.median():.3f}",
+        f"{ratio.min():.3f} … {ratio.max():.3f}",
+        f"{part['cost_s'].median():.2f}",
         f"{part['failed'].sum()} of {part['processes'].sum()}",
     ]
-    return f"| {' | '.join(cells)} |"
 
 
-def _percent(share: float) -> str:
-    return _number(100 * share, "{:.2f} %")
+def draw(points: pd.DataFrame, output: Path) -> None:
+    """Draw spread, ratio to CUPTI and cost over kernel time: a line per tool and kernel."""
+    import matplotlib
 
+    matplotlib.use("Agg")
+    import seaborn as sns
 
-def _number(value: float, form: str) -> str:
-    return "" if np.isnan(value) else form.format(value)
+    sns.set_theme(style="whitegrid", context="paper")
+    points = points.assign(
+        spread=(100 * points["between"]).clip(lower=0.01),  # a logarithmic axis has no 0
+        tool=points["harness"].map(LABELS),
+    ).rename(columns={"spread": PANELS[0], "ratio": PANELS[1], "cost_s": PANELS[2]})
+    lines = points.melt(["tool", "variant", "kernel_us"], PANELS, "panel").dropna()
+    grid = sns.relplot(
+        lines, x="kernel_us", y="value", row="panel", hue="tool", style="variant", kind="line",
+        hue_order=list(LABELS.values()), palette=list(COLOURS), markers=True, markeredgewidth=0,
+        height=3, aspect=2.4, facet_kws={"sharey": False},
+    )  # fmt: skip
+    grid.set(xscale="log", yscale="log", xlabel="kernel time by CUPTI (µs)", ylabel="")
+    grid.set_titles("{row_name}")
+    grid.axes[1, 0].set_yticks((0.7, 1, 1.5, 2, 3, 5))
+    for axis in grid.axes.flat:
+        axis.xaxis.set_major_formatter("{x:,g}")
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    grid.savefig(output, dpi=130)

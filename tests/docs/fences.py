@@ -1,4 +1,4 @@
-"""What stands in fences of the project's Markdown."""
+"""Read the fences of the project's Markdown."""
 
 import re
 from collections.abc import Iterator
@@ -11,29 +11,30 @@ SHELL = ("", "sh", "bash", "console")
 
 
 class Fence(NamedTuple):
-    """One fence: its language and its lines."""
+    """A fence: its language and its lines."""
 
     language: str
     text: str
 
 
 def pages() -> list[Path]:
-    """README.md, CONTRIBUTING.md and the pages of docs/."""
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """Return README.md, CONTRIBUTING.md, studies/README.md and the pages of docs/."""
+    names = ("README.md", "CONTRIBUTING.md", "studies/README.md")
+    return [*(ROOT / name for name in names), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def fences(path: Path) -> Iterator[Fence]:
-    """The fences of a page, in order."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
-    return (Fence(language, text) for language, text in found)
+    """Return the fences of a page, in order."""
+    matches = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+    return (Fence(language, text) for language, text in matches)
 
 
 def commands(path: Path) -> list[str]:
-    """The commands of a page, in order and once each, on one line and without remarks."""
-    found = []
+    """Return the commands of a page in order, once each, on one line and without comments."""
+    commands = []
     for fence in fences(path):
         if fence.language in SHELL:
             text = re.sub(r"\s*\\\n\s*", " ", fence.text)
             lines = (re.sub(r"(^|\s{2,})# .*", "", line).strip() for line in text.splitlines())
-            found += filter(None, lines)
-    return list(dict.fromkeys(found))
+            commands += filter(None, lines)
+    return list(dict.fromkeys(commands))

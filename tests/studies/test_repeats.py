@@ -1,4 +1,4 @@
-"""What several runs of one commit say of the noise."""
+"""The spread of several runs of the same points."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.analysis import compared, synthetic
 @pytest.fixture
 def folders(tmp_path):
     """Cells of three runs of four points: N = 256 drifts by 3 %, the others stay."""
-    found = []
+    cells = []
     for number in range(3):
         rows = []
         for n in (256, 4096, 8192, 16384):
@@ -17,8 +17,8 @@ def folders(tmp_path):
             given = {"aa_low": 1.001, "aa_ratio": 1.002, "aa_high": 1.003} if n == 4096 else {}
             time_us = float(synthetic.row(N=n)["time_us"]) * factor
             rows.append(synthetic.row(N=n, time_us=time_us, **compared.CONDITIONS, **given))
-        found.append(compared.write_cells(tmp_path / str(number), rows, seed=number))
-    return found
+        cells.append(compared.write_cells(tmp_path / str(number), rows, seed=number))
+    return cells
 
 
 def test_spread_between_runs_by_length_of_the_call(folders, capsys):
@@ -40,11 +40,9 @@ def test_runs_that_were_not_measured_alike_are_refused_or_allowed(folders, capsy
     assert "| cells, cells |" in capsys.readouterr().out
 
 
-def test_one_run_is_not_enough(tmp_path, capsys):
-    assert repeats.main([str(tmp_path)]) == 2
-    assert "at least two" in capsys.readouterr().err
-
-
-def test_a_run_that_is_not_there_is_said(tmp_path, capsys):
-    assert repeats.main([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 2
-    assert "a.csv: no such file" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("names", "error"), [(["a.csv"], "at least two"), (["a.csv", "b.csv"], "a.csv: no such file")]
+)
+def test_one_run_or_a_missing_run_is_an_error(names, error, tmp_path, capsys):
+    assert repeats.main([str(tmp_path / name) for name in names]) == 2
+    assert error in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Goals and measurements of the variant ``frontier``, quoted by docs/frontier.md."""

@@ -1,0 +1,50 @@
+"""Put the output of commands into the documents, so that no number is typed by hand.
+
+``python -m tests.docs.inserts`` runs the command of every block of the documents
+
+    <!-- output of: python -m studies.frontier.goals data/recorded/h200/frontier.csv -->
+    …
+    <!-- end -->
+
+and replaces what stands between the two lines; ``--check`` only names documents that would change.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.docs.fences import ROOT, pages
+
+BLOCK = re.compile(r"(<!-- output of: python (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def current(text: str) -> str:
+    """Return ``text`` with the output of each command. Raises CalledProcessError."""
+
+    def output(block: re.Match) -> str:
+        command = [sys.executable, *shlex.split(block[2])]
+        done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+        return f"{block[1]}\n{done.stdout.strip()}\n\n{block[3]}"
+
+    return BLOCK.sub(output, text)
+
+
+def main(check: bool, documents: Sequence[Path] = ()) -> int:
+    """Return 1 if ``check`` is given and a document is not current."""
+    stale = 0
+    for document in documents or pages():
+        before = document.read_text()
+        after = current(before)
+        if after != before:
+            stale += 1
+            print(f"{document} is not what its commands print", file=sys.stderr)
+            if not check:
+                document.write_text(after)
+    return int(check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))
