@@ -1,29 +1,63 @@
-"""What torch.compile makes of torch.softmax, for static shapes.
+"""torch.compile of torch.softmax, for static shapes.
 
-Idea: Inductor writes a Triton kernel for just this M and N. To N = 1024 a block holds the row; a
-longer one is walked over twice, online softmax first, and where rows are few and long it is split
-over blocks by two more kernels before the one that writes.
+Idea: Inductor writes a Triton kernel for this M and N. Up to N = 1024 a block holds the row. A
+longer row is read twice, online softmax first; few long rows are split over blocks by two more
+kernels. Inductor fuses ``out.copy_(…)`` into the store of the last kernel, so nothing is copied.
+The config ``max`` is max-autotune: at the first call it searches block sizes and warps on this GPU.
 Bytes: 2·M·N·itemsize to N = 1024; beyond it half as much again, less what caches keep.
-Limits: NVIDIA GPUs, for on a CPU it would be another kernel, in C++; a call with a new shape or
-new strides compiles, at most eight in a process.
-Source: PyTorch's own compiler, in its default mode.
+Limits: NVIDIA GPUs, since on a CPU the kernel would be another one, in C++; a new shape or new
+strides compile, at most eight in a process. The search of ``max`` takes seconds, and another
+process may end with another result, unless Inductor's cache on disk holds it.
+Source: PyTorch's own compiler, in its modes default and max-autotune-no-cudagraphs: every variant
+is timed in CUDA graphs, so it must record none itself.
 """
+
+import functools
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import torch
 
-from . import _compiled
+from ..tensors import empty_output
 from ._package import unsupported as unsupported  # a GPU is all that is asked for
 
-ON_REQUEST = True  # another project's, and its package may not be here
+ON_REQUEST = True  # another project's kernel
 
-MODE = "default"
-
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return _compiled.run("softmax", MODE, x, out)
+FORMS = ("max",)
+_MODES = {"": "default", "max": "max-autotune-no-cudagraphs"}
 
 
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _compiled.run("log_softmax", MODE, x, out)
+def _softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
+    out.copy_(torch.softmax(x, dim=-1))
+
+
+def _log_softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
+    out.copy_(torch.log_softmax(x, dim=-1))
+
+
+@functools.cache
+def _compiled(into: Callable, form: str) -> Callable:
+    from torch._inductor import config  # here: only who runs it waits for this import
+
+    # Else it starts a process for every core, which would run on beside the timing.
+    config.compile_threads = 1
+    # fullgraph: with more layouts than torch compiles (8) an error, not eager kernels in silence
+    return torch.compile(into, mode=_MODES[form], dynamic=False, fullgraph=True)
+
+
+def in_form(form: str) -> SimpleNamespace:
+    """Return the functions of a config; see ``kernels.Variant``."""
+
+    def run(into: Callable, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        out = empty_output(x, out)
+        _compiled(into, form)(x, out)
+        return out
+
+    return SimpleNamespace(
+        softmax=functools.partial(run, _softmax_into),
+        log_softmax=functools.partial(run, _log_softmax_into),
+        unsupported=unsupported,
+    )
+
+
+softmax, log_softmax = in_form("").softmax, in_form("").log_softmax

@@ -19,11 +19,10 @@ PACKAGES = {  # variant -> module that it needs
     "peer_liger": "liger_kernel",
     "peer_flaggems": "flag_gems",
     "peer_helion": "helion",
-    "peer_helion_max": "helion",
 }
 GROUPS = {"peer_flaggems": "--no-deps --group flaggems"}  # the others': --group peers
-COMPILED = ["peer_compile", "peer_compile_max"]
-HELION = ["peer_helion", "peer_helion_max"]
+COMPILED = ["peer_compile", "peer_compile__max"]
+HELION = ["peer_helion", "peer_helion__max"]
 compiled, by_helion = (
     pytest.mark.parametrize("name", [name, slow(searched)]) for name, searched in (COMPILED, HELION)
 )
@@ -35,7 +34,7 @@ def modules():
     """sys.modules without the peers and their packages; afterwards as it was, as to these."""
 
     def taken() -> dict:
-        ours = {f"kernels.peers.{name}" for name in [*PACKAGES, "_helion"]}
+        ours = {f"kernels.peers.{name}" for name in PACKAGES}
         names = [n for n in sys.modules if n in ours or n.split(".")[0] in PACKAGES.values()]
         return {name: sys.modules.pop(name) for name in names}
 
@@ -127,7 +126,7 @@ def helion(modules, name="peer_helion"):
 
 
 def test_the_peers_are_there():
-    assert set(PEERS) >= {*PACKAGES, *COMPILED}
+    assert set(PEERS) >= {*PACKAGES, "peer_compile"}
 
 
 def test_the_list_of_kernels_tells_what_package_each_needs():
@@ -226,7 +225,7 @@ def test_helion_unsearched_is_one_kernel_with_its_defaults(modules):
 
 @pytest.mark.slow
 def test_helion_searches_once_for_a_dtype_and_a_length_of_row(modules):
-    variant, asked, searched = helion(modules, "peer_helion_max")
+    variant, asked, searched = helion(modules, HELION[1])
     for rows in (4, 5):
         variant.softmax(torch.randn(rows, 50))
     assert searched == [[(4, 50), (4, 50)]]
@@ -240,28 +239,33 @@ def test_helion_searches_once_for_a_dtype_and_a_length_of_row(modules):
     assert len(searched) == 4
 
 
+def mode(name: str) -> str:
+    """Return torch.compile's mode for a config."""
+    return kernels.load("peer_compile").module._MODES[kernels.split(name)[1]]
+
+
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])
 @compiled
 def test_a_compiled_call_writes_to_out(name, op, monkeypatch):
-    from kernels.peers import _compiled
+    from kernels.peers import peer_compile
 
     asked = []
     monkeypatch.setattr(torch, "compile", lambda f, **how: asked.append(how) or f)
-    _compiled._compiled.cache_clear()
+    peer_compile._compiled.cache_clear()
     variant = kernels.load(name)
     x, out = torch.randn(4, 50), torch.empty(4, 60)[:, :50]
     for given in (out, None, out):
         y = variant.function(op)(x, given)
         assert given is None or y is given
         torch.testing.assert_close(y, getattr(torch, op)(x, dim=-1))
-    _compiled._compiled.cache_clear()
-    assert asked == [{"mode": variant.module.MODE, "dynamic": False, "fullgraph": True}]
+    peer_compile._compiled.cache_clear()
+    assert asked == [{"mode": mode(name), "dynamic": False, "fullgraph": True}]
 
 
 @pytest.mark.slow
 def test_one_of_the_compiled_searches_and_none_records_graphs():
     modes = torch._inductor.list_mode_options()
-    plain, searched = (modes[kernels.load(name).module.MODE] for name in COMPILED)
+    plain, searched = (modes[mode(name)] for name in COMPILED)
     assert plain == {}
     assert searched["max_autotune"]
     assert not searched.get("triton.cudagraphs")  # the clock records graphs of its own
@@ -271,7 +275,7 @@ def test_without_a_gpu_a_peer_is_unsupported(modules):
     x = torch.randn(4, 64)
     variants = [peer(modules)[0] for peer in (quack, liger, flaggems, helion)]
     variants += map(kernels.load, [*COMPILED, HELION[1]])
-    assert {variant.name for variant in variants} == set(PEERS)
+    assert {kernels.split(variant.name)[0] for variant in variants} == set(PEERS)
     for variant in variants:
         assert "NVIDIA GPUs only" in variant.unsupported(x)
 

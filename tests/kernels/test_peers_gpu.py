@@ -18,12 +18,12 @@ OTHERS = [
     (dtype, cols) for dtype in DTYPES for cols in (256, 4096, 40_960) if (dtype, cols) != CASE
 ]
 # one case each, left to `make test-all`: a search takes seconds, Helion's a minute
-SEARCHED = ["peer_compile_max", "peer_helion_max"]
+SEARCHED = ["peer_compile__max", "peer_helion__max"]
 ONCE = [name for name in PEERS if name not in SEARCHED]
 CASES = [(name, *CASE) for name in ONCE] + [slow(name, *CASE) for name in SEARCHED]
 CASES += [slow(name, *other) for name in ONCE for other in OTHERS]
-# peer_helion_max runs the same lines as peer_helion; the one case above must do
-PROMPT = [*ONCE, slow("peer_compile_max")]
+# peer_helion__max runs the same lines as peer_helion; the one case above must do
+PROMPT = [*ONCE, slow("peer_compile__max")]
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ Limits: N up to 1024; M of at most (2^31 - 1)·N; compute capability 8.0.
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 """
 
-import torch
-
 from ...cuda import launch
 from ...cuda.nvrtc import Call, Spec
 from . import cuda_fastertransformer_v1, cuda_fastertransformer_v2
@@ -25,6 +23,4 @@ def specialise(call: Call) -> tuple[Spec, ...]:
     return chosen.specialise(call)
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out)
+softmax = launch.functions(specialise).softmax

@@ -28,6 +28,4 @@ def unsupported(x: torch.Tensor) -> str | None:
     return problem(x, x.shape[0])
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out)
+softmax = launch.functions(specialise).softmax

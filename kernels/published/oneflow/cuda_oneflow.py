@@ -7,8 +7,6 @@ Limits: compute capability 8.0; none on N.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 """
 
-import torch
-
 from ...cuda import launch
 from ...cuda.nvrtc import Call, Spec
 from . import cuda_oneflow_smem, cuda_oneflow_uncached, cuda_oneflow_warp
@@ -25,11 +23,4 @@ def specialise(call: Call) -> tuple[Spec, ...]:
     )
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out, log=True)
+softmax, log_softmax, *_ = launch.functions(specialise)

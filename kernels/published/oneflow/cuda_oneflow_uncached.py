@@ -10,8 +10,6 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 
 from pathlib import Path
 
-import torch
-
 from ...cuda import launch
 from ...cuda.nvrtc import Call, Spec
 from ._shared import WAVES, kernel, pack_of
@@ -28,11 +26,4 @@ def specialise(call: Call) -> tuple[Spec, ...]:
     return (Spec(SOURCE, name, THREADS, call.rows, waves=WAVES),)
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out, log=True)
+softmax, log_softmax, *_ = launch.functions(specialise)

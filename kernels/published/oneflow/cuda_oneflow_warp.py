@@ -45,11 +45,4 @@ def unsupported(x: torch.Tensor) -> str | None:
     return launch.missing(x)
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return launch.run(specialise, x, out, log=True)
+softmax, log_softmax, *_ = launch.functions(specialise)
