@@ -13,8 +13,8 @@ import threading
 import torch
 from cuda.bindings import driver
 
-MOST_PARTS = 2048  # kMostParts in kernels/cuda/include/meeting.cuh
-BYTES = 129 * 1024  # of `Meeting` in kernels/cuda/include/meeting.cuh
+MOST_PARTS = 2048  # kMaxStates in kernels/cuda/include/grid_workspace.cuh
+BYTES = 129 * 1024  # of `GridWorkspace` in kernels/cuda/include/grid_workspace.cuh
 POOL = 16  # meetings that are allocated together
 
 _of: dict[tuple[int, int, int], int] = {}  # by device, stream, and recording (0: none)

@@ -1,26 +1,27 @@
-// Short rows of any length, a run of them at once: they pass through shared memory as they lie, and
-// only there elements are taken out of words.
+// Short rows of any length, a contiguous run of them at once: the run passes through shared memory
+// as it lies, and elements are unpacked only there.
+#include "epilogue.cuh"
 #include "run.cuh"
+#include "state.cuh"
 
 constexpr int kThreads = 128;
 
-// Rows that have gaps between them.
+// Rows that are not contiguous.
 template <typename T>
-__device__ void bring_rows(T* held, const T* x, Index stride, int rows, int cols) {
+__device__ void load_rows(T* held, const T* x, Index stride, int rows, int cols) {
   for (int at = threadIdx.x; at < rows * cols; at += kThreads) {
     held[at] = x[at / cols * stride + at % cols];
   }
 }
 template <typename T>
-__device__ void take_rows(T* out, Index stride, const T* held, int rows, int cols) {
+__device__ void store_rows(T* out, Index stride, const T* held, int rows, int cols) {
   for (int at = threadIdx.x; at < rows * cols; at += kThreads) {
     out[at / cols * stride + at % cols] = held[at];
   }
 }
 
-// Which of its block's rows a thread works on, where LANES neighbours share one. A warp's rows are
-// as far apart as spreads them over the banks of shared memory, at least for an odd number of
-// columns: LANES elements of each at a time.
+// The block's row that a thread works on, where LANES neighbours share one. The distance between a
+// warp's rows spreads them over the banks of shared memory, at least for an odd number of columns.
 template <typename T, int LANES>
 __device__ int row_of(int thread) {
   constexpr int kOfWarp = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
@@ -29,85 +30,85 @@ __device__ int row_of(int thread) {
   return warp / kApart * (kApart * kOfWarp) + own * kApart + warp % kApart;
 }
 
-// A thread's elements, every STEP-th from `held` on; of the last there may be none.
-template <typename T, int K, int STEP, bool KEEP>
-struct Elements {
-  float value[K];  // KEEP: exp(x - top), else x
+// A thread's elements, every STEP-th from `held` on; the last one may not exist.
+template <typename T, int K, int STEP, bool KEEP_EXP>
+struct LaneElements {
+  float value[K];  // KEEP_EXP: exp(x - top), else x
   float top;
   const bool full;
 
-  __device__ Elements(const T* held, bool all) : full(all) {
+  __device__ LaneElements(const T* held, bool all) : full(all) {
 #pragma unroll
     for (int i = 0; i < K; ++i) value[i] = i < K - 1 || full ? to_float(held[STEP * i]) : lowest();
   }
 
-  __device__ Part part() {
-    Part found{fmaxf(lowest(), over<Max, K>(value)), 0.0f};  // not NaN
+  __device__ SoftmaxState state() {
+    SoftmaxState found{fmaxf(lowest(), tree_reduce<Max, K>(value)), 0.0f};  // not NaN
     top = found.max;
-    const float base = found.base();
+    const float pivot = found.pivot();
     float sum[4] = {};
 #pragma unroll
     for (int i = 0; i < K; ++i) {
-      const float power = exp_of(value[i] - base);
-      sum[i % 4] += power;
-      if constexpr (KEEP) value[i] = power;
+      const float exp_x = exp_approx(value[i] - pivot);
+      sum[i % 4] += exp_x;
+      if constexpr (KEEP_EXP) value[i] = exp_x;
     }
-    found.sum = over<Sum, 4>(sum);
+    found.sum = tree_reduce<Sum, 4>(sum);
     return found;
   }
 
   template <typename Op>
-  __device__ void put(T* held, float max, const Op& finish) const {
+  __device__ void put(T* held, float max, const Op& epilogue) const {
     float factor = 0.0f;
-    if constexpr (KEEP) factor = finish.factor(top - max);
+    if constexpr (KEEP_EXP) factor = epilogue.factor(top - max);
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       if (i == K - 1 && !full) continue;
-      if constexpr (KEEP) {
+      if constexpr (KEEP_EXP) {
         from_float(held[STEP * i], value[i] * factor);
       } else {
-        from_float(held[STEP * i], finish.template of_shifted<T>(value[i] - max));
+        from_float(held[STEP * i], epilogue.template of_shifted<T>(value[i] - max));
       }
     }
   }
 };
 
-// LANES: neighbouring threads that share a row. K: elements of each. Both follow from cols, so
-// which elements meet in which sum does, too. Dynamic shared memory: the rows of a block, and two
-// words.
+// LANES: neighbouring threads that share a row. K: elements of each. Both follow from cols alone,
+// and so does the order of every sum. Dynamic shared memory: the rows of a block, and two vectors.
 template <typename T, typename Op, int K, int LANES>
 __global__ void __launch_bounds__(kThreads)
     frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols) {
-  extern __shared__ __align__(16) uint4 room[];
+  extern __shared__ __align__(16) uint4 smem[];
   constexpr int kRows = kThreads / LANES;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % LANES;
   const Index first = static_cast<Index>(blockIdx.x) * kRows;
   const int count = rows - first < kRows ? static_cast<int>(rows - first) : kRows;
-  T* const held = reinterpret_cast<T*>(room);
+  T* const held = reinterpret_cast<T*>(smem);
   const T* const from = x + first * x_stride;
   T* const to = out + first * out_stride;
-  int before = 0, after = 0;  // of the first row, from the beginning of the room
+  int before = 0, after = 0;  // offsets of the first row in smem
   if (x_stride == cols) {
-    before = bring_run<T, kThreads, K / kWide<T> + 1>(room, from, count * width, thread);
+    before = load_run<T, kThreads, K / kVecElems<T> + 1>(smem, from, count * width, thread);
   } else {
-    bring_rows(held, from, x_stride, count, width);
+    load_rows(held, from, x_stride, count, width);
   }
-  if (out_stride == cols) after = Aligned<T>(to).elements_off();
+  if (out_stride == cols) after = AlignedRow<T>(to).elements_off();
   __syncthreads();
 
   const int row = row_of<T, LANES>(thread);
   T* const begin = held + min(row, count - 1) * width + lane;
-  Elements<T, K, LANES, Op::kPowers> own(begin + before, lane + LANES * (K - 1) < width);
-  const Part part = joined_over_lanes<LANES>(own.part());
-  // Else what is written over is this lane's own, unless threads without a row have read the last.
+  LaneElements<T, K, LANES, Op::kScalesExp> own(begin + before, lane + LANES * (K - 1) < width);
+  const SoftmaxState state = merge_lanes<LANES>(own.state());
+  // Otherwise a lane overwrites only its own elements, unless threads without a row read the last
+  // row.
   if (after != before || count < kRows) __syncthreads();
-  if (row < count) own.put(begin + after, part.max, Op(part.sum));
+  if (row < count) own.put(begin + after, state.max, Op(state.sum));
 
   __syncthreads();
   if (out_stride == cols) {
-    take_run<T, kThreads>(to, room, count * width, thread);
+    store_run<T, kThreads>(to, smem, count * width, thread);
   } else {
-    take_rows(to, out_stride, held, count, width);
+    store_rows(to, out_stride, held, count, width);
   }
 }

@@ -38,7 +38,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     if of_row > WARP:
         return ()
     kernel = name("frontier_packed", call, -(-call.cols // of_row), of_row,
-                  log="Logarithm", normal="Normal")  # fmt: skip
+                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
     rows = THREADS // of_row  # of a block
     # the words at both ends of a run belong to it in part
     words = rows * call.cols * call.dtype.itemsize // WORD_BYTES + 2

@@ -1,24 +1,27 @@
 // A row in the registers of one warp, of a block, or of a cluster of blocks: memory is touched
 // once.
 #include "cluster.cuh"
+#include "row_tile.cuh"
 
-// Blocks of a multiprocessor that the compiler leaves registers for, found by trying: more hide the
-// exchange of a cluster, if nothing is spilled for their sake. 0: as it likes.
-template <int BYTES, int K, int THREADS, int CLUSTER, bool APART, bool KEEP>
-constexpr int kLeastBlocks = !APART || K <= 4           ? (CLUSTER > 1 && K <= 4 ? 1 : 0)
-                             : CLUSTER > 1 && BYTES < 4 ? 65536 / ((KEEP ? 80 : 72) * THREADS)
+// Resident blocks for which the compiler reserves registers, found by trying: more blocks hide the
+// exchange inside a cluster, as long as nothing spills. 0: the compiler decides.
+template <int BYTES, int K, int THREADS, int CLUSTER, bool UNALIGNED, bool KEEP_EXP>
+constexpr int kLeastBlocks = !UNALIGNED || K <= 4       ? (CLUSTER > 1 && K <= 4 ? 1 : 0)
+                             : CLUSTER > 1 && BYTES < 4 ? 65536 / ((KEEP_EXP ? 80 : 72) * THREADS)
                                                         : 1;
 
-// K: words of a lane. KEEP: their powers are kept, too. APART: rows begin anywhere. WARPS: of a
-// block, for one row; 1 with ROWS rows a block, a warp each. CLUSTER: blocks that share a row.
-// Which elements meet in which sum depends on these and on nothing else.
-template <typename T, typename Op, int K, int WARPS, int CLUSTER, int ROWS, bool APART, bool KEEP>
+// K, UNALIGNED, KEEP_EXP: as in RowTile. WARPS: warps of a block that share a row; 1 where a block
+// has ROWS rows, a warp each. CLUSTER: blocks that share a row. The order of every sum depends on
+// these parameters alone.
+template <typename T, typename Op, int K, int WARPS, int CLUSTER, int ROWS, bool UNALIGNED,
+          bool KEEP_EXP>
 __global__ void __launch_bounds__(
-    kWarp * WARPS * ROWS, kLeastBlocks<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, APART, KEEP>)
+    kWarp * WARPS * ROWS,
+    kLeastBlocks<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, UNALIGNED, KEEP_EXP>)
     frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
   static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
-  // what all lanes have from lane 0 is, to the compiler, the same in all
+  // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   Index row = blockIdx.x;
   int share = warp;
@@ -26,10 +29,11 @@ __global__ void __launch_bounds__(
     row = row * ROWS + warp, share = 0;
     if (row >= rows) return;
   }
-  using Parts = Inbox<WARPS * CLUSTER>;
-  __shared__ Parts inbox;
-  enter_row<WARPS, CLUSTER>(inbox, row, share);
-  Span<T, K, APART, KEEP && Op::kPowers> span(x + row * x_stride, share * (K * kWarp), cols);
-  const Part part = joined_over_row<WARPS, CLUSTER>(span.part(), inbox);
-  span.store(out + row * out_stride, part.max, Op(part.sum));
+  using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
+  __shared__ Buffer buffer;
+  enter_row<WARPS, CLUSTER>(buffer, row, share);
+  RowTile<T, K, UNALIGNED, KEEP_EXP && Op::kScalesExp> tile(x + row * x_stride, share * (K * kWarp),
+                                                            cols);
+  const SoftmaxState state = merge_row<WARPS, CLUSTER>(tile.state(), buffer);
+  tile.store(out + row * out_stride, state.max, Op(state.sum));
 }

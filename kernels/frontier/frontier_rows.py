@@ -63,7 +63,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     if found is None or not (_fits(found, call) if keep else call.dtype.itemsize < 4):
         return ()
     kernel = name("frontier_rows", call, *found, is_apart(call), keep,
-                  log="Logarithm", normal="Normal")  # fmt: skip
+                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
     blocks = -(-call.rows // found.rows)
     threads = WARP * found.warps * found.rows
     return (

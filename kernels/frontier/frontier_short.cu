@@ -1,5 +1,5 @@
 // Rows of a few hundred bytes: several lanes of a warp share a row.
-#include "frontier.cuh"
+#include "vec.cuh"
 
 constexpr int kThreads = 128;
 
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
       const T* const from = x + row * x_stride + at;
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
-        held[k][p].word = *reinterpret_cast<const typename Pack<T, PACK>::Word*>(from + p * PACK);
+        held[k][p].vec = *reinterpret_cast<const typename Pack<T, PACK>::Vec*>(from + p * PACK);
       }
     }
   }
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
       const float shifted = value[k][i] - top;
       // Columns beyond the row add nothing, also where the row is all -inf and shifted is NaN.
       const bool inside = WHOLE || (k * LANES + lane) * UNIT < width;
-      const float exponential = inside ? exp_of(shifted) : 0.0f;
+      const float exponential = inside ? exp_approx(shifted) : 0.0f;
       sum += exponential;
       value[k][i] = Op::keep(shifted, exponential);
     }

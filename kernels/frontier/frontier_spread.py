@@ -91,7 +91,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     turns = -(-call.rows // (most_blocks(call, blocks_of_sm) // shares))
     at_once = -(-call.rows // turns)
     kernel = name("frontier_spread", call, of_lane, warps, blocks_of_sm, apart, streamed,
-                  log="Logarithm", normal="Normal")  # fmt: skip
+                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
     return (
         Spec(
             SOURCE,

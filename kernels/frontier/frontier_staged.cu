@@ -1,171 +1,176 @@
-// Long rows that begin anywhere: each warp's share lies in shared memory as it came. From there its
-// elements are taken in words counted from the row's first element, so that the same ones meet in a
-// sum wherever the row begins; and once more in the words that the result lies in.
+// Long rows that begin anywhere: each warp copies its tile to shared memory as it lies. There,
+// vectors are counted from the row's first element, so that sums do not depend on where the row
+// begins. The output is computed from the same elements, in the aligned vectors of the output.
 #include "cluster.cuh"
+#include "epilogue.cuh"
+#include "unaligned.cuh"
 
-// Words between the beginning of a line of the cache and this one.
-__device__ inline int place_in_line(const void* word) {
-  return static_cast<int>(reinterpret_cast<unsigned long long>(word) / kWordBytes % kLineWords);
+// Vectors between the beginning of a cache line and this one.
+__device__ inline int place_in_line(const void* vec) {
+  return static_cast<int>(reinterpret_cast<unsigned long long>(vec) / kVecBytes % kLineVecs);
 }
 
-// One word on its way from global to shared memory, through no register: WORDS words from where
-// both pointers are. PTX ISA, "cp.async". By way of the L1 cache, past which it takes longer.
-template <int WORDS>
-__device__ inline void begin_word(uint4* to, const void* from) {
+// Copy the vector VECS after both pointers from global to shared memory, through no register. PTX
+// ISA, "cp.async"; .ca goes through L1 and is faster here than .cg.
+template <int VECS>
+__device__ inline void cp_async_vec(uint4* to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0+%2], [%1+%2], 16;" ::"r"(shared_address(to)),
-               "l"(from), "n"(WORDS * kWordBytes)
+               "l"(from), "n"(VECS * kVecBytes)
                : "memory");
 }
-// For those that this thread has begun.
-__device__ inline void wait_for_words() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+// Wait for all copies of this thread.
+__device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// A lane's: word number `at`, which may be below 0, and every 32nd from there, below `end`.
+// Copy vector `at`, which may be below 0, and every 32nd from there, below `end`.
 template <int TURNS, int TURN = 0>
-__device__ inline void begin_words(uint4* to, const void* from, int at, int end) {
+__device__ inline void cp_async_vecs(uint4* to, const void* from, int at, int end) {
   if constexpr (TURN < TURNS) {
-    if ((TURN > 0 || at >= 0) && at + TURN * kWarp < end) begin_word<TURN * kWarp>(to, from);
-    begin_words<TURNS, TURN + 1>(to, from, at, end);
+    if ((TURN > 0 || at >= 0) && at + TURN * kWarp < end) cp_async_vec<TURN * kWarp>(to, from);
+    cp_async_vecs<TURNS, TURN + 1>(to, from, at, end);
   }
 }
 
-// Bring all aligned words that hold some of `count` elements; where in `room` the first is then. At
-// most K words of a lane, and two. A whole warp calls it, and its lanes must wait for each other.
+// Copy all aligned vectors that hold some of `count` elements, at most K for each lane and two
+// more. Returns the offset of the first element in `smem`. A whole warp calls it, and must
+// synchronise before it reads.
 template <typename T, int K>
-__device__ int bring(uint4* room, const T* from, int count) {
-  const Aligned<const T> run(from);
-  const int before = run.elements_off(), words = (before + count + kWide<T> - 1) / kWide<T>;
-  // each load is whole lines
-  const int at = static_cast<int>(threadIdx.x) % kWarp - place_in_line(run.words);
-  begin_words<K + 1>(room + at, run.at(at), at, words);
-  wait_for_words();
+__device__ int load_tile(uint4* smem, const T* from, int count) {
+  const AlignedRow<const T> run(from);
+  const int before = run.elements_off(), vecs = (before + count + kVecElems<T> - 1) / kVecElems<T>;
+  // each load covers whole cache lines
+  const int at = static_cast<int>(threadIdx.x) % kWarp - place_in_line(run.vecs);
+  cp_async_vecs<K + 1>(smem + at, run.at(at), at, vecs);
+  cp_async_wait();
   return before;
 }
 
-// Elements in shared memory, wherever in a word the first is.
+// Elements in shared memory; the first may lie anywhere in a vector.
 template <typename T>
-struct Staged {
-  const uint4* words;
-  int off;  // bytes, in the first word
+struct SmemTile {
+  const uint4* vecs;
+  int off;  // bytes, in the first vector
 
-  __device__ Staged(const uint4* room, int before)
-      : words(room + before / kWide<T>), off(before % kWide<T> * static_cast<int>(sizeof(T))) {}
+  __device__ SmemTile(const uint4* smem, int before)
+      : vecs(smem + before / kVecElems<T>),
+        off(before % kVecElems<T> * static_cast<int>(sizeof(T))) {}
 
-  // Word i, counted from the first element; QUARTER: off / 4.
+  // Vector i, counted from the first element; QUARTER: off / 4.
   template <int QUARTER>
-  __device__ uint4 word(int i) const {
-    return middle<T, QUARTER>(words[i], words[i + 1], off % 4);
+  __device__ uint4 vec(int i) const {
+    return funnel_shift<T, QUARTER>(vecs[i], vecs[i + 1], off % 4);
   }
 };
 
-// A lane's K words of its warp's share, every 32nd.
+// A lane's K vectors of its warp's tile, every 32nd.
 template <typename T, int K, int QUARTER>
-struct Words {
-  static constexpr int kUnsure = 2;  // the last ones, which the share may not have
-  const Staged<T>& share;
-  int end;  // of the share's elements, of which the last word may have fewer
+struct LaneVecs {
+  static constexpr int kUnsure = 2;  // the last vectors, which the tile may lack
+  const SmemTile<T>& tile;
+  int end;  // elements of the tile
 
   __device__ uint4 operator[](int k) const {
     const int i = k * kWarp + static_cast<int>(threadIdx.x) % kWarp;
-    uint4 word = share.template word<QUARTER>(i);
+    uint4 vec = tile.template vec<QUARTER>(i);
     if (k >= K - kUnsure) {
-      const int count = end - i * kWide<T>;
-      if (count < kWide<T>) word = cut<T>(word, count);
+      const int count = end - i * kVecElems<T>;
+      if (count < kVecElems<T>) vec = mask_tail<T>(vec, count);
     }
-    return word;
+    return vec;
   }
 
-  __device__ Part part() const {
+  __device__ SoftmaxState state() const {
     uint4 most = (*this)[0];
 #pragma unroll
-    for (int k = 1; k < K; ++k) most = larger<T>(most, (*this)[k]);
-    Part found{largest<T>(most), 0.0f};
-    const float base = found.base();
-    __syncwarp();  // else the compiler keeps all words, in registers that other warps need
+    for (int k = 1; k < K; ++k) most = vec_max<T>(most, (*this)[k]);
+    SoftmaxState found{max_element<T>(most), 0.0f};
+    const float base = found.pivot();
+    __syncwarp();  // else the compiler keeps all vectors in registers, and fewer warps are resident
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      float value[kWide<T>];
-      powers_of<T>((*this)[k], base, value);
-      found.sum += over<Sum, kWide<T>>(value);
+      float value[kVecElems<T>];
+      exp_elements<T>((*this)[k], base, value);
+      found.sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
     return found;
   }
 };
 
-// The result of so many words, K of a lane at most.
+// Store `vecs` output vectors, at most K for each lane.
 template <int K, typename T, typename Op>
-__device__ void put(uint4* to, const Staged<T>& share, int words, float max, const Op& finish) {
+__device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, float max,
+                           const Op& finish) {
   const int lane = threadIdx.x % kWarp;
-  if (share.off == 0) {
-    // In 32 bits a turn more is worth it, for stores of whole lines.
+  if (tile.off == 0) {
+    // In 32 bits stores of whole cache lines are worth one more turn.
     constexpr bool kLines = sizeof(T) == sizeof(float);
     const int at = lane - (kLines ? place_in_line(to) : 0);
 #pragma unroll
     for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
       const int i = at + k * kWarp;
-      if (i < words && (k > 0 || i >= 0))
-        store_word(to + i, finished<T>(share.words[i], max, finish));
+      if (i < vecs && (k > 0 || i >= 0))
+        store_vec(to + i, apply_epilogue<T>(tile.vecs[i], max, finish));
     }
   } else {
-    with_quarter(share.off, [&](auto quarter) {
+    dispatch_quarter(tile.off, [&](auto quarter) {
       uint4* next = to + lane;
 #pragma unroll 1
-      for (int i = lane; i < words; i += kWarp, next += kWarp) {
-        store_word(next, finished<T>(share.template word<quarter.value>(i), max, finish));
+      for (int i = lane; i < vecs; i += kWarp, next += kWarp) {
+        store_vec(next, apply_epilogue<T>(tile.template vec<quarter.value>(i), max, finish));
       }
     });
   }
 }
 
-// In which nothing is spilled on compute capabilities 8.0 and 9.0. Without being told, the compiler
-// takes more, and then fewer warps are resident.
+// Registers of a thread: the fewest without a spill on compute capabilities 8.0 and 9.0. By itself
+// the compiler takes more, and fewer warps are resident.
 template <int K>
 constexpr int kRegisters = K <= 6 ? 32 : 40;
 
-// K: words of a lane. WARPS: of a block. CLUSTER: blocks that share a row. All this follows from
-// cols, so which elements meet in which sum does, too. Dynamic shared memory: for each warp its
-// words, and two.
+// K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that tile a row. All three follow
+// from cols alone, and so does the order of every sum. Dynamic shared memory: for each warp its
+// vectors, and two more.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER>
 __global__ void __maxnreg__(kRegisters<K>)
     frontier_staged(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols) {
-  extern __shared__ __align__(16) uint4 rooms[];
-  constexpr int kRoom = K * kWarp + 2, kShares = WARPS * CLUSTER;
-  using Parts = Inbox<kShares>;
-  __shared__ Parts inbox;
+  extern __shared__ __align__(16) uint4 all_smem[];
+  constexpr int kTileVecs = K * kWarp + 2, kTiles = WARPS * CLUSTER;
+  using Buffer = ClusterReduceBuffer<kTiles>;
+  __shared__ Buffer buffer;
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   const int lane = threadIdx.x % kWarp;
   Index row = blockIdx.x;
-  int share = warp;
-  enter_row<WARPS, CLUSTER>(inbox, row, share);
-  // shares differ by one word at most
-  const int words = (static_cast<int>(cols) + kWide<T> - 1) / kWide<T>;
-  const int each = words / kShares, longer = words % kShares;
-  const int own = each + (share < longer ? 1 : 0);
-  const int from = (share * each + min(share, longer)) * kWide<T>;
+  int number = warp;  // of the tile
+  enter_row<WARPS, CLUSTER>(buffer, row, number);
+  // tiles differ by one vector at most
+  const int vecs = (static_cast<int>(cols) + kVecElems<T> - 1) / kVecElems<T>;
+  const int each = vecs / kTiles, longer = vecs % kTiles;
+  const int own = each + (number < longer ? 1 : 0);
+  const int from = (number * each + min(number, longer)) * kVecElems<T>;
   const int left = static_cast<int>(cols) - from;  // elements, to the row's end
   T* const to = out + row * out_stride + from;
-  // The words of the result that begin in the share are as many. They begin, and end, so much
-  // later.
-  const int later = (kWide<T> - Aligned<T>(to).elements_off()) % kWide<T>;
+  // As many aligned vectors of the output begin in the tile; all of them begin so much later.
+  const int later = (kVecElems<T> - AlignedRow<T>(to).elements_off()) % kVecElems<T>;
 
-  uint4* const room = rooms + warp * kRoom;
-  const int end = min(left, own * kWide<T>), count = min(left, own * kWide<T> + later);
-  const int before = bring<T, K>(room, x + row * x_stride + from, count);
+  uint4* const smem = all_smem + warp * kTileVecs;
+  const int end = min(left, own * kVecElems<T>), count = min(left, own * kVecElems<T> + later);
+  const int before = load_tile<T, K>(smem, x + row * x_stride + from, count);
   __syncwarp();
-  const Staged<T> counted(room, before);
-  Part part;
-  with_quarter(counted.off,
-               [&](auto quarter) { part = Words<T, K, quarter.value>{counted, end}.part(); });
-  part = joined_over_row<WARPS, CLUSTER>(part, inbox);
+  const SmemTile<T> counted(smem, before);
+  SoftmaxState state;
+  dispatch_quarter(counted.off, [&](auto quarter) {
+    state = LaneVecs<T, K, quarter.value>{counted, end}.state();
+  });
+  state = merge_row<WARPS, CLUSTER>(state, buffer);
 
-  const Op finish(part.sum);
-  const int whole = (count - later) / kWide<T>;
-  put<K>(reinterpret_cast<uint4*>(to + later), Staged<T>(room, before + later), whole, part.max,
-         finish);
-  // Where the row begins or ends within a word of the result, element by element.
-  const T* const held = reinterpret_cast<const T*>(room) + before;
-  const int first = from == 0 ? 0 : later + whole * kWide<T>, at = first + lane;
+  const Op epilogue(state.sum);
+  const int whole = (count - later) / kVecElems<T>;
+  store_tile<K>(reinterpret_cast<uint4*>(to + later), SmemTile<T>(smem, before + later), whole,
+                state.max, epilogue);
+  // Both ends of the row inside an output vector, element by element.
+  const T* const held = reinterpret_cast<const T*>(smem) + before;
+  const int first = from == 0 ? 0 : later + whole * kVecElems<T>, at = first + lane;
   if (at < (from == 0 ? later : count)) {
-    from_float(to[at], finish.template of_shifted<T>(to_float(held[at]) - part.max));
+    from_float(to[at], epilogue.template of_shifted<T>(to_float(held[at]) - state.max));
   }
 }

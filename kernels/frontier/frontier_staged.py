@@ -49,7 +49,7 @@ def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
     if found is None:
         return ()
     kernel = name("frontier_staged", call, found.words, found.warps, found.cluster,
-                  log="Logarithm", normal="Normal")  # fmt: skip
+                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
     # of a warp; two words more, as its elements begin and end anywhere in one
     shared = found.warps * (found.words * WARP + 2) * WORD_BYTES
     if shared > call.gpu.shared_limit - OWN_BYTES:

@@ -160,7 +160,7 @@ def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
     # the GPU's own, and another's where it has none
     assert [a != b for a, b in zip(before, after, strict=True)] == [True, True, False, False]
     names = {path.name for path in kernels.sources("frontier")}
-    assert {"frontier_spread.cu", "frontier.cuh", "_tuning.py"} <= names
+    assert {"frontier_spread.cu", "vec.cuh", "_tuning.py"} <= names
 
 
 def test_a_gpu_of_small_clusters_gets_no_larger_ones():
@@ -206,9 +206,9 @@ def test_constants_that_python_and_cuda_share_are_the_same():
         text = (folder / file).read_text()
         return int(re.search(rf"constexpr int {name} = (\d+);", text)[1])
 
-    most = constant("meeting.cuh", "kMostParts")
+    most = constant("grid_workspace.cuh", "kMaxStates")
     assert most == grid_workspace.MOST_PARTS
-    assert constant("meeting.cuh", "kTurns") * most * 16 + 16 <= grid_workspace.BYTES
+    assert constant("grid_workspace.cuh", "kSlots") * most * 16 + 16 <= grid_workspace.BYTES
     assert constant("frontier_packed.cu", "kThreads") == frontier_packed.THREADS
 
 

@@ -38,45 +38,45 @@ __device__ inline float lowest() { return __int_as_float(0xff800000); }  // -inf
 
 // Words of 2 to 16 bytes, each stored by one instruction. Left to itself the compiler stores
 // element by element wherever it has unrolled the loop around the store.
-__device__ inline void store_word(unsigned short* to, unsigned short word) {
-  asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(word) : "memory");
+__device__ inline void store_vec(unsigned short* to, unsigned short vec) {
+  asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(vec) : "memory");
 }
-__device__ inline void store_word(unsigned* to, unsigned word) {
-  asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
+__device__ inline void store_vec(unsigned* to, unsigned vec) {
+  asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(vec) : "memory");
 }
-__device__ inline void store_word(uint2* to, uint2 word) {
-  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(word.x), "r"(word.y) : "memory");
+__device__ inline void store_vec(uint2* to, uint2 vec) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(vec.x), "r"(vec.y) : "memory");
 }
-__device__ inline void store_word(uint4* to, uint4 word) {
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(word.x), "r"(word.y),
-               "r"(word.z), "r"(word.w)
+__device__ inline void store_vec(uint4* to, uint4 vec) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(vec.x), "r"(vec.y),
+               "r"(vec.z), "r"(vec.w)
                : "memory");
 }
 
 template <int BYTES>
-struct WordOf;
+struct VecOf;
 template <>
-struct WordOf<2> {
+struct VecOf<2> {
   using type = unsigned short;
 };
 template <>
-struct WordOf<4> {
+struct VecOf<4> {
   using type = unsigned;
 };
 template <>
-struct WordOf<8> {
+struct VecOf<8> {
   using type = uint2;
 };
 template <>
-struct WordOf<16> {
+struct VecOf<16> {
   using type = uint4;
 };
 
 // N neighbouring elements, moved at once. Their address must be a multiple of their size.
 template <typename T, int N>
 union Pack {
-  using Word = typename WordOf<sizeof(T) * N>::type;
-  Word word;
+  using Vec = typename VecOf<sizeof(T) * N>::type;
+  Vec vec;
   T at[N];
   __device__ Pack() {}
 };
@@ -84,7 +84,7 @@ union Pack {
 template <typename T, int N>
 __device__ inline void load(float (&to)[N], const T* from) {
   Pack<T, N> pack;
-  pack.word = *reinterpret_cast<const typename Pack<T, N>::Word*>(from);
+  pack.vec = *reinterpret_cast<const typename Pack<T, N>::Vec*>(from);
 #pragma unroll
   for (int i = 0; i < N; ++i) to[i] = to_float(pack.at[i]);
 }
@@ -94,7 +94,7 @@ __device__ inline void store(T* to, const float (&from)[N]) {
   Pack<T, N> pack;
 #pragma unroll
   for (int i = 0; i < N; ++i) from_float(pack.at[i], from[i]);
-  store_word(reinterpret_cast<typename Pack<T, N>::Word*>(to), pack.word);
+  store_vec(reinterpret_cast<typename Pack<T, N>::Vec*>(to), pack.vec);
 }
 
 struct Max {

@@ -1,41 +1,41 @@
-// A run of elements on its way through shared memory as it lies: threads bring all aligned words
-// that hold some of it, each by one load, wherever in its first word the run begins, and take
-// results away likewise.
+// A run of contiguous elements through shared memory: threads load all aligned vectors that hold
+// some of it, wherever in its first vector the run begins, and store results likewise.
 #pragma once
-#include "frontier.cuh"
+#include "unaligned.cuh"
 
-// Bring `count` elements from `from`; where in `room` the first is then. By THREADS threads, of
-// which this is number `thread`, at most WORDS each; they must wait for each other before they
-// look.
-template <typename T, int THREADS, int WORDS>
-__device__ int bring_run(uint4* room, const T* from, int count, int thread) {
-  const Aligned<const T> run(from);
+// Load `count` elements from `from` with THREADS threads, of which this is number `thread`, at most
+// VECS vectors each. Returns the offset of the first element in `smem`. The threads must
+// synchronise before they read.
+template <typename T, int THREADS, int VECS>
+__device__ int load_run(uint4* smem, const T* from, int count, int thread) {
+  const AlignedRow<const T> run(from);
   const int before = run.elements_off();
-  const int words = count > 0 ? (before + count + kWide<T> - 1) / kWide<T> : 0;
-  uint4 word[WORDS];
+  const int vecs = count > 0 ? (before + count + kVecElems<T> - 1) / kVecElems<T> : 0;
+  uint4 vec[VECS];
 #pragma unroll
-  for (int k = 0; k < WORDS; ++k) {
-    if (k * THREADS + thread < words) word[k] = load_word(run.at(k * THREADS + thread));
+  for (int k = 0; k < VECS; ++k) {
+    if (k * THREADS + thread < vecs) vec[k] = load_vec(run.at(k * THREADS + thread));
   }
 #pragma unroll
-  for (int k = 0; k < WORDS; ++k) {
-    if (k * THREADS + thread < words) room[k * THREADS + thread] = word[k];
+  for (int k = 0; k < VECS; ++k) {
+    if (k * THREADS + thread < vecs) smem[k * THREADS + thread] = vec[k];
   }
   return before;
 }
 
-// Take `count` elements to `to`: the first must be as far from the beginning of `room` as `to` is
-// from that of its word. Of the words at both ends, which may be in part another run's, elements.
+// Store `count` elements to `to`. The first one's offset in `smem` must be that of `to` in its
+// vector. Vectors at both ends, which may belong in part to another run, are stored element by
+// element.
 template <typename T, int THREADS>
-__device__ void take_run(T* to, const uint4* room, int count, int thread) {
-  const T* const held = reinterpret_cast<const T*>(room);
-  const Aligned<T> run(to);
+__device__ void store_run(T* to, const uint4* smem, int count, int thread) {
+  const T* const held = reinterpret_cast<const T*>(smem);
+  const AlignedRow<T> run(to);
   const int before = run.elements_off(), end = before + max(0, count);
-  const int first = before > 0 ? 1 : 0, last = end / kWide<T>;
+  const int first = before > 0 ? 1 : 0, last = end / kVecElems<T>;
   for (int at = first + thread; at < last; at += THREADS) {
-    store_word(reinterpret_cast<uint4*>(run.at(at)), room[at]);
+    store_vec(reinterpret_cast<uint4*>(run.at(at)), smem[at]);
   }
-  if (thread >= before && thread < min(first * kWide<T>, end)) run.words[thread] = held[thread];
-  const int rest = max(first, last) * kWide<T> + thread;
-  if (rest < end) run.words[rest] = held[rest];
+  if (thread >= before && thread < min(first * kVecElems<T>, end)) run.vecs[thread] = held[thread];
+  const int rest = max(first, last) * kVecElems<T> + thread;
+  if (rest < end) run.vecs[rest] = held[rest];
 }

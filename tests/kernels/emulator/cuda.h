@@ -210,13 +210,13 @@ inline void begin_copy(void* arrival, Copy copy) {
 }
 // Words on their way, by the thread that has sent for them: they come when it waits.
 inline std::multimap<Fiber*, std::pair<uint4*, const uint4*>> words_under_way;
-inline void begin_copy_of_word(uint4* to, const uint4* from) {
+inline void begin_copy_of_vec(uint4* to, const uint4* from) {
   const std::vector<uint4>& room = current->block->dynamic;
   check_load(from);
   if (to < room.data() || to >= room.data() + room.size()) stop("a word to outside of the room");
   words_under_way.insert({current, {to, from}});
 }
-inline void end_copies_of_words() {
+inline void end_copies_of_vecs() {
   const auto [first, last] = words_under_way.equal_range(current);
   for (auto each = first; each != last; ++each) *each->second.first = *each->second.second;
   words_under_way.erase(first, last);

@@ -38,7 +38,7 @@ ONE = "static_cast<const T*>(x)"  # matrix that is read
 TWO = f"{ONE}, {ONE} + second"
 # What a launch of blocks that meet must leave as it found it.
 NOBODY = """
-  if (meeting.left) problem = "a meeting that is not over";
+  if (workspace.finished) problem = "a launch that did not finish";
 """
 SMALL = GPUS["sm_90"]._replace(processors=4)  # on which a row is soon all blocks
 RESIDENT = 2  # blocks, or clusters: so few that each has several rows
@@ -91,9 +91,9 @@ def _run(spec: Spec, x: torch.Tensor, out: torch.Tensor, second: int) -> None:
 
 @functools.cache
 def _library(source: Path, kernel: str, meets: bool, more: tuple[int, ...], two: bool):
-    words = [*(["&meeting"] if meets else []), *map(str, more)]
+    words = [*(["&workspace"] if meets else []), *map(str, more)]
     text = MAIN.format(
-        source=translated(source) + ("\nstatic Meeting meeting;" if meets else ""),
+        source=translated(source) + ("\nstatic GridWorkspace workspace;" if meets else ""),
         element=kernel.split("<")[1].split(",")[0],
         kernel=kernel,
         read=TWO if two else ONE,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kernels.cuda.nvrtc import INCLUDE
 
-LARGER = """
+VEC_MAX = """
   unsigned made = 0;
   for (int i = 0; i < 32; i += 16) {{
     {half} p, q;
@@ -25,7 +25,7 @@ BODIES = {
         "unsigned bits; std::memcpy(&bits, &x, 4);"
         " y.bits = x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;"
     ),
-    "inline float power_of_two(float x)": "return std::exp2(x);",
+    "inline float exp2_approx(float x)": "return std::exp2(x);",
     "inline unsigned cluster_rank()": "return current->block->rank;",
     "inline void cluster_arrive()": (
         "Cluster& all = *current->block->cluster; current->arrived_in = all.waiting.generation;"
@@ -36,24 +36,25 @@ BODIES = {
         " while (all.generation == current->arrived_in) yield();"
     ),
     "inline unsigned address_in(unsigned block, const void* place)": "return 0;",
-    "inline void send(Part* place, Arrival* arrival, unsigned block, Part part)": (
-        "*in_block(place, block) = part; arrive(in_block(arrival, block), sizeof(Part));"
+    "inline void st_async(SoftmaxState* place, Mbarrier* mbarrier, unsigned block,": (
+        "*in_block(place, block) = state; arrive(in_block(mbarrier, block), sizeof(SoftmaxState));"
     ),
     "inline ulonglong2 load_relaxed(const ulonglong2* from)": "yield(); return *from;",
     "inline void store_relaxed(ulonglong2* to, ulonglong2 value)": "*to = value;",
     "inline unsigned shared_address(const void* at)": "return 0;",
-    "void begin()": "barrier = 0;",
-    "void expect(unsigned bytes)": "expected[this] += bytes;",
-    "void wait(unsigned turn)": "end_copy(this, barrier, turn);",
-    "inline void begin_word(uint4* to, const void* from)": (
-        "begin_copy_of_word(to + WORDS, static_cast<const uint4*>(from) + WORDS);"
+    "void init()": "barrier = 0;",
+    "void expect_tx(unsigned bytes)": "expected[this] += bytes;",
+    "void wait()": "end_copy(this, barrier, 0);",
+    "inline void cp_async_vec(uint4* to, const void* from)": (
+        "begin_copy_of_vec(to + VECS, static_cast<const uint4*>(from) + VECS);"
     ),
-    "inline void wait_for_words()": "end_copies_of_words();",
-    "inline void show_barriers()": "",
+    "inline void cp_async_wait()": "end_copies_of_vecs();",
+    "inline void fence_mbarrier_init()": "",
     "inline void prefetch(const void* from, unsigned bytes)": "",
-    "inline int renewed(int value)": "return value;",
+    "inline int opaque(int value)": "return value;",
+    "inline void opaque(uint4& vec)": "",
     **{
-        f"inline unsigned larger<{half}>(unsigned a, unsigned b)": LARGER.format(half=half)
+        f"inline unsigned vec_max<{half}>(unsigned a, unsigned b)": VEC_MAX.format(half=half)
         for half in ("Half", "BFloat16")
     },
     **{
@@ -64,8 +65,8 @@ BODIES = {
         for half in ("Half", "BFloat16")
     },
     **{
-        f"inline void store_word({word}* to, {word} word)": "checked_store(to, word);"
-        for word in ("unsigned short", "unsigned", "uint2", "uint4")
+        f"inline void store_vec({vec}* to, {vec} vec)": "checked_store(to, vec);"
+        for vec in ("unsigned short", "unsigned", "uint2", "uint4")
     },
 }
 

@@ -1,0 +1,102 @@
+// Merging the states of a row that many blocks share, in global memory. All blocks of the launch
+// are resident at once.
+#pragma once
+#include "state.cuh"
+
+constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
+// A block may be two rows ahead of another: states of the row that is written and of the next one,
+// and as many that the slower block has not read yet.
+constexpr int kSlots = 4;
+
+// A float with the number of its epoch. One access moves both, so a reader that finds the epoch it
+// waits for has the value, too.
+union TaggedFloat {
+  struct {
+    float value;
+    unsigned epoch;
+  };
+  unsigned long long bits;
+  __device__ TaggedFloat() {}
+};
+
+// An epoch is a row of one group of blocks. Epochs are counted on from launch to launch, so nothing
+// is ever cleared; after 2^32 of them the count wraps, when no old tag is left.
+struct GridWorkspace {
+  ulonglong2 states[kSlots][kMaxStates];  // maximum and sum
+  unsigned epochs;                        // before this launch
+  unsigned finished;                      // blocks of this launch
+};
+
+__device__ inline ulonglong2 load_relaxed(const ulonglong2* from) {
+  ulonglong2 value;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(from)
+               : "memory");
+  return value;
+}
+__device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(value.x), "l"(value.y)
+               : "memory");
+}
+
+// The states of the blocks that share a row: `count` of them, from `first` on.
+struct GridReducer {
+  static constexpr int kInFlight = 2;  // loads that a thread issues before it looks at the first
+
+  GridWorkspace* workspace;
+  int first, count;
+  unsigned epochs;  // before this launch
+
+  __device__ GridReducer(GridWorkspace* where, int first_state, int states)
+      : workspace(where), first(first_state), count(states), epochs(where->epochs) {}
+
+  // By one thread: publish the state of block number `block` of the row.
+  __device__ void publish(SoftmaxState state, int block, unsigned epoch) const {
+    TaggedFloat max, sum;
+    max.value = state.max, sum.value = state.sum;
+    max.epoch = sum.epoch = epochs + epoch + 1;
+    store_relaxed(workspace->states[epoch % kSlots] + first + block, {max.bits, sum.bits});
+  }
+
+  // By each of the THREADS threads of every block, after the block has published its own state:
+  // poll and merge a strided subset. The block's threads together cover every state.
+  template <int THREADS>
+  __device__ SoftmaxState collect(unsigned epoch) const {
+    const ulonglong2* const states = workspace->states[epoch % kSlots] + first;
+    const unsigned wanted = epochs + epoch + 1;
+    TaggedFloat max, sum;
+    SoftmaxState all = SoftmaxState::identity();
+    for (int begin = threadIdx.x; begin < count; begin += kInFlight * THREADS) {
+      SoftmaxState state[kInFlight];
+      bool missing = true;
+      while (missing) {
+        missing = false;
+        ulonglong2 loaded[kInFlight];
+#pragma unroll
+        for (int i = 0; i < kInFlight; ++i) {
+          const int at = begin + i * THREADS;
+          if (at < count) loaded[i] = load_relaxed(states + at);
+        }
+#pragma unroll
+        for (int i = 0; i < kInFlight; ++i) {
+          state[i] = SoftmaxState::identity();
+          if (begin + i * THREADS >= count) continue;
+          max.bits = loaded[i].x, sum.bits = loaded[i].y;
+          missing |= max.epoch != wanted || sum.epoch != wanted;
+          state[i] = SoftmaxState{max.value, sum.value};
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kInFlight; ++i) all = merge(all, state[i]);
+    }
+    return all;
+  }
+
+  // By one thread of every block, when it has read all states; `most`: the most rows of a block.
+  __device__ void finish(unsigned most) const {
+    if (atomicAdd(&workspace->finished, 1u) != gridDim.x - 1u) return;
+    workspace->epochs = epochs + most;
+    workspace->finished = 0;
+  }
+};

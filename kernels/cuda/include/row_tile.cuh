@@ -1,0 +1,224 @@
+// A warp's tile of a row in registers.
+#pragma once
+#include "epilogue.cuh"
+#include "state.cuh"
+#include "unaligned.cuh"
+
+// A warp's tile of a row: vectors first + lane, first + 32 + lane, ..., K for each lane. UNALIGNED:
+// rows may begin inside a vector. KEEP_EXP: the exps of state() are kept for the output, in
+// float32.
+template <typename T, int K, bool UNALIGNED, bool KEEP_EXP>
+struct RowTile {
+  static constexpr int kAll = K * kVecElems<T>;
+  static constexpr int kRound = kWarp * kVecElems<T>;  // elements from a lane's vector to its next
+  static constexpr int kLast = (K - 1) * kRound + kVecElems<T>;  // from its first past its last
+
+  uint4 vec[K];  // as loaded
+  float exp_x[KEEP_EXP ? kAll : 1];
+  float top;  // the maximum of this lane
+  int first;  // vector
+  int cols;
+  unsigned zero;
+
+  // This lane's first element, and how many elements the row has from there: 0 or less where none.
+  __device__ int first_of_lane() const {
+    return (first + static_cast<int>(threadIdx.x) % kWarp) * kVecElems<T>;
+  }
+  __device__ int left() const { return cols - first_of_lane(); }
+
+  // From x_row, or from what the same thread saved at `saved`, every `step` vectors.
+  __device__ RowTile(const T* x_row, int first_vec, Index columns, const uint4* saved = nullptr,
+                     int step = 0)
+      : first(first_vec),
+        cols(static_cast<int>(columns)),
+        zero(static_cast<unsigned>(columns >> 32)) {
+    if (saved != nullptr) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) vec[k] = saved[k * step];
+      return;
+    }
+    const AlignedRow<const T> row(x_row);
+#pragma unroll
+    for (int k = 0; k < K; ++k) vec[k] = mask_tail<T>(make_uint4(0, 0, 0, 0), 0);
+    if constexpr (UNALIGNED) {
+      dispatch_quarter(row.off, [&](auto quarter) { load_between<quarter.value>(row); });
+    } else {
+      const T* const from = x_row + first_of_lane();
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        if (k * kRound < left()) vec[k] = load_vec(from + k * kRound);
+      }
+    }
+  }
+
+  __device__ void save(uint4* to, int step) const {
+#pragma unroll
+    for (int k = 0; k < K; ++k) to[k * step] = vec[k];
+  }
+
+  // The state of this lane's elements.
+  __device__ SoftmaxState state() {
+    SoftmaxState found{max_element<T>(vec), 0.0f};
+    top = found.max;
+    const float pivot = found.pivot();
+    float value[kVecElems<T>];
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      exp_elements<T>(vec[k], pivot, value);
+      if constexpr (KEEP_EXP) {
+#pragma unroll
+        for (int i = 0; i < kVecElems<T>; ++i) exp_x[k * kVecElems<T> + i] = value[i];
+      }
+      found.sum += tree_reduce<Sum, kVecElems<T>>(value);
+    }
+    return found;
+  }
+
+  // The output of vector k.
+  template <typename Op>
+  __device__ uint4 result(int k, float max, const Op& epilogue) {
+    if constexpr (KEEP_EXP) {
+      const float factor = epilogue.factor(top - max);
+      float value[kVecElems<T>];
+#pragma unroll
+      for (int i = 0; i < kVecElems<T>; ++i) value[i] = exp_x[k * kVecElems<T> + i] * factor;
+      return pack<T>(value);
+    } else {
+      opaque<T>(vec[k], zero);
+      return apply_epilogue<T, true>(vec[k], max, epilogue);
+    }
+  }
+
+  template <typename Op>
+  __device__ void store(T* out_row, float max, const Op& epilogue) {
+    if constexpr (UNALIGNED) {
+      store_between(out_row, max, epilogue);
+    } else {
+      store_aligned(out_row, max, epilogue);
+    }
+  }
+
+ private:
+  // Every load shares its 16 aligned bytes with an element of the row. A vector of the row ends in
+  // the aligned vector that follows. In 16 bits that one comes from the next lane, because
+  // registers are short there; in 32 bits from the cache, which is faster.
+  template <int QUARTER>
+  __device__ void load_between(const AlignedRow<const T>& row) {
+    constexpr bool kFromLane = sizeof(T) < sizeof(float);
+    const T* const from = row.vecs + first_of_lane();
+    const int lane = threadIdx.x % kWarp;
+    const int in_first =
+        kVecElems<T> - row.elements_off();  // elements of a vector of the row in its aligned one
+    uint4 following[kFromLane ? 1 : K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int elements = left() - k * kRound;
+      if (elements > (kFromLane ? in_first - kVecElems<T> : 0))
+        vec[k] = load_vec(from + k * kRound);
+      if constexpr (!kFromLane) {
+        following[k] = vec[k];
+        if (elements > in_first) following[k] = load_vec(from + k * kRound + kVecElems<T>);
+      }
+    }
+    if constexpr (kFromLane) {
+      following[0] = vec[K - 1];
+      const T* const last = from + (K - 1) * kRound + kVecElems<T>;
+      if (lane == kWarp - 1 && left() - (K - 1) * kRound > in_first) following[0] = load_vec(last);
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int elements = left() - k * kRound;
+      uint4 next = following[kFromLane ? 0 : k];
+      if constexpr (kFromLane) {
+        // lane 31 continues in lane 0's next vector
+        const uint4 given = lane == 0 && k + 1 < K ? vec[(k + 1) % K] : vec[k];
+        const uint4 got = shuffled(given, (lane + 1) % kWarp);
+        if (k + 1 < K || lane < kWarp - 1) next = got;
+      }
+      vec[k] = funnel_shift<T, QUARTER>(vec[k], next, row.off % 4);
+      if (elements < kVecElems<T>) vec[k] = mask_tail<T>(vec[k], elements);
+    }
+  }
+
+  template <typename Op>
+  __device__ void store_aligned(T* out_row, float max, const Op& epilogue) {
+    T* const to = out_row + first_of_lane();
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      if (k * kRound < left()) {
+        store_vec(reinterpret_cast<uint4*>(to + k * kRound), result(k, max, epilogue));
+      }
+    }
+  }
+
+  template <typename Op>
+  __device__ void store_between(T* out_row, float max, const Op& epilogue) {
+    // In 16 bits the outputs are computed before the branches, in 32 bits inside them: the other
+    // way the compiler hoists parts of a branch into more registers.
+    constexpr bool kBefore = sizeof(T) < sizeof(float);
+    if constexpr (kBefore) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) vec[k] = result(k, max, epilogue);
+    }
+    const auto made = [&](int k) { return kBefore ? vec[k] : result(k, max, epilogue); };
+    const AlignedRow<T> out(out_row);
+    if (out.off == 0) return store_aligned_but_the_last(out_row, made);
+    dispatch_quarter(kVecBytes - out.off,
+                     [&](auto quarter) { store_shifted<quarter.value>(out_row, out, made); });
+  }
+
+  template <typename Made>
+  __device__ void store_aligned_but_the_last(T* out_row, const Made& made) const {
+    T* const to = out_row + first_of_lane();
+    PartialVec<T> last;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int elements = left() - k * kRound;
+      if (elements >= kVecElems<T>) {
+        store_vec(reinterpret_cast<uint4*>(to + k * kRound), made(k));
+      } else if (elements > 0) {
+        last = {made(k), to + k * kRound, elements};
+      }
+    }
+    last.store_beginning();
+  }
+
+  // Each aligned vector begins with the end of the vector before, which the lane before has. The
+  // two vectors at the tile's ends, which it shares with its neighbours, are stored in part.
+  template <int QUARTER, typename Made>
+  __device__ void store_shifted(T* out_row, const AlignedRow<T>& out, const Made& made) const {
+    const int lane = threadIdx.x % kWarp, back = out.elements_off();
+    T* const to = out_row + first_of_lane() - back;
+    const int all = left() + back;  // elements from there on
+    uint4 before = make_uint4(0, 0, 0, 0), begin = before, own;
+    PartialVec<T> last;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      own = made(k);
+      const uint4 neighbour = shuffled(own, (lane + kWarp - 1) % kWarp);
+      const uint4 both = funnel_shift<T, QUARTER>(lane == 0 ? before : neighbour, own, out.off % 4);
+      before = neighbour;  // lane 0 gets lane 31's vector, which it needs next
+      const int elements = all - k * kRound;
+      if (k == 0 && lane == 0) {
+        begin = both;
+      } else if (elements >= kVecElems<T>) {
+        store_vec(reinterpret_cast<uint4*>(to + k * kRound), both);
+      } else if (elements > 0) {
+        last = {both, to + k * kRound, elements};
+      }
+    }
+    if (lane == kWarp - 1 && all > kLast) {
+      last = {funnel_shift<T, QUARTER>(own, own, out.off % 4), to + kLast, min(back, all - kLast)};
+    }
+    last.store_beginning();
+    if (lane == 0 && all > back) {
+      const PartialVec<T> piece{begin, to, kVecElems<T> - back};
+      all < kVecElems<T> ? piece.store_middle(back, all) : piece.store_end();
+    }
+  }
+
+  __device__ static uint4 shuffled(uint4 vec, int lane) {
+    return make_uint4(__shfl_sync(kWholeWarp, vec.x, lane), __shfl_sync(kWholeWarp, vec.y, lane),
+                      __shfl_sync(kWholeWarp, vec.z, lane), __shfl_sync(kWholeWarp, vec.w, lane));
+  }
+};

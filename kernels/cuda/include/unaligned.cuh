@@ -1,0 +1,107 @@
+// Rows that begin anywhere in a 16-byte vector.
+#pragma once
+#include "vec.cuh"
+
+// 16 of the 32 bytes of two neighbouring vectors, from byte 4 * QUARTER + rest on; `rest` is 0, or
+// 2 for elements of 16 bits.
+template <typename T, int QUARTER>
+__device__ inline uint4 funnel_shift(uint4 low, uint4 high, int rest) {
+  const unsigned r[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  unsigned y[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    y[i] = r[QUARTER + i];
+    if constexpr (sizeof(T) < 4) {
+      y[i] = __funnelshift_r(y[i], r[QUARTER + i + 1], rest * 8);
+    }
+  }
+  return make_uint4(y[0], y[1], y[2], y[3]);
+}
+
+template <int N>
+struct Constant {
+  static constexpr int value = N;
+};
+
+// Call run(Constant<bytes / 4>). `bytes` is even, below 16 and the same in all threads of the warp:
+// one branch replaces many selects.
+template <typename F>
+__device__ inline void dispatch_quarter(int bytes, const F& run) {
+  switch (bytes / 4) {
+    case 0:
+      return run(Constant<0>());
+    case 1:
+      return run(Constant<1>());
+    case 2:
+      return run(Constant<2>());
+    default:
+      return run(Constant<3>());
+  }
+}
+
+// A row that may begin anywhere, and the aligned vectors that it lies in. Vectors of the row are
+// counted from its first element, so its sums do not depend on its address: vector v begins with
+// element v * kVecElems. The aligned vector v begins `off` bytes before it.
+template <typename T>
+struct AlignedRow {
+  T* vecs;  // aligned
+  int off;  // bytes
+  __device__ explicit AlignedRow(T* row) {
+    const unsigned long long address = reinterpret_cast<unsigned long long>(row);
+    off = static_cast<int>(address % kVecBytes);
+    vecs = reinterpret_cast<T*>(address - off);
+  }
+  __device__ T* at(int vec) const { return vecs + vec * kVecElems<T>; }
+  __device__ int elements_off() const { return off / static_cast<int>(sizeof(T)); }
+};
+
+// Some elements of an aligned vector of the output.
+template <typename T>
+struct PartialVec {
+  uint4 vec;
+  T* to;  // where the vector is to be
+  int count = 0;
+
+  __device__ void store_beginning() const {
+    uint4 rest = vec;
+    unsigned* at = reinterpret_cast<unsigned*>(to);
+    const int bytes = count * static_cast<int>(sizeof(T));
+    if (bytes & 8) {
+      store_vec(reinterpret_cast<uint2*>(at), make_uint2(rest.x, rest.y));
+      rest.x = rest.z, rest.y = rest.w, at += 2;
+    }
+    if (bytes & 4) store_vec(at++, rest.x), rest.x = rest.y;
+    if constexpr (sizeof(T) < 4) {
+      if (bytes & 2) {
+        store_vec(reinterpret_cast<unsigned short*>(at), static_cast<unsigned short>(rest.x));
+      }
+    }
+  }
+
+  __device__ void store_end() const {
+    uint4 rest = vec;
+    unsigned* at = reinterpret_cast<unsigned*>(to) + 4;
+    const int bytes = count * static_cast<int>(sizeof(T));
+    if (bytes & 8) {
+      store_vec(reinterpret_cast<uint2*>(at -= 2), make_uint2(rest.z, rest.w));
+      rest.z = rest.x, rest.w = rest.y;
+    }
+    if (bytes & 4) store_vec(--at, rest.w), rest.w = rest.z;
+    if constexpr (sizeof(T) < 4) {
+      if (bytes & 2) {
+        store_vec(reinterpret_cast<unsigned short*>(at) - 1,
+                  static_cast<unsigned short>(rest.w >> 16));
+      }
+    }
+  }
+
+  // Elements [from, end), whatever `count` is: for rows that are shorter than a vector.
+  __device__ void store_middle(int from, int end) const {
+    Pack<T, kVecElems<T>> pack;
+    pack.vec = vec;
+#pragma unroll
+    for (int i = 0; i < kVecElems<T>; ++i) {
+      if (i >= from && i < end) to[i] = pack.at[i];
+    }
+  }
+};

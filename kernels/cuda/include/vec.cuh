@@ -1,0 +1,190 @@
+// 16-byte vectors of elements: conversion, maximum, exp.
+#pragma once
+#include "row.cuh"
+
+constexpr float kLog2e = 1.44269504088896341f;
+constexpr int kVecBytes = 16;
+constexpr int kLineVecs = 8;  // of a line of the cache, 128 bytes
+
+// Elements of a type in a vector.
+template <typename T>
+constexpr int kVecElems = kVecBytes / static_cast<int>(sizeof(T));
+
+// 2^x by the special function unit: 2 units in the last place (PTX ISA, ex2.approx), 0 for -inf.
+__device__ inline float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ inline float exp_approx(float x) { return exp2_approx(x * kLog2e); }
+
+// A vector has four registers, each with one element of 32 bits, or with two of 16, the first in
+// the lower half. The maximum, element by element; a number where the other one is NaN.
+template <typename T>
+__device__ unsigned vec_max(unsigned a, unsigned b);
+template <>
+__device__ inline unsigned vec_max<float>(unsigned a, unsigned b) {
+  return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
+}
+template <>
+__device__ inline unsigned vec_max<Half>(unsigned a, unsigned b) {
+  unsigned y;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  return y;
+}
+template <>
+__device__ inline unsigned vec_max<BFloat16>(unsigned a, unsigned b) {
+  unsigned y;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+  return y;
+}
+template <typename T>
+__device__ inline uint4 vec_max(uint4 a, uint4 b) {
+  return make_uint4(vec_max<T>(a.x, b.x), vec_max<T>(a.y, b.y), vec_max<T>(a.z, b.z),
+                    vec_max<T>(a.w, b.w));
+}
+// Two elements of 16 bits from float32, rounded to the nearest by one instruction.
+template <typename T>
+__device__ unsigned from_floats(float first, float second);
+template <>
+__device__ inline unsigned from_floats<Half>(float first, float second) {
+  unsigned both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  return both;
+}
+template <>
+__device__ inline unsigned from_floats<BFloat16>(float first, float second) {
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  return both;
+}
+
+__device__ inline uint4 load_vec(const void* from) {
+  return __ldg(reinterpret_cast<const uint4*>(from));
+}
+
+// float32 from two elements of 16 bits. AGAIN selects another instruction for the second
+// conversion, so the compiler cannot keep the first result alive, in twice the registers.
+template <typename T, bool AGAIN>
+__device__ void to_floats(unsigned both, float& first, float& second);
+template <>
+__device__ inline void to_floats<BFloat16, false>(unsigned both, float& first, float& second) {
+  first = __uint_as_float(both << 16), second = __uint_as_float(both & 0xffff0000u);
+}
+template <>
+__device__ inline void to_floats<BFloat16, true>(unsigned both, float& first, float& second) {
+  first = __uint_as_float(__byte_perm(both, 0, 0x1044));
+  second = __uint_as_float(__byte_perm(both, 0, 0x3244));
+}
+template <>
+__device__ inline void to_floats<Half, false>(unsigned both, float& first, float& second) {
+  first = to_float(Half{static_cast<unsigned short>(both)});
+  second = to_float(Half{static_cast<unsigned short>(both >> 16)});
+}
+template <>
+__device__ inline void to_floats<Half, true>(unsigned both, float& first, float& second) {
+  to_floats<Half, false>(both, first, second);  // after opaque()
+}
+
+// Compiler barriers: the value stays as it is, but the compiler must take it for a new one. Else it
+// would keep what it computed from the old one, or move a load to the first use.
+__device__ inline int opaque(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+__device__ inline void opaque(uint4& vec) {
+  asm volatile("" : "+r"(vec.x), "+r"(vec.y), "+r"(vec.z), "+r"(vec.w));
+}
+// Half has one conversion only. It adds a zero that is known at run time alone, which costs less
+// than a barrier.
+template <typename T>
+__device__ inline void opaque(uint4&, unsigned) {}
+template <>
+__device__ inline void opaque<Half>(uint4& vec, unsigned zero) {
+  vec.x += zero, vec.y += zero, vec.z += zero, vec.w += zero;
+}
+
+template <typename T, bool AGAIN = false>
+__device__ inline void unpack(uint4 vec, float (&to)[kVecElems<T>]) {
+  const unsigned part[4] = {vec.x, vec.y, vec.z, vec.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      to[i] = __uint_as_float(part[i]);
+    } else {
+      to_floats<T, AGAIN>(part[i], to[2 * i], to[2 * i + 1]);
+    }
+  }
+}
+
+template <typename T>
+__device__ inline uint4 pack(const float (&from)[kVecElems<T>]) {
+  unsigned part[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      part[i] = __float_as_uint(from[i]);
+    } else {
+      part[i] = from_floats<T>(from[2 * i], from[2 * i + 1]);
+    }
+  }
+  return make_uint4(part[0], part[1], part[2], part[3]);
+}
+
+// exp(x - pivot) of a vector's elements.
+template <typename T>
+__device__ inline void exp_elements(uint4 vec, float pivot, float (&to)[kVecElems<T>]) {
+  unpack<T>(vec, to);
+#pragma unroll
+  for (int i = 0; i < kVecElems<T>; ++i) to[i] = exp_approx(to[i] - pivot);
+}
+
+// The output of a vector, from the maximum of the row and its epilogue. AGAIN: as in to_floats().
+template <typename T, bool AGAIN = false, typename Op>
+__device__ inline uint4 apply_epilogue(uint4 vec, float max, const Op& epilogue) {
+  float value[kVecElems<T>];
+  unpack<T, AGAIN>(vec, value);
+#pragma unroll
+  for (int i = 0; i < kVecElems<T>; ++i) value[i] = epilogue.template of_shifted<T>(value[i] - max);
+  return pack<T>(value);
+}
+
+// The first `count` elements of a vector, then -inf, which changes no maximum and no sum.
+template <typename T>
+__device__ inline uint4 mask_tail(uint4 vec, int count) {
+  Pack<T, kVecElems<T>> pack;
+  pack.vec = vec;
+#pragma unroll
+  for (int i = 0; i < kVecElems<T>; ++i) {
+    if (i >= count) from_float(pack.at[i], lowest());
+  }
+  return pack.vec;
+}
+
+// The largest element of a vector.
+template <typename T>
+__device__ inline float max_element(uint4 all) {
+  all.x = vec_max<T>(vec_max<T>(all.x, all.y), vec_max<T>(all.z, all.w));
+  float value[kVecElems<T>];
+  unpack<T>(all, value);
+  // fmaxf drops NaN, so a vector of NaN alone yields -inf here, as intended
+  return fmaxf(lowest(), sizeof(T) < sizeof(float) ? fmaxf(value[0], value[1]) : value[0]);
+}
+template <typename T, int N>
+__device__ inline float max_element(const uint4 (&vec)[N]) {
+  uint4 all = vec[0];
+#pragma unroll
+  for (int k = 1; k < N; ++k) all = vec_max<T>(all, vec[k]);
+  return max_element<T>(all);
+}
+
+// The reduction of N values as a tree, which is a shorter chain of dependent operations.
+template <typename Op, int N>
+__device__ inline float tree_reduce(const float* of) {
+  if constexpr (N == 1) {
+    return *of;
+  } else {
+    return Op::of(tree_reduce<Op, N / 2>(of), tree_reduce<Op, N - N / 2>(of + N / 2));
+  }
+}
