@@ -23,8 +23,8 @@ from .registry.dependencies import sources as sources
 from .registry.discover import add as add
 from .registry.discover import by_default as by_default
 from .registry.discover import check_name as check_name
+from .registry.discover import configs as configs
 from .registry.discover import file as file
-from .registry.discover import forms as forms
 from .registry.discover import load as load
 from .registry.discover import names as names
 from .registry.discover import ops as ops

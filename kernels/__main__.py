@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import BadKernel, file, forms, names, ops, packages
+from . import BadKernel, configs, file, names, ops, packages
 from .registry import scaffold, source_scan
 
 # What of a kernel's imports tells where it runs; the others come with Python or with these.
@@ -49,15 +49,15 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def listing() -> str:
-    """Every kernel: its idea, what it computes, its forms, what it is written with."""
+    """Every kernel: its idea, what it computes, its what it is written with."""
     return "\n".join(_told(name) for name in names())
 
 
 def _told(name: str) -> str:
     idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
     facts = [" ".join(sorted(ops(name))), " ".join(p for p in TOLD if p in packages(name))]
-    if found := forms(name):
-        facts.append(f"forms {' '.join(found)}")
+    if found := configs(name):
+        facts.append(f"configs {' '.join(found)}")
     return f"{name}\n  {idea}\n  {'; '.join(filter(None, facts))}"
 
 

@@ -13,7 +13,7 @@ import threading
 import torch
 from cuda.bindings import driver
 
-MOST_PARTS = 2048  # kMaxStates in kernels/cuda/include/grid_workspace.cuh
+MAX_STATES = 2048  # kMaxStates in kernels/cuda/include/grid_workspace.cuh
 BYTES = 129 * 1024  # of `GridWorkspace` in kernels/cuda/include/grid_workspace.cuh
 POOL = 16  # meetings that are allocated together
 
@@ -46,27 +46,27 @@ def _take(key: tuple[int, int, int]) -> int:
 
 def _recording(stream: int) -> int:
     """A number for the graph that is being recorded on a stream, never given twice."""
-    _, number, *_ = _done(driver.cuStreamGetCaptureInfo(stream))
+    _, number, *_ = _checked(driver.cuStreamGetCaptureInfo(stream))
     return int(number)
 
 
 def _zeros(count: int) -> int:
     """Address of so many bytes that are zero by now; also while a graph is recorded."""
     relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    (before,) = _done(driver.cuThreadExchangeStreamCaptureMode(relaxed))
+    (before,) = _checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
     try:
         apart = driver.CUstream_flags.CU_STREAM_NON_BLOCKING  # waits for no other stream
-        (stream,) = _done(driver.cuStreamCreate(apart))
-        (found,) = _done(driver.cuMemAlloc(count))
-        _done(driver.cuMemsetD8Async(found, 0, count, stream))
-        _done(driver.cuStreamSynchronize(stream))
-        _done(driver.cuStreamDestroy(stream))
+        (stream,) = _checked(driver.cuStreamCreate(apart))
+        (found,) = _checked(driver.cuMemAlloc(count))
+        _checked(driver.cuMemsetD8Async(found, 0, count, stream))
+        _checked(driver.cuStreamSynchronize(stream))
+        _checked(driver.cuStreamDestroy(stream))
     finally:
-        _done(driver.cuThreadExchangeStreamCaptureMode(before))
+        _checked(driver.cuThreadExchangeStreamCaptureMode(before))
     return int(found)
 
 
-def _done(answer: tuple) -> tuple:
+def _checked(answer: tuple) -> tuple:
     """What the driver has answered, after its error code."""
     error, *rest = answer
     if error != driver.CUresult.CUDA_SUCCESS:

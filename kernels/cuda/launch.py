@@ -21,37 +21,37 @@ from .nvrtc import (
     TYPES,
     Call,
     Gpu,
-    Spec,
-    Specialise,
+    LaunchPlan,
+    Planner,
     build_once,
     call_of,
     widest_pack,
 )
 
-MOST_BLOCKS = 2**31 - 1  # of a launch, in x
-MOST_KEPT = 4096  # shapes whose launch is remembered
+MAX_BLOCKS = 2**31 - 1  # of a launch, in x
+MAX_KEPT = 4096  # shapes whose launch is remembered
 
 # Triton and torch's own compiler ask for the stream in this way too: torch.cuda.current_stream()
 # builds an object for 4 µs, this takes 0.1 µs (measured on an H200 machine).
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # None in a build without CUDA
 
 
-class Ready(NamedTuple):
+class LoadedLaunch(NamedTuple):
     """A kernel on a device, and how it is launched for one shape."""
 
     kernel: Kernel
     config: LaunchConfig
-    spec: Spec
+    spec: LaunchPlan
     blocks_per_sm: int
 
     def more(self, device: int, stream: int) -> tuple[int, ...]:
         """Arguments after those that every kernel has."""
-        if self.spec.meets:
-            return (grid_workspace.address(device, stream), *self.spec.more)
-        return self.spec.more
+        if self.spec.cooperative:
+            return (grid_workspace.address(device, stream), *self.spec.extra_args)
+        return self.spec.extra_args
 
 
-_ready: dict[tuple, Ready] = {}
+_ready: dict[tuple, LoadedLaunch] = {}
 
 
 class _Streams(threading.local):
@@ -67,7 +67,7 @@ class _Streams(threading.local):
     def enter(self, device: int, handle: int) -> Stream:
         """Make torch's context this thread's own, and wrap a stream of it."""
         Device(device).set_current()
-        if len(self.known) >= MOST_KEPT:
+        if len(self.known) >= MAX_KEPT:
             self.known.clear()
         stream = self.known[device, handle] = Stream.from_handle(handle)
         return stream
@@ -77,21 +77,21 @@ _streams = _Streams()
 
 
 def run(
-    specialise: Specialise, x: torch.Tensor, out: torch.Tensor | None, log: bool = False
+    plan: Planner, x: torch.Tensor, out: torch.Tensor | None, log: bool = False
 ) -> torch.Tensor:
-    """Launch what ``specialise`` chooses for x (M, N); returns ``out``, or a new tensor.
+    """Launch what ``plan`` chooses for x (M, N); returns ``out``, or a new tensor.
 
     Raises ValueError when no kernel of this algorithm can take x, and cuda-core's errors. What
     ``kernels.Variant.unsupported`` refuses, and an ``out`` unlike x, must not come here: a look at
     each would cost a tenth of the call.
     """
     out = empty_output(x, out)
-    launch_rows(specialise, x, out, *x.shape, x.stride(0), out.stride(0), log)
+    launch_rows(plan, x, out, *x.shape, x.stride(0), out.stride(0), log)
     return out
 
 
 def launch_rows(
-    specialise: Specialise,
+    plan: Planner,
     x: torch.Tensor,
     out: torch.Tensor,
     rows: int,
@@ -107,12 +107,12 @@ def launch_rows(
     x_address, out_address = x.data_ptr(), out.data_ptr()
     device = x.get_device()
     if device != torch.cuda.current_device():
-        if problem := missing(x):
+        if problem := why_no_gpu(x):
             raise ValueError(problem)
         with torch.cuda.device(device):
-            return launch_rows(specialise, x, out, rows, cols, x_stride, out_stride, log)
+            return launch_rows(plan, x, out, rows, cols, x_stride, out_stride, log)
     pack = widest_pack(x.element_size(), x_address | out_address, x_stride | out_stride | cols)
-    key = (specialise, x.dtype, rows, cols, pack, log, device)
+    key = (plan, x.dtype, rows, cols, pack, log, device)
     ready = _ready.get(key) or _prepare(key)
     handle = _raw_stream(device)
     stream = _streams.known.get((device, handle)) or _streams.enter(device, handle)
@@ -128,7 +128,7 @@ def launch_rows(
 def launch_with(key: tuple, arguments: tuple[int, ...]) -> None:
     """Launch a kernel that takes other arguments than x, out and their strides.
 
-    ``key``: specialise and what a Call has, with the number of the device, the current one, in the
+    ``key``: plan and what a Call has, with the number of the device, the current one, in the
     GPU's place. What ``launch_rows`` does by itself: one more call there would cost the host more
     than the look-up. Raises as ``run``.
     """
@@ -144,51 +144,51 @@ class Functions(NamedTuple):
     softmax: Callable
     log_softmax: Callable
     unsupported: Callable
-    specialise: Specialise
+    plan: Planner
 
 
-@functools.cache  # one object for each form, by which its launches are remembered
-def functions(specialise: Callable, form: str | None = None) -> Functions:
-    """The functions of a kernel, by ``specialise(call)``; in a form, ``specialise(call, form)``."""
-    of_form = functools.partial(specialise, form=form) if form else specialise
+@functools.cache  # one object for each config, by which its launches are remembered
+def functions(plan: Callable, config: str | None = None) -> Functions:
+    """The functions of a kernel, by ``plan(call)``; in a config, ``plan(call, config)``."""
+    of_config = functools.partial(plan, config=config) if config else plan
 
     def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
         """Row softmax of x (M, N); see ``kernels.Variant``."""
-        return run(of_form, x, out)
+        return run(of_config, x, out)
 
     def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
         """Row log-softmax of x (M, N); see ``kernels.Variant``."""
-        return run(of_form, x, out, log=True)
+        return run(of_config, x, out, log=True)
 
     def unsupported(x: torch.Tensor) -> str | None:
         """None, or why this kernel cannot run x."""
-        return refused(of_form, x)
+        return why_unsupported(of_config, x)
 
-    return Functions(softmax, log_softmax, unsupported, of_form)
+    return Functions(softmax, log_softmax, unsupported, of_config)
 
 
-def missing(x: torch.Tensor, since: tuple[int, int] = OLDEST) -> str | None:
+def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = OLDEST) -> str | None:
     """None, or a sentence: what x's device lacks to run CUDA C++ of a compute capability."""
     if not x.is_cuda:
         return f"x is on the device {x.device}; an NVIDIA GPU and its driver are needed"
     capability = torch.cuda.get_device_capability(x.device)
-    if capability < since:
-        have, need = (".".join(map(str, c)) for c in (capability, since))
+    if capability < needed:
+        have, need = (".".join(map(str, c)) for c in (capability, needed))
         return f"{x.device} has compute capability {have}; {need} or newer is needed"
     return None
 
 
-def refused(specialise: Specialise, x: torch.Tensor) -> str | None:
+def why_unsupported(plan: Planner, x: torch.Tensor) -> str | None:
     """None, or a sentence: that x's device, or this algorithm, cannot take rows as long as x's."""
-    if problem := missing(x):
+    if problem := why_no_gpu(x):
         return problem
-    specs = specialise(call_of(x, False, gpu_of(x.device)))
+    specs = plan(call_of(x, False, gpu_info(x.device)))
     if not specs:
         return f"N = {x.shape[1]}: longer rows than this kernel can hold"
-    return missing(x, max(spec.since for spec in specs))
+    return why_no_gpu(x, max(spec.min_capability for spec in specs))
 
 
-def gpu_of(device: torch.device | int) -> Gpu:
+def gpu_info(device: torch.device | int) -> Gpu:
     """What of a GPU decides which kernel runs."""
     found = torch.cuda.get_device_properties(device)
     capability = found.major, found.minor
@@ -200,17 +200,17 @@ def gpu_of(device: torch.device | int) -> Gpu:
     )
 
 
-def in_use() -> list[Ready]:
-    """The kernels that were launched for the last MOST_KEPT shapes or fewer."""
+def launched() -> list[LoadedLaunch]:
+    """The kernels that were launched for the last MAX_KEPT shapes or fewer."""
     return list(_ready.values())
 
 
-def _prepare(key: tuple) -> Ready:
-    specialise, dtype, rows, cols, pack, log, device = key
+def _prepare(key: tuple) -> LoadedLaunch:
+    plan, dtype, rows, cols, pack, log, device = key
     if dtype not in TYPES:
         raise ValueError(f"x is {dtype}; allowed: {', '.join(map(str, TYPES))}")
     Device(device).set_current()
-    specs = specialise(Call(dtype, rows, cols, pack, log, gpu_of(device)))
+    specs = plan(Call(dtype, rows, cols, pack, log, gpu_info(device)))
     if not specs:
         raise ValueError(f"no kernel of this algorithm takes rows of N = {cols} on cuda:{device}")
     kernels = [_load(spec, device) for spec in specs]
@@ -219,24 +219,24 @@ def _prepare(key: tuple) -> Ready:
     best = max(i for i, blocks in enumerate(resident) if blocks == resident[0])
     spec = specs[best]
     config = _config(spec, _blocks(kernels[best], spec, resident[best], device))
-    if len(_ready) >= MOST_KEPT:
+    if len(_ready) >= MAX_KEPT:
         _ready.clear()
-    ready = _ready[key] = Ready(kernels[best], config, spec, resident[best])
+    ready = _ready[key] = LoadedLaunch(kernels[best], config, spec, resident[best])
     return ready
 
 
-def _config(spec: Spec, blocks: int) -> LaunchConfig:
+def _config(spec: LaunchPlan, blocks: int) -> LaunchConfig:
     """``blocks``: or clusters, where there are such."""
     return LaunchConfig(
         grid=blocks,
         block=spec.threads,
         shmem_size=spec.shared_bytes,
-        is_cooperative=spec.meets,
+        is_cooperative=spec.cooperative,
         **({"cluster": spec.cluster} if spec.cluster > 1 else {}),
     )
 
 
-def _load(spec: Spec, device: int) -> Kernel:
+def _load(spec: LaunchPlan, device: int) -> Kernel:
     kernel = _kernel(spec.source, spec.kernel, device)
     if spec.shared_bytes:
         _allow_shared(kernel, device)
@@ -245,7 +245,7 @@ def _load(spec: Spec, device: int) -> Kernel:
     return kernel
 
 
-# A kernel has a few hundred forms at most, so these two need no bound.
+# A kernel has a few hundred configs at most, so these two need no bound.
 @functools.cache
 def _kernel(source: str, name: str, device: int) -> Kernel:
     major, minor = torch.cuda.get_device_capability(device)
@@ -255,7 +255,7 @@ def _kernel(source: str, name: str, device: int) -> Kernel:
 @functools.cache
 def _allow_shared(kernel: Kernel, device: int) -> None:
     """Let blocks have all shared memory that the device offers; without asking it is 48 KiB."""
-    most = gpu_of(device).shared_limit - kernel.attributes.shared_size_bytes
+    most = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     _set(kernel, attribute, most, device)
 
@@ -273,12 +273,12 @@ def _set(kernel: Kernel, attribute, value: int, device: int) -> None:
         raise RuntimeError(f"cuKernelSetAttribute: {error.name}")
 
 
-def _resident(kernel: Kernel, spec: Spec) -> int:
+def _resident(kernel: Kernel, spec: LaunchPlan) -> int:
     occupancy = kernel.occupancy
     return occupancy.max_active_blocks_per_multiprocessor(spec.threads, spec.shared_bytes)
 
 
-def _blocks(kernel: Kernel, spec: Spec, resident: int, device: int) -> int:
+def _blocks(kernel: Kernel, spec: LaunchPlan, resident: int, device: int) -> int:
     """Blocks of a launch, or clusters, where there are such."""
     gpu = torch.cuda.get_device_properties(device)
     if spec.resident and spec.cluster > 1:
@@ -291,7 +291,7 @@ def _blocks(kernel: Kernel, spec: Spec, resident: int, device: int) -> int:
     return min(spec.blocks, spec.waves * full)
 
 
-def _clusters(kernel: Kernel, spec: Spec, device: int) -> int:
+def _clusters(kernel: Kernel, spec: LaunchPlan, device: int) -> int:
     """Clusters that are resident at once."""
     config, stream = _config(spec, spec.cluster), Device(device).default_stream
     return kernel.occupancy.max_active_clusters(config, stream=stream)

@@ -18,7 +18,7 @@ from ..registry.source_hash import digest
 INCLUDE = Path(__file__).parent / "include"
 TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
 
-WORD_BYTES = 16  # that one instruction moves at most
+VEC_BYTES = 16  # that one instruction moves at most
 CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
 
 
@@ -30,11 +30,11 @@ class Gpu(NamedTuple):
 
     name: str  # as torch and NVML have it
     capability: tuple[int, int]
-    shared_limit: int  # bytes of shared memory that a block may have
-    processors: int  # multiprocessors
+    max_shared_per_block: int  # bytes of shared memory that a block may have
+    sm_count: int  # multiprocessors
 
     @property
-    def most_cluster(self) -> int:
+    def max_cluster(self) -> int:
         """Blocks of the largest cluster: CUDA C++ Programming Guide, "Thread Block Clusters"."""
         return {8: 1, 9: 16, 10: 16}.get(self.capability[0], PORTABLE_CLUSTER)
 
@@ -59,7 +59,7 @@ class Call(NamedTuple):
     gpu: Gpu
 
 
-class Spec(NamedTuple):
+class LaunchPlan(NamedTuple):
     """A kernel to compile, and how to launch it."""
 
     source: Path  # a .cu file
@@ -72,14 +72,14 @@ class Spec(NamedTuple):
     waves: int | None = None
     resident: bool = False
     cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
-    meets: bool = False  # its blocks meet: all are resident at once, and share a Meeting
-    more: tuple[int, ...] = ()  # arguments after those that every kernel has
-    since: tuple[int, int] = OLDEST  # compute capability
+    cooperative: bool = False  # its blocks meet: all are resident at once, and share a Meeting
+    extra_args: tuple[int, ...] = ()  # arguments after those that every kernel has
+    min_capability: tuple[int, int] = OLDEST  # compute capability
 
 
 # From a call to the kernels that may serve it, block sizes ascending; none where it is beyond what
 # the algorithm can do.
-Specialise = Callable[[Call], tuple[Spec, ...]]
+Planner = Callable[[Call], tuple[LaunchPlan, ...]]
 
 
 def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
@@ -90,7 +90,7 @@ def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
     a whole number of packs.
     """
     elements = (addresses // itemsize) | counts
-    return min(elements & -elements, WORD_BYTES // itemsize)
+    return min(elements & -elements, VEC_BYTES // itemsize)
 
 
 def call_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Call:
@@ -150,14 +150,14 @@ def _cached(cache, key: bytes, source: Path, kernel: str, arch: str) -> ObjectCo
     return built
 
 
-def build_for(specialise: Specialise, x: torch.Tensor, log: bool, arch: str) -> list[str]:
+def build_for(plan: Planner, x: torch.Tensor, log: bool, arch: str) -> list[str]:
     """Compile, for a GPU that need not be here, whatever a call on x (M, N) may launch on it.
 
     Returns the kernels' C++ names: none where x is beyond the algorithm or the architecture. Raises
     as ``build`` does, and KeyError for an architecture that is not in GPUS.
     """
     gpu = GPUS[arch]
-    specs = [spec for spec in specialise(call_of(x, log, gpu)) if spec.since <= gpu.capability]
+    specs = [spec for spec in plan(call_of(x, log, gpu)) if spec.min_capability <= gpu.capability]
     for spec in specs:
         build(spec.source, (spec.kernel,), arch)
     return [spec.kernel for spec in specs]

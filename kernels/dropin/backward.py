@@ -1,6 +1,6 @@
 """The backward of softmax of a matrix's rows, for the drop-in: which kernel a row of a length gets.
 
-``cuda_backward`` keeps rows beyond LEAST_BYTES where the GPU can run it, all is of one dtype and
+``cuda_backward`` keeps rows beyond MIN_BYTES where the GPU can run it, all is of one dtype and
 rows are whole words of 16 bytes; all others are ``triton_backward``'s.
 Over N on an H200: ``data/recorded/h200/softmax_backward.csv``.
 """
@@ -9,11 +9,13 @@ import functools
 
 from torch import Tensor
 
-from ..frontier import triton_backward
-from ..frontier.triton_backward import slope as slope  # the same formula over another dimension
+from ..frontier.backward import triton_backward
+from ..frontier.backward.triton_backward import (
+    slope as slope,  # the same formula over another dimension
+)
 from .device import has_clusters
 
-LEAST_BYTES = 2**14  # of a row; up to these both are within 1 % of each other on an H200
+MIN_BYTES = 2**14  # of a row; up to these both are within 1 % of each other on an H200
 
 
 def backward(
@@ -25,7 +27,7 @@ def backward(
     ``stride`` elements from row to row, 0 for one row for all, and adjacent columns.
     """
     matrix = g, y, dx, rows, cols, (cols, stride, cols), log
-    long = cols * y.element_size() > LEAST_BYTES and g.dtype is y.dtype is dx.dtype
+    long = cols * y.element_size() > MIN_BYTES and g.dtype is y.dtype is dx.dtype
     if not (long and (launch := _of_cuda(y.get_device())) and launch(*matrix)):
         triton_backward.launch(*matrix)
 
@@ -35,6 +37,6 @@ def _of_cuda(device: int):
     """``cuda_backward.launch``; None where its kernels, or some, do not run."""
     if not has_clusters(device):
         return None
-    from ..frontier import cuda_backward
+    from ..frontier.backward import cuda_backward
 
     return cuda_backward.launch

@@ -39,4 +39,4 @@ def _frontier(device: int) -> Callable | None:
     from ..cuda import launch  # needs cuda-core
     from ..frontier import frontier
 
-    return functools.partial(launch.launch_rows, frontier.specialise)
+    return functools.partial(launch.launch_rows, frontier.plan)

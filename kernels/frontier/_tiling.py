@@ -6,7 +6,7 @@ The same row then gives the same bits in any batch.
 from typing import NamedTuple
 
 from ..contract import CLUSTERS_SINCE, OLDEST
-from ..cuda.nvrtc import TYPES, WORD_BYTES, Call, instance
+from ..cuda.nvrtc import TYPES, VEC_BYTES, Call, instance
 
 WARP = 32
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
@@ -24,36 +24,36 @@ class Shape(NamedTuple):
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
 
     @property
-    def since(self) -> tuple[int, int]:
+    def min_capability(self) -> tuple[int, int]:
         """The compute capability that it needs."""
         return CLUSTERS_SINCE if self.cluster > 1 else OLDEST
 
 
-def sharing(units: int, of_lane: int, most_warps: int, most_cluster: int) -> tuple[int, int] | None:
+def sharing(units: int, per_lane: int, max_warps: int, max_cluster: int) -> tuple[int, int] | None:
     """Warps of a block, and blocks: the fewest blocks that hold a row of so many units.
 
-    With ``of_lane`` of them at most; None if the row is too long.
+    With ``per_lane`` of them at most; None if the row is too long.
     """
-    for cluster in (c for c in CLUSTERS if c <= most_cluster):
-        warps = -(-units // (WARP * of_lane * cluster))
-        if warps <= most_warps:
+    for cluster in (c for c in CLUSTERS if c <= max_cluster):
+        warps = -(-units // (WARP * per_lane * cluster))
+        if warps <= max_warps:
             return warps, cluster
     return None
 
 
-def words_of(call: Call) -> int:
+def vectors_of(call: Call) -> int:
     """Words of 16 bytes, the last of them perhaps in part, that a row has."""
-    return -(-call.cols * call.dtype.itemsize // WORD_BYTES)
+    return -(-call.cols * call.dtype.itemsize // VEC_BYTES)
 
 
-def is_whole(call: Call) -> bool:
+def is_vector_multiple(call: Call) -> bool:
     """Whether a row is a whole number of words."""
-    return call.cols * call.dtype.itemsize % WORD_BYTES == 0
+    return call.cols * call.dtype.itemsize % VEC_BYTES == 0
 
 
-def is_apart(call: Call) -> bool:
+def is_unaligned(call: Call) -> bool:
     """Whether rows may begin in the middle of a word, or end there."""
-    return call.pack * call.dtype.itemsize != WORD_BYTES
+    return call.pack * call.dtype.itemsize != VEC_BYTES
 
 
 def name(template: str, call: Call, *arguments: int | bool, log: str, normal: str) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..contract import DTYPES
 from ..cuda.nvrtc import Call
-from ._tiling import is_whole
+from ._tiling import is_vector_multiple
 
 FOLDER = Path(__file__).parent
 TABLES = "tuning/*.csv"
@@ -38,7 +38,7 @@ def candidates(call: Call) -> Iterator[str]:
     those of types of its size stand in, which are moved alike; where it has none of these either,
     or the GPU has no table, those of another GPU of its compute capability.
     """
-    like = str(call.dtype).removeprefix("torch."), is_whole(call)
+    like = str(call.dtype).removeprefix("torch."), is_vector_multiple(call)
     standing_in = STANDS_IN.get(call.gpu.capability, "")
     known = _winners(call.gpu.name, *like) or _winners(standing_in, *like)
 

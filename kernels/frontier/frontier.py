@@ -2,7 +2,7 @@
 
 Idea: short rows take parts of warps, longer ones a warp, a block, or the blocks of a cluster, in
 registers or in shared memory, and the longest all blocks of the GPU; rows that are not whole words
-of 16 bytes have kernels of their own. Which one, and in which form, says the table that a sweep has
+of 16 bytes have kernels of their own. The choice is that of the table that a sweep has
 left for this GPU or one of its kind (``_tuning``), or a rule of thumb. It depends on N and the
 type, never on M, so that a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
@@ -14,7 +14,7 @@ Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for rows 
 
 from .. import split
 from ..cuda import launch
-from ..cuda.nvrtc import Call, Spec
+from ..cuda.nvrtc import Call, LaunchPlan
 from . import (
     _tuning,
     frontier_packed,
@@ -23,7 +23,7 @@ from . import (
     frontier_spread,
     frontier_staged,
 )
-from ._tiling import is_whole
+from ._tiling import is_vector_multiple
 
 PARTS = {
     "frontier_short": frontier_short,
@@ -53,22 +53,24 @@ def choices(call: Call) -> list[str]:
 def by_rule(call: Call) -> list[str]:
     """``choices`` where no table has any."""
     row_bytes = call.cols * call.dtype.itemsize
-    return [name for most, name in RULE[is_whole(call)] if row_bytes <= most] + ["frontier_spread"]
+    return [name for most, name in RULE[is_vector_multiple(call)] if row_bytes <= most] + [
+        "frontier_spread"
+    ]
 
 
-def specialise(call: Call) -> tuple[Spec, ...]:
-    """The instance for a row of this length; see ``nvrtc.Specialise``."""
+def plan(call: Call) -> tuple[LaunchPlan, ...]:
+    """The instance for a row of this length; see ``nvrtc.Planner``."""
     return taken(choices(call), call)[1]
 
 
-def taken(variants: list[str], call: Call) -> tuple[str, tuple[Spec, ...]]:
-    """The first of these that takes the row, with its form, and the instance; "" and () if none."""
+def taken(variants: list[str], call: Call) -> tuple[str, tuple[LaunchPlan, ...]]:
+    """Return the first that takes the row, with its config, and its plan; "" and () if none."""
     for variant in variants:
-        part, form = split(variant)
-        form = form or PARTS[part].FORM
-        if specs := PARTS[part].specialise(call, form):
-            return f"{part}__{form}", specs
+        part, config = split(variant)
+        config = config or PARTS[part].DEFAULT_CONFIG
+        if specs := PARTS[part].plan(call, config):
+            return f"{part}__{config}", specs
     return "", ()
 
 
-softmax, log_softmax, unsupported = launch.functions(specialise)[:3]
+softmax, log_softmax, unsupported = launch.functions(plan)[:3]

@@ -16,15 +16,15 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import WORD_BYTES, Call, Spec
+from ..cuda.nvrtc import VEC_BYTES, Call, LaunchPlan
 from ._tiling import WARP, name
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # kThreads in the source
-FORMS = ("k8", "k16", "k32")  # k: elements of a lane, at most
-FORM = "k32"
+CONFIGS = ("k8", "k16", "k32")  # k: elements of a lane, at most
+DEFAULT_CONFIG = "k32"
 
 
 def lanes(cols: int, most: int) -> int:
@@ -32,19 +32,19 @@ def lanes(cols: int, most: int) -> int:
     return 1 << (-(-cols // most) - 1).bit_length()
 
 
-def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
-    """The instance for a row of this length; see ``nvrtc.Specialise``."""
-    of_row = lanes(call.cols, int(form[1:]))
+def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+    """The instance for a row of this length; see ``nvrtc.Planner``."""
+    of_row = lanes(call.cols, int(config[1:]))
     if of_row > WARP:
         return ()
     kernel = name("frontier_packed", call, -(-call.cols // of_row), of_row,
                   log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
     rows = THREADS // of_row  # of a block
     # the words at both ends of a run belong to it in part
-    words = rows * call.cols * call.dtype.itemsize // WORD_BYTES + 2
+    words = rows * call.cols * call.dtype.itemsize // VEC_BYTES + 2
     blocks = -(-call.rows // rows)
-    return (Spec(SOURCE, kernel, THREADS, blocks, shared_bytes=words * WORD_BYTES),)
+    return (LaunchPlan(SOURCE, kernel, THREADS, blocks, shared_bytes=words * VEC_BYTES),)
 
 
-in_form = functools.partial(launch.functions, specialise)
-softmax, log_softmax, unsupported = in_form(FORM)[:3]
+with_config = functools.partial(launch.functions, plan)
+softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]

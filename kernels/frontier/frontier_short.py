@@ -13,17 +13,17 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import WORD_BYTES, Call, Spec
+from ..cuda.nvrtc import VEC_BYTES, Call, LaunchPlan
 from ._tiling import WARP, name
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # kThreads in the source
-MOST_UNITS = 4  # of a lane
+MAX_UNITS = 4  # of a lane
 # u: units of a lane, fewer where the row has not so many.
-FORMS = ("u1", "u2")
-FORM = "u1"
+CONFIGS = ("u1", "u2")
+DEFAULT_CONFIG = "u1"
 
 
 def layout(cols: int, itemsize: int, units: int) -> tuple[int, int, int] | None:
@@ -31,25 +31,25 @@ def layout(cols: int, itemsize: int, units: int) -> tuple[int, int, int] | None:
 
     By the row's length and type alone, not by where it lies. ``units``: of a lane, if they do.
     """
-    unit = min(cols & -cols, WORD_BYTES // itemsize)
+    unit = min(cols & -cols, VEC_BYTES // itemsize)
     of_row = -(-cols // unit)
     lanes = min(WARP, 1 << (-(-of_row // units) - 1).bit_length())
-    of_lane = -(-of_row // lanes)
-    return None if of_lane > MOST_UNITS else (unit, of_lane, lanes)
+    per_lane = -(-of_row // lanes)
+    return None if per_lane > MAX_UNITS else (unit, per_lane, lanes)
 
 
-def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
-    """The instance for a row of this length; see ``nvrtc.Specialise``."""
-    found = layout(call.cols, call.dtype.itemsize, int(form[1]))
+def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+    """The instance for a row of this length; see ``nvrtc.Planner``."""
+    found = layout(call.cols, call.dtype.itemsize, int(config[1]))
     if found is None:
         return ()
-    unit, of_lane, lanes = found
-    whole = of_lane * lanes * unit == call.cols
-    kernel = name("frontier_short", call, unit, call.pack, of_lane, lanes, whole,
+    unit, per_lane, lanes = found
+    whole = per_lane * lanes * unit == call.cols
+    kernel = name("frontier_short", call, unit, call.pack, per_lane, lanes, whole,
                   log="LogSoftmax", normal="Softmax")  # fmt: skip
     blocks = -(-call.rows // (THREADS // lanes))
-    return (Spec(SOURCE, kernel, THREADS, blocks),)
+    return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 
 
-in_form = functools.partial(launch.functions, specialise)
-softmax, log_softmax, unsupported = in_form(FORM)[:3]
+with_config = functools.partial(launch.functions, plan)
+softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]

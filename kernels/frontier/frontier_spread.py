@@ -20,16 +20,16 @@ from pathlib import Path
 
 from ..contract import CLUSTERS_SINCE
 from ..cuda import launch
-from ..cuda.grid_workspace import MOST_PARTS
-from ..cuda.nvrtc import WORD_BYTES, Call, Spec
-from ._tiling import LONGEST, OWN_BYTES, WARP, is_apart, name, words_of
+from ..cuda.grid_workspace import MAX_STATES
+from ..cuda.nvrtc import VEC_BYTES, Call, LaunchPlan
+from ._tiling import LONGEST, OWN_BYTES, WARP, is_unaligned, name, vectors_of
 
 ON_REQUEST = True  # a part of ``frontier``, which is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 # k: words of a lane. w: warps of a block, at most.
-FORMS = ("k4w8", "k4w16", "k8w8", "k8w16")
-FORM = "k8w8"
+CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
+DEFAULT_CONFIG = "k8w8"
 # Of a thread: as many as it takes for so many words without a spill, by whether elements are of 32
 # bits, words of a lane, and whether rows begin anywhere. Found by trying, for compute capability
 # 9.0; for 10.0 those of rows that begin anywhere are sometimes too few.
@@ -45,66 +45,68 @@ REGISTERS = {
 }
 # A multiprocessor has four parts, each with its own warps and their registers.
 PARTS, REGISTERS_OF_PART = 4, 16 * 1024
-MOST_RESIDENT = 32  # blocks
-LEAST_STREAMED = 8  # words of a lane, of rows of several tiles
+MAX_RESIDENT = 32  # blocks
+MIN_STREAMED = 8  # words of a lane, of rows of several tiles
 
 
 # Of a thread that streams tiles, on GPUs newer than these.
 REGISTERS_STREAMED = 168
 
 
-def resident(call: Call, of_lane: int, warps: int, apart: bool, streamed: bool) -> int:
+def resident(call: Call, per_lane: int, warps: int, apart: bool, streamed: bool) -> int:
     """Return how many blocks of so many warps a multiprocessor has at once."""
-    of_thread = REGISTERS[call.dtype.itemsize == 4, of_lane, apart or streamed]
+    of_thread = REGISTERS[call.dtype.itemsize == 4, per_lane, apart or streamed]
     if streamed and call.gpu.capability > CLUSTERS_SINCE:
         of_thread = REGISTERS_STREAMED
     of_part = REGISTERS_OF_PART // (of_thread * WARP)  # warps
-    return min(MOST_RESIDENT, PARTS * of_part // warps)
+    return min(MAX_RESIDENT, PARTS * of_part // warps)
 
 
-def most_blocks(call: Call, blocks_of_sm: int) -> int:
+def max_blocks(call: Call, blocks_of_sm: int) -> int:
     """Return the blocks of a launch: all are resident at once, and each publishes a part."""
-    return min(blocks_of_sm * call.gpu.processors, MOST_PARTS)
+    return min(blocks_of_sm * call.gpu.sm_count, MAX_STATES)
 
 
-def specialise(call: Call, form: str = FORM) -> tuple[Spec, ...]:
-    """The instance for a row of this length; see ``nvrtc.Specialise``."""
-    of_lane, most_warps = map(int, form[1:].split("w"))
-    words, apart = words_of(call), is_apart(call)
-    shares = -(-words // (WARP * of_lane * most_warps))
+def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+    """The instance for a row of this length; see ``nvrtc.Planner``."""
+    per_lane, max_warps = map(int, config[1:].split("w"))
+    words, apart = vectors_of(call), is_unaligned(call)
+    shares = -(-words // (WARP * per_lane * max_warps))
     if call.cols > LONGEST or shares < 2:
         return ()  # frontier_rows takes the row of a single block
     # Where rows begin must not decide on the division: it is that of rows that begin anywhere.
     tiles, kept = 1, 0
-    most = most_blocks(call, resident(call, of_lane, most_warps, True, False))
+    most = max_blocks(call, resident(call, per_lane, max_warps, True, False))
     if streamed := shares > most:
-        blocks_of_sm = resident(call, of_lane, most_warps, True, True)
-        if of_lane < LEAST_STREAMED or not blocks_of_sm:
+        blocks_of_sm = resident(call, per_lane, max_warps, True, True)
+        if per_lane < MIN_STREAMED or not blocks_of_sm:
             return ()  # registers would be spilled
-        tiles = -(-shares // most_blocks(call, blocks_of_sm))
+        tiles = -(-shares // max_blocks(call, blocks_of_sm))
         shares = -(-shares // tiles)
-    warps = -(-words // (WARP * of_lane * shares * tiles))
-    blocks_of_sm = resident(call, of_lane, warps, apart, streamed)
-    tile_bytes = WARP * of_lane * warps * WORD_BYTES
+    warps = -(-words // (WARP * per_lane * shares * tiles))
+    blocks_of_sm = resident(call, per_lane, warps, apart, streamed)
+    tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
-        kept = min(tiles - 1, (call.gpu.shared_limit // blocks_of_sm - OWN_BYTES) // tile_bytes)
-    turns = -(-call.rows // (most_blocks(call, blocks_of_sm) // shares))
+        kept = min(
+            tiles - 1, (call.gpu.max_shared_per_block // blocks_of_sm - OWN_BYTES) // tile_bytes
+        )
+    turns = -(-call.rows // (max_blocks(call, blocks_of_sm) // shares))
     at_once = -(-call.rows // turns)
-    kernel = name("frontier_spread", call, of_lane, warps, blocks_of_sm, apart, streamed,
+    kernel = name("frontier_spread", call, per_lane, warps, blocks_of_sm, apart, streamed,
                   log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
     return (
-        Spec(
+        LaunchPlan(
             SOURCE,
             kernel,
             WARP * warps,
             at_once * shares,
             shared_bytes=kept * tile_bytes,
-            meets=True,
-            since=CLUSTERS_SINCE,
-            more=(shares, tiles, kept),
+            cooperative=True,
+            min_capability=CLUSTERS_SINCE,
+            extra_args=(shares, tiles, kept),
         ),
     )
 
 
-in_form = functools.partial(launch.functions, specialise)
-softmax, log_softmax, unsupported = in_form(FORM)[:3]
+with_config = functools.partial(launch.functions, plan)
+softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]

@@ -23,7 +23,7 @@ from ._package import unsupported as unsupported  # a GPU is all that is asked f
 
 ON_REQUEST = True  # another project's kernel
 
-FORMS = ("max",)
+CONFIGS = ("max",)
 _MODES = {"": "default", "max": "max-autotune-no-cudagraphs"}
 
 
@@ -36,21 +36,21 @@ def _log_softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
 
 
 @functools.cache
-def _compiled(into: Callable, form: str) -> Callable:
-    from torch._inductor import config  # here: only who runs it waits for this import
+def _compiled(into: Callable, config: str) -> Callable:
+    from torch._inductor import config as inductor  # here: only who runs it waits for this import
 
     # Else it starts a process for every core, which would run on beside the timing.
-    config.compile_threads = 1
+    inductor.compile_threads = 1
     # fullgraph: with more layouts than torch compiles (8) an error, not eager kernels in silence
-    return torch.compile(into, mode=_MODES[form], dynamic=False, fullgraph=True)
+    return torch.compile(into, mode=_MODES[config], dynamic=False, fullgraph=True)
 
 
-def in_form(form: str) -> SimpleNamespace:
+def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
 
     def run(into: Callable, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
         out = empty_output(x, out)
-        _compiled(into, form)(x, out)
+        _compiled(into, config)(x, out)
         return out
 
     return SimpleNamespace(
@@ -60,4 +60,4 @@ def in_form(form: str) -> SimpleNamespace:
     )
 
 
-softmax, log_softmax = in_form("").softmax, in_form("").log_softmax
+softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

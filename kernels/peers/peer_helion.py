@@ -30,7 +30,7 @@ with optional_package():
 
 ON_REQUEST = True  # another project's kernel, and its package may not be here
 
-FORMS = ("max",)
+CONFIGS = ("max",)
 _EFFORTS = {"": "none", "max": "quick"}
 # Seconds after which a search begins nothing new: a point has 120 s by default.
 SEARCH_S = 40
@@ -77,12 +77,12 @@ def _written(into: Callable, **settings) -> Callable:
     return helion.kernel(into, static_shapes=True, **settings)
 
 
-def in_form(form: str) -> SimpleNamespace:
+def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
 
     def run(into: Callable, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
         out = empty_output(x, out)
-        _kernel(into, _EFFORTS[form], x, out)(x, out)
+        _kernel(into, _EFFORTS[config], x, out)(x, out)
         return out
 
     return SimpleNamespace(
@@ -92,4 +92,4 @@ def in_form(form: str) -> SimpleNamespace:
     )
 
 
-softmax, log_softmax = in_form("").softmax, in_form("").log_softmax
+softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

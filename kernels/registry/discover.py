@@ -5,9 +5,9 @@ with an underscore. The file's stem is the variant's name, unique over all famil
 or more of ``contract.OPS``, such as ``softmax(x, out=None)``, and may define
 ``unsupported(x)``. There is no list to edit.
 
-A file may offer several configs of its kernel, such as block sizes: ``FORMS = ("w4", "w8")``, and
-``in_form(form)``, which returns an object with the same functions. A config is a variant named
-``file__config``. With ``ON_REQUEST = True`` a file is measured where its name is given, not as one
+A file may offer several configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
+``with_config(config)``, which returns an object with the same functions. A config is a variant
+named ``file__config``. With ``ON_REQUEST = True`` a file is measured where its name is given, not as one
 of ``all``.
 
 A variant may also be a file from elsewhere; see ``add``.
@@ -26,7 +26,7 @@ from .external import BadKernel
 PACKAGE = __package__.partition(".")[0]
 FOLDER = Path(__file__).parents[1]
 FAMILIES = ("published", "frontier", "peers", "contributed")
-FORM_MARK = "__"  # between a file's name and a config's
+CONFIG_MARK = "__"  # between a file's name and a config's
 
 
 def names(op: str | None = None) -> list[str]:
@@ -74,15 +74,15 @@ def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
     return [name for name in candidates if not source_scan.constant(file(name), "ON_REQUEST")]
 
 
-def forms(name: str) -> tuple[str, ...]:
+def configs(name: str) -> tuple[str, ...]:
     """Return the configs that a variant's file offers, read from its text."""
-    return tuple(source_scan.constant(file(name), "FORMS") or ())
+    return tuple(source_scan.constant(file(name), "CONFIGS") or ())
 
 
 def split(name: str) -> tuple[str, str]:
     """Return ('file', 'config') of a variant's name; the config is '' for the variant itself."""
-    stem, _, form = name.partition(FORM_MARK)
-    return stem, form
+    stem, _, config = name.partition(CONFIG_MARK)
+    return stem, config
 
 
 def check_name(name: str) -> None:
@@ -90,11 +90,11 @@ def check_name(name: str) -> None:
     known = sorted(_files())
     if name in known:
         return
-    stem, form = split(name)
+    stem, config = split(name)
     if stem in known or external.find(stem):
-        if not form or form in forms(stem):
+        if not config or config in configs(stem):
             return
-        known = [f"{stem}{FORM_MARK}{other}" for other in forms(stem)] or [stem]
+        known = [f"{stem}{CONFIG_MARK}{other}" for other in configs(stem)] or [stem]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
     raise KeyError(f"unknown variant {name!r}; {hint}")
@@ -114,13 +114,13 @@ def load(name: str) -> Variant:
     TypeError when its file defines none of OPS.
     """
     path = file(name)
-    stem, form = split(name)
+    stem, config = split(name)
     if stem in _files():
         parts = path.relative_to(FOLDER).with_suffix("").parts
         module = importlib.import_module(".".join((PACKAGE, *parts)))
     else:
         module = external.load(path)
-    source = module.in_form(form) if form else module
+    source = module.with_config(config) if config else module
     functions = {op: f for op in OPS if callable(f := getattr(source, op, None))}
     if not functions:
         known = ", ".join(f"{op}({', '.join(reads)}, out=None)" for op, reads in OPS.items())

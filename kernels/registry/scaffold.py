@@ -22,13 +22,13 @@ from pathlib import Path
 import torch
 
 from ..cuda import launch
-from ..cuda.nvrtc import TYPES, Call, Spec, instance""",
+from ..cuda.nvrtc import TYPES, Call, LaunchPlan, instance""",
     False: """\
 from pathlib import Path
 
 import torch
 from kernels.cuda import launch
-from kernels.cuda.nvrtc import TYPES, Call, Spec, instance""",
+from kernels.cuda.nvrtc import TYPES, Call, LaunchPlan, instance""",
 }
 
 

@@ -110,7 +110,7 @@ def capture(
     Raises NotCapturable when the call cannot be recorded, LeftWork when the recording ends before
     all that the call has started.
     """
-    for pair in (pairs[0], pairs[-1]):  # compile, load and specialise outside the capture
+    for pair in (pairs[0], pairs[-1]):  # compile, load and plan outside the capture
         call(*pair)
         if audit:
             audit(*pair)

@@ -20,7 +20,7 @@ def resources() -> dict:
     """
     from kernels.cuda import launch  # needs cuda-core
 
-    used = [(ready, ready.kernel.attributes) for ready in launch.in_use()]
+    used = [(ready, ready.kernel.attributes) for ready in launch.launched()]
     if not used:
         return {}
     return {
@@ -42,10 +42,10 @@ def compile_for_absent(variant: kernels.Variant, point: Point) -> list[str]:
 
     from kernels.cuda import nvrtc
 
-    if not hasattr(variant.module, "specialise"):
+    if not hasattr(variant.module, "plan"):
         return []
 
     # no data, no memory, rows aligned as a new tensor's are
     x = torch.empty(point.M, point.N, dtype=getattr(torch, point.dtype), device="meta")
     log = point.op.startswith("log_softmax")
-    return [arch for arch in ABSENT if nvrtc.build_for(variant.module.specialise, x, log, arch)]
+    return [arch for arch in ABSENT if nvrtc.build_for(variant.module.plan, x, log, arch)]

@@ -83,7 +83,7 @@ def launch(name: str, op: str, dtype: torch.dtype, cols: int) -> None:
 
 
 def launch_dropin(dtype: torch.dtype) -> None:
-    """Call every launcher of the drop-in's own kernels, so that each compiles all its forms."""
+    """Call every launcher of the drop-in's own kernels, so that each compiles all its configs."""
     from kernels.dropin import backward
     from kernels.dropin import inner_dim as inner
 

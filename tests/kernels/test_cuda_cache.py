@@ -29,7 +29,7 @@ def built(tmp_path, monkeypatch):
 
 
 def once(arch="sm_90"):
-    (spec, *_) = cuda_oneflow_warp.specialise(CALL)
+    (spec, *_) = cuda_oneflow_warp.plan(CALL)
     return spec, nvrtc.build_once(spec.source, spec.kernel, arch)
 
 

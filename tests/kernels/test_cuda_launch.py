@@ -85,7 +85,7 @@ def launched():
     from kernels.cuda import launch
 
     launch._ready.clear()
-    return launch.in_use
+    return launch.launched
 
 
 # many warps a block, and so few that one block is resident
@@ -95,8 +95,8 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, lau
 
     kernels.load("cuda_oneflow_smem").softmax(torch.randn(8, cols, device=device))
     (ready,) = launched()
-    call = (torch.float32, 8, cols, 4, False, launch.gpu_of(device))
-    offered = kernels.load("cuda_oneflow_smem").module.specialise(launch.Call(*call))
+    call = (torch.float32, 8, cols, 4, False, launch.gpu_info(device))
+    offered = kernels.load("cuda_oneflow_smem").module.plan(launch.Call(*call))
     resident = {
         spec.threads: launch._load(spec, 0).occupancy.max_active_blocks_per_multiprocessor(
             spec.threads, 4 * cols

@@ -98,7 +98,7 @@ def test_the_backward_keeps_long_rows_of_whole_words(
     y = getattr(kernels, op)(x, 1)
     monkeypatch.setattr(launch, "_ready", {})
     (dx,) = torch.autograd.grad(y, x, g)
-    assert [ready.spec.source.stem for ready in launch.in_use()] == ["cuda_backward"] * kept
+    assert [ready.spec.source.stem for ready in launch.launched()] == ["cuda_backward"] * kept
     wide = x.detach().double().requires_grad_()
     (expected,) = torch.autograd.grad(getattr(torch, op)(wide, 1), wide, g.double())
     tolerance = 1e-5 if dtype == torch.float32 else 0.02

@@ -8,7 +8,7 @@ from kernels.dropin import launch as _dropin_run
 from tests.kernels.dropin import DTYPES, OPS, assert_right, kinds, one_op, samples
 from tests.marks import slow
 
-# Each reaches another kernel, or another form of it: a row in a block, a row in tiles, columns
+# Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns
 # that are read once, columns in tiles, all of them with parts that are masked.
 SHAPES = [
     ((7,), 0),

@@ -9,11 +9,11 @@ import torch
 import kernels
 from measure.check import gate
 from tests.kernels.emulator.run import SMALL
-from tests.kernels.variants import form_takes
+from tests.kernels.variants import config_takes
 from tests.marks import slow
 
 OPS = ("softmax", "log_softmax")
-# N at which each kernel takes another form, and what `make test-all` adds.
+# N at which each kernel takes another config, and what `make test-all` adds.
 SIZES = {
     # units of one element; of whole words
     "frontier_short": ([33, 64], [4, 8, 96, 256]),
@@ -28,8 +28,8 @@ SIZES = {
 }
 CASES = [(name, cols) for name, (paths, _) in SIZES.items() for cols in paths]
 CASES += [slow(name, cols) for name, (_, more) in SIZES.items() for cols in more]
-FORMS = [(name, form) for name in SIZES for form in kernels.forms(name)]
-SECOND_POWERS = ("frontier_rows", "k8w8r")  # the only form with code of its own
+CONFIGS = [(name, config) for name in SIZES for config in kernels.configs(name)]
+SECOND_POWERS = ("frontier_rows", "k8w8r")  # the only config with code of its own
 # rows of several warps, of several blocks, of several tiles for each block
 SHARED = [
     ("frontier_rows", 5001),
@@ -47,11 +47,11 @@ def lengths(name: str) -> list[int]:
 def check(emulated):
     """check(name, x, …): the result, which is right, and x is as it was."""
 
-    def check(name, x, out=None, log=False, **form):
+    def check(name, x, out=None, log=False, **config):
         out = torch.empty_like(x) if out is None else out
         before = x.clone()
-        specialise = functools.partial(kernels.load(name).module.specialise, **form)
-        emulated.softmax(specialise, x, out, log)
+        plan = functools.partial(kernels.load(name).module.plan, **config)
+        emulated.softmax(plan, x, out, log)
         assert torch.equal(x.nan_to_num(), before.nan_to_num()), "the input was changed"
         problem = gate.check_values(out, x, OPS[log]).problem
         assert problem is None, problem
@@ -76,14 +76,16 @@ def test_other_types_and_operations(name, check):
             check(name, torch.randn(2, cols).to(dtype), log=log)
 
 
-@pytest.mark.parametrize(("name", "form"), [f if f == SECOND_POWERS else slow(*f) for f in FORMS])
-def test_every_form(name, form, check):
+@pytest.mark.parametrize(
+    ("name", "config"), [f if f == SECOND_POWERS else slow(*f) for f in CONFIGS]
+)
+def test_every_form(name, config, check):
     torch.manual_seed(0)
     both = itertools.product((torch.bfloat16, torch.float32), lengths(name))
-    taken = [(dtype, n) for dtype, n in both if form_takes(f"{name}__{form}", n, dtype, SMALL)]
+    taken = [(dtype, n) for dtype, n in both if config_takes(f"{name}__{config}", n, dtype, SMALL)]
     assert taken
     for dtype, cols in taken[-2:]:
-        check(name, torch.randn(3, cols).to(dtype), form=form)
+        check(name, torch.randn(3, cols).to(dtype), config=config)
 
 
 @pytest.mark.parametrize(("name", "cols"), CASES)
@@ -94,7 +96,7 @@ def test_infinities_and_nan_as_torch_has_them(name, cols, emulated):
     x[3, cols // 3] = torch.nan
     x[4, cols - 1] = torch.inf
     out = torch.empty_like(x)
-    emulated.softmax(kernels.load(name).module.specialise, x, out)
+    emulated.softmax(kernels.load(name).module.plan, x, out)
     torch.testing.assert_close(out, torch.softmax(x, dim=-1), equal_nan=True, rtol=1e-4, atol=1e-7)
 
 

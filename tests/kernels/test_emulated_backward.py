@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernels.cuda.nvrtc import GPUS, Call
-from kernels.frontier import cuda_backward
+from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from measure.check import gate
 from tests.marks import slow
@@ -39,7 +39,7 @@ def run(emulated):
 
     def run(op, read) -> torch.Tensor:
         dx, before = torch.full_like(read[0], 9), read.clone()
-        emulated.backward(cuda_backward.specialise, read, dx, op.startswith("log"))
+        emulated.backward(cuda_backward.plan, read, dx, op.startswith("log"))
         assert torch.equal(read.nan_to_num(), before.nan_to_num()), "what was read was changed"
         return dx
 
@@ -75,10 +75,10 @@ def test_a_row_has_the_same_bits_in_any_batch(op, cols, run):
 @pytest.mark.parametrize("arch", sorted(GPUS))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_what_is_said_to_be_the_longest_row_is(arch, dtype, monkeypatch):
-    monkeypatch.setattr(cuda_backward.cuda, "gpu_of", lambda device: GPUS[arch])
-    cuda_backward._most_bytes.cache_clear()
-    most = cuda_backward._most_bytes(0) // dtype.itemsize
-    cuda_backward._most_bytes.cache_clear()
+    monkeypatch.setattr(cuda_backward.cuda, "gpu_info", lambda device: GPUS[arch])
+    cuda_backward._max_bytes.cache_clear()
+    most = cuda_backward._max_bytes(0) // dtype.itemsize
+    cuda_backward._max_bytes.cache_clear()
     for cols, taken in ((most, True), (most + 8, False)):
         call = Call(dtype, 3, cols, 16 // dtype.itemsize, False, GPUS[arch])
-        assert bool(cuda_backward.specialise(call)) == taken
+        assert bool(cuda_backward.plan(call)) == taken

@@ -1,4 +1,4 @@
-"""The frontier's kernels on a GPU, in every form: right, at any place, and in any batch."""
+"""The frontier's kernels on a GPU, in every config: right, at any place, and in any batch."""
 
 import threading
 
@@ -7,7 +7,7 @@ import torch
 
 import kernels
 from measure.check import gate
-from tests.kernels.variants import form_takes
+from tests.kernels.variants import config_takes
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
@@ -23,28 +23,28 @@ SIZES = {
 }
 
 
-def sizes(form: str, dtype: torch.dtype = torch.float32) -> list[int]:
-    """Lengths of rows that the form takes, of those where its kernel takes another shape."""
-    return [cols for cols in SIZES[kernels.split(form)[0]] if form_takes(form, cols, dtype)]
+def sizes(config: str, dtype: torch.dtype = torch.float32) -> list[int]:
+    """Lengths of rows that the config takes, of those where its kernel takes another shape."""
+    return [cols for cols in SIZES[kernels.split(config)[0]] if config_takes(config, cols, dtype)]
 
 
-ALL = [f"{name}__{form}" for name in SIZES for form in kernels.forms(name)]
-FORMS = [form for form in ALL if sizes(form)]
-SHARING = [form for form in FORMS if "short" not in form]
-MEETING = [form for form in FORMS if "spread" in form]
+ALL = [f"{name}__{config}" for name in SIZES for config in kernels.configs(name)]
+CONFIGS = [config for config in ALL if sizes(config)]
+SHARING = [config for config in CONFIGS if "short" not in config]
+MEETING = [config for config in CONFIGS if "spread" in config]
 # Forms of a kernel are numbers in the same lines, so `make test` runs one of each kernel, and the
 # one that computes powers again.
-CHOSEN = {f"{name}__{kernels.load(name).module.FORM}" for name in SIZES}
+CHOSEN = {f"{name}__{kernels.load(name).module.DEFAULT_CONFIG}" for name in SIZES}
 CHOSEN.add("frontier_rows__k8w8r")
 
 
-def of(forms: list[str]):
+def of(configs: list[str]):
     """One test for each of these."""
-    return pytest.mark.parametrize("form", [f if f in CHOSEN else slow(f) for f in forms])
+    return pytest.mark.parametrize("config", [f if f in CHOSEN else slow(f) for f in configs])
 
 
-def run(form: str, x, out=None, op="softmax"):
-    variant = kernels.load(form)
+def run(config: str, x, out=None, op="softmax"):
+    variant = kernels.load(config)
     reason = variant.unsupported(x)
     assert reason is None, reason
     return variant.function(op)(x, out)
@@ -57,20 +57,20 @@ def assert_right(y, x, op="softmax"):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @of(ALL)
-def test_rows_of_every_length(form, dtype, device):
-    for cols in sizes(form, dtype):
+def test_rows_of_every_length(config, dtype, device):
+    for cols in sizes(config, dtype):
         torch.manual_seed(cols)
         for rows in (1, 7, 300 if cols < 2**20 else 2):
             x = (torch.randn(rows, cols, device=device) * 3).to(dtype)
             before = x.clone()
-            assert_right(run(form, x), x)
-            assert_right(run(form, x, op="log_softmax"), x, "log_softmax")
+            assert_right(run(config, x), x)
+            assert_right(run(config, x, op="log_softmax"), x, "log_softmax")
             assert torch.equal(x, before), "the input was changed"
 
 
-@of(FORMS)
-def test_infinities_and_nan_as_torch_has_them(form, device):
-    for cols in sizes(form):
+@of(CONFIGS)
+def test_infinities_and_nan_as_torch_has_them(config, device):
+    for cols in sizes(config):
         if cols < 4:
             continue
         x = torch.randn(6, cols, device=device) + 1000
@@ -81,19 +81,19 @@ def test_infinities_and_nan_as_torch_has_them(form, device):
         for op in ("softmax", "log_softmax"):
             expected = getattr(torch, op)(x, -1)
             torch.testing.assert_close(
-                run(form, x, op=op), expected, equal_nan=True, rtol=1e-4, atol=1e-6
+                run(config, x, op=op), expected, equal_nan=True, rtol=1e-4, atol=1e-6
             )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @of(SHARING)
-def test_rows_and_their_results_may_begin_anywhere(form, dtype, device):
-    cols = sizes(form, dtype)[-2:][0] + 3
+def test_rows_and_their_results_may_begin_anywhere(config, dtype, device):
+    cols = sizes(config, dtype)[-2:][0] + 3
     store = torch.randn(5 * (cols + 2) + 1, device=device).to(dtype)
     result = torch.full((5 * (cols + 3) + 2,), 7.0, dtype=dtype, device=device)
     x = store.as_strided((5, cols), (cols + 2, 1), 1)
     out = result.as_strided((5, cols), (cols + 3, 1), 2)
-    assert_right(run(form, x, out), x)
+    assert_right(run(config, x, out), x)
     between = result.as_strided((4, 3), (cols + 3, 1), 2 + cols)
     assert (result[:2] == 7).all()
     assert (between == 7).all()
@@ -118,9 +118,9 @@ def test_a_row_gives_the_same_bits_in_any_batch(cols, dtype, device):
 
 
 @of(MEETING)
-def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
+def test_blocks_that_meet_do_not_meet_those_of_another_launch(config, device):
     """On two streams at once, and in a graph that is replayed on a third."""
-    softmax = kernels.load(form).softmax
+    softmax = kernels.load(config).softmax
     x = [torch.randn(3, 2**20, device=device) for _ in range(3)]
     expected = [torch.softmax(each, -1) for each in x]
     out = [torch.empty_like(each) for each in x]
@@ -141,14 +141,14 @@ def test_blocks_that_meet_do_not_meet_those_of_another_launch(form, device):
 
 
 @of(MEETING)
-def test_a_first_meeting_needs_not_wait_for_another_stream(form, device, monkeypatch):
+def test_a_first_meeting_needs_not_wait_for_another_stream(config, device, monkeypatch):
     """Memory to meet in is zero at once, though the stream that asked first is busy."""
     from kernels.cuda import grid_workspace
 
     monkeypatch.setattr(grid_workspace, "_of", {})
     monkeypatch.setattr(grid_workspace, "_free", {})
     x = torch.randn(3, 2**20, device=device)
-    expected, softmax = torch.softmax(x, -1), kernels.load(form).softmax
+    expected, softmax = torch.softmax(x, -1), kernels.load(config).softmax
     busy, other = torch.cuda.Stream(device), torch.cuda.Stream(device)
     torch.cuda.synchronize()
     with torch.cuda.stream(busy):
@@ -187,15 +187,15 @@ def test_under_a_compiler_that_records_graphs(cols, device):
         torch.testing.assert_close(compiled(x), torch.softmax(x * 2, -1), rtol=1e-4, atol=1e-9)
 
 
-@of(FORMS)
-def test_in_place_and_one_row_for_all(form, device):
-    for cols in sizes(form):
+@of(CONFIGS)
+def test_in_place_and_one_row_for_all(config, device):
+    for cols in sizes(config):
         x = torch.randn(5, cols, device=device)
         expected = torch.softmax(x, -1)
-        run(form, x, x)
+        run(config, x, x)
         torch.testing.assert_close(x, expected, rtol=1e-4, atol=1e-9)
         one = torch.randn(1, cols, device=device).expand(5, cols)
-        torch.testing.assert_close(run(form, one), torch.softmax(one, -1), rtol=1e-4, atol=1e-9)
+        torch.testing.assert_close(run(config, one), torch.softmax(one, -1), rtol=1e-4, atol=1e-9)
 
 
 def test_threads_that_launch_at_once(device):
@@ -236,7 +236,7 @@ def test_a_row_longer_than_all_shared_memory(device):
     """It is read in several spans, the first of which are kept."""
     cols = 2**25 + 5
     x = torch.randn(2, cols, device=device)
-    forms = [form for form in MEETING if form_takes(form, cols, x.dtype)]
-    assert forms
-    for form in forms:
-        torch.testing.assert_close(run(form, x), torch.softmax(x, -1), rtol=1e-4, atol=1e-12)
+    configs = [config for config in MEETING if config_takes(config, cols, x.dtype)]
+    assert configs
+    for config in configs:
+        torch.testing.assert_close(run(config, x), torch.softmax(x, -1), rtol=1e-4, atol=1e-12)

@@ -176,7 +176,7 @@ def test_a_file_without_a_function_says_which_it_may_have(project):
         "import kernels.published._b",
     ],
 )
-def test_every_form_of_import_is_followed(folder, line):
+def test_every_config_of_import_is_followed(folder, line):
     (folder / "a.py").write_text(f"{line}\n")
     (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
     assert [path.name for path in kernels.sources("a")] == ["_b.py", "a.py"]
@@ -198,7 +198,7 @@ def test_a_file_that_does_not_parse_can_still_be_planned(folder):
     assert kernels.packages("broken") == frozenset()
 
 
-def test_a_form_is_a_variant_with_the_hash_of_its_file():
+def test_a_config_is_a_variant_with_the_hash_of_its_file():
     variant = kernels.load("frontier_rows__k2w16")
     assert callable(variant.softmax)
     assert callable(variant.log_softmax)

@@ -67,5 +67,5 @@ def test_threads_get_places_of_their_own(pools):
 
 def test_what_the_driver_refuses_is_said():
     with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"):
-        grid_workspace._done((grid_workspace.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
-    assert grid_workspace._done((grid_workspace.driver.CUresult.CUDA_SUCCESS, 5)) == (5,)
+        grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
+    assert grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_SUCCESS, 5)) == (5,)

@@ -59,8 +59,8 @@ def test_a_file_becomes_a_variant_under_its_stem(write):
     assert "mine" not in kernels.by_default("log_softmax", ["mine"])
 
 
-def test_a_file_may_say_that_it_is_measured_on_request_and_have_forms(write):
-    kernels.add(write("mine.py", f"ON_REQUEST = True\nFORMS = ('a', 'b')\n{KERNEL}"))
+def test_a_file_may_say_that_it_is_measured_on_request_and_have_configs(write):
+    kernels.add(write("mine.py", f"ON_REQUEST = True\nCONFIGS = ('a', 'b')\n{KERNEL}"))
     assert "mine" not in kernels.by_default("softmax", ["mine"])
     kernels.check_name("mine__b")
     with pytest.raises(KeyError, match=r"did you mean mine__. or mine__."):

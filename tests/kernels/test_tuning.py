@@ -85,9 +85,9 @@ def test_whoever_stands_in_has_a_table_and_the_compute_capability():
 
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
     tables((H200.name, "float32", 64, "frontier_short__u1"))
-    (spec,) = frontier.specialise(call(64))
+    (spec,) = frontier.plan(call(64))
     assert spec.source.stem == "frontier_short"
-    (spec,) = frontier.specialise(call(4096))
+    (spec,) = frontier.plan(call(4096))
     assert spec.source.stem == "frontier_rows"
 
 
@@ -113,20 +113,20 @@ def test_every_table_names_forms_that_exist_and_can_take_the_row():
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 kernels.check_name(row["variant"])
-                stem, form = kernels.split(row["variant"])
+                stem, config = kernels.split(row["variant"])
                 given = call(int(row["N"]), getattr(torch, row["dtype"]))
-                assert frontier.PARTS[stem].specialise(given, form), row
+                assert frontier.PARTS[stem].plan(given, config), row
 
 
 def test_the_rule_covers_every_length(tables):
     for dtype in (torch.float32, torch.bfloat16):
         for cols in [*range(1, 300), 781, 8320, 50257, 151937, *(2**i for i in range(9, 27))]:
-            assert frontier.specialise(call(cols, dtype))
+            assert frontier.plan(call(cols, dtype))
 
 
 def test_the_rule_has_kernels_of_their_own_for_rows_that_are_not_whole_words(tables):
     def source(cols: int, dtype: torch.dtype) -> str:
-        (spec,) = frontier.specialise(call(cols, dtype))
+        (spec,) = frontier.plan(call(cols, dtype))
         return spec.source.stem
 
     for dtype, cols, expected in (
@@ -168,16 +168,16 @@ def test_a_gpu_of_small_clusters_gets_no_larger_ones():
     for cols in (8320, 32768, 131072, 262144, 2**20):
         for choice in (
             "frontier",
-            *(f"frontier_rows__{f}" for f in kernels.forms("frontier_rows")),
+            *(f"frontier_rows__{f}" for f in kernels.configs("frontier_rows")),
         ):
             module = kernels.load(choice).module
-            for spec in module.specialise(call(cols, gpu=rtx5090)):
+            for spec in module.plan(call(cols, gpu=rtx5090)):
                 assert spec.cluster <= 8
 
 
 def test_rows_that_no_kernel_can_count_are_refused():
-    assert frontier.specialise(call(2**30, torch.bfloat16))
-    assert frontier.specialise(call(2**30 + 8, torch.bfloat16)) == ()
+    assert frontier.plan(call(2**30, torch.bfloat16))
+    assert frontier.plan(call(2**30 + 8, torch.bfloat16)) == ()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -186,18 +186,18 @@ def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
     """Else the same row would have other sums, or another kernel, elsewhere."""
     lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
     lengths += range(300_000, 20_000_000, 250_112)
-    for processors in (132, 148, 20):
-        gpu = H200._replace(processors=processors)
-        for form in kernels.forms(stem):
+    for sm_count in (132, 148, 20):
+        gpu = H200._replace(sm_count=sm_count)
+        for config in kernels.configs(stem):
             for cols in lengths:
-                of = kernels.load(stem).module.specialise
+                of = kernels.load(stem).module.plan
                 whole, apart = (
-                    [(s.threads, s.blocks, s.cluster, s.more) for s in of(a_call, form)]
+                    [(s.threads, s.blocks, s.cluster, s.extra_args) for s in of(a_call, config)]
                     for a_call in (call(cols, dtype, gpu=gpu), call(cols, dtype, pack=1, gpu=gpu))
                 )
                 if stem == "frontier_spread":  # more rows are worked on at once
                     whole, apart = ([(s[0], *s[2:]) for s in each] for each in (whole, apart))
-                assert whole == apart, (form, cols, processors)
+                assert whole == apart, (config, cols, sm_count)
 
 
 def test_constants_that_python_and_cuda_share_are_the_same():
@@ -207,7 +207,7 @@ def test_constants_that_python_and_cuda_share_are_the_same():
         return int(re.search(rf"constexpr int {name} = (\d+);", text)[1])
 
     most = constant("grid_workspace.cuh", "kMaxStates")
-    assert most == grid_workspace.MOST_PARTS
+    assert most == grid_workspace.MAX_STATES
     assert constant("grid_workspace.cuh", "kSlots") * most * 16 + 16 <= grid_workspace.BYTES
     assert constant("frontier_packed.cu", "kThreads") == frontier_packed.THREADS
 
@@ -217,8 +217,8 @@ def test_without_clusters_a_block_takes_rows_that_are_not_whole_words_up_to_64_k
     """As the docstring of ``frontier`` says."""
     for dtype in (torch.float32, torch.bfloat16):
         cols = row_bytes // dtype.itemsize - (row_bytes // dtype.itemsize + 1) % 2
-        specs = frontier.specialise(call(cols, dtype, gpu=nvrtc.GPUS["sm_80"]))
-        assert [spec.since for spec in specs] == [nvrtc.OLDEST]
+        specs = frontier.plan(call(cols, dtype, gpu=nvrtc.GPUS["sm_80"]))
+        assert [spec.min_capability for spec in specs] == [nvrtc.OLDEST]
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
@@ -226,8 +226,8 @@ def test_a_staged_row_is_shared_so_that_all_but_two_words_of_a_lane_are_there(it
     """kUnsure in frontier_staged.cu: the others are taken without a look."""
     for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
         words = -(-cols * itemsize // 16)
-        for form in frontier_staged.FORMS:
-            found = frontier_staged.shape(words, *map(int, form[1:].split("w")), 16)
+        for config in frontier_staged.CONFIGS:
+            found = frontier_staged.shape(words, *map(int, config[1:].split("w")), 16)
             if found:
                 of_warp = words // (found.warps * found.cluster)
                 assert 32 * (found.words - 1) <= of_warp <= 32 * found.words

@@ -26,7 +26,7 @@ PEERS = [name for name in kernels.names() if name.startswith("peer_")]
 OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
 OURS += [
     "frontier"
-]  # its parts, in all their forms, are in test_emulated.py and test_frontier_gpu.py
+]  # its parts, in all their configs, are in test_emulated.py and test_frontier_gpu.py
 
 # How far 1 may be off where only one element counts: FasterTransformer adds 1e-6 to every sum.
 OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
@@ -48,12 +48,12 @@ def takes(name: str, cols: int) -> bool:
     return cols <= LONGEST.get(name, cols)
 
 
-def form_takes(name: str, cols: int, dtype: torch.dtype, gpu: Gpu = GPUS["sm_90"]) -> bool:
-    """Whether a form of the frontier's kernels takes rows of this length, on an H200 by default."""
-    stem, form = kernels.split(name)
+def config_takes(name: str, cols: int, dtype: torch.dtype, gpu: Gpu = GPUS["sm_90"]) -> bool:
+    """Return whether a config of the frontier takes rows of this length, on an H200 by default."""
+    stem, config = kernels.split(name)
     pack = widest_pack(dtype.itemsize, 0, cols)
     call = Call(dtype, 7, cols, pack, log=False, gpu=gpu)
-    return bool(kernels.load(stem).module.specialise(call, form))
+    return bool(kernels.load(stem).module.plan(call, config))
 
 
 def loaded(name: str) -> kernels.Variant:

@@ -5,14 +5,14 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import TYPES, Call, Spec, instance
+from ...cuda.nvrtc import TYPES, Call, LaunchPlan, instance
 
-MOST_COLS = 1024
+MAX_COLS = 1024
 THREADS = (32, 64, 128, 256, 512, 1024)
 
 
 def threads_for(cols: int) -> int:
-    """N rounded up to the next size of a block. Raises StopIteration above MOST_COLS."""
+    """N rounded up to the next size of a block. Raises StopIteration above MAX_COLS."""
     return next(threads for threads in THREADS if threads >= cols)
 
 
@@ -21,19 +21,19 @@ def groups(rows: int, cols: int) -> int:
     return -(-rows // cols)
 
 
-def specs(source: Path, call: Call, blocks: int) -> tuple[Spec, ...]:
+def specs(source: Path, call: Call, blocks: int) -> tuple[LaunchPlan, ...]:
     """Return the instance of ``source`` for a row of this length, if one can hold it."""
-    if call.cols > MOST_COLS or call.log:
+    if call.cols > MAX_COLS or call.log:
         return ()
     threads = threads_for(call.cols)
     kernel = instance(source.stem.removeprefix("cuda_"), TYPES[call.dtype], threads)
-    return (Spec(source, kernel, threads, blocks),)
+    return (LaunchPlan(source, kernel, threads, blocks),)
 
 
-def problem(x: torch.Tensor, blocks: int) -> str | None:
+def why_unsupported(x: torch.Tensor, blocks: int) -> str | None:
     """None, or why a kernel that takes so many blocks for x cannot run it."""
-    if x.shape[1] > MOST_COLS:
-        return f"N = {x.shape[1]}: one thread per column allows at most {MOST_COLS} columns"
-    if blocks > launch.MOST_BLOCKS:
+    if x.shape[1] > MAX_COLS:
+        return f"N = {x.shape[1]}: one thread per column allows at most {MAX_COLS} columns"
+    if blocks > launch.MAX_BLOCKS:
         return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
-    return launch.missing(x)
+    return launch.why_no_gpu(x)

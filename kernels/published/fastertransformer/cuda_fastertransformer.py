@@ -8,7 +8,7 @@ Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 """
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, Spec
+from ...cuda.nvrtc import Call, LaunchPlan
 from . import cuda_fastertransformer_v1, cuda_fastertransformer_v2
 from ._shared import groups
 from .cuda_fastertransformer_v1 import unsupported as unsupported  # v2 runs far below its own limit
@@ -16,11 +16,11 @@ from .cuda_fastertransformer_v1 import unsupported as unsupported  # v2 runs far
 FEW = 120  # FasterTransformer's own border
 
 
-def specialise(call: Call) -> tuple[Spec, ...]:
-    """The instance of the kernel that is chosen; see ``nvrtc.Specialise``."""
+def plan(call: Call) -> tuple[LaunchPlan, ...]:
+    """The instance of the kernel that is chosen; see ``nvrtc.Planner``."""
     few = groups(call.rows, call.cols) <= FEW
     chosen = cuda_fastertransformer_v2 if few else cuda_fastertransformer_v1
-    return chosen.specialise(call)
+    return chosen.plan(call)
 
 
-softmax = launch.functions(specialise).softmax
+softmax = launch.functions(plan).softmax

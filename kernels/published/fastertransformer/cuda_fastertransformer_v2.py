@@ -12,20 +12,20 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, Spec
-from ._shared import problem, specs
+from ...cuda.nvrtc import Call, LaunchPlan
+from ._shared import specs, why_unsupported
 
 SOURCE = Path(__file__).with_suffix(".cu")
 
 
-def specialise(call: Call) -> tuple[Spec, ...]:
-    """The instance for a row of this length; see ``nvrtc.Specialise``."""
+def plan(call: Call) -> tuple[LaunchPlan, ...]:
+    """The instance for a row of this length; see ``nvrtc.Planner``."""
     return specs(SOURCE, call, call.rows)
 
 
 def unsupported(x: torch.Tensor) -> str | None:
     """None, or why this kernel cannot run x."""
-    return problem(x, x.shape[0])
+    return why_unsupported(x, x.shape[0])
 
 
-softmax = launch.functions(specialise).softmax
+softmax = launch.functions(plan).softmax

@@ -8,12 +8,12 @@ WARP = 32
 WAVES = 32
 
 
-MOST_PACK = 4
+MAX_PACK = 4
 
 
 def pack_of(call: Call) -> int:
     """Elements that OneFlow's kernels move at once."""
-    return min(call.pack, MOST_PACK)
+    return min(call.pack, MAX_PACK)
 
 
 def kernel(template: str, call: Call, *arguments: int | bool) -> str:

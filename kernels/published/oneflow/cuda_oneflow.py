@@ -8,19 +8,19 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 """
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, Spec
+from ...cuda.nvrtc import Call, LaunchPlan
 from . import cuda_oneflow_smem, cuda_oneflow_uncached, cuda_oneflow_warp
 
-unsupported = launch.missing
+unsupported = launch.why_no_gpu
 
 
-def specialise(call: Call) -> tuple[Spec, ...]:
-    """The instances of the first kernel that has any; see ``nvrtc.Specialise``."""
+def plan(call: Call) -> tuple[LaunchPlan, ...]:
+    """The instances of the first kernel that has any; see ``nvrtc.Planner``."""
     return (
-        cuda_oneflow_warp.specialise(call)
-        or cuda_oneflow_smem.specialise(call)
-        or cuda_oneflow_uncached.specialise(call)
+        cuda_oneflow_warp.plan(call)
+        or cuda_oneflow_smem.plan(call)
+        or cuda_oneflow_uncached.plan(call)
     )
 
 
-softmax, log_softmax, *_ = launch.functions(specialise)
+softmax, log_softmax, *_ = launch.functions(plan)

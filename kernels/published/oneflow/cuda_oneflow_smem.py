@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, Spec
+from ...cuda.nvrtc import Call, LaunchPlan
 from ._shared import WARP, WAVES, kernel, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -28,10 +28,10 @@ def bytes_needed(cols: int, threads: int) -> tuple[int, int]:
     return 4 * cols, 2 * 4 * (threads // WARP)
 
 
-def specialise(call: Call) -> tuple[Spec, ...]:
-    """An instance for every size of block that can hold the row; see ``nvrtc.Specialise``."""
+def plan(call: Call) -> tuple[LaunchPlan, ...]:
+    """An instance for every size of block that can hold the row; see ``nvrtc.Planner``."""
     return tuple(
-        Spec(
+        LaunchPlan(
             SOURCE,
             kernel("oneflow_smem", call, pack_of(call), threads),
             threads,
@@ -40,18 +40,21 @@ def specialise(call: Call) -> tuple[Spec, ...]:
             waves=WAVES,
         )
         for threads in THREADS
-        if sum(bytes_needed(call.cols, threads)) <= call.gpu.shared_limit
+        if sum(bytes_needed(call.cols, threads)) <= call.gpu.max_shared_per_block
     )
 
 
 def unsupported(x: torch.Tensor) -> str | None:
     """None, or why this kernel cannot run x."""
-    if problem := launch.missing(x):
+    if problem := launch.why_no_gpu(x):
         return problem
-    need, have = sum(bytes_needed(x.shape[1], THREADS[0])), launch.gpu_of(x.device).shared_limit
+    need, have = (
+        sum(bytes_needed(x.shape[1], THREADS[0])),
+        launch.gpu_info(x.device).max_shared_per_block,
+    )
     if need > have:
         return f"N = {x.shape[1]}: a row needs {need} bytes of shared memory; a block has {have}"
     return None
 
 
-softmax, log_softmax, *_ = launch.functions(specialise)
+softmax, log_softmax, *_ = launch.functions(plan)

@@ -11,19 +11,19 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, Spec
+from ...cuda.nvrtc import Call, LaunchPlan
 from ._shared import WAVES, kernel, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 1024
 
-unsupported = launch.missing
+unsupported = launch.why_no_gpu
 
 
-def specialise(call: Call) -> tuple[Spec, ...]:
-    """The one instance; see ``nvrtc.Specialise``."""
+def plan(call: Call) -> tuple[LaunchPlan, ...]:
+    """The one instance; see ``nvrtc.Planner``."""
     name = kernel("oneflow_uncached", call, pack_of(call), THREADS)
-    return (Spec(SOURCE, name, THREADS, call.rows, waves=WAVES),)
+    return (LaunchPlan(SOURCE, name, THREADS, call.rows, waves=WAVES),)
 
 
-softmax, log_softmax, *_ = launch.functions(specialise)
+softmax, log_softmax, *_ = launch.functions(plan)

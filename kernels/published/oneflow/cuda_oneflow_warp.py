@@ -14,17 +14,17 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, Spec
+from ...cuda.nvrtc import Call, LaunchPlan
 from ._shared import WARP, WAVES, kernel, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
-MOST_COLS = 1024
+MAX_COLS = 1024
 THREADS = 128  # kThreads in the source
 
 
-def specialise(call: Call) -> tuple[Spec, ...]:
-    """The instance for a row of this length; see ``nvrtc.Specialise``."""
-    if call.cols > MOST_COLS:
+def plan(call: Call) -> tuple[LaunchPlan, ...]:
+    """The instance for a row of this length; see ``nvrtc.Planner``."""
+    if call.cols > MAX_COLS:
         return ()
     pack = pack_of(call)
     packs = -(-call.cols // pack)
@@ -35,14 +35,14 @@ def specialise(call: Call) -> tuple[Spec, ...]:
     name = kernel("oneflow_warp", call, pack, per_lane, lanes, at_once, whole)
     rows_per_block = THREADS // lanes * at_once
     blocks = -(-call.rows // rows_per_block)
-    return (Spec(SOURCE, name, THREADS, blocks, waves=WAVES),)
+    return (LaunchPlan(SOURCE, name, THREADS, blocks, waves=WAVES),)
 
 
 def unsupported(x: torch.Tensor) -> str | None:
     """None, or why this kernel cannot run x."""
-    if x.shape[1] > MOST_COLS:
-        return f"N = {x.shape[1]}: a warp's registers hold rows of at most {MOST_COLS} columns"
-    return launch.missing(x)
+    if x.shape[1] > MAX_COLS:
+        return f"N = {x.shape[1]}: a warp's registers hold rows of at most {MAX_COLS} columns"
+    return launch.why_no_gpu(x)
 
 
-softmax, log_softmax, *_ = launch.functions(specialise)
+softmax, log_softmax, *_ = launch.functions(plan)

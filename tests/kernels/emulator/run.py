@@ -1,4 +1,4 @@
-"""Run a CUDA C++ variant without a GPU: as its own ``specialise`` says, by C++ on the CPU."""
+"""Run a CUDA C++ variant without a GPU: as its own ``plan`` says, by C++ on the CPU."""
 
 import ctypes
 import functools
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from kernels.cuda.nvrtc import GPUS, Call, Gpu, Spec, widest_pack
+from kernels.cuda.nvrtc import GPUS, Call, Gpu, LaunchPlan, widest_pack
 
 from .translate import translated
 
@@ -40,7 +40,7 @@ TWO = f"{ONE}, {ONE} + second"
 NOBODY = """
   if (workspace.finished) problem = "a launch that did not finish";
 """
-SMALL = GPUS["sm_90"]._replace(processors=4)  # on which a row is soon all blocks
+SMALL = GPUS["sm_90"]._replace(sm_count=4)  # on which a row is soon all blocks
 RESIDENT = 2  # blocks, or clusters: so few that each has several rows
 HERE = Path(__file__).parent
 _folder: Path  # of what is compiled
@@ -54,8 +54,8 @@ def keep_in(folder: Path) -> None:
 
 
 def softmax(
-    specialise, x: torch.Tensor, out: torch.Tensor, log: bool = False, gpu: Gpu = SMALL
-) -> Spec:
+    plan, x: torch.Tensor, out: torch.Tensor, log: bool = False, gpu: Gpu = SMALL
+) -> LaunchPlan:
     """Fill out (M, N) from x (M, N) as ``kernels.cuda.launch.run`` does; what was launched.
 
     ``gpu`` is not there. Raises AssertionError for what cuda.h finds wrong.
@@ -64,23 +64,23 @@ def softmax(
     pack = widest_pack(
         x.element_size(), x.data_ptr() | out.data_ptr(), x.stride(0) | out.stride(0) | cols
     )
-    spec = specialise(Call(x.dtype, rows, cols, pack, log, gpu))[0]
+    spec = plan(Call(x.dtype, rows, cols, pack, log, gpu))[0]
     _run(spec, x, out, second=0)
     return spec
 
 
-def backward(specialise, read: torch.Tensor, dx: torch.Tensor, log: bool) -> Spec:
+def backward(plan, read: torch.Tensor, dx: torch.Tensor, log: bool) -> LaunchPlan:
     """Fill dx (M, N) from g and y, which are ``read`` (2, M, N); what was launched."""
     rows, cols = dx.shape
     pack = widest_pack(dx.element_size(), read.data_ptr() | dx.data_ptr(), dx.stride(0) | cols)
-    spec = specialise(Call(dx.dtype, rows, cols, pack, log, SMALL))[0]
+    spec = plan(Call(dx.dtype, rows, cols, pack, log, SMALL))[0]
     _run(spec, read[0], dx, second=read.stride(0))
     return spec
 
 
-def _run(spec: Spec, x: torch.Tensor, out: torch.Tensor, second: int) -> None:
+def _run(spec: LaunchPlan, x: torch.Tensor, out: torch.Tensor, second: int) -> None:
     """``second``: elements from x to another matrix that is read, 0 for none."""
-    run = _library(spec.source, spec.kernel, spec.meets, spec.more, second > 0)
+    run = _library(spec.source, spec.kernel, spec.cooperative, spec.extra_args, second > 0)
     blocks = min(spec.blocks, RESIDENT) if spec.resident else spec.blocks
     said = run(
         *(out.data_ptr(), x.data_ptr(), second, out.stride(0), x.stride(0), *x.shape),

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import torch
 
-from ..cuda import launch as cuda
-from ..cuda.nvrtc import PORTABLE_CLUSTER, WORD_BYTES, Call, Spec, widest_pack
-from ..tensors import empty_output
-from ._tiling import WARP, Shape, is_apart, name, sharing, words_of
+from ...cuda import launch as cuda
+from ...cuda.nvrtc import PORTABLE_CLUSTER, VEC_BYTES, Call, LaunchPlan, widest_pack
+from ...tensors import empty_output
+from .._tiling import WARP, Shape, is_unaligned, name, sharing, vectors_of
 
 # k: words of a lane, of g and of y each; w: warps of a block, at most. The first that takes a row
 # with a cluster of 8 blocks, or else of 16, of which a GPU can place fewer.
@@ -27,9 +27,9 @@ DIVISIONS = ("k4w16", "k8w16")
 OF_BLOCK = 2**16  # bytes of a row that a block takes in the last of them
 
 
-def specialise(call: Call, divisions: tuple[str, ...] = DIVISIONS) -> tuple[Spec, ...]:
-    """The instance for a row of this length; see ``nvrtc.Specialise``."""
-    if is_apart(call):
+def plan(call: Call, divisions: tuple[str, ...] = DIVISIONS) -> tuple[LaunchPlan, ...]:
+    """The instance for a row of this length; see ``nvrtc.Planner``."""
+    if is_unaligned(call):
         return ()
     found = [shape for d in divisions if (shape := _shape(call, *map(int, d[1:].split("w"))))]
     if not found:
@@ -37,12 +37,16 @@ def specialise(call: Call, divisions: tuple[str, ...] = DIVISIONS) -> tuple[Spec
     shape = min(found, key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
     kernel = name("backward", call, *shape[:3], log="OfLogSoftmax", normal="OfSoftmax")
     of_launch = WARP * shape.warps, call.rows
-    return (Spec(SOURCE, kernel, *of_launch, cluster=shape.cluster, since=shape.since),)
+    return (
+        LaunchPlan(
+            SOURCE, kernel, *of_launch, cluster=shape.cluster, min_capability=shape.min_capability
+        ),
+    )
 
 
-def _shape(call: Call, of_lane: int, most_warps: int) -> Shape | None:
-    found = sharing(words_of(call), of_lane, most_warps, call.gpu.most_cluster)
-    return found and Shape(of_lane, *found, 1)
+def _shape(call: Call, per_lane: int, max_warps: int) -> Shape | None:
+    found = sharing(vectors_of(call), per_lane, max_warps, call.gpu.max_cluster)
+    return found and Shape(per_lane, *found, 1)
 
 
 def softmax_backward(
@@ -63,7 +67,7 @@ def unsupported(x: torch.Tensor) -> str | None:
     """None, or why this kernel cannot run matrices like x."""
     if not _is_whole(widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | x.shape[1]), x):
         return f"N = {x.shape[1]}: rows are not whole words of 16 bytes, or do not begin at such"
-    return cuda.refused(specialise, x)
+    return cuda.why_unsupported(plan, x)
 
 
 def _of_rows(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
@@ -87,18 +91,18 @@ def launch(
     addresses = dx.data_ptr(), g.data_ptr(), y.data_ptr()
     together = addresses[0] | addresses[1] | addresses[2]
     pack = widest_pack(y.element_size(), together, strides[0] | strides[1] | strides[2] | cols)
-    if not _is_whole(pack, y) or cols * y.element_size() > _most_bytes(y.get_device()):
+    if not _is_whole(pack, y) or cols * y.element_size() > _max_bytes(y.get_device()):
         return False
-    key = (specialise, y.dtype, rows, cols, pack, log, y.get_device())
+    key = (plan, y.dtype, rows, cols, pack, log, y.get_device())
     cuda.launch_with(key, (*addresses, *strides, rows, cols))
     return True
 
 
 @functools.cache
-def _most_bytes(device: int) -> int:
+def _max_bytes(device: int) -> int:
     """Of a row that the largest cluster takes."""
-    return OF_BLOCK * cuda.gpu_of(device).most_cluster
+    return OF_BLOCK * cuda.gpu_info(device).max_cluster
 
 
 def _is_whole(pack: int, x: torch.Tensor) -> bool:
-    return pack * x.element_size() == WORD_BYTES
+    return pack * x.element_size() == VEC_BYTES

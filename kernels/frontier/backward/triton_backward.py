@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..tensors import empty_output
+from ...tensors import empty_output
 
 LONGEST_BLOCK = 2**14  # g and y of so long a row are 64 registers in each thread of 16 warps
 TILE = {4: 2**14, 2: 2**13}  # elements, by their bytes

@@ -12,7 +12,7 @@ H200 = nvrtc.GPUS["sm_90"]
 
 def specs(name, rows, cols, pack=4, log=False):
     call = nvrtc.Call(torch.float32, rows, cols, pack, log, H200)
-    return kernels.load(name).module.specialise(call)
+    return kernels.load(name).module.plan(call)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
 
 
 def test_the_dispatch_takes_the_first_kernel_that_holds_the_row():
-    longest = (H200.shared_limit - 32) // 4
+    longest = (H200.max_shared_per_block - 32) // 4
     for cols, source in (
         (1, "cuda_oneflow_warp"),
         (1024, "cuda_oneflow_warp"),
@@ -86,7 +86,7 @@ def test_shared_memory_holds_a_row_of_float32_whatever_the_dtype():
     assert [spec.threads for spec in offered] == [128, 256, 512, 1024]
     assert {spec.shared_bytes for spec in offered} == {4 * 4096}
     # the static part grows with the block: the last rows that fit leave room for few warps only
-    longest = (H200.shared_limit - 32) // 4
+    longest = (H200.max_shared_per_block - 32) // 4
     assert [s.threads for s in specs("cuda_oneflow_smem", 8, longest, 1)] == [128]
     assert specs("cuda_oneflow_smem", 8, longest + 1, 1) == ()
 

@@ -1,0 +1,1 @@
+"""The backward of softmax and log-softmax, in CUDA C++ and in Triton."""
