@@ -6,11 +6,12 @@ import signal
 import sys
 from pathlib import Path
 
+import kernels
+
 from . import row, summary
 from .device import gpus
-from .point import DISTRIBUTIONS, DTYPES, OPS, BadPoint, Point
-from .process import fork_client, launch
-from .process.run_point import NoRow, measure_point
+from .point import DISTRIBUTIONS, BadPoint, NoRow, Point
+from .process.run_point import measure_point
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,8 +27,12 @@ def parser() -> argparse.ArgumentParser:
     )
     add = point.add_argument
     add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, … (default auto)")
-    add("--op", default="softmax", help=f"one of: {', '.join(OPS)} (default %(default)s)")
-    add("--dtype", default="float32", help=f"one of: {', '.join(DTYPES)} (default %(default)s)")
+    add("--op", default="softmax", help=f"one of: {', '.join(kernels.OPS)} (default %(default)s)")
+    add(
+        "--dtype",
+        default="float32",
+        help=f"one of: {', '.join(kernels.DTYPES)} (default %(default)s)",
+    )
     add("--distribution", default="uniform", help=f"one of: {', '.join(DISTRIBUTIONS)}")
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
@@ -95,8 +100,7 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
     if arguments["variant"] is None:
         arguments["variant"] = _only(arguments["files"])
     _refuse_unwritable(output)
-    run = fork_client.starter(owner) if owner else launch.python
-    measured, samples = measure_point(Point(**arguments), run)
+    measured, samples = measure_point(Point(**arguments), owner)
     try:
         row.write(output, measured, samples)
     except OSError as error:

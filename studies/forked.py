@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from measure import row
-from measure.point import Point
-from measure.process import fork_client, launch, run_point
+from measure.point import NoRow, Point
+from measure.process import run_point
 
 CELL = "{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"  # as workflow/sweep.py has it
 NO_ROW = "no row"  # in place of a status: the pipeline itself was at fault
@@ -20,13 +20,13 @@ NO_ROW = "no row"  # in place of a status: the pipeline itself was at fault
 def run(points: Iterable[Point], root: Path, say: Callable[[str], object] = print) -> list[dict]:
     """Measure every point and write its row, and its samples, below ``root``; the rows, in order.
 
-    Nothing that happens to one point ends the others: a point without a row (see
-    ``supervise.NoRow``) has the status NO_ROW here and no file. ``say`` is given a line per point.
+    Nothing that happens to one point ends the others: a point without a row (see ``NoRow``) has
+    the status NO_ROW here and no file. ``say`` is given a line per point.
     """
     points, done = list(points), []
-    run, begin = fork_client.starter(os.getpid()), time.monotonic()
+    begin = time.monotonic()
     for number, point in enumerate(points, 1):
-        done.append(_measure(point, Path(root), run))
+        done.append(_measure(point, Path(root)))
         eta_s = (time.monotonic() - begin) / number * (len(points) - number)
         say(f"{number}/{len(points)} {_words(point, done[-1])}, eta {eta_s:.0f} s")
     return done
@@ -37,11 +37,11 @@ def cell(point: Point) -> Path:
     return Path(CELL.format(**vars(point)))
 
 
-def _measure(point: Point, root: Path, run: launch.Start) -> dict:
+def _measure(point: Point, root: Path) -> dict:
     try:
-        measured, samples = run_point.measure_point(point, run)
+        measured, samples = run_point.measure_point(point, os.getpid())
         row.write(root / cell(point), measured, samples)
-    except (run_point.NoRow, OSError, ValueError) as error:
+    except (NoRow, OSError, ValueError) as error:
         return {"status": NO_ROW, "message": row.one_line(error)}
     return measured
 

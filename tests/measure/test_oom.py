@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from measure.process import oom_score
+from measure.process import run_point
 from tests.marks import slow
 from tests.processes import until
 
@@ -67,11 +67,11 @@ def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small, owner, ser
     with (project / "row.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["status"] == "out_of_memory", row["message"]
-    assert row["message"] == ("no memory was left, and the system ended the process in stage: gate")
+    assert row["message"] == ("no memory was left, and Linux killed the process in stage: gate")
 
 
 def test_kills_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(oom_score, "COUNTERS", tmp_path / "vmstat")
-    assert oom_score.kills() == 0
-    oom_score.COUNTERS.write_text("nr_free_pages 12\noom_kill 3\nswap_ra 1\n")
-    assert oom_score.kills() == 3
+    monkeypatch.setattr(run_point, "COUNTERS", tmp_path / "vmstat")
+    assert run_point.oom_kills() == 0
+    run_point.COUNTERS.write_text("nr_free_pages 12\noom_kill 3\nswap_ra 1\n")
+    assert run_point.oom_kills() == 3
