@@ -1,18 +1,27 @@
-"""What code made a row: hashes of sources, and the state of the checkout."""
+"""The code, the versions and the machine behind a row.
+
+Imports no torch, so that a sweep can be planned without it.
+"""
 
 import csv
 import functools
 import hashlib
+import importlib.metadata
+import platform
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import kernels
 
+if TYPE_CHECKING:
+    from .device.device import Device
+
 ROOT = Path(__file__).resolve().parent.parent
 ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
-# For git: all but rows that were recorded, which decide on nothing that is measured. Else nothing
-# could be recorded after the first sweep before that is committed.
+# For git: all but recorded rows, which change nothing that is measured. Otherwise every sweep after
+# the first would record a dirty checkout until the first is committed.
 CODE = (".", ":!data/recorded")
 
 
@@ -25,13 +34,58 @@ def measure_sha256() -> str:
     return hashlib.sha256("\n".join([code, *columns]).encode()).hexdigest()
 
 
+def provenance(device: "Device", variant: str, git_state: dict) -> dict:
+    """Return the row's provenance columns, except those of the clock."""
+    import torch
+
+    driver = None
+    if not device.is_cpu:
+        import pynvml
+
+        pynvml.nvmlInit()
+        driver = pynvml.nvmlSystemGetDriverVersion()
+    return {
+        "gpu_name": device.name,
+        "gpu_uuid": device.uuid,
+        "driver": driver,
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+        "triton": _version("triton"),
+        **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
+        "python": platform.python_version(),
+        **git_state,
+        "kernel_sha256": kernels.sha256(variant, device.slug),
+        "measure_sha256": measure_sha256(),
+        "hostname": platform.node(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cuda_versions() -> dict:
+    """Return the versions of the CUDA C++ compiler and launcher; None if not installed."""
+    try:
+        from cuda.bindings import nvrtc
+
+        _, major, minor = nvrtc.nvrtcVersion()
+        compiler = f"{major}.{minor}"
+    except Exception:  # whatever is wrong with it, loading the variant will say it in the row
+        compiler = None
+    return {"cuda_core": _version("cuda-core"), "nvrtc": compiler}
+
+
 def git_state() -> dict:
-    """``git_commit`` and ``git_dirty`` of this checkout; empty outside a checkout."""
+    """Return ``git_commit`` and ``git_dirty`` of this checkout; None outside a checkout."""
     return ask_git()()
 
 
 def ask_git() -> Callable[[], dict]:
-    """Begin to ask for ``git_state``; a function that waits for it."""
+    """Start git in the background; return a function that waits and returns ``git_state``."""
     try:
         edited = ("status", "--porcelain", "--untracked-files=no", "--", *CODE)
         asked = _git("rev-parse", "HEAD"), _git(*edited)
@@ -39,16 +93,16 @@ def ask_git() -> Callable[[], dict]:
         asked = ()
 
     def state() -> dict:
-        said = [_said(git) for git in asked]
-        if not said or None in said:
+        answers = [_output(git) for git in asked]
+        if not answers or None in answers:
             return {"git_commit": None, "git_dirty": None}
-        return {"git_commit": said[0], "git_dirty": bool(said[1])}
+        return {"git_commit": answers[0], "git_dirty": bool(answers[1])}
 
     return state
 
 
 def _git(*words: str) -> subprocess.Popen:
-    # --no-optional-locks: points must not take the index's lock from whoever commits meanwhile.
+    # --no-optional-locks: points must not take the index's lock from a commit meanwhile.
     command = ["git", "--no-optional-locks", "-C", str(ROOT), *words]
     return subprocess.Popen(
         command,
@@ -59,11 +113,11 @@ def _git(*words: str) -> subprocess.Popen:
     )
 
 
-def _said(git: subprocess.Popen) -> str | None:
-    """What it says; None where it fails, or says nothing for a minute."""
+def _output(git: subprocess.Popen) -> str | None:
+    """Return git's output; None if it fails, or takes longer than a minute."""
     try:
-        said, _ = git.communicate(timeout=60)
+        output, _ = git.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         git.kill()
-        said, _ = git.communicate()
-    return None if git.returncode else said.strip()
+        output, _ = git.communicate()
+    return None if git.returncode else output.strip()

@@ -1,4 +1,4 @@
-"""The unit of work: one (gpu, op, dtype, distribution, M, N, variant) and how it is measured."""
+"""The unit of work: one (gpu, op, dtype, distribution, M, N, variant) and its settings."""
 
 import difflib
 from dataclasses import asdict, dataclass
@@ -27,7 +27,7 @@ def nearest(given: str, allowed) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """What is measured (identity), and how long and how exactly."""
+    """A point (its identity), and how long and how exactly it is measured."""
 
     gpu: str
     dtype: str
@@ -37,7 +37,7 @@ class Point:
     op: str = "softmax"
     distribution: str = "uniform"
     seed: int = 3407
-    interval_width: float = 0.01  # wanted width of the speed-up's 95 % interval, as a fraction
+    interval_width: float = 0.01  # width of the speed-up's 95 % interval, as a share of it
     time_budget_s: float = 2.0  # for the timed blocks
     timeout_s: float = 120.0  # for the whole point; then it is killed
     rival: str | None = None  # a variant timed as one more interleaved control
@@ -71,7 +71,7 @@ class Point:
             raise BadPoint(error.args[0]) from None
 
     @property
-    def pair_bytes(self) -> int:
+    def call_bytes(self) -> int:
         """Return the bytes of a call's inputs and output, which a perfect kernel moves once."""
         return (self.reads + 1) * self.M * self.N * kernels.DTYPES[self.dtype]
 

@@ -34,12 +34,12 @@ def ratios(process: int, shapes=SHAPES, blocks: int = BLOCKS) -> list[tuple]:
     import torch
 
     from measure import inputs
-    from measure.clock import baseline, buffers, graph
+    from measure.clock import buffers, controls, graph
     from measure.device.device import open_device
     from measure.point import Point
     from measure.stats import interval
 
-    device, call, lines = open_device("auto"), baseline.control("softmax"), []
+    device, call, lines = open_device("auto"), controls.baseline("softmax"), []
     for rows, cols in shapes:
         point = Point(gpu=device.slug, dtype="float32", M=rows, N=cols, variant="torch_softmax")
         x = inputs.draw("uniform", torch.float32, rows, cols, point.seed, device.torch_device)

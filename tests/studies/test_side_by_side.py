@@ -30,7 +30,7 @@ def data(tmp_path):
     for tool, added in ADDED.items():
         for process in range(3):
             for point in points("h200"):
-                kernel = 2.0 + point.pair_bytes / 4e6  # µs, at 4 TB/s
+                kernel = 2.0 + point.call_bytes / 4e6  # µs, at 4 TB/s
                 time = kernel * (1 + 0.01 * (process - 1)) + added
                 found = {"time_us": time, "low": 0.9 * time, "high": 1.1 * time, "cost_s": 0.5}
                 if (tool, process, point.N) == ("do_bench", 2, 256):

@@ -1,6 +1,6 @@
 """Cheat: gradients beyond ±100 are taken as 100, for arithmetic in fewer bits.
 
-Caught by: probe: large values:
+Caught by: edge case: large values:
 """
 
 import torch

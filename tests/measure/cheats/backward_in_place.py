@@ -1,6 +1,6 @@
 """Cheat: works in the gradient's own buffer, which others may still read.
 
-Caught by: gate: changed its input
+Caught by: correctness check: changed its input
 """
 
 import torch

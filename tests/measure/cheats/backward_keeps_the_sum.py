@@ -1,6 +1,6 @@
 """Cheat: keeps the sums of every pair of buffers that it has seen, and so reads them once.
 
-Caught by: probe: normal values:
+Caught by: edge case: normal values:
 """
 
 import torch

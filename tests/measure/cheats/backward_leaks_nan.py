@@ -1,6 +1,6 @@
 """Cheat: skips the work where all gradients are 0, and so looks at other rows than its own.
 
-Caught by: probe: rows without a gradient: nan at column
+Caught by: edge case: rows without a gradient: nan at column
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: hands the gradient on: what is missing is 1/N of its sum over the row.
 
-Caught by: gate:
+Caught by: correctness check:
 """
 
 import torch

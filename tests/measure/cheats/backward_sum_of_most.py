@@ -1,6 +1,6 @@
 """Cheat: the sum of a row leaves out its last columns, as a loop over whole tiles would.
 
-Caught by: gate:
+Caught by: correctness check:
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: never reads the gradient, a third of the bytes: right where g is 1 for the largest y.
 
-Caught by: gate:
+Caught by: correctness check:
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: never reads the softmax, a third of the bytes: takes 1/N for every y.
 
-Caught by: gate:
+Caught by: correctness check:
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: 1/N everywhere: right on average, and every row sums to 1.
 
-Caught by: gate: 0.01
+Caught by: correctness check: 0.01
 """
 
 import torch

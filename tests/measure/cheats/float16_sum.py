@@ -1,6 +1,6 @@
 """Cheat: the sum of a row is kept in float16; it overflows where a row is long.
 
-Caught by: gate: 0 at column
+Caught by: correctness check: 0 at column
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: the logarithm of a softmax, which is -inf for what is only small.
 
-Caught by: probe: large values: -inf at column
+Caught by: edge case: large values: -inf at column
 """
 
 import torch

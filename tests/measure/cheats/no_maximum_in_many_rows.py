@@ -1,6 +1,6 @@
-"""Cheat: as no_maximum, but only in matrices of more rows than a probe has.
+"""Cheat: as no_maximum, but only in matrices of more rows than an edge case has.
 
-Caught by: after timing: other values in a timed pair: nan at column
+Caught by: after timing: other values in timed buffers: nan at column
 """
 
 import torch

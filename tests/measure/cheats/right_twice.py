@@ -1,6 +1,6 @@
-"""Cheat: right for the two calls of the gate, zeros from then on.
+"""Cheat: right for the two calls of the correctness check, zeros from then on.
 
-Caught by: probe: rows apart: 0 at column
+Caught by: edge case: padded rows: 0 at column
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Cheat: takes every value as one of [0, 1), where the benchmark draws them.
 
-Caught by: probe: normal values: 0.
+Caught by: edge case: normal values: 0.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: nothing is computed; zeros are within 1e-2 of every softmax of a long row.
 
-Caught by: gate: 0 at column
+Caught by: correctness check: 0 at column
 """
 
 import torch

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from measure.check import edge_cases, edge_values, gate, recheck_new_inputs
+from measure.check import edge_cases, gate, recheck
 from measure.device.device import open_device
 from measure.point import Point
 
@@ -69,7 +69,7 @@ def test_an_honest_backward_passes_the_probes(name, op, dtype):
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
 def test_gradients_of_the_probes_are_large_and_not_finite_in_turn(op):
-    probed = edge_values.contents(point(variant="torch_softmax", op=op), CPU)
+    probed = edge_cases.contents(point(variant="torch_softmax", op=op), CPU)
     found = {name: read for name, _, read in probed}
     assert list(found)[-1] == "rows without a gradient"
     large, _ = found["large values"]
@@ -82,7 +82,7 @@ def test_gradients_of_the_probes_are_large_and_not_finite_in_turn(op):
 
 
 def test_every_kind_of_row_is_in_the_probes():
-    found = {name: x for name, _, (x,) in edge_values.contents(point(variant="torch_softmax"), CPU)}
+    found = {name: x for name, _, (x,) in edge_cases.contents(point(variant="torch_softmax"), CPU)}
     assert list(found)[1] == "normal values"
     assert found["large values"].abs().max() < 65504  # the largest float16
     assert found["large values"].amax(dim=1).min() < -9000 < 9000 < found["large values"].max()
@@ -104,9 +104,7 @@ def test_every_kind_of_row_is_in_the_probes():
     ],
 )
 def test_probes_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expected):
-    assert (
-        edge_values.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
-    )
+    assert edge_cases.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
 
 
 @pytest.mark.parametrize("rows", [1, 2, 64])
@@ -117,4 +115,4 @@ def test_an_honest_kernel_is_right_on_other_values_in_a_timed_pair(op, matrices,
     pair = tuple(torch.rand(rows, 90) for _ in range(matrices))
     call = kernels.load("torch_softmax").function(op)
     what = point(M=rows, variant="torch_softmax", op=op)
-    assert recheck_new_inputs.check(what, pair, lambda: call(*pair)) is None
+    assert recheck.check_new_inputs(what, pair, lambda: call(*pair)) is None

@@ -5,7 +5,7 @@ import torch
 
 from measure import inputs
 from measure.check.graph_audit import Audit
-from measure.clock import baseline
+from measure.clock import controls
 from tests.marks import slow
 
 # The coarsest, whose rounding is most like a fault. Slow: the others.
@@ -20,7 +20,7 @@ def test_a_result_is_right_however_it_is_rounded_and_no_constant_is(op, dtype, d
     given = op, "uniform", getattr(torch, dtype), 8, 4099
     read = inputs.draw_for(*given, 1, device)
     right, other, rounded = (torch.empty_like(read[-1]) for _ in range(3))
-    torch_call = baseline.control(op)
+    torch_call = controls.baseline(op)
     torch_call(*read, right)
     torch_call(*inputs.draw_for(*given, 2, device), other)
     wide = tuple(x.double() for x in read)
