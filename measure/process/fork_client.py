@@ -1,17 +1,16 @@
-"""Ask for a process that runs a point, and wait for its end.
+"""Ask a fork server for a process that runs a point, and wait for its end.
 
-A fork server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GPU host. The first
-point that needs the server starts it. The server belongs to an owner, the Snakemake that runs the
-sweep, and ends with it.
+The server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GPU host. It belongs
+to an owner and ends with it: the Snakemake that runs the sweep, or the measuring command itself.
+The first point that needs the server starts it.
 
 The socket's name depends on owner, user, interpreter, code and environment. So a server measures
 only points that it fits, and an edit of measure/ reaches the next point. The socket is abstract: it
-leaves no file behind, and its name can be taken once.
+leaves no file behind, and only one server can take its name.
 """
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import select
@@ -21,7 +20,6 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import kernels
@@ -38,41 +36,38 @@ WAITING = 64  # points that may ask at once
 ATTEMPTS = 100  # to connect, while another point is starting the server
 ENDED = "the process for which this point is measured (--served-for) has ended"
 # These differ between the jobs of one sweep, or do not change how Python and torch behave.
-OF_THE_JOB = (
-    *("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_"),
-    *("TMPDIR", "TEMPDIR", "TMP", "TEMP"),
-)
+OF_THE_JOB = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
+OF_THE_JOB += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
 
 
-def run(point: Point, folder: Path, lock: GpuLock | None, owner: int | None) -> int | None:
+def run(
+    point: Point, folder: Path, lock: GpuLock | None, owner: int, again: bool = True
+) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 
     ``folder`` holds what the worker writes. ``lock`` stays held while a process of the point lives.
-    ``owner``: the process whose fork server is asked; the point ends with it. Raises NoRow.
+    The point ends with the process ``owner``. Asks ``again`` if the server ends. Raises NoRow.
     """
     environment = _environment(point, lock)
     job = {"point": point.as_dict(), "environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
-    try:
-        end_of_owner = reaper.end_of(owner or os.getpid())
-    except ProcessLookupError:
-        raise NoRow(ENDED) from None
-    with end_of_owner:
-        connections = [_fresh(environment)]
-        if owner:
-            connections.insert(0, _served(point, environment, owner, end_of_owner))
-        for opening in connections:
-            try:
-                with opening as connection:
-                    socket.send_fds(connection, [os.fsencode(folder)], fds)
-                    return _answer(connection, end_of_owner, point.timeout_s)
-            except OSError as error:
-                # A reaper does not fail once its worker has begun: it was killed.
-                if (folder / "progress.json").exists():
-                    return -signal.SIGKILL
-                print(f"the process of this point did not answer: {error}", file=sys.stderr)
-    raise NoRow("no process began to measure this point; the log says why")
+    with contextlib.ExitStack() as stack:
+        try:
+            end_of_owner = stack.enter_context(reaper.end_of(owner))
+            connection = _connect(point, environment, owner, end_of_owner.fileno())
+            stack.enter_context(connection)
+            socket.send_fds(connection, [os.fsencode(folder)], fds)
+            return _answer(connection, end_of_owner.fileno(), point.timeout_s)
+        except ProcessLookupError:
+            raise NoRow(ENDED) from None
+        except OSError as error:
+            # A reaper does not fail once its worker has begun: it was killed.
+            if (folder / "progress.json").exists():
+                return -signal.SIGKILL
+            if again:
+                return run(point, folder, lock, owner, again=False)
+            raise NoRow(f"the fork server did not answer ({error}); the log says why") from error
 
 
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
@@ -89,10 +84,15 @@ def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
     return found
 
 
-def _answer(connection: socket.socket, end_of_owner: io.FileIO, timeout_s: float) -> int | None:
+def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
     """Return what a reaper answers; None if the point's time was up. Raises NoRow or OSError."""
-    patience_s = LOAD_S + timeout_s + KILLED_S
-    ready, _, _ = select.select([connection, end_of_owner], [], [], patience_s)
+    try:
+        patience_s = LOAD_S + timeout_s + KILLED_S
+        ready, _, _ = select.select([connection, end_of_owner], [], [], patience_s)
+    except BaseException:  # this job is cancelled: the point ends first
+        connection.shutdown(socket.SHUT_WR)
+        select.select([connection], [], [], 1.0)
+        raise
     if end_of_owner in ready:
         raise NoRow(ENDED)
     if not ready:
@@ -102,47 +102,30 @@ def _answer(connection: socket.socket, end_of_owner: io.FileIO, timeout_s: float
         )
     answer = connection.recv(64)
     if not answer:
-        raise ConnectionError("the reaper closed the connection")
+        raise ConnectionError("it closed the connection")
     return None if answer == reaper.TIMED_OUT else int(answer)
 
 
-@contextlib.contextmanager
-def _fresh(environment: dict[str, str]) -> Iterator[socket.socket]:
-    """Yield a connection to a reaper in a fresh Python."""
-    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with there:
-        process = _start("reaper", [there], environment)
-    try:
-        with here:
-            yield here
-    finally:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(1)  # a cancelled point has ended when its job has
-
-
-@contextlib.contextmanager
-def _served(
-    point: Point, environment: dict[str, str], owner: int, end_of_owner: io.FileIO
-) -> Iterator[socket.socket]:
-    """Yield a connection to the server of this owner and environment; start it if need be."""
+def _connect(
+    point: Point, environment: dict[str, str], owner: int, end_of_owner: int
+) -> socket.socket:
+    """Return a connection to the server of this owner and environment; start it if need be."""
     name = address(environment, owner)
     for _ in range(ATTEMPTS):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-            try:
-                connection.connect(name)
-            except ConnectionRefusedError:
-                _start_server(name, environment, end_of_owner, point.rival)
-                continue
-            if peer_uid(connection) != os.getuid():
-                raise ConnectionError("the server's socket belongs to another user")
-            yield connection
-            return
-    raise ConnectionError("the server's socket does not listen")
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            connection.connect(name)
+        except ConnectionRefusedError:
+            connection.close()
+            _start(name, environment, end_of_owner, point.rival)
+            continue
+        if peer_uid(connection) != os.getuid():
+            raise ConnectionError("its socket belongs to another user")
+        return connection
+    raise ConnectionError("its socket does not listen")
 
 
-def _start_server(
-    name: str, environment: dict[str, str], end_of_owner: io.FileIO, rival: str | None
-) -> None:
+def _start(name: str, environment: dict[str, str], end_of_owner: int, rival: str | None) -> None:
     """Start a server, unless another point is doing so. Points wait at its socket while it loads.
 
     All points of a sweep have the same rival, so that the server loads what the rival imports, too.
@@ -156,22 +139,16 @@ def _start_server(
         listener.listen(WAITING)
         modules = sorted(kernels.imported_packages(rival)) if rival else []
         capability = gpus.capability() if modules else ""
-        _start("fork_server", [listener, end_of_owner], environment, capability, *modules)
-
-
-def _start(
-    module: str, sources: Sequence, environment: dict[str, str], *words: str
-) -> subprocess.Popen:
-    """Start a module of this package with the descriptors of ``sources``, then ``words``."""
-    fds = [source.fileno() for source in sources]
-    return subprocess.Popen(
-        [sys.executable, "-m", f"{__package__}.{module}", *map(str, fds), *words],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,
-        pass_fds=fds,
-        start_new_session=True,  # Ctrl-C is for the measuring command
-    )
+        fds = listener.fileno(), end_of_owner
+        words = [*map(str, fds), "0", capability, *modules]
+        subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.fork_server", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            pass_fds=fds,
+            start_new_session=True,  # Ctrl-C is for the measuring command
+        )
 
 
 def peer_uid(connection: socket.socket) -> int:
@@ -183,9 +160,11 @@ def peer_uid(connection: socket.socket) -> int:
 
 def address(environment: dict[str, str], owner: int) -> str:
     """Return the abstract name of the socket of the server for an owner and an environment."""
-    same = {k: v for k, v in environment.items() if not k.startswith("SLURM_")}
-    for name in OF_THE_JOB:
-        same.pop(name, None)
+    same = {
+        name: value
+        for name, value in environment.items()
+        if name not in OF_THE_JOB and not name.startswith("SLURM_")
+    }
     code = fingerprint.measure_sha256(), kernels.own_sha256(), str(fingerprint.ROOT)
     # the mount namespace: containers may share the network, and with it abstract names
     machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix

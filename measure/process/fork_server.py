@@ -1,8 +1,8 @@
 """A process that has torch, Triton and the measuring code loaded, and forks for every point.
 
-``python -m measure.process.fork_server LISTENER OWNER CAPABILITY MODULE…``: LISTENER and OWNER are
-descriptors, of a listening socket and of the process with which the server ends (a pidfd). The
-server also imports the MODULEs, which may ask torch for the GPU's compute CAPABILITY (as 9.0).
+``python -m measure.process.fork_server LISTENER OWNER RESTARTS CAPABILITY MODULE…``: LISTENER and
+OWNER are descriptors, of a listening socket and of the process with which the server ends (a
+pidfd). The MODULEs are imported, too; they may ask torch for the GPU's compute CAPABILITY (9.0).
 
 The server only accepts and forks. Its child becomes the reaper of the point. So no point waits for
 another, and the server's death ends no point. It never opens a CUDA context: no fork could use one.
@@ -29,15 +29,14 @@ from .fork_client import peer_uid
 # No variant is among them: an edit of one must reach the next point.
 LOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
-    *("cuda.core", "cuda.bindings.nvrtc"),
-    *("measure.pipeline", "measure.device.telemetry", "measure.check.graph_audit"),
-    *("measure.clock.copy_kernel", "measure.clock.cold", "measure.clock.l2"),
+    *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
+    *("measure.check.graph_audit", "measure.clock.copy_kernel", "measure.clock.cold"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files by which a process talks to the driver
 
 
 def load() -> None:
-    """Import what every worker needs. Raises RuntimeError if this process cannot be forked then."""
+    """Import what every worker needs."""
     # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork. Not
     # setdefault: Snakemake gives a job of two threads OPENBLAS_NUM_THREADS=2.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -48,8 +47,6 @@ def load() -> None:
             importlib.import_module(name).triton_key()
             break
     fingerprint.measure_sha256()  # cached, for the rows of all workers
-    if reason := why_not_forkable():
-        raise RuntimeError(reason)
 
 
 def load_rival(modules: Sequence[str], capability: str) -> None:
@@ -60,8 +57,8 @@ def load_rival(modules: Sequence[str], capability: str) -> None:
     """
     answers = {}
     if capability and "torch" in sys.modules:
-        answers["is_available"] = lambda: True
         version = tuple(map(int, capability.split(".")))
+        answers["is_available"] = lambda: True
         answers["get_device_capability"] = lambda device=None: version
     with mock.patch.multiple("torch.cuda", **answers) if answers else contextlib.nullcontext():
         _import(modules)
@@ -106,15 +103,20 @@ def serve(listener: socket.socket, owner: int) -> None:
                     os._exit(0)
 
 
-def main(listener: int, owner: int, capability: str, *modules: str) -> None:
-    """Load, then serve. Restart without ``modules`` if a process with these cannot be forked."""
+def main(listener: int, owner: int, restarts: int, capability: str, *modules: str) -> None:
+    """Load and serve. Restart with less loaded if the process could not be forked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     begin = time.monotonic()
-    load()
-    load_rival(modules, capability)
+    if restarts < 2:
+        load()
+    if restarts < 1:
+        load_rival(modules, capability)
     if reason := why_not_forkable():
-        print(f"fork server: restarting without {', '.join(modules)}: {reason}", file=sys.stderr)
-        command = sys.orig_argv[: -len(modules)]
+        if restarts == 2:
+            raise RuntimeError(reason)
+        print(f"fork server: loading less, as {reason}", file=sys.stderr)
+        words = [*map(str, (listener, owner, restarts + 1)), capability, *modules]
+        command = [sys.executable, "-m", __spec__.name, *words]
         subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(listener, owner))
         return
     gc.collect()
@@ -129,4 +131,4 @@ def main(listener: int, owner: int, capability: str, *modules: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    main(*map(int, sys.argv[1:4]), *sys.argv[4:])

@@ -112,7 +112,3 @@ def end_of(pid: int) -> io.FileIO:
     if pidfd < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return io.FileIO(pidfd)
-
-
-if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -2,11 +2,11 @@
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,9 +22,10 @@ COUNTERS = Path("/proc/vmstat")
 def measure_point(point: Point, owner: int | None = None) -> tuple[dict, list[tuple]]:
     """Measure a point in a process of its own, alone on its GPU; return its row and its samples.
 
-    ``owner``: the process whose fork server is used, see ``fork_client``. Raises NoRow if the
+    ``owner``: the process whose fork server is used (default: this one). Raises NoRow if the
     machine lacks the GPU, or if the worker failed before the kernel had a part in it.
     """
+    owner = owner or os.getpid()
     wanted = [] if point.is_cpu else [gpu for gpu in gpus.devices() if gpu.slug == point.gpu]
     if wanted:
         with gpu_lock.acquire(wanted, _log) as lock:
@@ -38,14 +39,20 @@ def _log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _measured(
-    point: Point, lock: gpu_lock.GpuLock | None, owner: int | None
-) -> tuple[dict, list[tuple]]:
+def _measured(point: Point, lock: gpu_lock.GpuLock | None, owner: int) -> tuple[dict, list[tuple]]:
     begin, started_at = time.monotonic(), datetime.now(UTC)
-    with _scratch() as folder:
-        kills = oom_kills()
-        returncode = fork_client.run(point, folder, lock, owner)
-        row, samples = _outcome(point, folder, returncode, oom_kills() - kills)
+    try:
+        with tempfile.TemporaryDirectory(prefix="point-") as name:
+            folder = Path(name)
+            _check_room(folder)
+            kills = oom_kills()
+            returncode = fork_client.run(point, folder, lock, owner)
+            row, samples = _outcome(point, folder, returncode, oom_kills() - kills)
+    except OSError as error:
+        raise NoRow(
+            f"cannot write to the temporary folder: {error.strerror}; make room there, or set "
+            "TMPDIR to a folder that has some, and call again"
+        ) from error
     identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
     row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
     row["started_at"] = started_at.isoformat(timespec="seconds")
@@ -53,34 +60,11 @@ def _measured(
     return row, samples
 
 
-@contextlib.contextmanager
-def _scratch() -> Iterator[Path]:
-    """Yield a folder for the worker's files. Raises NoRow if nothing can be written there."""
-    try:
-        scratch = tempfile.TemporaryDirectory(prefix="point-")
-    except OSError as error:
-        raise _no_room("a temporary folder", error) from error
-    with scratch as name:
-        _check_room(Path(name))
-        yield Path(name)
-
-
 def _check_room(folder: Path) -> None:
-    """Raise NoRow if a worker cannot write to ``folder`` any more."""
+    """Raise OSError if a worker cannot write to ``folder`` any more."""
     path = folder / "room"
-    try:
-        path.write_bytes(bytes(ROOM_BYTES))
-    except OSError as error:
-        raise _no_room(folder, error) from error
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _no_room(folder: str | Path, error: OSError) -> NoRow:
-    return NoRow(
-        f"cannot write {folder}: {error.strerror}; make room there, or set TMPDIR to a folder that "
-        "has some, and call again"
-    )
+    path.write_bytes(bytes(ROOM_BYTES))
+    path.unlink()
 
 
 def oom_kills() -> int:

@@ -139,12 +139,6 @@ os.kill(parent, signal.SIGKILL)
 """
 
 
-NO_SERVER = """
-if b"measure.process.fork_server" in open("/proc/self/cmdline", "rb").read():
-    raise SystemExit
-"""
-
-
 # open, flush, rename, flush of the folder: of the samples, of the row, but for the very last
 @pytest.mark.parametrize("step", range(1, 8))
 def test_a_job_killed_while_it_writes_leaves_no_row_and_no_litter_for_good(tmp_path, step):
@@ -175,11 +169,8 @@ def test_a_worker_dies_even_when_all_that_watch_it_are_killed_at_once(sweep):
     assert not (sweep.folder / "row.csv").exists()
 
 
-@pytest.mark.parametrize("served", [True, False])
 @pytest.mark.slow
-def test_what_a_snakemake_has_started_ends_with_it_when_it_is_killed_alone(sweep, served):
-    if not served:  # a server that cannot start, for whatever reason
-        (sweep.folder / "sitecustomize.py").write_text(NO_SERVER)
+def test_what_a_snakemake_has_started_ends_with_it_when_it_is_killed_alone(sweep):
     write_kernel(sweep.folder, "sleeps", SLEEPS)
     configure(sweep.folder, variants=["sleeps"], shapes=[{"M": 4, "N": 8}])
     process = sweep.start(*UNTIL_MERGED)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from measure.process import run_point
-from tests.marks import slow
 from tests.processes import until
 
 LIMIT_BYTES = 1200 * 2**20  # torch itself takes a third of it
@@ -35,18 +34,7 @@ def small():
     group.rmdir()
 
 
-@pytest.fixture
-def owner():
-    """A process that points can be served for."""
-    process = subprocess.Popen(["sleep", "600"])
-    yield process
-    process.kill()
-    process.wait()
-
-
-# Slow: how a worker ended is read at one place, whoever has started it.
-@pytest.mark.parametrize("served", [False, slow(True)])
-def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small, owner, served):
+def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small):
     (project / "kernels/contributed" / "eats.py").write_text(
         "import torch\n"
         "HELD = []\n"
@@ -56,7 +44,6 @@ def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small, owner, ser
     )
     enter = f"import os; open('{small}/cgroup.procs', 'w').write(str(os.getpid())); "
     options = ["--gpu", "cpu", "--M", "8", "--N", "32", "--variant", "eats", "--output", "row.csv"]
-    options += ["--served-for", str(owner.pid)] if served else []
     code = (
         f"{enter}from measure.__main__ import main; raise SystemExit(main({['point', *options]}))"
     )
