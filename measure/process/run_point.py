@@ -50,8 +50,8 @@ def _measured(point: Point, lock: gpu_lock.GpuLock | None, owner: int) -> tuple[
             row, samples = _outcome(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
         raise NoRow(
-            f"cannot write to the temporary folder: {error.strerror}; make room there, or set "
-            "TMPDIR to a folder that has some, and call again"
+            f"cannot write {tempfile.tempdir or 'a temporary folder'}: {error.strerror}; make room "
+            "there, or set TMPDIR to a folder that has some, and call again"
         ) from error
     identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
     row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
