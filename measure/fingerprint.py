@@ -86,38 +86,27 @@ def git_state() -> dict:
 
 def ask_git() -> Callable[[], dict]:
     """Start git in the background; return a function that waits and returns ``git_state``."""
+    unknown = {"git_commit": None, "git_dirty": None}
+    # --no-optional-locks: points must not take the index's lock from a commit meanwhile.
+    words = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2", "--branch"]
+    words += ["--untracked-files=no", "--", *CODE]
     try:
-        edited = ("status", "--porcelain", "--untracked-files=no", "--", *CODE)
-        asked = _git("rev-parse", "HEAD"), _git(*edited)
+        git = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
     except OSError:  # git is not installed
-        asked = ()
+        return lambda: unknown
 
     def state() -> dict:
-        answers = [_output(git) for git in asked]
-        if not answers or None in answers:
-            return {"git_commit": None, "git_dirty": None}
-        return {"git_commit": answers[0], "git_dirty": bool(answers[1])}
+        try:
+            output, _ = git.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            git.kill()
+            output, _ = git.communicate()
+        if git.returncode:
+            return unknown
+        lines = output.decode(errors="replace").splitlines()
+        (commit,) = (line.split()[-1] for line in lines if line.startswith("# branch.oid "))
+        return {"git_commit": commit, "git_dirty": any(not line.startswith("# ") for line in lines)}
 
     return state
-
-
-def _git(*words: str) -> subprocess.Popen:
-    # --no-optional-locks: points must not take the index's lock from a commit meanwhile.
-    command = ["git", "--no-optional-locks", "-C", str(ROOT), *words]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-
-
-def _output(git: subprocess.Popen) -> str | None:
-    """Return git's output; None if it fails, or takes longer than a minute."""
-    try:
-        output, _ = git.communicate(timeout=60)
-    except subprocess.TimeoutExpired:
-        git.kill()
-        output, _ = git.communicate()
-    return None if git.returncode else output.strip()
