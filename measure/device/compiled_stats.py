@@ -34,41 +34,43 @@ def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
 
 
 def of_cuda() -> dict:
-    """Return the row's kernel columns, from every CUDA C++ kernel that this process has launched.
+    """Return the kernel columns of every CUDA C++ kernel that this process has launched.
 
-    With several kernels: the largest of each figure, and the fewest resident blocks. Empty if none
-    was launched through kernels/cuda/launch.py.
+    Empty if none was launched through kernels/cuda/launch.py.
     """
     from kernels.cuda import launch  # needs cuda-core
 
     used = [(ready, ready.kernel.attributes) for ready in launch.in_use()]
-    if not used:
-        return {}
-    return {
-        "registers": max(has.num_regs for _, has in used),
-        "spilled_bytes": max(has.local_size_bytes for _, has in used),
-        "shared_bytes": max(r.spec.shared_bytes + has.shared_size_bytes for r, has in used),
-        "num_warps": max(ready.spec.threads // 32 for ready, _ in used),
-        "blocks_per_sm": min(ready.blocks_per_sm for ready, _ in used),
-    }
+    return _columns(
+        registers=[has.num_regs for _, has in used],
+        spilled_bytes=[has.local_size_bytes for _, has in used],
+        shared_bytes=[r.spec.shared_bytes + has.shared_size_bytes for r, has in used],
+        num_warps=[ready.spec.threads // 32 for ready, _ in used],
+        blocks_per_sm=[ready.blocks_per_sm for ready, _ in used],
+    )
 
 
 def of_triton(module_names: Iterable[str]) -> dict:
-    """Return the row's kernel columns, from every Triton kernel that these modules have launched.
+    """Return the kernel columns of every Triton kernel that these modules have launched.
 
-    With several kernels: the largest of each figure, and the fewest resident blocks. Empty if there
-    is none, and for autotuned kernels, of which most were compiled only to be rejected.
+    Empty if there is none, and for autotuned kernels, of which most were compiled only to be
+    rejected.
     """
     compiled = [k for name in module_names for k in _launched(sys.modules.get(name))]
-    if not compiled:
+    return _columns(
+        registers=[k.n_regs for k in compiled],
+        spilled_bytes=[4 * k.n_spills for k in compiled],  # Triton counts words of 4 bytes
+        shared_bytes=[k.metadata.shared for k in compiled],
+        num_warps=[k.metadata.num_warps for k in compiled],
+        blocks_per_sm=[_blocks_per_sm(k) for k in compiled],
+    )
+
+
+def _columns(blocks_per_sm: list[int], **figures: list[int]) -> dict:
+    """Return the largest of each figure over all kernels, and the fewest resident blocks."""
+    if not blocks_per_sm:
         return {}
-    return {
-        "registers": max(k.n_regs for k in compiled),
-        "spilled_bytes": max(4 * k.n_spills for k in compiled),  # Triton counts words of 4 bytes
-        "shared_bytes": max(k.metadata.shared for k in compiled),
-        "num_warps": max(k.metadata.num_warps for k in compiled),
-        "blocks_per_sm": min(_blocks_per_sm(k) for k in compiled),
-    }
+    return {name: max(of) for name, of in figures.items()} | {"blocks_per_sm": min(blocks_per_sm)}
 
 
 def _launched(module) -> list:

@@ -1,4 +1,4 @@
-"""Lines of L2 that nothing evicts: let go before every timed series."""
+"""Persisting lines of L2 are reset before every timed series."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ def answers(monkeypatch, error) -> None:
     monkeypatch.setattr(driver, "cuCtxGetLimit", lambda limit: (error, None))
 
 
-def test_a_gpu_that_has_no_such_lines_needs_to_let_none_go(monkeypatch):
+def test_a_gpu_without_such_lines_is_no_error(monkeypatch):
     answers(monkeypatch, driver.CUresult.CUDA_ERROR_NOT_SUPPORTED)
     l2.reset_persisting_lines()
     assert l2.set_aside() is None
@@ -48,8 +48,8 @@ def found_after_what_keeps_lines() -> float:
     """
     cache_bytes = torch.cuda.get_device_properties(0).L2_cache_size
     flood = torch.empty(3 * cache_bytes, dtype=torch.int8, device="cuda")
-    pair = tuple(torch.rand(M, N, device="cuda") for _ in range(2))
-    addresses = cold.sample_lines(pair[:1], seed=1)
+    buffers = tuple(torch.rand(M, N, device="cuda") for _ in range(2))
+    addresses = cold.sample_lines(buffers[:1], seed=1)
     first, again = (torch.empty_like(addresses, dtype=torch.int32) for _ in range(2))
 
     def look(x, out):
@@ -57,7 +57,7 @@ def found_after_what_keeps_lines() -> float:
         for cycles in (first, again):
             cold._load(cycles, addresses)
 
-    clock = graph.GraphClock([pair], captures=1)
+    clock = graph.GraphClock([buffers], captures=1)
     clock.add("keeps lines", keeps_lines)
     clock.add("looks", look)
     clock.block(["keeps lines", "looks"])

@@ -268,24 +268,6 @@ def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(shar
     assert [forked[k] for k in same] == [fresh[k] for k in same]
 
 
-# Slow: test_fork_server has the parts. The server of a rival with a thread restarts without it.
-@pytest.mark.slow
-@pytest.mark.parametrize(("thread", "imports"), [(False, 1), (True, 3)])
-def test_a_server_imports_what_the_rival_needs_if_it_can_be_forked_then(
-    sweep, tmp_path, thread, imports
-):
-    noted = tmp_path / "noted"
-    source = f"import threading, time\nopen({str(noted)!r}, 'a').write('x')\n"
-    source += "threading.Thread(target=time.sleep, args=[600], daemon=True).start()\n" * thread
-    (tmp_path / "heavy.py").write_text(source)
-    sweep.add("other", "import heavy\nreturn torch.softmax(x, -1, out=out)")
-    for _ in range(2):
-        row, log = sweep.attempt(rival="other", environment={"PYTHONPATH": str(tmp_path)})
-        assert row, log
-        assert (row["status"], row["rival"]) == ("ok", "other"), row["message"]
-    assert noted.read_text() == "x" * imports
-
-
 def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(sweep):
     sweep.add("sleeps", ASLEEP)
     point = sweep.begin("sleeps")
