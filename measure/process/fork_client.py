@@ -143,6 +143,7 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int, rival: str
         words = [*map(str, fds), "0", capability, *modules]
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *words],
+            cwd=fingerprint.ROOT,  # not the job's folder: Python imports from there first
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
