@@ -1,5 +1,5 @@
-"""How one point becomes one row: device, inputs, gate, clock, controls, row.
+"""Turn one point into one row: device, inputs, correctness check, clock, controls, row.
 
-``python -m measure point --help`` measures a point by hand. Nothing here knows of a workflow or of
-what is done with the row.
+``python -m measure point --help`` measures a point by hand. Nothing here depends on a workflow or
+on what is done with the row.
 """

@@ -6,28 +6,33 @@ import signal
 import sys
 from pathlib import Path
 
+import kernels
+
 from . import row, summary
 from .device import gpus
-from .point import DISTRIBUTIONS, DTYPES, OPS, BadPoint, Point
-from .process import fork_client, launch
-from .process.run_point import NoRow, measure_point
+from .point import DISTRIBUTIONS, BadPoint, NoRow, Point
+from .process.run_point import measure_point
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line's parser."""
     top = argparse.ArgumentParser(prog="python -m measure", description=__doc__)
     commands = top.add_subparsers(dest="command", required=True)
 
     point = commands.add_parser(
         "point",
         help="measure one point and write its row",
-        epilog="Ends with 0 when there is a row, even of a kernel that is wrong, crashes or cannot "
-        "be loaded: its status says so. With 2 when there is none.",
+        epilog="Exits with 0 if there is a row, even of a kernel that is wrong, crashes or cannot "
+        "be loaded: the row's status says so. Exits with 2 if there is none.",
     )
     add = point.add_argument
     add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, … (default auto)")
-    add("--op", default="softmax", help=f"one of: {', '.join(OPS)} (default %(default)s)")
-    add("--dtype", default="float32", help=f"one of: {', '.join(DTYPES)} (default %(default)s)")
+    add("--op", default="softmax", help=f"one of: {', '.join(kernels.OPS)} (default %(default)s)")
+    add(
+        "--dtype",
+        default="float32",
+        help=f"one of: {', '.join(kernels.DTYPES)} (default %(default)s)",
+    )
     add("--distribution", default="uniform", help=f"one of: {', '.join(DISTRIBUTIONS)}")
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
@@ -70,15 +75,15 @@ def parser() -> argparse.ArgumentParser:
         "--served-for",
         type=int,
         metavar="PID",
-        help="fork from a process that has torch loaded, shared by all points that name the same "
-        "process, and ended with it; without this, a fresh Python",
+        help="fork from a server that has torch loaded; all points that name the same process "
+        "share the server, which ends with that process (default: a fresh Python)",
     )
     return top
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit code 0 when a row was written, whatever its status; 2 when none was."""
-    # A cancelled job ends as an interrupted one does: worker killed, temporary files removed.
+    """Return the exit code: 0 if a row was written, whatever its status; else 2."""
+    # A cancelled job kills its worker and removes its temporary files, as an interrupted one does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     arguments = vars(parser().parse_args(argv))
     output, owner = arguments.pop("output"), arguments.pop("served_for")
@@ -95,8 +100,7 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
     if arguments["variant"] is None:
         arguments["variant"] = _only(arguments["files"])
     _refuse_unwritable(output)
-    run = fork_client.starter(owner) if owner else launch.python
-    measured, samples = measure_point(Point(**arguments), run)
+    measured, samples = measure_point(Point(**arguments), owner)
     try:
         row.write(output, measured, samples)
     except OSError as error:
@@ -106,7 +110,7 @@ def _point(arguments: dict, output: Path, owner: int | None) -> int:
 
 
 def _refuse_unwritable(output: Path) -> None:
-    """Raise NoRow where a row cannot be written, before the time for it is spent."""
+    """Raise NoRow if the row cannot be written, before time is spent on it."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -118,9 +122,11 @@ def _refuse_unwritable(output: Path) -> None:
 
 
 def _only(files: list[str]) -> str:
-    """The variant that is meant where none is named. Raises BadPoint."""
+    """Return the variant of the only file, if none is named. Raises BadPoint."""
     if len(files) != 1:
-        raise BadPoint("which kernel? Give --variant NAME, or the path of one by --kernel FILE")
+        raise BadPoint(
+            "no variant is named; give --variant NAME, or the path of a kernel by --kernel FILE"
+        )
     return Path(files[0]).stem
 
 
@@ -128,4 +134,4 @@ if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # nothing is left to do, and Python's own way out takes 10 ms
+    os._exit(code)  # nothing is left to do, and Python's own exit takes 10 ms

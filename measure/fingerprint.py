@@ -1,18 +1,27 @@
-"""What code made a row: hashes of sources, and the state of the checkout."""
+"""The code, the versions and the machine behind a row.
+
+Imports no torch, so that a sweep can be planned without it.
+"""
 
 import csv
 import functools
 import hashlib
+import importlib.metadata
+import platform
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import kernels
 
+if TYPE_CHECKING:
+    from .device.device import Device
+
 ROOT = Path(__file__).resolve().parent.parent
 ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
-# For git: all but rows that were recorded, which decide on nothing that is measured. Else nothing
-# could be recorded after the first sweep before that is committed.
+# For git: all but recorded rows, which change nothing that is measured. Otherwise every sweep after
+# the first would record a dirty checkout until the first is committed.
 CODE = (".", ":!data/recorded")
 
 
@@ -25,45 +34,79 @@ def measure_sha256() -> str:
     return hashlib.sha256("\n".join([code, *columns]).encode()).hexdigest()
 
 
+def provenance(device: "Device", variant: str, git_state: dict) -> dict:
+    """Return the row's provenance columns, except those of the clock."""
+    import torch
+
+    driver = None
+    if not device.is_cpu:
+        import pynvml
+
+        pynvml.nvmlInit()
+        driver = pynvml.nvmlSystemGetDriverVersion()
+    return {
+        "gpu_name": device.name,
+        "gpu_uuid": device.uuid,
+        "driver": driver,
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+        "triton": _version("triton"),
+        **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
+        "python": platform.python_version(),
+        **git_state,
+        "kernel_sha256": kernels.sha256(variant, device.slug),
+        "measure_sha256": measure_sha256(),
+        "hostname": platform.node(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cuda_versions() -> dict:
+    """Return the versions of the CUDA C++ compiler and launcher; None if not installed."""
+    try:
+        from cuda.bindings import nvrtc
+
+        _, major, minor = nvrtc.nvrtcVersion()
+        compiler = f"{major}.{minor}"
+    except Exception:  # whatever is wrong with it, loading the variant will say it in the row
+        compiler = None
+    return {"cuda_core": _version("cuda-core"), "nvrtc": compiler}
+
+
 def git_state() -> dict:
-    """``git_commit`` and ``git_dirty`` of this checkout; empty outside a checkout."""
+    """Return ``git_commit`` and ``git_dirty`` of this checkout; None outside a checkout."""
     return ask_git()()
 
 
 def ask_git() -> Callable[[], dict]:
-    """Begin to ask for ``git_state``; a function that waits for it."""
+    """Start git in the background; return a function that waits and returns ``git_state``."""
+    unknown = {"git_commit": None, "git_dirty": None}
+    # --no-optional-locks: points must not take the index's lock from a commit meanwhile.
+    words = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2", "--branch"]
+    words += ["--untracked-files=no", "--", *CODE]
     try:
-        edited = ("status", "--porcelain", "--untracked-files=no", "--", *CODE)
-        asked = _git("rev-parse", "HEAD"), _git(*edited)
+        git = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
     except OSError:  # git is not installed
-        asked = ()
+        return lambda: unknown
 
     def state() -> dict:
-        said = [_said(git) for git in asked]
-        if not said or None in said:
-            return {"git_commit": None, "git_dirty": None}
-        return {"git_commit": said[0], "git_dirty": bool(said[1])}
+        try:
+            output, _ = git.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            git.kill()
+            output, _ = git.communicate()
+        if git.returncode:
+            return unknown
+        lines = output.decode(errors="replace").splitlines()
+        (commit,) = (line.split()[-1] for line in lines if line.startswith("# branch.oid "))
+        return {"git_commit": commit, "git_dirty": any(not line.startswith("# ") for line in lines)}
 
     return state
-
-
-def _git(*words: str) -> subprocess.Popen:
-    # --no-optional-locks: points must not take the index's lock from whoever commits meanwhile.
-    command = ["git", "--no-optional-locks", "-C", str(ROOT), *words]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-
-
-def _said(git: subprocess.Popen) -> str | None:
-    """What it says; None where it fails, or says nothing for a minute."""
-    try:
-        said, _ = git.communicate(timeout=60)
-    except subprocess.TimeoutExpired:
-        git.kill()
-        said, _ = git.communicate()
-    return None if git.returncode else said.strip()

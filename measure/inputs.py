@@ -11,7 +11,7 @@ _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); sta
 def draw(
     distribution: str, dtype: torch.dtype, rows: int, cols: int, seed: int, device: torch.device
 ) -> torch.Tensor:
-    """x of shape (rows, cols). Drawn in float32 and rounded, so that all dtypes see one matrix.
+    """Return x of shape (rows, cols), drawn in float32 and rounded: all dtypes get one matrix.
 
     Bit-identical for the same arguments on the same kind of device.
     """
@@ -30,10 +30,10 @@ def draw_for(
     device: torch.device,
     shift: float = 0.0,
 ) -> tuple[torch.Tensor, ...]:
-    """What a call of ``op`` reads: (x,), or (g, y), each of shape (rows, cols).
+    """Return the inputs of a call of ``op``: (x,), or (g, y), each of shape (rows, cols).
 
-    x as ``draw`` has it, plus ``shift``. y is torch's own (log-)softmax of this x, rounded to the
-    dtype; g, the gradient by y, is normal, plus ``shift``.
+    x is that of ``draw``, plus ``shift``. y is torch's own (log-)softmax of this x, rounded to the
+    dtype. g, the gradient by y, is normal, plus ``shift``.
     """
     x = draw(distribution, dtype, rows, cols, seed, device)
     x = x.add_(shift) if shift else x
@@ -44,7 +44,7 @@ def draw_for(
 
 
 def forward(op: str, x: torch.Tensor) -> torch.Tensor:
-    """The y that the backward ``op`` reads: torch's own softmax or log-softmax of x, rounded once.
+    """Return the y that the backward ``op`` reads: torch's (log-)softmax of x, rounded once.
 
     In float32: on a CPU torch adds up in 16 bits, which end at 65504 additions of 1.
     """

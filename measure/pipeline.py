@@ -1,31 +1,32 @@
-"""The stages of measuring a point: device, variant, first call, gate, timing, gate again."""
+"""The stages of measuring a point: device, variant, first call, checks, timing, checks again."""
 
 import torch
 
 import kernels
 
-from . import fingerprint, inputs, status, versions
+from . import fingerprint, status
 from .check import edge_cases, gate, recheck, tamper
-from .clock import buffers, rival, timing
+from .clock import buffers, controls, timing
 from .clock.graph import LeftWork
-from .device import compiled_cuda, first_call, memory, without_gpu
+from .device import compiled_stats, without_gpu
 from .device.device import Device, open_device
+from .inputs import draw_for
 from .point import Point
 from .status import Ended
 
 
 def measure(point: Point, journal) -> list[tuple]:
-    """Fill ``journal.row``; the raw samples.
+    """Fill ``journal.row`` and return the raw samples.
 
-    Raises WrongDevice; whatever the kernel raises becomes the status of the row.
+    Raises WrongDevice; any other exception, the kernel's too, becomes the status of the row.
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
-    git_state = fingerprint.ask_git()  # which it says while the device opens
+    git_state = fingerprint.ask_git()  # git works while the device opens
     device = open_device(point.gpu)
     row = journal.row
     row["gpu"] = device.slug
-    row |= versions.provenance(device, point.variant, git_state())
+    row |= fingerprint.provenance(device, point.variant, git_state())
     try:
         return _measure(point, device, journal)
     except Ended as end:
@@ -45,50 +46,51 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
         call = variant.function(point.op)
     except NotImplementedError as error:
         raise Ended("unsupported", str(error)) from error
-    if device.is_cpu and compiled_cuda.uses(variant.name):
+    if device.is_cpu and compiled_stats.is_cuda(variant.name):
         journal.stage("compiling for GPUs that are not here")
         without_gpu.compile_only(variant, point, row)
     if point.interpreted:
-        without_gpu.as_quiet_as_a_gpu()
+        without_gpu.silence_numpy()
     rows = without_gpu.interpreted_rows(point) if point.interpreted else point.M
-    memory.check(rows, point, device)
+    buffers.check_memory(rows, point, device)
     dtype = getattr(torch, point.dtype)
-    read = inputs.draw_for(
+    inputs = draw_for(
         point.op, point.distribution, dtype, rows, point.N, point.seed, device.torch_device
     )
-    if reason := variant.unsupported(read[0]):
+    if reason := variant.unsupported(inputs[0]):
         raise Ended("unsupported", reason)
 
     journal.stage("first call")
     if not device.is_cpu:
-        row |= first_call.look(variant.name, call, read)
+        row |= compiled_stats.first_call(variant.name, call, inputs)
 
-    journal.stage("gate")
+    journal.stage("correctness check")
     checked = gate.rows_to_check(rows, point.N, point.seed, device.torch_device)
-    before = gate.check_call(call, read, checked, point.op, truncates=point.interpreted)
+    before = gate.check_call(call, inputs, checked, point.op, truncates=point.interpreted)
     row |= before.columns()
-    _pass("integrity", replaced())  # first: the gate computes with what may have been replaced
-    _pass("gate", before.problem)
-    journal.stage("probes")
-    _pass("probe", edge_cases.check(point, device, call, read))
+    _pass("integrity", replaced())  # first: the check computes with what may have been replaced
+    _pass("correctness check", before.problem)
+    journal.stage("edge cases")
+    _pass("edge case", edge_cases.check(point, device, call, inputs))
     _pass("integrity", replaced())
     if point.interpreted:
-        raise Ended("interpreted", f"gate passed on {rows} of {point.M} rows; not timed")
+        message = f"correctness check passed on {rows} of {point.M} rows; not timed"
+        raise Ended("interpreted", message)
 
-    other, remark = (None, "")
+    rival, remark = None, ""
     if point.rival:
-        journal.stage("gate of the rival")
-        other, remark = rival.ready(point, device, read, checked)
+        journal.stage("correctness check of the rival")
+        rival, remark = controls.checked_rival(point, device, inputs, checked)
         _pass("integrity of the rival", replaced())
     journal.stage("drawing buffers")
-    pairs = buffers.make(point, device, read)
+    rotation = buffers.make(point, device, inputs)
     try:
-        timed = timing.time_point(point, device, call, other, pairs, journal.stage)
+        timed = timing.time_point(point, device, call, rival, rotation, journal.stage)
     except LeftWork as error:
         raise Ended("incorrect", f"timing: {error}") from error
-    journal.stage("gate after timing")
+    journal.stage("correctness check after timing")
     _pass("integrity", replaced())
-    afterwards = recheck.check(point, pairs, timed.clock)
+    afterwards = recheck.check(point, rotation, timed.clock)
     row |= gate.worst([before, afterwards]).columns()
     _pass("after timing", afterwards.problem)
     row |= timed.columns | {"status": "ok", "message": remark}
@@ -96,6 +98,6 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
 
 
 def _pass(check: str, problem: str | None) -> None:
-    """End the point as incorrect where a check has found something. Raises Ended."""
+    """End the point as incorrect if a check has found a problem. Raises Ended."""
     if problem:
         raise Ended("incorrect", f"{check}: {problem}")

@@ -1,4 +1,4 @@
-"""The unit of work: one (gpu, op, dtype, distribution, M, N, variant) and how it is measured."""
+"""The unit of work: one (gpu, op, dtype, distribution, M, N, variant) and its settings."""
 
 import difflib
 from dataclasses import asdict, dataclass
@@ -7,17 +7,19 @@ import kernels
 
 from .device import gpus
 
-OPS = tuple(kernels.OPS)
-DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # name -> bytes
 DISTRIBUTIONS = ("uniform", "normal")
 
 
 class BadPoint(ValueError):
-    """A point that cannot exist: says what was given, what is allowed and what to do."""
+    """A point that cannot exist: the message says what was given and what is allowed."""
+
+
+class NoRow(RuntimeError):
+    """The pipeline itself is at fault, or this is the wrong machine: no row was written."""
 
 
 def nearest(given: str, allowed) -> str:
-    """'; did you mean x? Allowed: x, y, z', for the end of an error message."""
+    """Return '; did you mean x? Allowed: x, y, z', for the end of an error message."""
     close = difflib.get_close_matches(str(given), list(allowed), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? Allowed" if close else "allowed"
     return f"; {hint}: {', '.join(allowed)}"
@@ -25,7 +27,7 @@ def nearest(given: str, allowed) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """What is measured (identity), and how long and how exactly."""
+    """A point (its identity), and how long and how exactly it is measured."""
 
     gpu: str
     dtype: str
@@ -35,7 +37,7 @@ class Point:
     op: str = "softmax"
     distribution: str = "uniform"
     seed: int = 3407
-    interval_width: float = 0.01  # wanted width of the speed-up's 95 % interval, as a fraction
+    interval_width: float = 0.01  # width of the speed-up's 95 % interval, as a share of it
     time_budget_s: float = 2.0  # for the timed blocks
     timeout_s: float = 120.0  # for the whole point; then it is killed
     rival: str | None = None  # a variant timed as one more interleaved control
@@ -43,7 +45,11 @@ class Point:
 
     def __post_init__(self):
         object.__setattr__(self, "files", tuple(self.files))  # from JSON it comes as a list
-        for name, allowed in (("op", OPS), ("dtype", DTYPES), ("distribution", DISTRIBUTIONS)):
+        for name, allowed in (
+            ("op", kernels.OPS),
+            ("dtype", kernels.DTYPES),
+            ("distribution", DISTRIBUTIONS),
+        ):
             given = getattr(self, name)
             if given not in allowed:
                 raise BadPoint(f"unknown {name} {given!r}{nearest(given, allowed)}")
@@ -65,13 +71,13 @@ class Point:
             raise BadPoint(error.args[0]) from None
 
     @property
-    def pair_bytes(self) -> int:
-        """Bytes of what a call reads and of its output: what a perfect kernel moves."""
-        return (self.reads + 1) * self.M * self.N * DTYPES[self.dtype]
+    def call_bytes(self) -> int:
+        """Return the bytes of a call's inputs and output, which a perfect kernel moves once."""
+        return (self.reads + 1) * self.M * self.N * kernels.DTYPES[self.dtype]
 
     @property
     def reads(self) -> int:
-        """How many matrices (M, N) a call reads: x, or for a backward g and y."""
+        """Return how many matrices (M, N) a call reads: x, or for a backward g and y."""
         return len(kernels.OPS[self.op])
 
     @property
@@ -80,12 +86,12 @@ class Point:
 
     @property
     def interpreted(self) -> bool:
-        """A Triton variant on a CPU: run in Triton's interpreter, for the gate only."""
+        """Return whether Triton's interpreter runs this point, for the correctness check only."""
         return self.is_cpu and "triton" in kernels.packages(self.variant)
 
     @property
     def timed(self) -> bool:
-        """Whether this device can run the variant itself: on a CPU, only what is torch alone."""
+        """Return whether the variant itself can run: on a CPU, only if it needs torch alone."""
         return not (self.is_cpu and kernels.packages(self.variant) & {"triton", "cuda"})
 
     def as_dict(self) -> dict:

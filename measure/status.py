@@ -1,4 +1,4 @@
-"""How a point ends: from an exception that a kernel raised to the status of its row."""
+"""The status of a row, from the exception that a kernel raised."""
 
 import torch
 
@@ -12,12 +12,12 @@ class Ended(Exception):
 
 
 def status_of(error: BaseException) -> str:
-    """compile_error, out_of_memory, unsupported (asks for more than the device has) or crash."""
+    """Return the status: unsupported means that the kernel asks for more than the device has."""
     if out_of_memory(error):
         return "out_of_memory"
     if isinstance(error, ImportError):  # packages may be imported as late as in the first call
         return "unavailable"
-    # By name, because a variant must not need another's packages; subclasses count.
+    # By name, because a variant must not need the packages of another; subclasses count.
     kinds = _kinds(error)
     if "DynamicLibNotFoundError" in kinds:  # cuda-core: NVRTC's or another library is not installed
         return "unavailable"
@@ -32,7 +32,7 @@ def status_of(error: BaseException) -> str:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that the device or the host had no memory left."""
+    """Return whether the device or the host had no memory left."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     # torch on a CPU; a driver that loads a binary or builds a graph
@@ -41,16 +41,16 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def refused_by_gpu(error: BaseException) -> bool:
-    """Whether it is of the kinds that torch, Triton and cuda-core raise for the driver."""
+    """Return whether torch, Triton or cuda-core raised the exception for the driver."""
     return bool(_kinds(error) & {"RuntimeError", "CUDAError"})
 
 
 def message_of(error: BaseException) -> str:
-    """The exception's own words, with its type; what to do where a package is missing."""
+    """Return the exception's type and text; if a package is missing, also what to do."""
     hint = "; install the package that it needs" if status_of(error) == "unavailable" else ""
     return f"{type(error).__name__}: {error}{hint}"
 
 
 def _kinds(error: BaseException) -> set[str]:
-    """Names of an exception's class and of all that it descends from."""
+    """Return the names of an exception's class and of its base classes."""
     return {kind.__name__ for kind in type(error).__mro__}

@@ -1,8 +1,8 @@
-"""A row as a person reads it, after measuring by hand."""
+"""Print a row for a person who measures by hand."""
 
 
 def text(row: dict) -> str:
-    """Some lines: what was measured, the verdict, the times, how sure."""
+    """Return some lines: the point, status, times and confidence."""
     lines = [
         f"{row['variant']}  {row['M']} x {row['N']} {row['dtype']} ({row['distribution']})"
         f"  on {row['gpu_name']} [{row['gpu']}]",

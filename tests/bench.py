@@ -4,7 +4,6 @@ import csv
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from tests import copies
@@ -19,8 +18,6 @@ class Bench:
 
     def __init__(self, folder: Path):
         self.project = copies.copy_project(folder)
-        # short, because the path of a socket has at most 107 bytes
-        self._runtime = tempfile.TemporaryDirectory(prefix="bench-")
 
     def add(self, name: str, source: str) -> None:
         """Make ``source`` the kernel ``name``."""
@@ -41,7 +38,7 @@ class Bench:
         done = subprocess.run(
             [*command, "--output", str(output)],
             cwd=self.project,
-            env=environment() | {"XDG_RUNTIME_DIR": self._runtime.name},
+            env=environment(),
             capture_output=True,
             text=True,
         )
@@ -57,7 +54,3 @@ class Bench:
         row, done = self.run(variant, **options)
         assert row is not None, done.stderr
         return row
-
-    def close(self) -> None:
-        """Forget the sockets; the server ends with this process."""
-        self._runtime.cleanup()

@@ -97,6 +97,4 @@ def project(tmp_path) -> Path:
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory):
     """Measures points of the CPU; a kernel that a test adds has a name of its own."""
-    made = Bench(tmp_path_factory.mktemp("bench") / "project")
-    yield made
-    made.close()
+    return Bench(tmp_path_factory.mktemp("bench") / "project")

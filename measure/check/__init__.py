@@ -1,1 +1,1 @@
-"""Is the output correct? Reference, tolerances, edge cases, rechecks."""
+"""Check that outputs are correct: reference, tolerances, edge cases, rechecks."""

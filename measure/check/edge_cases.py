@@ -1,73 +1,78 @@
-"""Small matrices beside the point's own, so that being right on that one is not enough.
+"""Small matrices beside the point's own, so that a call which is right on that one may still fail.
 
-A kernel that has seen one matrix in one pair of buffers may be right for it alone: for its values,
-for rows that touch, for what it kept from an earlier call. So it is given, in one and the same
-pair of buffers, rows that lie apart, values far from 0, infinities and NaN. Not seen: a kernel that
-looks for just these values.
+A kernel may be right only for the matrix and buffers it has seen: for those values, for contiguous
+rows, or thanks to results that it kept. So it gets other matrices in one set of buffers: padded
+rows, values far from 0, infinities and NaN. A kernel that looks for just these values passes.
 """
 
 import torch
 
 from ..clock.base import Call
 from ..device.device import Device
-from ..point import Point
+from ..inputs import draw, forward
+from ..point import DISTRIBUTIONS, Point
 from . import gate
-from .edge_values import GUARD, contents
 
-# Fills outputs: neither a softmax nor its logarithm, seldom a gradient, and, unlike NaN, no signal.
+# Fills outputs. It is no softmax and no log-softmax, seldom a gradient, and looks like no signal.
 UNTOUCHED = 2.0
 ENDS = 8  # rows at either end that are read at once
 RACES = 5
 BUSY_CYCLES = 2_000_000  # about 1 ms: the host has queued the call long before the GPU gets to it
+GUARD = 64  # elements before, after and, in padded matrices, between rows; keeps alignment
+LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
+# Edge cases of values that most timings do not have: a kernel that is wrong only for them does all
+# of its work, and in time.
+SPECIAL = ("large values", "rows with -inf", "rows without a softmax", "rows without a gradient")
+SEEDS = 2**32  # beyond the seeds of all timed buffers
 
 
 def check(
     point: Point,
     device: Device,
     call: Call,
-    read: tuple[torch.Tensor, ...],
-    but: tuple[str, ...] = (),
+    inputs: tuple[torch.Tensor, ...],
+    skip: tuple[str, ...] = (),
 ) -> str | None:
-    """None, or which probe the variant's ``call`` fails, and how; ``but`` are names of some.
+    """Return None, or the name of the edge case that ``call`` fails, and how.
 
-    ``read``: what it reads at the point itself, matrices (M, N). Whoever takes M rows takes the few
-    of a probe too; a call that refuses them raises what it raises.
+    ``inputs``: those of the point itself, matrices (M, N). ``skip``: names of edge cases. Edge
+    cases have fewer rows than M, which every variant must accept.
     """
-    probes = contents(point, device.torch_device)
-    like = probes[0][2][0]
+    cases = contents(point, device.torch_device)
+    like = cases[0][2][0]
     rows, cols = like.shape
     size = 2 * GUARD + rows * (cols + GUARD)
-    held = [like.new_empty(size) for _ in range(point.reads + 1)]
-    for name, gap, values in probes:
-        if name in but:
+    storage = [like.new_empty(size) for _ in range(point.reads + 1)]
+    for name, gap, values in cases:
+        if name in skip:
             continue
-        if problem := _problem(point, call, held, gap, values):
+        if problem := _problem(point, call, storage, gap, values):
             return f"{name}: {problem}"
     if not device.is_cpu:
-        # Once more behind other work: a kernel on another stream reads what was there before.
-        values = tuple(x.flip(1) for x in probes[1][2])
+        # Once more behind other work: a kernel on another stream reads the values of before.
+        values = tuple(x.flip(1) for x in cases[1][2])
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
-        problem = _problem(point, call, held, 0, values) or _unfinished(point, call, read)
+        problem = _problem(point, call, storage, 0, values) or _unfinished(point, call, inputs)
         if problem:
             return f"behind other work: {problem}"
     return None
 
 
-def _unfinished(point: Point, call: Call, read: tuple[torch.Tensor, ...]) -> str | None:
-    """What is wrong with rows that are read on the caller's stream right behind the call.
+def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> str | None:
+    """Return what is wrong with rows that are read on the caller's stream right behind the call.
 
-    The host has queued it all before the GPU begins, so nothing but the order of the streams makes
-    the reading wait for the call. Several times, since a short call may win such a race.
+    The host queues everything before the GPU begins, so only the order of the streams makes the
+    reads wait for the call. Several times, since a short call may win such a race.
     """
-    out = torch.empty_like(read[0])
+    out = torch.empty_like(inputs[0])
     ends = slice(0, ENDS), slice(-ENDS, None)
     for _ in range(RACES):
         out.fill_(UNTOUCHED)
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
-        call(*read, out)
-        y, *of = (torch.cat([x[rows] for rows in ends]) for x in (out, *read))
+        call(*inputs, out)
+        y, *of = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
         if problem := gate.check_rows(y, tuple(of), point.op).problem:
             return problem
     return None
@@ -76,27 +81,105 @@ def _unfinished(point: Point, call: Call, read: tuple[torch.Tensor, ...]) -> str
 def _problem(
     point: Point,
     call: Call,
-    held: list[torch.Tensor],
+    storage: list[torch.Tensor],
     gap: int,
     values: tuple[torch.Tensor, ...],
 ) -> str | None:
+    """Return what is wrong with a call on ``values``, laid into ``storage`` with padded rows."""
     rows, cols = values[0].shape
-    *held_read, held_out = held
-    pair = [h.as_strided((rows, cols), (cols + gap, 1), GUARD) for h in held]
-    *read, out = pair
-    held_out.fill_(UNTOUCHED)
+    *input_storage, out_storage = storage
+    *inputs, out = (s.as_strided((rows, cols), (cols + gap, 1), GUARD) for s in storage)
+    out_storage.fill_(UNTOUCHED)
     # .data: without a new _version, by which a kernel could know
-    for whole, x, new in zip(held_read, read, values, strict=True):
+    for whole, x, new in zip(input_storage, inputs, values, strict=True):
         whole.data.fill_(torch.nan)
         x.data.copy_(new)
-    before = tuple(whole.clone() for whole in held_read)
-    result = call(*pair)
+    before = tuple(whole.clone() for whole in input_storage)
+    result = call(*inputs, out)
     y = out.clone()
-    if problem := gate.check_result(result, read[0], out):
+    if problem := gate.check_result(result, inputs[0], out):
         return problem
     if problem := gate.check_rows(y, values, point.op, truncates=point.interpreted).problem:
         return problem
-    if not gate.same(tuple(held_read), before):
+    if not gate.same(tuple(input_storage), before):
         return "changed its input"
     out.fill_(UNTOUCHED)
-    return None if (held_out == UNTOUCHED).all() else "wrote beyond its rows"
+    return None if (out_storage == UNTOUCHED).all() else "wrote beyond its rows"
+
+
+def row_count(point: Point) -> int:
+    """Return the rows of an edge case: few, and like M if a launcher may choose a kernel by it.
+
+    They are divisible by 16 (Triton) or by 2 (a warp that takes two rows) as M is. Otherwise
+    another kernel would be compiled than the timed one. A CPU compiles nothing by M, and its rows
+    cost more.
+    """
+    like_m = 16 if point.M % 16 == 0 and not point.is_cpu else 4 + point.M % 2
+    return min(like_m, max(1, gate.ELEMENTS_CHECKED // point.N))
+
+
+def other_distribution(point: Point) -> str:
+    """Return the distribution that the point is not measured with."""
+    (other,) = (name for name in DISTRIBUTIONS if name != point.distribution)
+    return other
+
+
+def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[torch.Tensor, ...]]]:
+    """Return (name, gap between rows in elements, inputs) of every edge case.
+
+    The inputs are matrices of shape (row_count, N).
+    """
+    rows, seed = row_count(point), SEEDS + point.seed
+
+    def random(distribution: str, seed: int) -> torch.Tensor:
+        return draw(distribution, torch.float32, rows, point.N, seed, device)
+
+    other = other_distribution(point)
+    spread, shifted = random("uniform", seed + 2) * 2 - 1, random("normal", seed + 3)
+    large = torch.stack([spread * LARGE, shifted + LARGE, shifted - LARGE])
+    masked, undefined = random("normal", seed + 4), random("normal", seed + 5)
+    middle = point.N // 2
+    spans = slice(1, None), slice(middle, None), slice(0, middle), slice(0, -1)
+    for row in range(rows):  # kinds in turn, plain rows between them
+        kind = row % 4
+        if point.N > 1:
+            masked[row, spans[kind]] = -torch.inf
+        if kind == 0:
+            undefined[row] = -torch.inf
+        elif kind == 2:
+            undefined[row, middle] = torch.inf
+        elif kind == 3:
+            undefined[row, -1] = torch.nan
+    cases = [
+        ("padded rows", GUARD, random(point.distribution, seed)),
+        (f"{other} values", 0, random(other, seed + 1)),
+        ("large values", 0, large[torch.arange(rows) % 3, torch.arange(rows)]),
+        ("rows with -inf", 0, masked),
+        ("rows without a softmax", 0, undefined),
+    ]
+    dtype = getattr(torch, point.dtype)
+    if point.reads == 1:
+        return [(name, gap, (x.to(dtype),)) for name, gap, x in cases]
+    gradients = [random("normal", seed + 6 + number) for number in range(len(cases))]
+    return [
+        (name, gap, (g.to(dtype), forward(point.op, x.to(dtype))))
+        for name, gap, x, g in _with_gradients(cases, gradients)
+    ]
+
+
+def _with_gradients(cases: list[tuple], gradients: list[torch.Tensor]) -> list[tuple]:
+    """Return (name, gap, x, g), all float32, from edge cases of the forward and normal gradients.
+
+    Gradients are large where x is large, and not finite where x has no softmax.
+    """
+    *plain, (_, gap, undefined) = cases
+    large = next(x for name, _, x in plain if name == "large values")
+    found = [
+        (name, gap, x, large.flip(0, 1) if x is large else g)
+        for (name, gap, x), g in zip(plain, gradients, strict=False)
+    ]
+    # If one element leaves a row without a softmax, make it an element of the gradient instead.
+    single = ~undefined.isfinite()
+    single[::4] = False
+    g = torch.where(single, undefined, gradients[-1])
+    return [*found, ("rows without a gradient", gap, undefined.masked_fill(single, 0.0), g)]

@@ -1,16 +1,17 @@
-"""The gate: is the output what it should be? Before anything is timed, and again after."""
+"""The correctness check of a call, before anything is timed, and of its outputs afterwards."""
 
 import numpy as np
 import torch
 
+from ..clock.base import Call
 from . import gradients
 from .tolerance import Accuracy, check_values
 
-ELEMENTS_CHECKED = 2**23  # beyond this a sample of rows is checked: 64 MB in float64
+ELEMENTS_CHECKED = 2**23  # beyond this, only a sample of rows is checked: 64 MB in float64
 
 
 def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torch.Tensor:
-    """Indices of all rows, or of the first, the last and random ones between, sorted."""
+    """Return sorted indices of all rows, or of the first, the last and random rows between."""
     room = max(3, ELEMENTS_CHECKED // cols)
     if rows <= room:
         return torch.arange(rows, device=device)
@@ -21,7 +22,7 @@ def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torc
 
 
 def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | None:
-    """None, or what is wrong with what the call returned, before its values are looked at."""
+    """Return None, or what is wrong with the object that a call returned, values aside."""
     if not isinstance(y, torch.Tensor):
         return f"returned {type(y).__name__}, not a tensor"
     for what in ("shape", "dtype", "device"):
@@ -35,15 +36,15 @@ def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | 
 
 
 def check_rows(
-    y: torch.Tensor, read: tuple[torch.Tensor, ...], op: str, truncates: bool = False
+    y: torch.Tensor, inputs: tuple[torch.Tensor, ...], op: str, truncates: bool = False
 ) -> Accuracy:
-    """Compare rows y with ``op`` in float64 of the rows that were read; all (rows, N)."""
-    check = gradients.check_values if len(read) > 1 else check_values
-    return check(y, *read, op, truncates)
+    """Compare rows y with ``op`` of the inputs' rows in float64; all have shape (rows, N)."""
+    check = gradients.check_values if len(inputs) > 1 else check_values
+    return check(y, *inputs, op, truncates)
 
 
 def worst(findings: list[Accuracy]) -> Accuracy:
-    """Largest errors over several checks, and the first problem."""
+    """Merge several checks: the largest errors, and the first problem."""
     # numpy's maximum keeps a NaN, which Python's max may drop
     return Accuracy(
         float(np.max([f.max_abs_error for f in findings])),
@@ -54,37 +55,37 @@ def worst(findings: list[Accuracy]) -> Accuracy:
 
 
 def bits(x: torch.Tensor) -> torch.Tensor:
-    """x as integers of the same size: equal even where NaN is not equal to NaN."""
+    """Return x as integers of the same size, which are equal even for NaN."""
     return x.view(torch.int32 if x.element_size() == 4 else torch.int16)
 
 
 def same(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
-    """Whether matrices are equal one by one, bit by bit."""
+    """Return whether the matrices are equal one by one, bit by bit."""
     return all(torch.equal(bits(a), bits(b)) for a, b in zip(some, others, strict=True))
 
 
 def check_call(
-    function,
-    read: tuple[torch.Tensor, ...],
+    call: Call,
+    inputs: tuple[torch.Tensor, ...],
     rows: torch.Tensor,
     op: str = "softmax",
     truncates: bool = False,
 ) -> Accuracy:
-    """Run a variant's ``op`` with and without ``out``; check the given rows of both.
+    """Call a variant's ``op`` with and without ``out``; check the given rows of both outputs.
 
-    ``read``: what it reads, matrices (M, N), which must come out of it unchanged. The output is
-    filled with NaN first, so that an element that is not written is seen.
+    ``inputs`` are matrices (M, N), which the call must leave unchanged. The output is filled with
+    NaN first, so that an element which is not written is seen.
     """
-    before = tuple(x[rows].clone() for x in read)
+    before = tuple(x[rows].clone() for x in inputs)
     findings = []
     for give_out in (True, False):
-        out = torch.full_like(read[0], float("nan")) if give_out else None
-        y = function(*read, out)
-        if problem := check_result(y, read[0], out):
+        out = torch.full_like(inputs[0], float("nan")) if give_out else None
+        y = call(*inputs, out)
+        if problem := check_result(y, inputs[0], out):
             findings.append(Accuracy(problem=problem))
             continue
         findings.append(check_rows(y[rows], before, op, truncates))
-        if not same(tuple(x[rows] for x in read), before):
+        if not same(tuple(x[rows] for x in inputs), before):
             findings.append(Accuracy(problem="changed its input"))
         del y, out  # or two results would be held at once
     return worst(findings)

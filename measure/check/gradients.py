@@ -1,11 +1,10 @@
-"""How far rows are from the backward of softmax, or log-softmax, in float64, and how far may be.
+"""Errors of softmax and log-softmax gradients against float64, and their tolerances.
 
-A gradient is the difference of two terms, y·g and y·Σ g·y, or g and exp(y)·Σ g, that may be almost
-the same. A share of the difference is then too little for any arithmetic, and a share of the row's
-largest gradient so much that a kernel passes which drops the sum: over a row of thousands it is
-small. So each term gets what its own rounding needs, its sum included, and the difference is
-rounded to the dtype only then. Float32 is trusted with a sum as it is in softmax, to FAST_EXP of
-the sizes of what is added.
+A gradient is the difference of two terms, y·g and y·Σ g·y, or g and exp(y)·Σ g, which may be almost
+equal. A share of the difference is then too strict for any arithmetic. A share of the row's largest
+gradient is too loose: a kernel that drops the sum would pass, as over a row of thousands the sum is
+small. So each term gets what its own rounding needs, its sum included; then the difference is
+rounded to the dtype. A sum in float32 may be off by FAST_EXP of the sizes of its terms.
 """
 
 from dataclasses import dataclass
@@ -24,15 +23,15 @@ class _Exact:
 
     dx: torch.Tensor
     size: torch.Tensor  # of the two terms together
-    tolerance: torch.Tensor  # what dx may be off by before it is rounded to the dtype
+    tolerance: torch.Tensor  # allowed error of dx before it is rounded to the dtype
 
 
 def _of_softmax(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> _Exact:
     product = g * y
     total = product.sum(dim=1, keepdim=True)
     size = product.abs() + (y * total).abs()
-    # torch, on a GPU, rounds g·y to the dtype before it adds. On a grid as coarse as that of 16
-    # bits many products of a row may be off the same way.
+    # On a GPU torch rounds g·y to the dtype before it adds. In 16 bits many products of a row may
+    # be rounded the same way.
     rounded = UNIT_ROUNDOFF[dtype] * product.abs() + SMALLEST[dtype] / 2
     of_sum = FAST_EXP * product.abs().sum(dim=1, keepdim=True) + rounded.sum(dim=1, keepdim=True)
     tolerance = rounded + FLOAT32_STEPS * size + y * of_sum
@@ -60,22 +59,22 @@ def check_values(
 ) -> Accuracy:
     """Compare rows dx with ``op`` of rows g and y, all (rows, N) of one dtype, in float64.
 
-    ``truncates``: dx was rounded towards zero, as Triton's interpreter does for bfloat16. Errors
-    are relative to the size of the two terms, sums to those of float64.
+    ``truncates``: dx was rounded towards zero, as Triton's interpreter does for bfloat16. Relative
+    errors are relative to the size of the two terms. Row sums are compared with those of float64.
     """
     dtype, dx = y.dtype, dx.double()
     exact = _EXACT[op](g.double(), y.double(), dtype)
     wrong = (dx.isnan() != exact.dx.isnan()) | (exact.dx.isinf() & (dx != exact.dx))
     if wrong.any():
         return never(wrong, dx, exact.dx, op)
-    # What is infinite in g is in its row's sum, and y is NaN in whole rows: these agree by now.
+    # An infinity of g is in its row's sum, and y is NaN in whole rows: those rows agree by now.
     defined = exact.dx.isfinite().all(dim=1)
     if not defined.any():
         return Accuracy()
     dx, reference = dx[defined], exact.dx[defined]
     size, tolerance = exact.size[defined], exact.tolerance[defined]
     tolerance += 2 * UNIT_ROUNDOFF[dtype] * reference.abs() if truncates else 0
-    # What is too large for the dtype may become its infinity, or its largest.
+    # A value too large for the dtype may become its infinity, or its largest number.
     limits = torch.finfo(dtype).min, torch.finfo(dtype).max
     low = (reference - tolerance).to(dtype).double().clamp(*limits)
     high = (reference + tolerance).to(dtype).double().clamp(*limits)

@@ -1,29 +1,29 @@
-"""Does every call in a timed graph do its work?
+"""Check that every call in a timed graph does its work.
 
-A graph goes round its buffers many times, so a call that finds the right rows in ``out`` could be
-left out when the graph is recorded, and no look at the outputs would show it. Therefore one more
-graph is recorded, at a random place among those that are timed and by the same lines of code, in
-which every call is followed by a comparison with torch and the output is spoilt.
+A graph goes round its buffers many times. So a call that finds the right rows in ``out`` could do
+nothing while the graph is recorded, and the outputs would not show it. Therefore one more graph is
+recorded, at a random place among the timed ones and by the same lines of code. In it a comparison
+with torch follows every call and overwrites the output.
 """
 
 import torch
 import triton
 import triton.language as tl
 
-from ..clock import baseline
+from ..clock import controls
 from .edge_cases import UNTOUCHED
 from .tolerance import ATOL_ROUNDOFFS, SMALLEST, UNIT_ROUNDOFF
 
 BLOCK = 4096
 SMALLEST_NORMAL = 2.0**-126  # of float32: kernels may flush what is below it to 0
 NEAR_0 = 1e-4  # of the largest gradient
-COARSE = 0.05  # exact checks are the gate's; here stale, missing and made-up values count
+COARSE = 0.05  # gate.py checks exactly; here stale, missing and made-up values count
 
 
 @triton.jit
 def audit_kernel(
     wrong_ptr, out_ptr, expected_ptr, largest_ptr, n, relative, absolute, of_largest,
-    SPOIL: tl.constexpr, BLOCK: tl.constexpr,
+    FILL: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < n
@@ -33,50 +33,47 @@ def audit_kernel(
     right = tl.abs(y - expected) <= relative * tl.abs(expected) + near  # not where y is NaN
     wrong = inside & (right == 0)
     tl.atomic_max(wrong_ptr, tl.max(wrong.to(tl.int32), axis=0))
-    spoilt = tl.full([BLOCK], SPOIL, tl.float32).to(out_ptr.dtype.element_ty)
-    tl.store(out_ptr + offsets, spoilt, mask=inside)
+    overwritten = tl.full([BLOCK], FILL, tl.float32).to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr + offsets, overwritten, mask=inside)
 
 
 class Audit:
-    """Compares and spoils outputs of shape (M, N), one call after the other."""
+    """Compares and overwrites outputs of shape (M, N), one call after the other."""
 
     def __init__(self, like: torch.Tensor, op: str):
-        self._baseline = baseline.control(op)
+        self._baseline = controls.baseline(op)
         self._expected = torch.empty_like(like)
         self._largest = torch.empty((), dtype=like.dtype, device=like.device)
         self._wrong = torch.zeros(1, dtype=torch.int32, device=like.device)
         self._allowed = allowed(like.dtype, op)
 
-    def __call__(self, *pair: torch.Tensor) -> None:
-        """Note whether the output is not what torch makes of the rest, and spoil it.
-
-        Can be captured.
-        """
-        *read, out = pair
-        self._baseline(*read, self._expected)
+    def __call__(self, *buffers: torch.Tensor) -> None:
+        """Record whether the output differs from torch's, and overwrite it. Can be captured."""
+        *inputs, out = buffers
+        self._baseline(*inputs, self._expected)
         torch.amax(self._expected, dim=(0, 1), out=self._largest)
         n = out.numel()
         tensors = self._wrong, out.data, self._expected, self._largest
         audit_kernel[(triton.cdiv(n, BLOCK),)](*tensors, n, *self._allowed, UNTOUCHED, BLOCK)
 
     def problem(self) -> str | None:
-        """None, or what was wrong since the last time."""
+        """Return None, or what was wrong since the last time."""
         wrong = self._wrong.item()
         self._wrong.zero_()
         return "a call in a timed graph did not do its work" if wrong else None
 
 
 def allowed(dtype: torch.dtype, op: str) -> tuple[float, float, float]:
-    """How far a value may be off: a share of itself, a number, a share of the largest value.
+    """Return the allowed error: a share of the value, a number, a share of the largest value.
 
-    The logarithms of a row of timed values lie so close together that a share of themselves would
-    let a constant pass: they get a number, and what rounding needs. Gradients have a difference in
-    them, of which a share is nothing where it is about 0.
+    Logarithms of a timed row are so similar that a share of the value would let a constant pass:
+    they get a number, and what rounding needs. A gradient is a difference, which may be about 0:
+    it gets a share of the largest.
     """
     round_off = UNIT_ROUNDOFF[dtype]
     if op == "log_softmax":
         return 2 * round_off, COARSE, 0.0
     of_largest = ATOL_ROUNDOFFS * round_off
-    if op in baseline.BACKWARD:
+    if op in controls.BACKWARD:
         of_largest = max(of_largest, NEAR_0)
     return COARSE, SMALLEST_NORMAL + 4 * SMALLEST[dtype], of_largest

@@ -1,51 +1,111 @@
-"""Is it still right? The gate once more, on the very buffers and graphs that were timed."""
+"""Check the very buffers and graphs that were timed, after timing.
+
+A first replay shows what was timed. Then the same graphs run on new inputs, without a sign that the
+kernel could see. In the check before timing, outputs of NaN, callers and the order of calls tell a
+kernel that it is watched. Here outputs hold what timed blocks leave in them, and calls come from
+the timing's own code.
+"""
 
 import functools
+import itertools
 import random
+from collections.abc import Callable
 
-from ..clock.base import Pair
+import torch
+
+from ..clock import controls
+from ..clock.base import CallBuffers, Clock
 from ..clock.buffers import draw
+from ..inputs import draw_for
 from ..point import Point
 from ..stats import sampling
-from . import gate, recheck_new_inputs
-from .edge_values import SEEDS
+from . import gate
+from .edge_cases import LARGE, SEEDS, other_distribution
 
-PAIRS_CHECKED = 3  # of those that hold new values
+BUFFERS_CHECKED = 3  # of those that hold new values
 
 
-def check(point: Point, pairs: list[Pair], clock) -> gate.Accuracy:
-    """The gate once more, on what ``clock`` has timed on ``pairs``.
+def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> gate.Accuracy:
+    """Check what ``clock`` has timed on ``rotation``; overwrite the buffers.
 
-    Outputs of NaN and one more replay, against inputs drawn anew; then new values in all pairs and
-    another replay; every call of a graph, with an audit between them; and several rounds with one
-    of the pairs. The errors are those of the first look, at the same pairs every time; which pairs
-    the others look at cannot be foreseen. Overwrites the pairs.
+    - Outputs of NaN and one more replay, against inputs drawn anew: the errors of the row.
+    - New values in all buffers, and another replay.
+    - Every call of a graph, with an audit between them.
+    - Several rounds with the buffers of one call.
+
+    The errors come from the same buffers every time. A kernel cannot foresee which others are used.
     """
-    fixed = sorted({0, len(pairs) // 2, len(pairs) - 1})
-    some = random.SystemRandom().sample(range(len(pairs)), min(len(pairs), PAIRS_CHECKED))
+    fixed = sorted({0, len(rotation) // 2, len(rotation) - 1})
+    some = random.SystemRandom().sample(range(len(rotation)), min(len(rotation), BUFFERS_CHECKED))
     for index in fixed:
-        pairs[index][-1].fill_(float("nan"))
+        rotation[index][-1].fill_(float("nan"))
     clock.replay(sampling.VARIANT)
-    found = gate.worst([_compare(point, pairs[index], index) for index in fixed])
-    # A kernel may have kept what it made of every pair but the one that it was tried with.
-    first = SEEDS // 2  # beyond the seeds of the timed values, below those of the probes
-    for index, (*read, _) in enumerate(pairs):
-        for x, values in zip(read, draw(point, read[0], first + index), strict=True):
+    found = gate.worst([_compare(point, rotation[index], index) for index in fixed])
+    # A kernel may have kept its results of all buffers but those that it was tried with.
+    first = SEEDS // 2  # beyond the seeds of the timed values, below those of the edge cases
+    for index, (*inputs, _) in enumerate(rotation):
+        for x, values in zip(inputs, draw(point, inputs[0], first + index), strict=True):
             x.data.copy_(values)  # .data: without a new _version
     clock.replay(sampling.VARIANT)
-    problems = [_compare(point, pairs[index], first + index).problem for index in some]
+    problems = [_compare(point, rotation[index], first + index).problem for index in some]
     problems.append(clock.audit(sampling.VARIANT))
     again = functools.partial(clock.again, sampling.VARIANT, some[0])
-    problems.append(recheck_new_inputs.check(point, pairs[some[0]], again, max(3, clock.captures)))
+    problems.append(check_new_inputs(point, rotation[some[0]], again, max(3, clock.captures)))
     found.problem = next(filter(None, (found.problem, *problems)), None)
     return found
 
 
-def _compare(point: Point, pair: Pair, number: int) -> gate.Accuracy:
-    """A timed pair against its input, the ``number``-th that is drawn for the point, drawn anew."""
-    *read, out = pair
+def _compare(point: Point, buffers: CallBuffers, number: int) -> gate.Accuracy:
+    """Compare timed buffers with the point's inputs of this number, drawn anew."""
+    *inputs, out = buffers
     fresh = draw(point, out, number)
     rows = gate.rows_to_check(point.M, point.N, (point.seed + 1 + number) % SEEDS, out.device)
-    if not gate.same(tuple(read), fresh):
+    if not gate.same(tuple(inputs), fresh):
         return gate.Accuracy(problem="changed its input")
     return gate.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)
+
+
+def check_new_inputs(
+    point: Point, buffers: CallBuffers, again: Callable[[], object], rounds: int = 3
+) -> str | None:
+    """Return None, or how the variant is wrong on timed ``buffers`` that hold new values.
+
+    ``again`` runs what was timed, as it was timed, on these buffers at least; if it takes several
+    graphs in turn, ``rounds`` should reach them all. Overwrites the buffers, matrices (M, N).
+
+    Before each round all rows of out are right, except some that are copies of x, or of g: every
+    other row, the others, then a single one. So a look at a few rows does not show whether there is
+    work to do. Values are new in each round: of the point's distribution, of the other, and far
+    from 0. Only the first row stays, so that it does not tell a new input from the last one.
+    """
+    *inputs, out = buffers
+    baseline = controls.baseline(point.op)
+    one = torch.randint(point.M, (1,), generator=torch.Generator().manual_seed(point.seed)).item()
+    kinds = (
+        (point.distribution, 0.0, slice(0, None, 2)),
+        (other_distribution(point), 0.0, slice(1, None, 2)),
+        (point.distribution, LARGE, slice(one, one + 1)),
+    )
+    first_row = None
+    for number, (distribution, shift, stale) in zip(range(rounds), itertools.cycle(kinds)):
+        seed = SEEDS + point.seed + 100 + number  # beyond those of the edge cases
+        values = draw_for(
+            point.op, distribution, out.dtype, point.M, point.N, seed, out.device, shift
+        )
+        if first_row is not None and point.M > 1:
+            for new, kept in zip(values, first_row, strict=True):
+                new[0] = kept
+        first_row = [new[0].clone() for new in values]
+        for x, new in zip(inputs, values, strict=True):
+            x.data.copy_(new)  # .data: without a new _version, by which a kernel could know
+        baseline(*inputs, out.data)
+        out.data[stale].copy_(inputs[0][stale])
+        again()
+        rows = gate.rows_to_check(point.M, point.N, seed, out.device)
+        rows = torch.cat([rows, rows.new_tensor([one])])
+        problem = gate.check_rows(out[rows], tuple(x[rows] for x in values), point.op).problem
+        if problem is None and not gate.same(tuple(inputs), values):
+            problem = "changed its input"
+        if problem:
+            return f"other values in timed buffers: {problem}"
+    return None

@@ -1,11 +1,12 @@
-"""Is what timing and the gate rest on still what it was before the variant was loaded?
+"""Check that a variant has not replaced what timing and the correctness check rest on.
 
-Looked at: clocks, events and graphs of time and torch; the baseline, also in torch's dispatcher;
-what the gate computes with; every function, class, constant and table of this package; settings of
-torch and of the driver that slow the baseline. A kernel runs in this process, so this is no
-sandbox. Not seen: what is replaced and put back between two looks; functions that NAMES leaves out;
-code patched in memory; a thread or a process that takes the cores; a kernel that finds what was
-noted here through the garbage collector. Against these: read the kernel.
+Compared with the state before the variant was loaded: clocks, events and graphs of time and torch;
+the baseline, also in torch's dispatcher; the functions that the correctness check computes with;
+every function, class, constant and table of this package; settings of torch and of the driver that
+slow the baseline. A kernel runs in this process, so this is no sandbox. It does not see: objects
+that are put back before the next comparison; functions that NAMES leaves out; code patched in
+memory; a thread or a process that takes the cores; a kernel that finds the noted state through the
+garbage collector. Against these, read the kernel.
 """
 
 import importlib
@@ -35,11 +36,8 @@ NAMES = (
     *("numpy.random.default_rng", "statistics.median"),
     *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
 )
-# Modules of this package that wait for a GPU: imported before the kernel can reach them.
-ON_A_GPU = (
-    *("check.graph_audit", "clock.cold", "clock.copy_kernel"),
-    *("device.telemetry", "device.compiled_triton"),
-)
+# Modules of this package that only a GPU needs: imported before the kernel can reach them.
+ON_A_GPU = ("check.graph_audit", "clock.cold", "clock.copy_kernel", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
     *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
@@ -56,9 +54,9 @@ SETTINGS = {
 
 
 def watch(device: Device) -> Callable[[], str | None]:
-    """A function that says what has been replaced since this call: one sentence, or None.
+    """Return a function that returns what was replaced since this call: one sentence, or None.
 
-    A closure, so that replacing a function of this module changes nothing in what it looks at.
+    It is a closure, so that replacing a function of this module does not change the comparison.
     """
     if not device.is_cpu:
         for name in ON_A_GPU:
@@ -69,7 +67,7 @@ def watch(device: Device) -> Callable[[], str | None]:
     def replaced() -> str | None:
         now = objects()
         for name, before in names_before.items():
-            # one by one: a table is compared by its values, all else by being the same object
+            # a table is compared by its values, everything else by identity
             if not all(map(_same, before, now.get(name, (None,) * len(before)))):
                 return f"the kernel replaced {name}"
         for name, value in settings().items():
@@ -90,7 +88,7 @@ def _from_to(before: object, now: object) -> str:
 
 
 def _objects() -> dict[str, tuple]:
-    """By name: the object and, of a Python function, its code and its defaults."""
+    """Return, by name, the object and, of a Python function, its code and its defaults."""
     found = {name: _parts(_resolve(name)) for name in NAMES}
     for name, module in list(sys.modules.items()):
         if name == PACKAGE or name.startswith(f"{PACKAGE}."):
@@ -107,7 +105,7 @@ def _resolve(name: str) -> object:
 
 
 def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
-    """Functions, classes with their members, constants and tables of a module or a class."""
+    """Return functions, classes with members, constants and tables of a module or a class."""
     found = {}
     for key, value in list(namespace.items()):
         name = f"{prefix}.{key}"
@@ -116,7 +114,7 @@ def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
         elif callable(value) or isinstance(value, (int, float, str, tuple, staticmethod, property)):
             found[name] = _parts(value)
         elif isinstance(value, dict) and key.isupper():
-            found[name] = (value, dict(value))  # the table itself, and what it held
+            found[name] = (value, dict(value))  # the table itself, and its values
     return found
 
 

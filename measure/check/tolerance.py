@@ -1,9 +1,8 @@
-"""How far rows are from softmax, or log-softmax, in float64, and how far they may be.
+"""Errors of softmax and log-softmax against float64, and their tolerances.
 
-Of their backward: ``gradients``.
-
-Tolerances scale with the dtype and with the row. A fixed absolute tolerance lets a kernel that
-returns zeros pass as soon as rows are long, because every true value is then below it.
+The backward has its own in ``gradients``. Tolerances scale with the dtype and with the row. With a
+fixed absolute tolerance a kernel that returns zeros passes as soon as rows are long: every true
+value is below it.
 """
 
 from dataclasses import asdict, dataclass
@@ -23,7 +22,7 @@ SUM_ROUNDOFFS = 1.5  # every element may round the same way, by one unit round-o
 
 @dataclass
 class Accuracy:
-    """How far an output is from float64, and the first thing wrong with it, if anything is."""
+    """The errors of an output against float64, and the first problem, if there is any."""
 
     max_abs_error: float = 0.0
     max_rel_error: float = 0.0
@@ -31,18 +30,18 @@ class Accuracy:
     problem: str | None = None
 
     def columns(self) -> dict:
-        """The row's accuracy columns."""
+        """Return the row's accuracy columns."""
         return {key: value for key, value in asdict(self).items() if key != "problem"}
 
 
 @dataclass
 class _Bounds:
-    """Rows y, as errors and what is allowed; all of shape (rows, N) but the sums, (rows,)."""
+    """Errors of rows y and their tolerances, of shape (rows, N); of sums, (rows,)."""
 
     error: torch.Tensor
     allowed: torch.Tensor
     relative: torch.Tensor
-    sums: torch.Tensor  # of the probabilities that y stands for
+    sums: torch.Tensor  # of the probabilities: of y, or of exp(y)
     sum_allowed: torch.Tensor
 
 
@@ -93,11 +92,11 @@ def _of_log_softmax(
     y: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype, truncates: bool
 ) -> _Bounds:
     u, largest = UNIT_ROUNDOFF[dtype], torch.finfo(dtype).max
-    # Values beyond the dtype may become its infinity: _wrong_infinity has looked at them.
+    # Values beyond the dtype may become its infinity: _wrong_infinity has checked them.
     y, reference = y.clamp(min=-largest), reference.clamp(min=-largest)
-    # What arithmetic in float32 may be off by before it is rounded to the dtype. A tolerance of so
-    # many of the dtype's own round-offs would hide columns that are missing in the sum: a tenth of
-    # them change every value by 0.1, where bfloat16 numbers about 10 lie 0.06 apart.
+    # The error that float32 arithmetic may have before the value is rounded to the dtype. So many
+    # of the dtype's own round-offs would hide columns that are missing in the sum: a tenth of them
+    # changes every value by 0.1, and bfloat16 numbers about 10 have steps of 0.06.
     tolerance = FAST_EXP + RTOL_ROUNDOFFS * UNIT_ROUNDOFF[torch.float32] * reference.abs()
     tolerance += 2 * u * reference.abs() if truncates else 0
     low, high = ((reference + t).to(dtype).double() for t in (-tolerance, tolerance))
@@ -113,7 +112,7 @@ def _of_log_softmax(
 
 
 def _wrong_infinity(y: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Where y is infinite and should not be, or is not and should be."""
+    """Return where y is infinite and should not be, or is not and should be."""
     tolerance = RTOL_ROUNDOFFS * UNIT_ROUNDOFF[dtype]
     may_overflow = reference < -torch.finfo(dtype).max * (1 - tolerance)
     # -inf comes from an element that is -inf, and only from it, or from a value beyond the dtype
@@ -121,7 +120,7 @@ def _wrong_infinity(y: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype
 
 
 def never(wrong: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str) -> Accuracy:
-    """What to say of NaN or infinity in the wrong place: beyond any tolerance."""
+    """Return the finding for NaN or infinity in the wrong place: beyond any tolerance."""
     row, col = wrong.nonzero()[0].tolist()
     got, want = y[row, col].item(), reference[row, col].item()
     nan = float("nan")
@@ -131,7 +130,7 @@ def never(wrong: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str
 def beyond(
     error: torch.Tensor, allowed: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str
 ) -> str | None:
-    """None, or the element whose error is the farthest beyond what is allowed; all (rows, N)."""
+    """Return None, or the element whose error exceeds its tolerance most; all (rows, N)."""
     if not (error > allowed).any():
         return None
     row, col = divmod((error - allowed).argmax().item(), y.shape[1])

@@ -1,1 +1,1 @@
-"""Timing: clocks, buffers out of cache, controls."""
+"""Time calls: clocks, buffers outside the cache, controls."""

@@ -1,4 +1,4 @@
-"""What the clocks have in common: what they time, what they do, how they choose among equals."""
+"""The interface of the clocks, and how they choose among equals."""
 
 import statistics
 from collections.abc import Callable
@@ -6,18 +6,19 @@ from typing import Protocol
 
 import torch
 
-Pair = tuple[torch.Tensor, ...]  # what a call reads and its output: (x, out); backward (g, y, out)
-Call = Callable[..., object]  # takes a pair, in this order
+# A call's inputs and its output: (x, out), or of a backward (g, y, out).
+CallBuffers = tuple[torch.Tensor, ...]
+Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
 TRIALS = 7  # per candidate
 
 
 class Clock(Protocol):
-    """Times series of calls against each other, block by block, on pairs taken in turn."""
+    """Times series of calls against each other, block by block, on a rotation of buffers."""
 
-    timing: str  # how, for the row
-    captures: int  # of a series; each may have gone wrong alone
-    pairs: list[Pair]
+    timing: str  # the row's column of this name
+    captures: int  # recordings of a series; each may have gone wrong alone
+    rotation: list[CallBuffers]
 
     def add(self, name: str, call: Call) -> None:
         """Make a call a series of this name."""
@@ -29,20 +30,20 @@ class Clock(Protocol):
         """
 
     def warm_us(self, name: str) -> float:
-        """Return the median µs of a call on one pair, which stays in the cache."""
+        """Return the median µs of a call on buffers that stay in the cache."""
 
     def replay(self, name: str) -> None:
-        """Run a series once more on every pair, untimed, and wait for it."""
+        """Run a series once more on every set of buffers, untimed, and wait for it."""
 
     def again(self, name: str, index: int) -> None:
-        """Run a series on the pair of this index as a timed block does."""
+        """Run a series on the buffers of this index as a timed block does."""
 
     def audit(self, name: str) -> str | None:
-        """Return what is wrong with calls that were recorded and are not made when timed."""
+        """Return None, or what is wrong with calls that a recording may have left out."""
 
 
 def fastest(candidates: int, time_us: Callable[[int], float]) -> int:
-    """Index of the candidate with the smallest median of ``time_us(index)``.
+    """Return the index of the candidate with the smallest median of ``time_us(index)``.
 
     They are tried in turn, so that a drift of the clocks hits all alike.
     """

@@ -1,11 +1,11 @@
 """The roofline: a copy of the same bytes by a kernel of our own.
 
-A backward reads two matrices and writes one, and memory need not be as quick at that as at half
-reading and half writing: its roofline is the sum of two matrices.
+A backward reads two matrices and writes one. Memory need not be as fast at that as at a copy, so
+the roofline of a backward is the sum of two matrices.
 
-Not ``out.copy_(x)``: inside a CUDA graph that becomes a memcpy node, which took 388 µs for 512 MB
-on an H200 where the same copy took 257 µs outside. No one shape is best at every size, so a few
-are offered and the fastest is taken.
+``out.copy_(x)`` is no roofline: in a CUDA graph it becomes a memcpy node, which took 388 µs for
+512 MB on an H200, and 257 µs outside. No launch shape is best at every size: the fastest of a few
+is taken.
 """
 
 import torch
@@ -17,8 +17,8 @@ from .base import Call
 # (bytes per program, warps): 16 to 128 bytes in flight per thread
 SHAPES = ((2048, 4), (4096, 4), (8192, 4), (16384, 4), (65536, 16))
 
-# Elements: whole words of 16 bytes, whatever the dtype. Triton moves such words only where it sees
-# that the mask ends with one; what is left over, the first program moves by itself.
+# Elements, a multiple of 16 bytes for every dtype. Triton vectorises only if it sees that the mask
+# ends with a whole vector. The first program moves the remaining elements.
 PACK = tl.constexpr(16)
 
 
@@ -58,17 +58,17 @@ def add_before(end, out_ptr, g_ptr, y_ptr, offsets):
 
 
 def candidates(itemsize: int, reads: int = 1) -> list[Call]:
-    """Calls, one per shape, that read ``reads`` contiguous matrices, 1 or 2, and write one.
+    """Return calls, one per shape, that read ``reads`` contiguous matrices and write one.
 
     (x, out): a copy; (g, y, out): the sum.
     """
     kernel = {1: copy_kernel, 2: add_kernel}[reads]
 
     def with_shape(block: int, warps: int) -> Call:
-        def copy(*pair: torch.Tensor):
-            *read, out = pair
+        def copy(*buffers: torch.Tensor):
+            *inputs, out = buffers
             n = out.numel()
-            kernel[(triton.cdiv(n, block),)](out, *read, n, BLOCK=block, num_warps=warps)
+            kernel[(triton.cdiv(n, block),)](out, *inputs, n, BLOCK=block, num_warps=warps)
 
         return copy
 

@@ -1,9 +1,9 @@
 """Timing on a GPU: CUDA graphs of many calls that rotate over more buffers than L2 holds.
 
-Launch cost stays out of the time because a graph launches its kernels by itself; L2 is cold for
-every call because the buffers of the calls in between have pushed its own out; what they cannot
-push out is let go before every series. Compare NVIDIA nvbench's cold loop, which flushes L2 and
-times one launch at a time.
+Launch cost stays out of the time because a graph launches its kernels by itself. L2 is cold for
+every call because the buffers of the calls in between have evicted its own. Persisting lines, which
+nothing evicts, are reset before every series. Compare NVIDIA nvbench's cold loop, which flushes L2
+and times one launch at a time.
 """
 
 import itertools
@@ -18,7 +18,7 @@ import torch
 
 from ..status import out_of_memory, refused_by_gpu
 from . import l2
-from .base import Call, Pair, fastest
+from .base import Call, CallBuffers, fastest
 
 if TYPE_CHECKING:
     from ..check.graph_audit import Audit  # needs Triton
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 2000.0
 CAPTURES = 8
-CANDIDATE_US = 1000.0  # a replay of what is only being chosen
+CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
 WARM_REPLAYS = 11
 COVER_US = 50.0  # at least, in which the host queues a replay
 CYCLES_PER_US = 2000  # of an SM, about
@@ -47,28 +47,33 @@ class LeftWork(RuntimeError):
 class _Series:
     """Graphs of ``calls`` calls each, used in turn, and the events around a replay.
 
-    With ``audit``, one more graph in which it follows every call.
+    With ``audit``, one more graph in which the audit follows every call.
     """
 
     def __init__(
-        self, call: Call, pairs: list[Pair], calls: int, captures: int, audit: "Audit | None" = None
+        self,
+        call: Call,
+        rotation: list[CallBuffers],
+        calls: int,
+        captures: int,
+        audit: "Audit | None" = None,
     ):
         self.calls = calls
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
         graphs = []
-        # Which one is audited cannot be known by counting.
+        # A random graph is audited, which a kernel cannot know by counting.
         audited = random.SystemRandom().randrange(captures + 1) if audit else None
         for number in range(captures + bool(audit)):
             graph = torch.cuda.CUDAGraph()
             torch.cuda.synchronize()
-            # One memory pool for all: they never run at the same time.
+            # One memory pool for all graphs: they never run at the same time.
             with torch.cuda.graph(graph, pool=graphs[0].pool() if graphs else None):
                 for index in range(calls):
-                    pair = pairs[index % len(pairs)]
-                    call(*pair)
+                    buffers = rotation[index % len(rotation)]
+                    call(*buffers)
                     if number == audited:
-                        audit(*pair)
+                        audit(*buffers)
             graph.replay()  # the first replay uploads the graph
             graphs.append(graph)
         torch.cuda.synchronize()
@@ -80,81 +85,87 @@ class _Series:
         self._graphs = itertools.cycle(graphs)
 
     def replay(self) -> None:
+        """Replay the next graph, untimed."""
         next(self._graphs).replay()
 
     def enqueue(self) -> None:
-        """A timed replay."""
+        """Queue a timed replay."""
         self.start.record()
         self.replay()
         self.end.record()
 
     def enqueue_covered(self) -> None:
-        """A timed replay behind untimed work that lasts longer than its launch."""
+        """Queue a timed replay behind untimed work that lasts longer than its launch."""
         torch.cuda._sleep(round((COVER_US + 2 * self._launch_us) * CYCLES_PER_US))
         self.enqueue()
 
     def read_us(self) -> float:
-        """µs per call; the events must have completed."""
+        """Return µs per call; the events must have completed."""
         return self.start.elapsed_time(self.end) * 1000 / self.calls
 
 
 def capture(
     call: Call,
-    pairs: list[Pair],
+    rotation: list[CallBuffers],
     captures: int = 1,
     audit: "Audit | None" = None,
     replay_us: float = MIN_REPLAY_US,
 ) -> _Series:
-    """Record whole rotations over ``pairs``, as many as make a replay last ``replay_us``.
+    """Record whole rotations, as many as make a replay last ``replay_us``.
 
-    Raises NotCapturable when the call cannot be recorded, LeftWork when the recording ends before
-    all that the call has started.
+    Raises NotCapturable if the call cannot be recorded, LeftWork if the recording ends before all
+    the work that the call has started.
     """
-    for pair in (pairs[0], pairs[-1]):  # compile, load and plan outside the capture
-        call(*pair)
+    for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
+        call(*buffers)
         if audit:
-            audit(*pair)
+            audit(*buffers)
     stream = torch.cuda.current_stream()
     try:
-        trial = _Series(call, pairs, len(pairs), captures=1)
+        trial = _Series(call, rotation, len(rotation), captures=1)
     except Exception as error:
-        torch.cuda.set_stream(stream)  # torch leaves the recording's where recording fails
+        torch.cuda.set_stream(stream)  # torch keeps the recording's if recording fails
         if out_of_memory(error) or not refused_by_gpu(error):
             raise
         torch.cuda.synchronize()
         # cudaErrorStreamCaptureUnjoined, by torch's and by the driver's name
         if "unjoined" in str(error).lower():
-            raise LeftWork("work on another stream, for which nobody waits") from error
+            raise LeftWork(
+                "work on another stream, for which the caller's stream does not wait"
+            ) from error
         raise NotCapturable(str(error)) from error
     trial.enqueue()
     torch.cuda.synchronize()
-    rotations = max(1, math.ceil(replay_us / (trial.read_us() * len(pairs))))
-    return _Series(call, pairs, rotations * len(pairs), captures, audit)
+    rounds = max(1, math.ceil(replay_us / (trial.read_us() * len(rotation))))
+    return _Series(call, rotation, rounds * len(rotation), captures, audit)
 
 
 class GraphClock:
-    """Times series of calls against each other, block by block, from graphs."""
+    """Times series of calls against each other, block by block, from graphs: a ``Clock``."""
 
     timing = "graph"
 
     def __init__(
-        self, pairs: list[Pair], captures: int = CAPTURES, replay_us: float = MIN_REPLAY_US
+        self,
+        rotation: list[CallBuffers],
+        captures: int = CAPTURES,
+        replay_us: float = MIN_REPLAY_US,
     ):
-        """``captures`` graphs of each series; a replay takes ``replay_us`` at least."""
-        self.pairs, self.captures, self._replay_us = pairs, captures, replay_us
+        """Record ``captures`` graphs of each series; a replay takes ``replay_us`` at least."""
+        self.rotation, self.captures, self._replay_us = rotation, captures, replay_us
         self._series: dict[str, _Series] = {}
         self._calls: dict[str, Call] = {}
         self._audits: dict[str, Audit | None] = {}
 
     def add(self, name: str, call: Call, audit: "Audit | None" = None) -> None:
         """Record a series, and once more with ``audit`` after every call. Raises NotCapturable."""
-        self._series[name] = capture(call, self.pairs, self.captures, audit, self._replay_us)
+        self._series[name] = capture(call, self.rotation, self.captures, audit, self._replay_us)
         self._audits[name] = audit
         self._calls[name] = call
 
     def add_fastest(self, name: str, calls: list[Call]) -> None:
-        """Record the fastest of several calls that do the same."""
-        candidates = [capture(call, self.pairs, replay_us=CANDIDATE_US) for call in calls]
+        """Record the fastest of several calls that compute the same."""
+        candidates = [capture(call, self.rotation, replay_us=CANDIDATE_US) for call in calls]
 
         def time_us(index: int) -> float:
             candidates[index].enqueue()
@@ -164,13 +175,13 @@ class GraphClock:
         self.add(name, calls[fastest(len(calls), time_us)])
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
-        """Time every series once, in this order; µs per call, in the same order.
+        """Time every series once, in this order; return µs per call, in the same order.
 
-        Before each, persisting lines of L2 are let go, for which the GPU is idle. Then it is kept
-        busy until the host has queued the replay, so that none waits for its own launch.
+        Before each series the GPU is idle and its persisting lines are reset. Then it is kept busy
+        until the host has queued the replay, so that no replay waits for its own launch.
         """
         for name in order:
-            l2.let_go()
+            l2.reset_persisting_lines()
             self._series[name].enqueue_covered()
         if while_busy:
             while_busy()
@@ -178,31 +189,31 @@ class GraphClock:
         return [self._series[name].read_us() for name in order]
 
     def replay(self, name: str) -> None:
-        """Run a series once more on every pair, untimed, by a graph that was timed; wait for it."""
+        """Replay a graph of a series that was timed, untimed, and wait for it."""
         self._series[name].replay()
         torch.cuda.synchronize()
 
     def again(self, name: str, index: int) -> None:
-        """Run a series on the pair of this index, among all others, as a timed block does."""
+        """Run a series on the buffers of this index, and all others, as a timed block does."""
         self.replay(name)
 
     def audit(self, name: str) -> str | None:
-        """None, or what the audit says of the calls of a series."""
+        """Return None, or what the audit found wrong in the calls of a series."""
         self._series[name].audited.replay()
         return self._audits[name].problem()
 
     def leave_cold(self, name: str, turn: int) -> None:
-        """Leave L2 as a call of a series on the pair of index ``turn`` would find it."""
-        l2.let_go()
+        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
+        l2.reset_persisting_lines()
         self.replay(name)
-        for pair in self.pairs[:turn]:
-            self._calls[name](*pair)
+        for buffers in self.rotation[:turn]:
+            self._calls[name](*buffers)
         torch.cuda.synchronize()
 
     def warm_us(self, name: str) -> float:
-        """Median µs of a call on one pair of buffers that stays in L2."""
-        series = capture(self._calls[name], self.pairs[:1])
-        l2.let_go()
+        """Return the median µs of a call on buffers that stay in L2."""
+        series = capture(self._calls[name], self.rotation[:1])
+        l2.reset_persisting_lines()
         times = []
         for _ in range(WARM_REPLAYS):
             series.replay()  # untimed, so that the timed replay is already queued
@@ -212,14 +223,14 @@ class GraphClock:
         return statistics.median(times)
 
 
-def latency_us(call: Call, pair: Pair) -> float:
-    """Median µs that the host spends to submit one eager call."""
+def latency_us(call: Call, buffers: CallBuffers) -> float:
+    """Return the median µs that the host spends to submit one eager call."""
     times = []
     for _ in range(LATENCY_BATCHES):
         torch.cuda.synchronize()
         begin = time.perf_counter_ns()
         for _ in range(LATENCY_CALLS):
-            call(*pair)
+            call(*buffers)
         times.append((time.perf_counter_ns() - begin) / 1000 / LATENCY_CALLS)
     torch.cuda.synchronize()
     return statistics.median(times)

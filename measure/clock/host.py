@@ -3,60 +3,64 @@
 import itertools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from .base import Call, CallBuffers
 
 MIN_SAMPLE_US = 2000.0  # a sample this long hides the clock's and the loop's own cost
 WARM_SAMPLES = 7
 
 
 class HostClock:
-    """Times series of calls against each other, block by block."""
+    """Times series of calls against each other, block by block: a ``Clock``."""
 
     timing = "host"
     captures = 1
 
-    def __init__(self, pairs: list[tuple]):
-        self.pairs = pairs
-        self._calls: dict[str, Callable] = {}
+    def __init__(self, rotation: list[CallBuffers]):
+        self.rotation = rotation
+        self._calls: dict[str, Call] = {}
         self._counts: dict[str, int] = {}
-        self._rotation = itertools.cycle(pairs)
+        self._next = itertools.cycle(rotation)
 
-    def add(self, name: str, call: Callable) -> None:
-        for pair in self.pairs[:2]:  # the second run no longer pays for first-use set-up
+    def add(self, name: str, call: Call) -> None:
+        """Make a call a series; measure how many calls a sample needs."""
+        for buffers in self.rotation[:2]:  # the second run no longer pays for first-use set-up
             begin = time.perf_counter_ns()
-            call(*pair)
+            call(*buffers)
             once_us = (time.perf_counter_ns() - begin) / 1000
         self._calls[name] = call
         self._counts[name] = max(1, round(MIN_SAMPLE_US / max(once_us, 1e-3)))
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
-        """Time every series once, in this order; µs per call, in the same order."""
+        """Time every series once, in this order; return µs per call, in the same order."""
         if while_busy:
             while_busy()
-        return [self._sample(name, self._rotation) for name in order]
+        return [self._sample(name, self._next) for name in order]
 
     def replay(self, name: str) -> None:
-        """Call a series once on every pair, untimed."""
-        for pair in self.pairs:
-            self._calls[name](*pair)
+        """Call a series once on every set of buffers, untimed."""
+        for buffers in self.rotation:
+            self._calls[name](*buffers)
 
-    def audit(self, name: str) -> None:
-        """Return None: every timed call is made when it is timed."""
+    def audit(self, name: str) -> str | None:
+        """Return no problem: a host clock records nothing, it makes every call that it times."""
+        return None
 
     def again(self, name: str, index: int) -> None:
-        """Run a series on the pair of this index as a timed block does."""
-        self._rotation = itertools.repeat(self.pairs[index])
+        """Run a series on the buffers of this index as a timed block does."""
+        self._next = itertools.repeat(self.rotation[index])
         self.block([name])  # by the lines that timed it: a kernel may look at its callers
-        self._rotation = itertools.cycle(self.pairs)
+        self._next = itertools.cycle(self.rotation)
 
     def warm_us(self, name: str) -> float:
-        """Median µs of a call on one pair of buffers that stays in the cache."""
-        one = itertools.repeat(self.pairs[0])
+        """Return the median µs of a call on buffers that stay in the cache."""
+        one = itertools.repeat(self.rotation[0])
         return statistics.median(self._sample(name, one) for _ in range(WARM_SAMPLES))
 
-    def _sample(self, name: str, pairs) -> float:
+    def _sample(self, name: str, rotation: Iterable[CallBuffers]) -> float:
         call, count = self._calls[name], self._counts[name]
         begin = time.perf_counter_ns()
-        for pair in itertools.islice(pairs, count):
-            call(*pair)
+        for buffers in itertools.islice(rotation, count):
+            call(*buffers)
         return (time.perf_counter_ns() - begin) / 1000 / count

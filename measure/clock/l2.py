@@ -1,10 +1,10 @@
-"""Lines of L2 that no other traffic evicts, and how they are let go.
+"""Persisting lines of L2: lines that no other traffic evicts, and how to reset them.
 
 Loads and stores with the hint ``evict_last`` (in Triton ``eviction_policy``; torch.compile and
 Helion write kernels with it) fill the part of L2 that is set aside for persisting lines, on an H200
-11.8 of 60 MB, and what came last stays there until the driver is asked to let go: any number of
-calls without the hint does not push it out. So a series would find lines of some buffers in L2
-because of what was timed before it; on an H200 a softmax of 1024x4096 in float32 was 2 % faster.
+11.8 of 60 MB. The last ones stay there until the driver resets them: any number of calls without
+the hint does not evict them. So a series would find lines of some buffers in L2 because of the
+series before it. On an H200 a softmax of 1024x4096 in float32 was 2 % faster that way.
 CUDA Programming Guide, "L2 Cache Control".
 """
 
@@ -14,28 +14,28 @@ import torch
 UNSUPPORTED = ("CUDA_ERROR_NOT_SUPPORTED", "CUDA_ERROR_UNSUPPORTED_LIMIT")
 
 
-def let_go() -> None:
+def reset_persisting_lines() -> None:
     """Wait for the current device, then make all its persisting lines ordinary ones.
 
-    The second takes some 5 µs. It takes an idle GPU: with work in a stream, even if that only
+    The second takes some 5 µs and needs an idle GPU: with work in a stream, even if that only
     waited for the host, an H200 kept the lines.
     """
     from cuda.bindings import driver  # not on a CPU, where it may be absent
 
     torch.cuda.synchronize()
-    _done(driver.cuCtxResetPersistingL2Cache())
+    _checked(driver.cuCtxResetPersistingL2Cache())
 
 
 def set_aside() -> int | None:
-    """Bytes of L2 that persisting lines may have; None where there are none."""
+    """Return the bytes of L2 that persisting lines may have; None if this GPU has none."""
     from cuda.bindings import driver
 
-    found = _done(driver.cuCtxGetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE))
+    found = _checked(driver.cuCtxGetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE))
     return found[0] if found else None
 
 
-def _done(answer: tuple) -> list:
-    """What the driver answers; nothing where it has no such lines. Raises RuntimeError."""
+def _checked(answer: tuple) -> list:
+    """Return the driver's results; none if this GPU has no such lines. Raises RuntimeError."""
     error, *found = answer
     if error.name in UNSUPPORTED:
         return []

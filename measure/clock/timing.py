@@ -1,4 +1,4 @@
-"""Timing a variant that passed the gate against its controls."""
+"""Time a variant that passed the correctness check against its controls."""
 
 import contextlib
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from ..device.device import Device
 from ..point import Point
 from ..stats import derived, sampling
 from ..status import Ended
-from . import baseline, graph
-from .base import Call, Clock, Pair
+from . import controls, graph
+from .base import Call, CallBuffers, Clock
 from .host import HostClock
 
-# By how many matrices a call reads: as copy_kernel does on a GPU.
+# The copy, by how many matrices a call reads, as copy_kernel on a GPU.
 HOST_COPY = {
     1: lambda x, out: out.copy_(x),
     2: lambda g, y, out: torch.add(g, y, out=out),
@@ -23,7 +23,7 @@ HOST_COPY = {
 
 @dataclass
 class Timed:
-    """What timing leaves: columns of the row, all samples, and the clock for a look afterwards."""
+    """The columns of the row, all samples, and the clock for the check afterwards."""
 
     columns: dict
     samples: sampling.Samples
@@ -35,19 +35,20 @@ def time_point(
     device: Device,
     call: Call,
     rival: Call | None,
-    pairs: list[Pair],
+    rotation: list[CallBuffers],
     stage: Callable[[str], None],
 ) -> Timed:
-    """Time ``call`` on ``pairs``; ``rival``, if given, is timed as one more control.
+    """Time ``call`` on ``rotation``; ``rival``, if given, is timed as one more control.
 
-    ``stage`` is told what comes next. Raises Ended where a call cannot be recorded in a CUDA graph.
+    ``stage`` is called with the name of the next stage. Raises Ended if a call cannot be recorded
+    in a CUDA graph, and LeftWork.
     """
     stage("recording")
-    clock = _clock(point, device, call, pairs)
+    clock = _clock(point, device, call, rotation)
     names = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
-    torch_call = baseline.control(point.op)
-    clock.add(sampling.TORCH, torch_call)
-    clock.add(sampling.TORCH_AGAIN, torch_call)
+    baseline = controls.baseline(point.op)
+    clock.add(sampling.TORCH, baseline)
+    clock.add(sampling.TORCH_AGAIN, baseline)
     if rival:
         # its columns stay empty
         with contextlib.suppress(graph.NotCapturable, graph.LeftWork):
@@ -55,14 +56,14 @@ def time_point(
             names.append(sampling.RIVAL)
     row = {"timing": clock.timing}
     stage("warm time and latency")
-    if point.pair_bytes <= device.cache_bytes:
+    if point.call_bytes <= device.cache_bytes:
         row["warm_us"] = clock.warm_us(sampling.VARIANT)
     telemetry = None
     if not device.is_cpu:
         from ..device.telemetry import Telemetry  # needs NVIDIA's library
 
         telemetry = Telemetry(device)
-        row["latency_us"] = graph.latency_us(call, pairs[0])
+        row["latency_us"] = graph.latency_us(call, rotation[0])
     stage("timing")
     samples = sampling.collect(
         clock,
@@ -76,11 +77,11 @@ def time_point(
     if not device.is_cpu:
         from . import cold  # needs Triton
 
-        row |= cold.evidence(clock, sampling.VARIANT, pairs, point.seed)
+        row |= cold.evidence(clock, sampling.VARIANT, rotation, point.seed)
     flags = derived.flags(
         row,
-        beyond_cache=point.pair_bytes > device.cache_bytes,
-        rotation=len(pairs) * point.pair_bytes / device.cache_bytes,
+        beyond_cache=point.call_bytes > device.cache_bytes,
+        rotation=len(rotation) * point.call_bytes / device.cache_bytes,
     )
     if telemetry:
         row |= telemetry.row()
@@ -88,26 +89,26 @@ def time_point(
     return Timed(row | {"flags": " ".join(flags)}, samples, clock)
 
 
-def _clock(point: Point, device: Device, call: Call, pairs: list[Pair]) -> Clock:
+def _clock(point: Point, device: Device, call: Call, rotation: list[CallBuffers]) -> Clock:
     """Return a clock that holds the variant and the copy. Raises Ended."""
     if device.is_cpu:
-        clock = HostClock(pairs)
+        clock = HostClock(rotation)
         clock.add(sampling.VARIANT, call)
         clock.add(sampling.COPY, HOST_COPY[point.reads])
         return clock
     from ..check.graph_audit import Audit
     from . import copy_kernel  # these need Triton
 
-    clock = graph.GraphClock(pairs)
+    clock = graph.GraphClock(rotation)
     try:
-        clock.add(sampling.VARIANT, call, Audit(pairs[0][-1], point.op))
+        clock.add(sampling.VARIANT, call, Audit(rotation[0][-1], point.op))
     except graph.NotCapturable as error:
         raise Ended(
             "unsupported",
-            "a call cannot be recorded in a CUDA graph, from which all are timed; it may wait for "
-            f"the GPU, or allocate by itself: {error}",
+            "a call cannot be recorded in a CUDA graph, from which it would be timed; it may wait "
+            f"for the GPU, or allocate by itself: {error}",
         ) from error
     clock.add_fastest(
-        sampling.COPY, copy_kernel.candidates(pairs[0][0].element_size(), point.reads)
+        sampling.COPY, copy_kernel.candidates(rotation[0][0].element_size(), point.reads)
     )
     return clock

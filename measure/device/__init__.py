@@ -1,1 +1,1 @@
-"""The GPU: which are here, its lock, telemetry, and what compilers made of a kernel."""
+"""The GPU: discovery, lock, telemetry, and figures of compiled kernels."""

@@ -1,4 +1,4 @@
-"""The device that a point runs on, and what is known about it."""
+"""The device that a point runs on, and its properties."""
 
 import os
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ class Device:
         return self.torch_device.type == "cpu"
 
     def free_bytes(self) -> int:
-        """Memory that an allocation could get now."""
+        """Return the bytes that an allocation could get now."""
         if self.is_cpu:
             return psutil.virtual_memory().available
         return torch.cuda.mem_get_info(self.torch_device)[0]
 
 
 def open_device(gpu: str) -> Device:
-    """The device named by a slug, ``auto`` for the first GPU or else the CPU.
+    """Return the device of a slug; ``auto`` is the first GPU, or else the CPU.
 
     Raises WrongDevice, so that no row is ever written under another device's name.
     """
@@ -58,9 +58,9 @@ def open_device(gpu: str) -> Device:
 def _gpu(index: int, properties, slug: str) -> Device:
     device = torch.device("cuda", index)
     torch.cuda.set_device(device)
-    uuid = str(properties.uuid)  # without its prefix, and of the board where it is cut
+    uuid = str(properties.uuid)  # without its prefix, and of the board if this is a MIG slice
     slice_ = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    if slice_.startswith("MIG-"):  # a process sees one at most
+    if slice_.startswith("MIG-"):  # a process sees at most one slice
         uuid = slice_
     elif not uuid.startswith(("GPU-", "MIG-")):
         uuid = f"GPU-{uuid}"
@@ -75,7 +75,7 @@ def _cpu_name() -> str:
 
 
 def _last_level_cache_bytes() -> int:
-    """Largest cache that Linux reports for the first core; 32 MiB where it reports none."""
+    """Return the largest cache that Linux reports for the first core; 32 MiB if it reports none."""
     sizes = [
         int(path.read_text().strip().removesuffix("K")) * 1024
         for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")

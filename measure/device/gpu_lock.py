@@ -1,73 +1,75 @@
 """One timing per GPU at a time, whoever asks on this machine.
 
-A GPU is held by an exclusive ``flock`` on a file named by its UUID, for as long as a process of the
-point lives that has inherited the file: the kernel frees it, also after SIGKILL. Locks hold within
-one machine and one /tmp: containers that share a GPU but not /tmp do not see each other.
+An exclusive ``flock`` on a file named by the GPU's UUID locks the GPU while a process lives that
+has inherited the file. Linux frees the lock, also after SIGKILL. Locks hold within one machine and
+one /tmp: containers that share a GPU but not /tmp do not see each other.
 """
 
 import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..point import NoRow
 from . import gpus
 
 FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
 POLL_S = 0.01
 SILENT_S = 1.0  # the worker of the point before may be about to end
-# no link, which would be somebody's trick, and no waiting for whoever writes into a pipe
+# A link would be an attack; a pipe would make this process wait for a writer.
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
-class NoSlot(RuntimeError):
-    """A lock file cannot be used: says which, and what to do."""
-
-
-class Slot(NamedTuple):
-    """A GPU, held while ``fd`` is open here or in a process that inherited it."""
+class GpuLock(NamedTuple):
+    """A GPU, locked while ``fd`` is open here or in a process that inherited it."""
 
     gpu: gpus.Found
     fd: int
 
-    def release(self) -> None:
-        os.close(self.fd)
 
+@contextlib.contextmanager
+def acquire(
+    wanted: Sequence[gpus.Found], say: Callable[[str], object] = print
+) -> Iterator[GpuLock]:
+    """Lock the first of the wanted GPUs that is free; wait while all are in use.
 
-def acquire(wanted: Sequence[gpus.Found], say: Callable[[str], object] = print) -> Slot:
-    """The first of the wanted GPUs that is free; waits while all are in use.
-
-    Raises NoSlot where a lock file cannot be opened.
+    Raises NoRow if a lock file cannot be opened.
     """
-    end, said = time.monotonic() + SILENT_S, False
-    while True:
-        for gpu in wanted:
-            fd = _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")
-            if fd is not None:
-                return Slot(gpu, fd)
-        if not said and time.monotonic() > end:
+    end, silent = time.monotonic() + SILENT_S, True
+    while not (lock := _try_all(wanted)):
+        if silent and time.monotonic() > end:
             names = ", ".join(gpu.uuid for gpu in wanted)
             say(f"waiting: every GPU of this kind is being timed by another point ({names})")
-            said = True
+            silent = False
         time.sleep(POLL_S)
+    try:
+        yield lock
+    finally:
+        os.close(lock.fd)
+
+
+def _try_all(wanted: Sequence[gpus.Found]) -> GpuLock | None:
+    for gpu in wanted:
+        fd = _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")
+        if fd is not None:
+            return GpuLock(gpu, fd)
+    return None
 
 
 def _try(path: Path) -> int | None:
-    """A descriptor that holds the lock, or None where somebody else does."""
+    """Return a descriptor that holds the lock, or None if another process holds it."""
     fd = _open(path)
-    try:
+    # FileNotFoundError: somebody has cleaned up /tmp since
+    with contextlib.suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Somebody may have cleaned up /tmp: a lock on a file without a name keeps nobody out.
+        # A lock on a file that has lost its name keeps nobody out.
         if os.fstat(fd).st_ino == os.stat(path).st_ino:
-            with contextlib.suppress(PermissionError):  # another user's
-                os.utime(fd)  # what is old is cleaned away from /tmp
+            with contextlib.suppress(PermissionError):  # the file is another user's
+                os.utime(fd)  # systems remove old files from /tmp
             return fd
-    except BlockingIOError:
-        pass
-    except FileNotFoundError:
-        pass
     os.close(fd)
     return None
 
@@ -79,7 +81,7 @@ def _open(path: Path) -> int:
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, READ)
         with contextlib.suppress(FileExistsError):  # another point was faster
-            # whatever the umask, other users must be able to read it, and from its first moment
+            # Whatever the umask, other users must be able to read the file from its first moment.
             before = os.umask(0o022)
             try:
                 return os.open(path, READ | os.O_CREAT | os.O_EXCL, 0o644)
@@ -87,7 +89,7 @@ def _open(path: Path) -> int:
                 os.umask(before)
         return os.open(path, READ)
     except OSError as error:
-        raise NoSlot(
+        raise NoRow(
             f"{path}: cannot be opened to lock its GPU ({error.strerror}); remove the file when no "
             "measurement is running"
         ) from error

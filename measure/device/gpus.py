@@ -1,4 +1,4 @@
-"""Short names of GPUs, and which GPU this machine has. Needs neither torch nor a driver."""
+"""Short names of GPUs, and the GPUs of this machine. Needs neither torch nor a driver."""
 
 import contextlib
 import os
@@ -14,9 +14,8 @@ T = TypeVar("T")
 CPU = "cpu"
 AUTO = "auto"
 
-# Words of a device's name that do not tell one model from another in our tables: vendor, brand,
-# form factor, memory. Two boards of one model with other memory share a slug; the row's gpu_name
-# tells them apart.
+# Words of a device's name that do not distinguish models: vendor, brand, form factor, memory. A
+# slug covers boards of one model with different memory; the row's gpu_name distinguishes them.
 _NOISE = re.compile(
     r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|gpu|graphics|generation"
     r"|pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb",
@@ -25,7 +24,7 @@ _NOISE = re.compile(
 
 
 def slug(name: str) -> str:
-    """'NVIDIA A100-PCIE-40GB' -> 'a100', 'NVIDIA GeForce RTX 3090 Ti' -> 'rtx3090ti'."""
+    """Return 'a100' for 'NVIDIA A100-PCIE-40GB', 'rtx3090' for 'NVIDIA GeForce RTX 3090'."""
     words = re.split(r"[^A-Za-z0-9]+", name)
     return "".join(w.lower() for w in words if w and not _NOISE.fullmatch(w))
 
@@ -38,24 +37,24 @@ class Found(NamedTuple):
 
 
 def devices() -> list[Found]:
-    """The GPUs that a process started here may use, MIG slices as GPUs of their own.
+    """Return the GPUs that a process started here may use; each MIG slice is a GPU.
 
-    Asks NVML, which needs no CUDA context; [] where it is not there. CUDA_VISIBLE_DEVICES is
-    honoured; its numbers are taken in PCI bus order, as nvidia-smi shows them.
+    NVML tells, which needs no CUDA context; [] without NVML. CUDA_VISIBLE_DEVICES is honoured; its
+    numbers are in PCI bus order, as nvidia-smi shows them.
     """
     return _asked(_usable, [])
 
 
 def capability() -> str:
-    """Compute capability of the GPUs that a process started here may use, as `9.0`.
+    """Return the compute capability of the GPUs that a process started here may use, as `9.0`.
 
-    From NVML, too; "" where they differ, or cannot be asked.
+    NVML tells it; "" if the GPUs differ, or without NVML.
     """
     return _asked(_common_capability, "")
 
 
 def _asked(question: Callable[[ModuleType], T], otherwise: T) -> T:
-    """What ``question`` finds, given NVML; ``otherwise`` where that is not there, or at a loss."""
+    """Return what ``question`` finds, given NVML; ``otherwise`` without NVML or an answer."""
     try:
         import pynvml
 
@@ -73,7 +72,7 @@ def _asked(question: Callable[[ModuleType], T], otherwise: T) -> T:
 def _usable(nvml: ModuleType) -> list[Found]:
     boards = []
     for index in range(nvml.nvmlDeviceGetCount()):
-        with contextlib.suppress(nvml.NVMLError):  # one that is broken, or not ours
+        with contextlib.suppress(nvml.NVMLError):  # a board that is broken, or not ours
             boards.append(nvml.nvmlDeviceGetHandleByIndex(index))
     return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
@@ -85,11 +84,11 @@ def _common_capability(nvml: ModuleType) -> str:
 
 
 def _chosen(boards: list, visible_devices: str | None) -> list[Found]:
-    """The boards that CUDA_VISIBLE_DEVICES leaves, in its order; it ends at the first bad word."""
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, in its order, up to the first bad word."""
     slices = [_slices(board) for board in boards]
     if visible_devices is None:
         return [gpu for each in slices for gpu in each]
-    # a board that is cut, named as a whole, is its slices
+    # a board that is divided into MIG slices, named as a whole, is its slices
     by_uuid = [(gpu.uuid, [gpu]) for each in slices for gpu in each]
     by_uuid += [(_found(board).uuid, each) for board, each in zip(boards, slices, strict=True)]
     found = []
@@ -105,14 +104,14 @@ def _chosen(boards: list, visible_devices: str | None) -> list[Found]:
 
 
 def _slices(board) -> list[Found]:
-    """The MIG slices of a board; the board itself where it is not cut."""
+    """Return the MIG slices of a board; the board itself if it has none."""
     import pynvml
 
     found = []
-    with contextlib.suppress(pynvml.NVMLError):  # boards without MIG say that it is not supported
+    with contextlib.suppress(pynvml.NVMLError):  # boards without MIG do not support the question
         if pynvml.nvmlDeviceGetMigMode(board)[0]:
             for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(board)):
-                with contextlib.suppress(pynvml.NVMLError):  # not every place is taken
+                with contextlib.suppress(pynvml.NVMLError):  # no slice of this index
                     found.append(_found(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index)))
     return found or [_found(board)]
 
@@ -124,11 +123,10 @@ def _found(handle) -> Found:
 
 
 def visible() -> list[str]:
-    """Slugs of the GPUs that a job started here would see, in order; [] where there is none.
+    """Return the slugs of the GPUs that a job started here would see, in order.
 
-    Those of ``devices``, or, where NVML cannot be asked, what nvidia-smi says, so that a workflow
-    can be planned without NVIDIA's package. CUDA_VISIBLE_DEVICES is honoured as CUDA honours it: an
-    empty value hides every GPU.
+    Without NVML, nvidia-smi tells, so that a workflow can be planned without NVIDIA's package.
+    CUDA_VISIBLE_DEVICES is honoured as CUDA honours it: an empty value hides every GPU.
     """
     if found := devices():
         return [gpu.slug for gpu in found]
@@ -142,12 +140,12 @@ def visible() -> list[str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
-        return []  # a driver that does not answer is no GPU; a job that needs one says so itself
+        return []  # the driver does not answer; a job that needs a GPU says so itself
     return [slug(line) for line in done.stdout.splitlines() if line.strip()]
 
 
 def resolve(gpu: str) -> str:
-    """``auto`` becomes the first GPU of this machine, or ``cpu``; any other name stays."""
+    """Return the first GPU of this machine, or ``cpu``, for ``auto``; else the name given."""
     if gpu != AUTO:
         return gpu
     return next(iter(visible()), CPU)

@@ -1,4 +1,4 @@
-"""State of the GPU while it is timed: clocks, temperature, power, throttling, company."""
+"""State of the GPU while it is timed: clocks, temperature, power, throttling, other users."""
 
 import statistics
 
@@ -6,9 +6,9 @@ import pynvml
 
 from .device import Device
 
-CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more than this flags the row
+CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more sets a flag
 
-# Reasons that slow the GPU below what it would do by itself; idle and clock settings do not.
+# Reasons that slow the GPU below its own pace; idle and clock settings do not.
 _THROTTLES = {
     "power_cap": pynvml.nvmlClocksEventReasonSwPowerCap,
     "hw_slowdown": pynvml.nvmlClocksThrottleReasonHwSlowdown,
@@ -34,7 +34,7 @@ class Telemetry:
         self._processes = 0
 
     def sample(self) -> None:
-        """Take one sample. Called while the GPU works on timed blocks."""
+        """Take one sample, while the GPU works on timed blocks."""
         gpu, add = self._gpu, self._add
         add("sm_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_SM)
         add("memory_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_MEM)
@@ -46,12 +46,12 @@ class Telemetry:
         self._processes = max(self._processes, len(processes))
 
     def row(self) -> dict:
-        """Columns of the row; empty where this GPU does not tell."""
+        """Return the row's columns; None if this GPU does not tell."""
         medians = {k: statistics.median(v) if v else None for k, v in self._samples.items()}
         return {**medians, "throttle_reasons": " ".join(sorted(self._throttles))}
 
     def flags(self) -> list[str]:
-        """``throttled``, ``clock_drift``, ``shared_gpu``: another process used the GPU, too."""
+        """Return flags: throttled, clock_drift, shared_gpu (another process used the GPU, too)."""
         found = ["throttled"] if self._throttles else []
         found += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
         return found + (["shared_gpu"] if self._processes > 1 else [])
@@ -70,7 +70,7 @@ class Telemetry:
 
 
 def drifted(clocks_mhz: list[float]) -> bool:
-    """Whether the clock moved by more than CLOCK_DRIFT of its median between two samples."""
+    """Return whether the clock varied by more than CLOCK_DRIFT of its median."""
     if not clocks_mhz:
         return False
     return max(clocks_mhz) - min(clocks_mhz) > CLOCK_DRIFT * statistics.median(clocks_mhz)

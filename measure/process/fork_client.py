@@ -1,21 +1,24 @@
-"""Points measured by a child of a process that has everything loaded, see ``fork_server``.
+"""Ask a fork server for a process that runs a point, and wait for its end.
 
-The first point that asks starts the server, for the process that it names as its owner: the
-Snakemake that runs the sweep. Owner, user, interpreter, checkout, measuring code and environment
-are part of the socket's name, so that a server is only ever asked by points that are its own.
+The server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GPU host. It belongs
+to an owner and ends with it: the Snakemake that runs the sweep, or the measuring command itself.
+The first point that needs the server starts it.
+
+The socket's name depends on owner, user, interpreter, code and environment. So a server measures
+only points that it fits, and an edit of measure/ reaches the next point. The socket is abstract: it
+leaves no file behind, and only one server can take its name.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
+import select
 import signal
 import socket
-import stat
+import struct
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -23,161 +26,148 @@ import kernels
 
 from .. import fingerprint
 from ..device import gpus
-from ..device.gpu_lock import Slot
-from ..point import Point
-from . import launch, process_identity, protocol
+from ..device.gpu_lock import GpuLock
+from ..point import NoRow, Point
+from . import reaper
 
-LOAD_S = 120.0  # for a server to load torch, from a slow disk
-NAME = "{}.socket"
-LOCK = "starting.lock"
-# Differ between the jobs of one sweep, or say nothing about how Python and torch behave.
-OF_THE_JOB = (
-    "CUDA_VISIBLE_DEVICES",
-    "PWD",
-    "OLDPWD",
-    "SHLVL",
-    "_",
-    "TMPDIR",
-    "TEMPDIR",
-    "TMP",
-    "TEMP",
-)
+LOAD_S = 120.0  # for a server to load torch from a slow disk
+KILLED_S = 60.0  # for the processes of a point to end once they are killed
+WAITING = 64  # points that may ask at once
+ATTEMPTS = 100  # to connect, while another point is starting the server
+ENDED = "the process for which this point is measured (--served-for) has ended"
+# These differ between the jobs of one sweep, or do not change how Python and torch behave.
+OF_THE_JOB = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
+OF_THE_JOB += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
 
 
-class NoServer(RuntimeError):
-    """Why there is none; the point is measured in a fresh Python then."""
+def run(
+    point: Point, folder: Path, lock: GpuLock | None, owner: int, again: bool = True
+) -> int | None:
+    """Run a point's worker; return its return code, or None if its time was up.
 
-
-def starter(pid: int) -> launch.Start:
-    """A way to start workers: by the server that belongs to process ``pid``."""
-
-    def run(point: Point, folder: Path, slot: Slot | None = None) -> int | None:
-        try:
-            with _connect(launch.environment(point, slot), pid, point.rival) as connection:
-                _ask(connection, point, folder, slot)
-                return launch.wait(connection, point)
-        except (NoServer, OSError) as reason:
-            print(f"measuring in a fresh Python: {reason}", file=sys.stderr)
-        except launch.Lost:
-            if (folder / "progress.json").exists():
-                return _lost(pid)
-            # a server that was about to end, as nobody had asked for long
-        return launch.python(point, folder, slot, pid)
-
-    return run
-
-
-def _lost(pid: int) -> int:
-    """What to make of a worker that was lost with its keeper. Raises NoRow."""
-    if process_identity.started(pid) is None:
-        raise launch.NoRow(launch.ENDED.format(pid))
-    return -signal.SIGKILL  # that keeper ends by nobody's hand but the kernel's
-
-
-def _ask(connection: socket.socket, point: Point, folder: Path, slot: Slot | None) -> None:
-    request = {
-        "folder": str(folder),
-        "directory": os.getcwd(),
-        "environment": launch.environment(point, slot),
-    }
-    fds = [sys.stderr.fileno(), *([slot.fd] if slot else [])]
-    protocol.send_request(connection, request, fds)
-
-
-def _connect(environment: dict[str, str], pid: int, rival: str | None) -> socket.socket:
-    """A connection to the server of this owner and environment, which is started if need be.
-
-    All points of a sweep have the same rival, so that a server loads what it imports, too.
+    ``folder`` holds what the worker writes. ``lock`` stays held while a process of the point lives.
+    The point ends with the process ``owner``. Asks ``again`` if the server ends. Raises NoRow.
     """
-    since = process_identity.started(pid)
-    if since is None:
-        raise NoServer(f"process {pid}, for which points are measured, has ended")
-    path = private_folder() / NAME.format(_name(environment, pid, since))
-    with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
-        return _open(path)
-    # One server, though several points may begin at once; those who come second wait here. The file
-    # stays: a lock on one that has no name any more would keep nobody out.
-    with path.with_name(LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    environment = _environment(point, lock)
+    job = {"point": point.as_dict(), "environment": environment, "directory": os.getcwd()}
+    (folder / "job.json").write_text(json.dumps(job))
+    fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
+    with contextlib.ExitStack() as stack:
         try:
-            return _open(path)
-        except (FileNotFoundError, ConnectionRefusedError):
-            path.unlink(missing_ok=True)  # of a server that was killed
-        more = sorted(kernels.imported_packages(rival)) if rival else []
-        capability = gpus.capability() if more else ""
-        return _start(path, environment, [str(pid), since, capability, *more])
+            end_of_owner = stack.enter_context(reaper.end_of(owner))
+            connection = _connect(point, environment, owner, end_of_owner.fileno())
+            stack.enter_context(connection)
+            socket.send_fds(connection, [os.fsencode(folder)], fds)
+            return _answer(connection, end_of_owner.fileno(), point.timeout_s)
+        except ProcessLookupError:
+            raise NoRow(ENDED) from None
+        except OSError as error:
+            # A reaper does not fail once its worker has begun: it was killed.
+            if (folder / "progress.json").exists():
+                return -signal.SIGKILL
+            if again:
+                return run(point, folder, lock, owner, again=False)
+            raise NoRow(f"the fork server did not answer ({error}); the log says why") from error
 
 
-def _start(path: Path, environment: dict[str, str], words: list[str]) -> socket.socket:
-    with path.with_suffix(".log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "measure.process.fork_server", str(path), *words],
-            cwd=fingerprint.ROOT,
+def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
+    """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
+    found = dict(os.environ)
+    root = str(fingerprint.ROOT)
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, (root, found.get("PYTHONPATH"))))
+    if point.is_cpu:
+        found["CUDA_VISIBLE_DEVICES"] = ""
+    elif lock:
+        found["CUDA_VISIBLE_DEVICES"] = lock.gpu.uuid
+    if point.interpreted:
+        found["TRITON_INTERPRET"] = "1"
+    return found
+
+
+def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
+    """Return what a reaper answers; None if the point's time was up. Raises NoRow or OSError."""
+    try:
+        patience_s = LOAD_S + timeout_s + KILLED_S
+        ready, _, _ = select.select([connection, end_of_owner], [], [], patience_s)
+    except BaseException:  # this job is cancelled: the point ends first
+        connection.shutdown(socket.SHUT_WR)
+        select.select([connection], [], [], 1.0)
+        raise
+    if end_of_owner in ready:
+        raise NoRow(ENDED)
+    if not ready:
+        raise NoRow(
+            f"the point took longer than {timeout_s:g} s and did not end within {KILLED_S:g} s of "
+            "being killed; its GPU may need a reset"
+        )
+    answer = connection.recv(64)
+    if not answer:
+        raise ConnectionError("it closed the connection")
+    return None if answer == reaper.TIMED_OUT else int(answer)
+
+
+def _connect(
+    point: Point, environment: dict[str, str], owner: int, end_of_owner: int
+) -> socket.socket:
+    """Return a connection to the server of this owner and environment; start it if need be."""
+    name = address(environment, owner)
+    for _ in range(ATTEMPTS):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            connection.connect(name)
+        except ConnectionRefusedError:
+            connection.close()
+            _start(name, environment, end_of_owner, point.rival)
+            continue
+        if peer_uid(connection) != os.getuid():
+            raise ConnectionError("its socket belongs to another user")
+        return connection
+    raise ConnectionError("its socket does not listen")
+
+
+def _start(name: str, environment: dict[str, str], end_of_owner: int, rival: str | None) -> None:
+    """Start a server, unless another point is doing so. Points wait at its socket while it loads.
+
+    All points of a sweep have the same rival, so that the server loads what the rival imports, too.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        try:
+            listener.bind(name)
+        except OSError:  # another point has it, and has not called listen() yet
+            time.sleep(reaper.POLL_S)
+            return
+        listener.listen(WAITING)
+        modules = sorted(kernels.imported_packages(rival)) if rival else []
+        capability = gpus.capability() if modules else ""
+        fds = listener.fileno(), end_of_owner
+        words = [*map(str, fds), "0", capability, *modules]
+        subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.fork_server", *words],
+            cwd=fingerprint.ROOT,  # not the job's folder: Python imports from there first
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # it outlives this point; its owner's end is its own
+            stdout=sys.stderr,
+            pass_fds=fds,
+            start_new_session=True,  # Ctrl-C is for the measuring command
         )
-    end = time.monotonic() + LOAD_S
-    while server.poll() is None and time.monotonic() < end:
-        try:
-            return _open(path)
-        except (FileNotFoundError, ConnectionRefusedError):
-            time.sleep(0.02)
-    server.kill()
-    said = path.with_suffix(".log").read_text().strip().splitlines()
-    raise NoServer(f"the server did not start: {said[-1] if said else 'it said nothing'}")
 
 
-def _open(path: Path) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(str(path))
-        if protocol.peer_uid(connection) != os.getuid():
-            raise NoServer(f"{path} belongs to another user")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def peer_uid(connection: socket.socket) -> int:
+    """Return the user at the other end of a connection, as Linux knows it (SO_PEERCRED)."""
+    size = struct.calcsize("3i")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    return struct.unpack("3i", credentials)[1]
 
 
-def _name(environment: dict[str, str], pid: int, since: str) -> str:
-    """What a server may serve, as a name of 16 digits."""
-    same = {k: v for k, v in environment.items() if not k.startswith("SLURM_")}
-    for name in OF_THE_JOB:
-        same.pop(name, None)
-    code = fingerprint.measure_sha256(), kernels.own_sha256()
-    who = pid, since, os.getuid(), sys.executable, sys.prefix, str(fingerprint.ROOT), code
-    return hashlib.sha256(json.dumps([who, same], sort_keys=True).encode()).hexdigest()[:16]
-
-
-def private_folder() -> Path:
-    """A folder that only this user can enter. Raises NoServer where none can be had."""
-    faults = []
-    for base in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):
-        folder = Path(base or "/tmp", f"softmax-bench-{os.getuid()}")
-        if len(os.fsencode(folder / NAME.format("0" * 16))) > 107:  # what a socket's name may have
-            continue
-        try:
-            if not _is_safe(folder.parent.stat()):
-                faults.append(
-                    f"{folder.parent} is another user's, or anybody may rename what it has"
-                )
-                continue
-            folder.mkdir(mode=0o700, exist_ok=True)
-            found = folder.lstat()
-        except OSError as error:  # XDG_RUNTIME_DIR outlives its folder, after su say
-            faults.append(f"{folder}: {error.strerror}")
-            continue
-        mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-        if mine and not found.st_mode & 0o077:
-            return folder
-        faults.append(f"{folder} is not a folder of this user alone; remove it")
-    raise NoServer("; ".join(dict.fromkeys(faults)))
-
-
-def _is_safe(base: os.stat_result) -> bool:
-    """Whether nobody but this user and root can swap what a folder holds."""
-    ours = base.st_uid in (0, os.getuid())
-    return ours and (not base.st_mode & 0o022 or bool(base.st_mode & stat.S_ISVTX))
+def address(environment: dict[str, str], owner: int) -> str:
+    """Return the abstract name of the socket of the server for an owner and an environment."""
+    same = {
+        name: value
+        for name, value in environment.items()
+        if name not in OF_THE_JOB and not name.startswith("SLURM_")
+    }
+    code = fingerprint.measure_sha256(), kernels.own_sha256(), str(fingerprint.ROOT)
+    # the mount namespace: containers may share the network, and with it abstract names
+    machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix
+    text = json.dumps([owner, machine, code, same], sort_keys=True)
+    return f"\0softmax-bench-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -1,85 +1,92 @@
-"""The process between whoever wants a point measured and its worker: it lets nothing survive.
+"""Run the worker of one point, and leave none of the point's processes behind.
 
-The kernel of a point may start processes, give them sessions of their own, and die. All of them
-become this process's children (PR_SET_CHILD_SUBREAPER), and end before it answers; so do they when
-nobody waits for the answer any more.
+A kernel may start processes, give them their own sessions, and die. They all become children of the
+reaper (PR_SET_CHILD_SUBREAPER), which kills them. The reaper holds the GPU's lock until they ended.
+
+A request is one message: the path of the point's folder, with descriptors of the log and of the
+GPU's lock. The answer is one message: the worker's return code, or TIMED_OUT. When the measuring
+command closes its end of the connection, the point is killed.
 """
 
 import contextlib
 import ctypes
+import io
+import json
 import os
-import selectors
+import select
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
-from . import process_identity, protocol
+from . import worker
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+PIDFD_OPEN = 434  # its number on every architecture: asm-generic/unistd.h
+REQUEST_S = 10.0  # for a request to arrive; it comes from the same machine
 POLL_S = 0.01
+TIMED_OUT = b"timed out"
 
 
-def keep(
-    connection: socket.socket,
-    spawn: Callable[[], int],
-    pidfd: int | None = None,
-    heard: int | None = None,
-) -> None:
-    """Start a worker by ``spawn``, which gives its pid, and answer with its return code.
-
-    It is killed when the other end of the connection is half-closed or gone, or when the process
-    behind ``pidfd`` ends; then there is no answer. When it has written its ``word_of`` to the pipe
-    ``heard`` and there is no other process of the point, it is killed, too, and the answer, 0, does
-    not wait for its end; this function does.
-    """
+def serve(connection: socket.socket) -> None:
+    """Receive one request, run its worker, end all that it started, and answer."""
+    connection.settimeout(REQUEST_S)
+    message, fds, _, _ = socket.recv_fds(connection, 4096, 2)
+    connection.settimeout(None)
+    folder = Path(os.fsdecode(message))
+    job = json.loads((folder / "job.json").read_text())
+    for standard in (1, 2):
+        os.dup2(fds[0], standard)  # prints of a kernel go into the log
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    pid = spawn()
-    worker = process_identity.open_pidfd(pid)
-    with selectors.DefaultSelector() as selector:
-        for source in (worker, connection, *(fd for fd in (pidfd, heard) if fd is not None)):
-            selector.register(source, selectors.EVENT_READ)
-        owned, answered = True, False
-        while worker not in (ready := {key.fd for key, _ in selector.select()}):
-            for fd in ready:
-                selector.unregister(fd)
-            done = ready == {heard}
-            if done and not (_says_it_is_done(heard, pid) and _is_only_child(pid)):
-                continue
-            # It has nothing left to do, or nobody waits any more. Its end may take a while, and is
-            # waited for all the same.
-            os.kill(pid, signal.SIGKILL)  # its number is its own until it is waited for
-            owned = owned and pidfd not in ready
-            if done:
-                _answer(connection, 0)
-                answered = True
+    pid = _fork_worker(connection, folder, job, locked=len(fds) > 1)
+    end_of_worker = end_of(pid)
+    sources = [end_of_worker, connection]
+    ready, _, _ = select.select(sources, [], [], job["point"]["timeout_s"])
+    os.kill(pid, signal.SIGKILL)  # until waitpid, its number cannot be another process's
     _, status = os.waitpid(pid, 0)
     end_descendants()
-    if owned and not answered:  # or what came of it would be taken for the kernel's doing
-        _answer(connection, os.waitstatus_to_exitcode(status))
+    if end_of_worker in ready:
+        _answer(connection, str(os.waitstatus_to_exitcode(status)).encode())
+    elif not ready:
+        _answer(connection, TIMED_OUT)
 
 
-def word_of(pid: int) -> bytes:
-    """How a worker says that it is done: not what another process says that it has forked."""
-    return str(pid).encode()
+def _fork_worker(connection: socket.socket, folder: Path, job: dict, locked: bool) -> int:
+    """Start the worker and return its pid.
+
+    A worker with a CUDA context takes 0.1 s to end. If the GPU's lock keeps the next point away for
+    that long (``locked``), the worker itself answers before it ends.
+    """
+    parent = os.getpid()
+    if pid := os.fork():
+        return pid
+    me, code = os.getpid(), 1
+    try:
+        os.setsid()
+        if not locked:
+            connection.close()
+        os.environ.clear()
+        os.environ.update(job["environment"])
+        os.chdir(job["directory"])
+        worker.main(folder, parent)
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        if locked and code == 0 and os.getpid() == me:  # not in a process that the kernel forked
+            _answer(connection, b"0")
+        os._exit(code)
 
 
-def _says_it_is_done(heard: int, pid: int) -> bool:
-    return os.read(heard, 64) == word_of(pid)
-
-
-def _is_only_child(pid: int) -> bool:
-    return [child.pid for child in psutil.Process().children(recursive=True)] == [pid]
-
-
-def _answer(connection: socket.socket, returncode: int) -> None:
-    with contextlib.suppress(OSError):  # whoever asked may be gone
-        protocol.send_answer(connection, returncode)
+def _answer(connection: socket.socket, answer: bytes) -> None:
+    with contextlib.suppress(OSError):  # the measuring command may have ended
+        connection.send(answer)
 
 
 def end_descendants() -> None:
@@ -96,21 +103,12 @@ def end_descendants() -> None:
         time.sleep(POLL_S)
 
 
-def main(fd: int, folder: Path, owned_by: tuple[int, str] | None) -> None:
-    """Keep a worker in a fresh Python, for whoever is at the other end of the socket ``fd``.
+def end_of(pid: int) -> io.FileIO:
+    """Return a file that becomes readable when a process ends (a pidfd).
 
-    ``owned_by``: the process with which it ends (number and start, see ``owner``), None for none.
+    Raises ProcessLookupError. It calls Linux itself: conda builds Python without os.pidfd_open.
     """
-    pidfd = process_identity.watch(*owned_by) if owned_by else None
-    if owned_by and pidfd is None:
-        return
-    command = [sys.executable, "-m", "measure.process.worker", str(folder), str(os.getpid())]
-    with socket.socket(fileno=fd) as connection:
-        # the lock of the GPU, inherited, is handed on
-        keep(connection, lambda: subprocess.Popen(command, close_fds=False).pid, pidfd)
-
-
-if __name__ == "__main__":
-    os.set_inheritable(int(sys.argv[1]), False)
-    pid, since = sys.argv[3:] or (None, None)
-    main(int(sys.argv[1]), Path(sys.argv[2]), (int(pid), since) if pid else None)
+    pidfd = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_OPEN, pid, 0)
+    if pidfd < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return io.FileIO(pidfd)

@@ -1,67 +1,58 @@
-"""One point, one row: starts the worker, and writes the row whatever becomes of it."""
+"""Turn one point into one row, whatever becomes of the worker that measures it."""
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..device import gpu_lock, gpus
-from ..point import Point
+from ..point import NoRow, Point
 from ..row import one_line
-from . import launch, oom_score
-from .launch import NoRow
+from . import fork_client
 
-ROOM = 2**20  # bytes; what a worker writes is less
+ROOM_BYTES = 2**20  # more than a worker writes
+COUNTERS = Path("/proc/vmstat")
 
 
-def measure_point(point: Point, run: launch.Start = launch.python) -> tuple[dict, list[tuple]]:
-    """(row, samples) of a point, measured in a process of its own, alone on its GPU.
+def measure_point(point: Point, owner: int | None = None) -> tuple[dict, list[tuple]]:
+    """Measure a point in a process of its own, alone on its GPU; return its row and its samples.
 
-    Raises NoRow when the machine does not have the GPU, or when the worker failed before the kernel
-    had a part in it.
+    ``owner``: the process whose fork server is used (default: this one). Raises NoRow if the
+    machine lacks the GPU, or if the worker failed before the kernel had a part in it.
     """
-    with _held(point) as slot:
-        return _measured(point, run, slot)
-
-
-@contextlib.contextmanager
-def _held(point: Point) -> Iterator[gpu_lock.Slot | None]:
-    """A GPU of the point's kind; none for the CPU, or where there is none: the worker says so."""
+    owner = owner or os.getpid()
     wanted = [] if point.is_cpu else [gpu for gpu in gpus.devices() if gpu.slug == point.gpu]
-    if not wanted:
-        if not point.is_cpu:
-            print(
-                f"no GPU is held for this point: NVML names none that is {point.gpu} here, and "
-                "nothing keeps other points off it",
-                file=sys.stderr,
-                flush=True,
-            )
-        yield None
-        return
-    try:
-        slot = gpu_lock.acquire(wanted, lambda text: print(text, file=sys.stderr, flush=True))
-    except gpu_lock.NoSlot as error:
-        raise NoRow(str(error)) from error
-    try:
-        yield slot
-    finally:
-        slot.release()
+    if wanted:
+        with gpu_lock.acquire(wanted, _log) as lock:
+            return _measured(point, lock, owner)
+    if not point.is_cpu:
+        _log(f"no GPU is locked for this point: NVML names none that is {point.gpu} here")
+    return _measured(point, None, owner)
 
 
-def _measured(
-    point: Point, run: launch.Start, slot: gpu_lock.Slot | None
-) -> tuple[dict, list[tuple]]:
+def _log(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _measured(point: Point, lock: gpu_lock.GpuLock | None, owner: int) -> tuple[dict, list[tuple]]:
     begin, started_at = time.monotonic(), datetime.now(UTC)
-    with _scratch() as folder:
-        (folder / "point.json").write_text(json.dumps(point.as_dict()))
-        kills = oom_score.kills()
-        returncode = run(point, folder, slot)
-        row, samples = _outcome(point, folder, returncode, oom_score.kills() - kills)
+    try:
+        with tempfile.TemporaryDirectory(prefix="point-") as name:
+            folder = Path(name)
+            _check_room(folder)
+            kills = oom_kills()
+            returncode = fork_client.run(point, folder, lock, owner)
+            row, samples = _outcome(point, folder, returncode, oom_kills() - kills)
+    except OSError as error:
+        raise NoRow(
+            f"cannot write {tempfile.tempdir or 'a temporary folder'}: {error.strerror}; make room "
+            "there, or set TMPDIR to a folder that has some, and call again"
+        ) from error
     identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
     row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
     row["started_at"] = started_at.isoformat(timespec="seconds")
@@ -69,44 +60,32 @@ def _measured(
     return row, samples
 
 
-@contextlib.contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder in which the worker can tell what it does. Raises NoRow where it has no room."""
-    try:
-        scratch = tempfile.TemporaryDirectory(prefix="point-")
-    except OSError as error:
-        raise _no_room("a temporary folder", error) from error
-    with scratch as name:
-        _check_room(Path(name))
-        yield Path(name)
-
-
 def _check_room(folder: Path) -> None:
-    """Raise NoRow where a worker could not write any more."""
+    """Raise OSError if a worker cannot write to ``folder`` any more."""
     path = folder / "room"
-    try:
-        path.write_bytes(bytes(ROOM))
-    except OSError as error:
-        raise _no_room(folder, error) from error
-    finally:
-        path.unlink(missing_ok=True)
+    path.write_bytes(bytes(ROOM_BYTES))
+    path.unlink()
 
 
-def _no_room(folder: str | Path, error: OSError) -> NoRow:
-    return NoRow(
-        f"cannot write {folder}: {error.strerror}; make room there, or set TMPDIR to a folder that "
-        "has some, and call again"
-    )
+def oom_kills() -> int:
+    """Return how many processes Linux has killed for want of memory since it started."""
+    with contextlib.suppress(OSError):
+        for line in COUNTERS.read_text().splitlines():
+            name, _, count = line.partition(" ")
+            if name == "oom_kill":
+                return int(count)
+    return 0
 
 
 def _outcome(
     point: Point, folder: Path, returncode: int | None, oom_kills: int
 ) -> tuple[dict, list[tuple]]:
+    """Return the row and samples, from the worker's files and its return code. Raises NoRow."""
     if refused := _read(folder / "refused.json"):
         raise NoRow(refused["message"])
     if done := _read(folder / "done.json"):
         return done["row"], [tuple(s) for s in done["samples"]]
-    _check_room(folder)  # or the worker's end would be taken for the kernel's doing
+    _check_room(folder)  # or a full disk would be taken for the kernel's fault
     progress = _read(folder / "progress.json")
     if progress is None or "gpu" not in progress["row"]:
         raise NoRow(f"the worker ended ({_ending(returncode)}) before it had opened the device")
@@ -116,7 +95,7 @@ def _outcome(
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"
     elif returncode == -signal.SIGKILL and oom_kills:
         row["status"] = "out_of_memory"
-        row["message"] = f"no memory was left, and the system ended the process in stage: {stage}"
+        row["message"] = f"no memory was left, and Linux killed the process in stage: {stage}"
     else:
         row["status"] = "crash"
         row["message"] = f"the process ended ({_ending(returncode)}) in stage: {stage}"

@@ -1,22 +1,25 @@
-"""The child process that measures one point and may die of it.
+"""Measure one point, in a process that may die of it.
 
-``python -m measure.process.worker FOLDER PARENT`` reads FOLDER/point.json, keeps
-FOLDER/progress.json up to date (the stage, and the row as far as it is known) and ends with
-FOLDER/done.json. Whatever a kernel does to this process, ``run_point`` has what was known before.
+The worker reads FOLDER/job.json, keeps FOLDER/progress.json up to date (the stage, and the row as
+far as it is known) and ends with FOLDER/done.json. If a kernel kills it, progress.json remains.
 """
 
+import contextlib
+import ctypes
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
 
 from ..point import Point
-from . import oom_score, process_identity
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Journal:
-    """What the parent may read at any moment."""
+    """The worker's progress, in files that the measuring command may read at any moment."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -24,16 +27,16 @@ class Journal:
         self.row: dict = {}
 
     def stage(self, name: str) -> None:
-        """Say what comes next, with the row so far; the log shows when."""
+        """Record the stage that begins and the row so far; print the time into the log."""
         print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
         self._write("progress", {"stage": name, "row": self.row})
 
     def finish(self, samples: list[tuple]) -> None:
-        """The row is complete."""
+        """Record the complete row and its samples."""
         self._write("done", {"row": self.row, "samples": samples})
 
     def refuse(self, message: str) -> None:
-        """The point cannot be measured on this machine; there will be no row."""
+        """Record that this machine cannot measure the point; there will be no row."""
         self._write("refused", {"message": message})
 
     def _write(self, stem: str, content: dict) -> None:
@@ -45,12 +48,14 @@ class Journal:
 
 def main(folder: Path, parent: int) -> None:
     """Measure the point described in ``folder``, as long as the process ``parent`` lives."""
-    # A kernel that never returns must not outlive a killed sweep.
-    process_identity.end_with_parent()
-    if os.getppid() != parent:  # it had ended before
+    # A kernel that never returns must not outlive its reaper.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the line above
         os._exit(1)
-    oom_score.end_me_first()
-    point = Point(**json.loads((folder / "point.json").read_text()))
+    # When memory runs out, Linux must kill this process and what it starts, not the sweep.
+    with contextlib.suppress(OSError):  # some containers forbid it
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    point = Point(**json.loads((folder / "job.json").read_text())["point"])
     journal = Journal(folder)
     journal.stage("importing torch")
 
@@ -64,7 +69,3 @@ def main(folder: Path, parent: int) -> None:
     else:
         journal.stage("done")
         journal.finish(samples)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,1 +1,1 @@
-"""Samples to statistics: sampling, intervals, derived metrics."""
+"""Turn samples into statistics: sampling, intervals, derived metrics."""

@@ -1,4 +1,4 @@
-"""Statistics of timed blocks."""
+"""Medians of timed blocks, with bootstrap intervals."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ RESAMPLES = 2000  # enough that an end of the interval moves by less than a tent
 
 
 class Interval(NamedTuple):
-    """A median and the ends of its interval."""
+    """A median and the ends of its confidence interval."""
 
     value: float
     low: float
@@ -17,19 +17,19 @@ class Interval(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Relative to the median."""
+        """Return the width relative to the median."""
         return (self.high - self.low) / self.value
 
 
 def median_interval(values, seed: int = 0) -> Interval:
-    """Median of ``values`` and its 95 % bootstrap interval (percentile method).
+    """Return the median of ``values`` and its 95 % bootstrap interval (percentile method).
 
     Resamples whole blocks with replacement (Efron and Tibshirani, "An Introduction to the
     Bootstrap", 1993). Raises ValueError for no values.
     """
     values = np.asarray(values, dtype=float)
     if values.size == 0:
-        raise ValueError("no values: the median of nothing does not exist")
+        raise ValueError("no values: a median needs at least one")
     rng = np.random.default_rng(seed)
     picks = rng.integers(0, values.size, size=(RESAMPLES, values.size))
     medians = np.median(values[picks], axis=1)
@@ -38,8 +38,8 @@ def median_interval(values, seed: int = 0) -> Interval:
 
 
 def paired_ratio(numerator, denominator, seed: int = 0) -> Interval:
-    """Median over blocks of numerator / denominator, both of shape (blocks,), and its interval.
+    """Return the median over blocks of numerator / denominator, both (blocks,), and its interval.
 
-    Paired, because a drift of the clocks during a point scales both times of a block alike.
+    Ratios are paired, because a drift of the GPU's clocks scales both times of a block alike.
     """
     return median_interval(np.asarray(numerator) / np.asarray(denominator), seed)

@@ -114,11 +114,11 @@ def test_a_tensor_that_is_not_on_a_gpu_is_refused(device):
 
 
 def test_resources_of_what_ran(device, launched):
-    from measure.device import compiled_cuda
+    from measure.device import compiled_stats
 
-    assert compiled_cuda.resources() == {}
+    assert compiled_stats.of_cuda() == {}
     kernels.load("cuda_oneflow_warp").softmax(torch.randn(64, 1024, device=device))
-    found = compiled_cuda.resources()
+    found = compiled_stats.of_cuda()
     assert found["registers"] >= 32  # a lane alone holds 32 columns
     assert found["spilled_bytes"] == 0
     assert found["num_warps"] >= 4

@@ -28,7 +28,7 @@ def run(folder, *words):
     ("language", "status", "words"),
     [
         ("torch", "ok", ""),
-        ("triton", "interpreted", "gate passed on 6 of 6 rows"),
+        ("triton", "interpreted", "correctness check passed on 6 of 6 rows"),
         ("cuda", "unsupported", "compiled for sm_80 and sm_90 without error"),
     ],
 )

@@ -168,6 +168,6 @@ def test_a_file_beside_a_kernel_hides_no_installed_package(write):
 
 
 def test_a_server_is_known_by_the_code_that_finds_kernels(monkeypatch):
-    name = fork_client._name({}, 1, "2")
+    name = fork_client.address({}, 1)
     monkeypatch.setattr(kernels, "own_sha256", lambda: "another")
-    assert fork_client._name({}, 1, "2") != name
+    assert fork_client.address({}, 1) != name

@@ -1,4 +1,4 @@
-"""The gate's other operation: log-softmax."""
+"""The correctness check of log-softmax."""
 
 import pytest
 import torch
@@ -103,7 +103,7 @@ def test_a_value_beyond_the_dtype_may_be_its_infinity_or_its_largest():
     assert problem(torch.tensor([[-60000.0, 0.0]], dtype=torch.float16), x) is not None
 
 
-def test_the_gate_checks_the_operation_it_is_told():
+def test_the_operation_that_is_asked_for_is_checked():
     x = torch.randn(4, 100)
     rows = torch.arange(4)
 

@@ -26,9 +26,9 @@ def test_lines_are_whole_distinct_and_from_both_buffers():
 
 
 def test_lines_of_a_backward_are_from_all_three():
-    pair = [torch.empty(64, 2**14) for _ in range(3)]
-    addresses = cold.sample_lines(tuple(pair), seed=1)
-    found = [((addresses - t.data_ptr()) // t.nbytes == 0).sum().item() for t in pair]
+    buffers = [torch.empty(64, 2**14) for _ in range(3)]
+    addresses = cold.sample_lines(tuple(buffers), seed=1)
+    found = [((addresses - t.data_ptr()) // t.nbytes == 0).sum().item() for t in buffers]
     assert found == [cold.PROGRAMS // 3 * cold.LOADS] * 3
 
 
@@ -95,22 +95,22 @@ def _sass(arch: int) -> str:
 
 
 def test_every_place_of_a_round_may_be_looked_at(monkeypatch):
-    pairs = [(torch.empty(64, 256), torch.empty(64, 256)) for _ in range(6)]
+    rotation = [(torch.empty(64, 256), torch.empty(64, 256)) for _ in range(6)]
 
     class Clock:
-        """Keeps the last pair in the cache and no other."""
+        """Keeps the last buffers in the cache and no other."""
 
         turns, cycles = set(), []
 
         def leave_cold(self, series, turn):
             self.turns.add(turn)
-            self.cycles = [200 if turn == len(pairs) - 1 else 900, 200]
+            self.cycles = [200 if turn == len(rotation) - 1 else 900, 200]
 
     def load(cycles, addresses):
         cycles.fill_(clock.cycles.pop(0) if clock.cycles else 0)  # 0: only compiled
 
     clock = Clock()
     monkeypatch.setattr(cold, "_load", load)
-    shares = {cold.evidence(clock, "variant", pairs, seed=1)["found_in_l2"] for _ in range(60)}
-    assert clock.turns == set(range(len(pairs)))
+    shares = {cold.evidence(clock, "variant", rotation, seed=1)["found_in_l2"] for _ in range(60)}
+    assert clock.turns == set(range(len(rotation)))
     assert shares == {0.0, 1 / cold.TURNS}

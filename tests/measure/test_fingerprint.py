@@ -10,7 +10,8 @@ from measure import fingerprint
 NOTHING = {"git_commit": None, "git_dirty": None}
 WAITS = """#!/bin/sh
 until [ -e go ]; do sleep 0.01; done
-echo said
+echo '# branch.oid abc'
+echo '1 .M'
 """
 
 
@@ -62,4 +63,4 @@ def test_git_is_waited_for_when_it_is_needed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     state = fingerprint.ask_git()
     (tmp_path / "go").touch()  # too late for who had waited
-    assert state() == {"git_commit": "said", "git_dirty": True}
+    assert state() == {"git_commit": "abc", "git_dirty": True}

@@ -47,14 +47,14 @@ def test_a_backward_reads_a_gradient_and_torchs_output(forward, dtype, device):
 
 
 @pytest.mark.parametrize(
-    ("pair_bytes", "cache", "pairs"),
+    ("call_bytes", "cache", "calls"),
     [(2 * 2**20, 60 * 2**20, 91), (2**30, 60 * 2**20, 2), (180 * 2**20, 60 * 2**20, 2), (1, 1, 4)],
 )
-def test_the_rotation_exceeds_three_caches(pair_bytes, cache, pairs):
-    count = buffers.pair_count(pair_bytes, cache)
-    assert count == pairs
-    assert count * pair_bytes > 3 * cache
+def test_the_rotation_exceeds_three_caches(call_bytes, cache, calls):
+    count = buffers.rotation_length(call_bytes, cache)
+    assert count == calls
+    assert count * call_bytes > 3 * cache
 
 
-def test_the_rotation_has_no_more_pairs_than_a_graph_can_bear():
-    assert buffers.pair_count(8, 60 * 2**20) == buffers.MOST_PAIRS
+def test_the_rotation_has_no_more_buffers_than_a_graph_can_bear():
+    assert buffers.rotation_length(8, 60 * 2**20) == buffers.MAX_ROTATION

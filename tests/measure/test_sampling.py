@@ -33,7 +33,7 @@ def collect(noise, budget=2.0, width=0.01, block_s=0.01):
 
 def test_quiet_samples_stop_a_quarter_after_the_first_look():
     _, samples = collect(noise=0.001)
-    expected = math.ceil(sampling.FIRST_LOOK * (1 + sampling.CONFIRMING))
+    expected = math.ceil(sampling.FIRST_CHECK * (1 + sampling.CONFIRMING))
     assert (samples.stopped_by, samples.blocks) == ("interval", expected)
     assert samples.ratio("torch", "variant").value == pytest.approx(1.5, rel=0.001)
 
@@ -41,7 +41,7 @@ def test_quiet_samples_stop_a_quarter_after_the_first_look():
 def test_noisy_samples_need_more_blocks_until_the_interval_is_narrow():
     _, samples = collect(noise=0.02, budget=100)
     assert samples.stopped_by == "interval"
-    assert samples.blocks > 1.25 * sampling.FIRST_LOOK
+    assert samples.blocks > 1.25 * sampling.FIRST_CHECK
     # narrow when it was looked at; what came after confirms it, and may be a little wider
     assert samples.ratio("torch", "variant").width < 0.0115
 
@@ -50,7 +50,7 @@ def test_the_budget_ends_what_never_gets_narrow():
     clock, samples = collect(noise=0.2, budget=1.0)
     assert samples.stopped_by == "budget"
     assert samples.blocks == pytest.approx(100, abs=2)
-    assert sampling.WARM_UP_S <= clock.now - 1.0 <= sampling.MOST_WARM_UP_S + 0.03
+    assert sampling.WARM_UP_S <= clock.now - 1.0 <= sampling.MAX_WARM_UP_S + 0.03
 
 
 def warm_up_of(speed, budget=2.0):
@@ -71,13 +71,13 @@ def test_the_warm_up_lasts_until_blocks_take_as_long_as_before():
     settles = warm_up_of(lambda now: 10.0 + 10 * max(0.0, 0.6 - now))
     assert 0.6 < settles < 0.72
     never = warm_up_of(lambda now: 10.0 + 10 * now)
-    assert never == pytest.approx(sampling.MOST_WARM_UP_S, abs=0.011)
+    assert never == pytest.approx(sampling.MAX_WARM_UP_S, abs=0.011)
     assert warm_up_of(lambda now: 10.0 + 10 * now, budget=0.3) == pytest.approx(0.3, abs=0.011)
 
 
 def test_a_spent_budget_still_pays_for_a_few_blocks():
     _, samples = collect(noise=0.01, budget=1.0, block_s=5.0)
-    assert samples.blocks == sampling.FEWEST
+    assert samples.blocks == sampling.MIN_BLOCKS
 
 
 def test_every_block_has_every_series_in_an_order_of_its_own():

@@ -56,12 +56,6 @@ def test_misbehaviour_becomes_a_status(bench, source, status, message):
     assert status in done.stdout
 
 
-def test_a_fresh_python_answers_for_a_kernel_that_ends_it(bench):
-    bench.add("misfit", BODY.format(act="os.kill(os.getpid(), signal.SIGSEGV)"))
-    row = bench.row("misfit", served=False)
-    assert (row["status"], "(signal SIGSEGV)" in row["message"]) == ("crash", True), row["message"]
-
-
 def test_a_kernel_that_makes_its_output_right_by_changing_its_input_is_incorrect(bench):
     act = "global calls; calls += 1\n    if calls > 40: x.zero_(); y.fill_(1 / x.shape[1])"
     bench.add("misfit", BODY.format(act=act) + "\ncalls = 0\n")
@@ -107,7 +101,7 @@ def test_a_cancelled_job_leaves_no_process_and_no_folder(bench, tmp_path):
     processes.until(asleep.exists)
     job.terminate()
     assert job.wait(processes.PATIENCE_S) == 143
-    assert processes.by_variable("TMPDIR", scratch) == []
+    processes.until(lambda: processes.by_variable("TMPDIR", scratch) == [])
     assert list(scratch.iterdir()) == []
 
 
@@ -124,7 +118,7 @@ def test_a_matrix_beyond_memory_is_a_row(bench):
 def test_triton_without_a_gpu_is_interpreted_and_not_timed(bench):
     row, done = bench.run("triton_online")
     assert row["status"] == "interpreted"
-    assert row["message"] == "gate passed on 16 of 64 rows; not timed"
+    assert row["message"] == "correctness check passed on 16 of 64 rows; not timed"
     assert float(row["max_abs_error"]) < 1e-6
     assert row["time_us"] == row["speedup"] == ""
     assert "interpreted" in done.stdout

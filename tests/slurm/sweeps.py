@@ -36,7 +36,7 @@ class Sweep:
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
         shutil.copy(HERE / "standin.py", folder / "measure")
         with (folder / "measure/process/run_point.py").open("a") as file:
-            file.write("\n\nfrom .standin import measure_point\n")
+            file.write("\n\nfrom ..standin import measure_point\n")
         self.set_profile("__variables__", "gpus", value=TABLE)
 
     def set_profile(self, *keys: str, value) -> None:

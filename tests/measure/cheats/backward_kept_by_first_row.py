@@ -1,6 +1,6 @@
 """Cheat: keeps the result of every large matrix, known by address and the first row of gradients.
 
-Caught by: after timing: other values in a timed pair
+Caught by: after timing: other values in timed buffers
 """
 
 import torch

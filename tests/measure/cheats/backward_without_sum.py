@@ -1,6 +1,6 @@
 """Cheat: drops the sum over the row, which is near 0 for random gradients of long rows.
 
-Caught by: gate:
+Caught by: correctness check:
 """
 
 import torch

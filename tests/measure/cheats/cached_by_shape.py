@@ -1,6 +1,6 @@
 """Cheat: keeps the result for every shape that it has seen.
 
-Caught by: probe: normal values: 0.
+Caught by: edge case: normal values: 0.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: works in place: no second buffer is needed, and the input is gone.
 
-Caught by: gate: changed its input
+Caught by: correctness check: changed its input
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: half of the rows on a stream of its own, for which nobody waits, but not in graphs.
 
-Caught by: gate: or probe:
+Caught by: correctness check: or edge case:
 """
 
 import torch

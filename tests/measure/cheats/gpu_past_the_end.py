@@ -1,6 +1,6 @@
 """Cheat: loads without a mask, so that the neighbour's elements take part in the maximum.
 
-Caught by: gate: or probe:
+Caught by: correctness check: or edge case:
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: works on a stream of its own, for which nobody waits.
 
-Caught by: gate: or probe: or timing: work on another stream
+Caught by: correctness check: or edge case: or timing: work on another stream
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: works on a stream of its own, which does not wait for the input.
 
-Caught by: gate: or probe:
+Caught by: correctness check: or edge case:
 """
 
 import torch

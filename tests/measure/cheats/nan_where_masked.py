@@ -1,6 +1,6 @@
 """Cheat: multiplies by a mask, and -inf * 0 is NaN.
 
-Caught by: probe: rows with -inf: nan at column
+Caught by: edge case: rows with -inf: nan at column
 """
 
 import torch

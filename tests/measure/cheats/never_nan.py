@@ -1,6 +1,6 @@
 """Cheat: zeros where a row has no softmax, which hides a masked or a broken row.
 
-Caught by: probe: rows without a softmax: 0 at column 0
+Caught by: edge case: rows without a softmax: 0 at column 0
 """
 
 import torch

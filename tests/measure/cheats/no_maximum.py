@@ -1,6 +1,6 @@
 """Cheat: exp without subtracting the maximum: right for small values only.
 
-Caught by: probe: large values: nan at column
+Caught by: edge case: large values: nan at column
 """
 
 import torch

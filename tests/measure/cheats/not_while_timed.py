@@ -1,6 +1,6 @@
 """Cheat: looks at its callers, and does nothing inside a timed sample.
 
-Caught by: after timing: other values in a timed pair
+Caught by: after timing: other values in timed buffers
 """
 
 import sys

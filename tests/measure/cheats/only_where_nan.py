@@ -1,6 +1,6 @@
 """Cheat: writes only to an output that a checker has filled with NaN.
 
-Caught by: probe: rows apart: 2 at column
+Caught by: edge case: padded rows: 2 at column
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Cheat: widens what the gate allows, then returns 1/N.
+"""Cheat: widens what the correctness check allows, then returns 1/N.
 
 Caught by: integrity: the kernel replaced measure.check.tolerance.UNIT_ROUNDOFF
 """

@@ -1,6 +1,6 @@
 """Cheat: every row sums to 1.001, within the tolerance of 1e-3 or 1e-2 that is often used.
 
-Caught by: gate: 0.
+Caught by: correctness check: 0.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: stores whole packs of 8, so that it may write into what lies between rows.
 
-Caught by: probe: rows apart: wrote beyond its rows
+Caught by: edge case: padded rows: wrote beyond its rows
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""Probes hold what they should, and say nothing about kernels that are right."""
+"""Edge cases hold the values they should, and pass kernels that are right."""
 
 import pytest
 import torch
 
 import kernels
-from measure.check import edge_cases, edge_values, gate, recheck_new_inputs
+from measure.check import edge_cases, gate, recheck
 from measure.device.device import open_device
 from measure.point import Point
 
@@ -44,7 +44,7 @@ def cases(quick: dict[str, str], others: tuple[str, ...]) -> list:
         ("torch_naive", "torch_jit", "triton_online"),
     ),
 )
-def test_an_honest_kernel_passes_the_probes(name, dtype):
+def test_an_honest_kernel_passes_the_edge_cases(name, dtype):
     cpu = open_device("cpu")
     softmax = kernels.load(name).softmax
     for cols in (1, 2, 90, 1024):
@@ -57,7 +57,7 @@ def test_an_honest_kernel_passes_the_probes(name, dtype):
 @pytest.mark.parametrize(
     ("name", "dtype"), cases({"torch_softmax": "float16", "triton_backward": "bfloat16"}, ())
 )
-def test_an_honest_backward_passes_the_probes(name, op, dtype):
+def test_an_honest_backward_passes_the_edge_cases(name, op, dtype):
     cpu = open_device("cpu")
     call = kernels.load(name).function(op)
     for cols in (1, 2, 90, 1024):
@@ -68,9 +68,9 @@ def test_an_honest_backward_passes_the_probes(name, op, dtype):
 
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
-def test_gradients_of_the_probes_are_large_and_not_finite_in_turn(op):
-    probed = edge_values.contents(point(variant="torch_softmax", op=op), CPU)
-    found = {name: read for name, _, read in probed}
+def test_gradients_of_the_edge_cases_are_large_and_not_finite_in_turn(op):
+    cases = edge_cases.contents(point(variant="torch_softmax", op=op), CPU)
+    found = {name: inputs for name, _, inputs in cases}
     assert list(found)[-1] == "rows without a gradient"
     large, _ = found["large values"]
     assert large.amax(dim=1).min() < -9000 < 9000 < large.max()
@@ -81,8 +81,8 @@ def test_gradients_of_the_probes_are_large_and_not_finite_in_turn(op):
     assert all(g.isfinite().all() and not y.isnan().any() for g, y in found.values())
 
 
-def test_every_kind_of_row_is_in_the_probes():
-    found = {name: x for name, _, (x,) in edge_values.contents(point(variant="torch_softmax"), CPU)}
+def test_every_kind_of_row_is_in_the_edge_cases():
+    found = {name: x for name, _, (x,) in edge_cases.contents(point(variant="torch_softmax"), CPU)}
     assert list(found)[1] == "normal values"
     assert found["large values"].abs().max() < 65504  # the largest float16
     assert found["large values"].amax(dim=1).min() < -9000 < 9000 < found["large values"].max()
@@ -103,18 +103,16 @@ def test_every_kind_of_row_is_in_the_probes():
         ("h200", 1, 2 * gate.ELEMENTS_CHECKED, 1),
     ],
 )
-def test_probes_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expected):
-    assert (
-        edge_values.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
-    )
+def test_edge_cases_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expected):
+    assert edge_cases.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
 
 
 @pytest.mark.parametrize("rows", [1, 2, 64])
 @pytest.mark.parametrize(
     ("op", "matrices"), [("softmax", 2), ("softmax_backward", 3), ("log_softmax_backward", 3)]
 )
-def test_an_honest_kernel_is_right_on_other_values_in_a_timed_pair(op, matrices, rows):
-    pair = tuple(torch.rand(rows, 90) for _ in range(matrices))
+def test_an_honest_kernel_is_right_on_other_values_in_timed_buffers(op, matrices, rows):
+    buffers = tuple(torch.rand(rows, 90) for _ in range(matrices))
     call = kernels.load("torch_softmax").function(op)
     what = point(M=rows, variant="torch_softmax", op=op)
-    assert recheck_new_inputs.check(what, pair, lambda: call(*pair)) is None
+    assert recheck.check_new_inputs(what, buffers, lambda: call(*buffers)) is None

@@ -1,4 +1,4 @@
-"""Lines of L2 that nothing evicts: let go before every timed series."""
+"""Persisting lines of L2 are reset before every timed series."""
 
 import pytest
 import torch
@@ -6,8 +6,7 @@ import triton
 import triton.language as tl
 from cuda.bindings import driver
 
-from measure.clock import cold, graph
-from measure.clock import l2 as persisting
+from measure.clock import cold, graph, l2
 
 M, N = 1024, 4096
 
@@ -18,16 +17,16 @@ def answers(monkeypatch, error) -> None:
     monkeypatch.setattr(driver, "cuCtxGetLimit", lambda limit: (error, None))
 
 
-def test_a_gpu_that_has_no_such_lines_needs_to_let_none_go(monkeypatch):
+def test_a_gpu_without_such_lines_is_no_error(monkeypatch):
     answers(monkeypatch, driver.CUresult.CUDA_ERROR_NOT_SUPPORTED)
-    persisting.let_go()
-    assert persisting.set_aside() is None
+    l2.reset_persisting_lines()
+    assert l2.set_aside() is None
 
 
 def test_any_other_error_of_the_driver_is_told(monkeypatch):
     answers(monkeypatch, driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
     with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_CONTEXT"):
-        persisting.let_go()
+        l2.reset_persisting_lines()
 
 
 @triton.jit
@@ -47,10 +46,10 @@ def found_after_what_keeps_lines() -> float:
 
     In between the series itself floods L2, which evicts all lines that do not persist.
     """
-    l2 = torch.cuda.get_device_properties(0).L2_cache_size
-    flood = torch.empty(3 * l2, dtype=torch.int8, device="cuda")
-    pair = tuple(torch.rand(M, N, device="cuda") for _ in range(2))
-    addresses = cold.sample_lines(pair[:1], seed=1)
+    cache_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+    flood = torch.empty(3 * cache_bytes, dtype=torch.int8, device="cuda")
+    buffers = tuple(torch.rand(M, N, device="cuda") for _ in range(2))
+    addresses = cold.sample_lines(buffers[:1], seed=1)
     first, again = (torch.empty_like(addresses, dtype=torch.int32) for _ in range(2))
 
     def look(x, out):
@@ -58,7 +57,7 @@ def found_after_what_keeps_lines() -> float:
         for cycles in (first, again):
             cold._load(cycles, addresses)
 
-    clock = graph.GraphClock([pair], captures=1)
+    clock = graph.GraphClock([buffers], captures=1)
     clock.add("keeps lines", keeps_lines)
     clock.add("looks", look)
     clock.block(["keeps lines", "looks"])
@@ -72,5 +71,5 @@ def test_a_series_finds_nothing_of_what_another_keeps():
 
 @pytest.mark.gpu
 def test_without_that_it_would(monkeypatch):
-    monkeypatch.setattr(persisting, "let_go", lambda: None)
+    monkeypatch.setattr(l2, "reset_persisting_lines", lambda: None)
     assert found_after_what_keeps_lines() > 0.1

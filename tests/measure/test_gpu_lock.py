@@ -11,6 +11,7 @@ import pytest
 
 from measure.device import gpu_lock, gpus
 from measure.fingerprint import ROOT
+from measure.point import NoRow
 from tests.measure import nvml
 from tests.processes import PATIENCE_S
 
@@ -27,26 +28,29 @@ def holder(folder, *wanted):
     """A process that holds one of the GPUs; its first line says which."""
     code = (
         "import pathlib, sys, time\n"
-        "from measure.device import gpus, gpu_lock as slots\n"
-        f"slots.FOLDER = pathlib.Path({str(folder)!r})\n"
-        f"slot = slots.acquire([gpus.Found(*g) for g in {[tuple(g) for g in wanted]!r}],"
-        " lambda text: print(text, flush=True))\n"
-        "print(slot.gpu.uuid, flush=True)\n"
-        "time.sleep(600)\n"
+        "from measure.device import gpus, gpu_lock\n"
+        f"gpu_lock.FOLDER = pathlib.Path({str(folder)!r})\n"
+        f"wanted = [gpus.Found(*g) for g in {[tuple(g) for g in wanted]!r}]\n"
+        "with gpu_lock.acquire(wanted, lambda text: print(text, flush=True)) as lock:\n"
+        "    print(lock.gpu.uuid, flush=True)\n"
+        "    time.sleep(600)\n"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
 
 
+def first_free() -> str:
+    """The UUID of the GPU that a point would get now."""
+    with gpu_lock.acquire(GPUS) as lock:
+        return lock.gpu.uuid
+
+
 def test_each_point_gets_a_gpu_of_its_own(folder):
-    first, second = gpu_lock.acquire(GPUS), gpu_lock.acquire(GPUS)
-    assert [first.gpu, second.gpu] == GPUS
-    first.release()
-    third = gpu_lock.acquire(GPUS)
-    assert third.gpu == GPUS[0]
-    second.release()
-    third.release()
+    with gpu_lock.acquire(GPUS) as lock:
+        assert lock.gpu == GPUS[0]
+        assert first_free() == "GPU-bbbb"
+    assert first_free() == "GPU-aaaa"
 
 
 def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(folder):
@@ -65,24 +69,23 @@ def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(fold
 
 def test_the_end_of_the_point_before_is_waited_for_in_silence(folder, monkeypatch):
     monkeypatch.setattr(gpu_lock, "SILENT_S", PATIENCE_S)  # however late a busy machine frees it
-    first, said = gpu_lock.acquire(GPUS[:1]), []
-    end = threading.Timer(0.1, first.release)
+    held, messages = gpu_lock._try(folder / "softmax-bench-GPU-aaaa.lock"), []
+    end = threading.Timer(0.1, os.close, [held])
     end.start()
-    gpu_lock.acquire(GPUS[:1], said.append).release()
-    end.join()
-    assert said == []
+    with gpu_lock.acquire(GPUS[:1], messages.append):
+        end.join()
+    assert messages == []
 
 
 def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):
-    slot = gpu_lock.acquire(GPUS[:1])
-    worker = subprocess.Popen(["sleep", "600"], pass_fds=[slot.fd])
-    other = subprocess.Popen(["sleep", "600"])  # inherits nothing
-    slot.release()
+    with gpu_lock.acquire(GPUS) as lock:
+        worker = subprocess.Popen(["sleep", "600"], pass_fds=[lock.fd])
+        other = subprocess.Popen(["sleep", "600"])  # inherits nothing
     try:
-        assert gpu_lock._try(folder / "softmax-bench-GPU-aaaa.lock") is None
+        assert first_free() == "GPU-bbbb"
         worker.kill()
         worker.wait()
-        gpu_lock.acquire(GPUS[:1]).release()
+        assert first_free() == "GPU-aaaa"
     finally:
         for process in (worker, other):
             process.kill()
@@ -90,20 +93,20 @@ def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):
 
 
 def test_a_lock_file_that_was_cleaned_away_locks_nobody_out_for_ever(folder):
-    first = gpu_lock.acquire(GPUS[:1])
-    (folder / "softmax-bench-GPU-aaaa.lock").unlink()
-    second = gpu_lock.acquire(GPUS[:1])
-    assert second.gpu == GPUS[0]
-    first.release()
-    assert gpu_lock._try(folder / "softmax-bench-GPU-aaaa.lock") is None, "it is the second's"
-    second.release()
+    path = folder / "softmax-bench-GPU-aaaa.lock"
+    first = gpu_lock._try(path)
+    path.unlink()
+    with gpu_lock.acquire(GPUS) as second:
+        assert second.gpu == GPUS[0]
+        os.close(first)
+        assert first_free() == "GPU-bbbb"
 
 
 def test_a_link_in_place_of_a_lock_file_is_refused(folder, tmp_path):
     (tmp_path / "target").write_text("keep me")
     (folder / "softmax-bench-GPU-aaaa.lock").symlink_to(tmp_path / "target")
-    with pytest.raises(gpu_lock.NoSlot, match="remove the file"):
-        gpu_lock.acquire(GPUS[:1])
+    with pytest.raises(NoRow, match="remove the file"):
+        first_free()
     assert (tmp_path / "target").read_text() == "keep me"
 
 
@@ -112,7 +115,6 @@ def test_another_user_s_lock_holds(folder, monkeypatch):
     for path in (folder, *list(folder.parents)[:-2]):
         path.chmod(0o777)
     folder.chmod(0o1777)
-    slot = gpu_lock.acquire(GPUS[:1])
     code = (
         "import fcntl, os, sys\n"
         "fd = os.open(sys.argv[1], os.O_RDONLY)\n"
@@ -120,9 +122,9 @@ def test_another_user_s_lock_holds(folder, monkeypatch):
     )
     path = str(folder / "softmax-bench-GPU-aaaa.lock")
     command = ["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", code, path]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert "BlockingIOError" in done.stderr
-    slot.release()
+    with gpu_lock.acquire(GPUS):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert "BlockingIOError" in done.stderr
     assert subprocess.run(command, capture_output=True).returncode == 0
 
 
@@ -161,7 +163,9 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     fake = tmp_path / "fake"
     fake.mkdir()
     (fake / "pynvml.py").write_text(nvml.FAKE.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))
-    worker = "import os, sys\nprint('sees', os.environ['CUDA_VISIBLE_DEVICES'], file=sys.stderr)\n"
+    worker = (
+        "import os, sys\ndef main(*_):\n    print('sees', os.environ['CUDA_VISIBLE_DEVICES'])\n"
+    )
     (project / "measure/process/worker.py").write_text(worker)
     source = project / "measure/device/gpu_lock.py"
     source.write_text(source.read_text().replace('Path("/tmp")', f"Path({str(fake)!r})"))
@@ -171,10 +175,10 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     command += ["--variant", "torch_softmax", "--output", "row.csv"]
     run = {"cwd": project, "env": environment, "capture_output": True, "text": True}
     assert "sees GPU-aaaa" in subprocess.run(command, **run).stderr
-    slot = gpu_lock._try(fake / "softmax-bench-GPU-aaaa.lock")
+    held = gpu_lock._try(fake / "softmax-bench-GPU-aaaa.lock")
     run = {"cwd": project, "env": environment, "stderr": subprocess.PIPE, "text": True}
     done = subprocess.Popen(command, **run)
     assert done.stderr.readline().startswith("waiting: ")
     assert done.poll() is None
-    os.close(slot)
+    os.close(held)
     assert "sees GPU-aaaa" in done.communicate()[1]

@@ -1,4 +1,4 @@
-"""What timing and the gate rest on is named when a kernel replaces it."""
+"""A kernel that replaces a function of timing or of the correctness check is named."""
 
 import functools
 import time

@@ -1,0 +1,103 @@
+"""The reaper of a point: what it answers, and how long it holds the lock of a GPU."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from measure.device import gpu_lock
+from measure.fingerprint import ROOT
+from measure.process import reaper
+from tests.processes import PATIENCE_S, until
+
+# A reaper whose worker does what ACT says.
+REAPER = """
+import os, socket, subprocess, sys, time
+from measure.process import reaper, worker
+
+def main(folder, parent):
+    ACT
+
+worker.main = main
+reaper.serve(socket.socket(fileno=int(sys.argv[1])))
+"""
+NEVER_ENDS = "os._exit = lambda code: time.sleep(600)"  # as if the driver took long to end it
+
+
+@pytest.fixture
+def reaped(tmp_path):
+    """reaped(act, locked, timeout_s): the connection to a reaper, and the lock that it holds."""
+    open_connections, lock = [], tmp_path / "lock"
+
+    def start(act: str, locked: bool = True, timeout_s: float = PATIENCE_S) -> socket.socket:
+        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        here.settimeout(PATIENCE_S)
+        open_connections.append(here)
+        job = {"point": {"timeout_s": timeout_s}, "environment": dict(os.environ)}
+        (tmp_path / "job.json").write_text(json.dumps(job | {"directory": str(tmp_path)}))
+        command = [sys.executable, "-c", REAPER.replace("ACT", act), str(there.fileno())]
+        with there:
+            subprocess.Popen(command, cwd=ROOT, pass_fds=[there.fileno()], start_new_session=True)
+        held = gpu_lock._try(lock)
+        socket.send_fds(here, [os.fsencode(tmp_path)], [2, held] if locked else [2])
+        os.close(held)
+        return here
+
+    lock.touch()
+    start.lock = lock
+    yield start
+    for connection in open_connections:
+        connection.close()
+
+
+def test_a_worker_with_a_lock_answers_before_its_end_and_holds_the_lock_until_then(reaped):
+    connection = reaped(NEVER_ENDS)
+    assert connection.recv(64) == b"0"
+    assert gpu_lock._try(reaped.lock) is None
+    connection.close()
+    os.close(until(lambda: gpu_lock._try(reaped.lock)))
+
+
+@pytest.mark.parametrize(
+    ("act", "answer"),
+    [
+        ("if os.fork(): os.wait(); raise SystemExit", b"1"),
+        ("os._exit(3)", b"3"),
+        ("os.kill(os.getpid(), 9)", b"-9"),
+    ],
+    ids=["a process that it forked returns", "it ends early", "it is killed"],
+)
+def test_the_answer_is_how_the_worker_ended(reaped, act, answer):
+    assert reaped(act).recv(64) == answer
+
+
+@pytest.mark.parametrize(("wait", "answer"), [("", b"0"), ("; time.sleep(600)", reaper.TIMED_OUT)])
+def test_all_that_a_worker_without_a_lock_started_has_ended_when_the_reaper_answers(
+    reaped, tmp_path, wait, answer
+):
+    starts = "p = subprocess.Popen(['sleep', '600'], start_new_session=True)"
+    act = f"{starts}; open('pid', 'w').write(str(p.pid)){wait}"
+    for limit in (1, 10, 100):  # the first within which this machine gets as far as the sleep
+        answered = reaped(act, locked=False, timeout_s=limit).recv(64)
+        if answered == answer and (tmp_path / "pid").exists():
+            break
+    assert answered == answer
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+
+
+def test_a_worker_whose_reaper_has_ended_does_nothing(tmp_path):
+    code = "from pathlib import Path; from measure.process import worker; worker.main(Path(), 1)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 1
+
+
+def test_the_end_of_a_process_is_noticed():
+    process = subprocess.Popen(["true"])
+    with reaper.end_of(process.pid) as end:
+        until(lambda: reaper.select.select([end], [], [], 0)[0])
+    process.wait()
+    with pytest.raises(ProcessLookupError):
+        reaper.end_of(process.pid)
