@@ -1,6 +1,5 @@
 """What code made a row: hashes of sources, and the state of the checkout."""
 
-import csv
 import functools
 import hashlib
 import subprocess
@@ -9,8 +8,9 @@ from pathlib import Path
 
 import kernels
 
+from .row import COLUMNS
+
 ROOT = Path(__file__).resolve().parent.parent
-ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
 # For git: all but rows that were recorded, which decide on nothing that is measured. Else nothing
 # could be recorded after the first sweep before that is committed.
 CODE = (".", ":!data/recorded")
@@ -19,10 +19,8 @@ CODE = (".", ":!data/recorded")
 @functools.cache
 def measure_sha256() -> str:
     """Return the hash over what decides how a point is measured: code, and columns of the row."""
-    with ROW_SCHEMA.open(newline="") as file:
-        columns = [line["column"] for line in csv.DictReader(file)]
     code = kernels.digest((ROOT / "measure").rglob("*.py"))
-    return hashlib.sha256("\n".join([code, *columns]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 
 def git_state() -> dict:

@@ -49,7 +49,7 @@ def shares(timed: pd.DataFrame) -> Iterator[dict]:
 
     NaN where the sweep did not time what is chosen.
     """
-    for (_, dtype, N), part in timed.groupby(tuning.POINT):
+    for (_, dtype, N), part in timed.groupby(tuning.KEY):
         speeds = tuning.speedups(part)
         kind = getattr(torch, dtype)
         call = Call(kind, 1, N, widest_pack(kind.itemsize, WORD_BYTES, N), False, GPU)
@@ -78,7 +78,7 @@ def copied(timed: pd.DataFrame) -> Iterator[list]:
     Of points that read and write 128 MB and more, but for few long rows.
     """
     winners = {tuple(line[:3]): line[3] for line in tuning.winners(timed)}
-    won = [winners.get(tuple(point)) for point in timed[tuning.POINT].itertuples(index=False)]
+    won = [winners.get(tuple(point)) for point in timed[tuning.KEY].itertuples(index=False)]
     row_bytes = timed["N"] * timed["dtype"].map(schema.ITEMSIZE)
     names = {True: "whole words", False: "not whole words"}
     whole = (row_bytes % WORD_BYTES == 0).map(names)

@@ -9,8 +9,8 @@ from analysis import frame, rows, schema
 
 def load(path: Path) -> pd.DataFrame:
     """The rows of a recorded CSV file, typed; and ``mb``, read and written. Raises InputError."""
-    found = [[path.stem, "recorded", *rows.with_ranked(row)] for row in rows.read_rows(path)]
-    names = [*schema.COLLECTED, *schema.header()]
+    found = [[path.stem, "recorded", *rows.with_ranking(row)] for row in rows.read_rows(path)]
+    names = [*schema.COLLECTED, *schema.COLUMNS]
     table = frame.typed(pd.DataFrame(found, columns=names, dtype="str"))
     itemsize = table["dtype"].map(schema.ITEMSIZE)
     return table.assign(mb=2 * table["M"] * table["N"] * itemsize / 1e6)

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.compare import match, runs, verdict
-from analysis.compare.options import MARGIN, RATE, THRESHOLD
+from analysis.compare import FALSE_DISCOVERIES as RATE
+from analysis.compare import MARGIN, THRESHOLD, match, runs, verdict
 from analysis.compare.runs import POINT
 from analysis.errors import InputError
 

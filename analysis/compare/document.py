@@ -1,21 +1,23 @@
-"""The comparison as Markdown: one line first, then every point, worst first."""
+"""The comparison as Markdown: one line first, then every point, worst first; and its files."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from analysis.compare import verdict
+from analysis import rows
+from analysis.compare import figure, verdict
 from analysis.compare.match import Matched, describe
-from analysis.compare.runs import POINT
 from analysis.compare.verdict import Limits
+from analysis.figures.write import save
 from analysis.frame import distinct
 from analysis.report import markdown as md
+from analysis.schema import POINT
 
 COLUMNS = ["verdict", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 
 def counts(found: pd.DataFrame) -> str:
-    """`1 slower, 4 same of 5 points`; every class that has a point, worst first."""
+    """Return `1 slower, 4 same of 5 points`: every class that has a point, worst first."""
     number = found["verdict"].value_counts()
     parts = [f"{number[name]} {name}" for name in verdict.CLASSES if name in number]
     return f"{', '.join(parts)} of {md.counted(len(found), 'point')}"
@@ -24,7 +26,7 @@ def counts(found: pd.DataFrame) -> str:
 def document(
     found: pd.DataFrame, matched: Matched, limits: Limits, paths: tuple[Path, Path]
 ) -> str:
-    """The whole comparison; `found` as verdict.judge made it, `paths` of OLD and NEW."""
+    """Return the whole comparison; `found` of verdict.judge, `paths` of OLD and NEW."""
     failed = int(verdict.failed(found, limits).sum())
     outcome = f"{md.counted(failed, 'point')} failed" if failed else "passed"
     settled = found["verdict"].isin([verdict.SAME, verdict.NEITHER])
@@ -40,6 +42,13 @@ def document(
     return "\n\n".join(parts) + "\n"
 
 
+def write(text: str, found: pd.DataFrame, limits: Limits, folder: Path) -> None:
+    """Write compare.md and the figure to `folder`; the same bytes for the same rows."""
+    drawn = figure.draw(found, limits)
+    rows.write(Path(folder) / "compare.md", f"{text}\n![Every point](compare.png)\n")
+    save(drawn, Path(folder) / "compare")
+
+
 def _about(matched: Matched, paths: tuple[Path, Path]) -> list[str]:
     lines = []
     for name, run, path in zip(("OLD", "NEW"), (matched.old, matched.new), paths, strict=True):
@@ -52,8 +61,8 @@ def _about(matched: Matched, paths: tuple[Path, Path]) -> list[str]:
             lines.append(f"- {md.counted(count, 'point')} in {name} only, not compared")
     if matched.differs:
         lines.append(f"- **not measured alike** (`--allow`): {describe(matched.differs)}")
-    if matched.told:
-        lines.append(f"- also differs: {describe(matched.told)}")
+    if matched.noted:
+        lines.append(f"- also differs: {describe(matched.noted)}")
     return lines
 
 
@@ -72,7 +81,7 @@ def _method(matched: Matched, limits: Limits) -> str:
         )
     return (
         f"{used}. A ratio above 1 is faster. Its 95 % interval includes how far the controls, "
-        "which are unchanged, lie apart between the two runs. Same: the interval lies within "
+        "which are unchanged, differ between the two runs. Same: the interval lies within "
         f"{_percent(limits.margin)}. Faster, slower: the ratio is further off than that, with a "
         f"false-discovery rate of {_percent(limits.rate)} over all points. Failed: broke, or "
         f"slower by more than {_percent(limits.threshold)}. Of times: the ratio of the plain times."

@@ -66,9 +66,9 @@ def row(**given) -> dict[str, str]:
     if given.get("status", "ok") == "ok":
         values |= _times(point)
     values |= given
-    unknown = set(values) - set(schema.header())
+    unknown = set(values) - set(schema.COLUMNS)
     assert not unknown, f"not columns of a row: {unknown}"
-    return {name: _text(values.get(name, "")) for name in schema.header()}
+    return {name: _text(values.get(name, "")) for name in schema.COLUMNS}
 
 
 def with_speedup(value: float, half: float = 0.002, **given) -> dict[str, str]:
@@ -99,7 +99,7 @@ def write_csv(path: Path, rows: list[dict[str, str]], leading: tuple[str, ...] =
     """Write rows with the plain header, after the columns `leading`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
-        names = [*leading, *schema.header()]
+        names = [*leading, *schema.COLUMNS]
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from analysis import ratios, summary
+from analysis import ranking
+from analysis import statistics as stats
 from tests.analysis import synthetic
 
 
@@ -30,9 +31,9 @@ def test_two_processes_say_nothing(measurements):
 
 def test_it_widens_an_interval_in_quadrature():
     row = {"variant": "triton_row", "speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1}
-    alone = ratios.over_torch(row)
+    alone = stats.over_torch(row)
     assert (alone.low, alone.high) == pytest.approx((1.9, 2.1))
-    wide = ratios.over_torch(row | {"between_sd": 0.05})
+    wide = stats.over_torch(row | {"between_sd": 0.05})
     up = math.hypot(math.log(2.1 / 2.0), 1.96 * 0.05)
     assert wide.high == pytest.approx(2.0 * math.exp(up))
     assert wide.low < alone.low
@@ -44,5 +45,5 @@ def test_a_small_lead_is_not_sure_when_processes_differ_by_more(measurements):
         frame["speedup"] = [1.01, 1.0, 0.5]
         frame["speedup_low"] = frame["speedup"] * 0.999
         frame["speedup_high"] = frame["speedup"] * 1.001
-        best = summary.summarise(frame).iloc[0]
+        best = ranking.summarise(frame).iloc[0]
         assert (best["variant"], bool(best["lead_sure"])) == ("triton_row", sure)

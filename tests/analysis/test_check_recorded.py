@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import check_recorded, merge, record
+from analysis import merge, record
 from analysis.errors import InputError
 from measure.fingerprint import ROOT
 from tests.analysis import synthetic
@@ -39,7 +39,7 @@ def folder(tmp_path):
 
 def refused(folder, words):
     with pytest.raises(InputError, match=words):
-        check_recorded.check([folder])
+        record.check([folder])
 
 
 def edit(path, old, new):
@@ -49,13 +49,13 @@ def edit(path, old, new):
 
 
 def test_what_record_writes_is_fit(folder):
-    said = check_recorded.check([folder])
+    said = record.check([folder])
     assert "1 sweeps, 3 rows of NVIDIA GeForce RTX 4090" in said
 
 
 def test_what_is_recorded_here_is_fit():
     for path in sorted((ROOT / "data" / "recorded").iterdir()):
-        assert path.name in check_recorded.check([path])
+        assert path.name in record.check([path])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_provenance_that_its_rows_contradict_is_refused(folder, fact, value):
 
 def test_a_command_that_is_not_said_is_missed(folder):
     edit(folder / "online_softmax.yaml", "command: make record\n", "")
-    refused(folder, "does not say which command")
+    refused(folder, "the command that measured the rows is missing")
     (folder / "online_softmax.yaml").write_text("{")
     refused(folder, "not readable")
 
@@ -131,7 +131,7 @@ def samples_of(folder):
         (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples, the row"),
         (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples, the row"),
         (lambda lines: [*lines, lines[1].replace("1024", "77", 1)], "samples of no row"),
-        (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "its columns are"),
+        (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "columns are"),
         (lambda lines: [*lines[:-1], "one,two"], "not readable samples"),
     ],
 )
@@ -160,5 +160,5 @@ def test_samples_cut_short_are_refused(folder):
 def test_every_fault_of_every_folder_is_told(tmp_path, folder):
     (folder / "online_softmax.yaml").unlink()
     with pytest.raises(InputError) as raised:
-        check_recorded.check([folder, tmp_path / "absent"])
+        record.check([folder, tmp_path / "absent"])
     assert str(raised.value).count("\n") == 2

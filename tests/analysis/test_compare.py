@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from analysis import cli
+from analysis import __main__ as cli
 from analysis.collect import collect
 from analysis.merge import merge_cells
 from tests.analysis import compared, synthetic

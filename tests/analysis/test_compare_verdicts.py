@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.compare import estimate, match, runs, significance, verdict
+from analysis.compare import estimate, match, runs, verdict
 from tests.analysis import compared
 from tests.marks import slow
 
@@ -119,14 +119,14 @@ def test_the_same_rows_give_the_same_verdicts_in_any_order(tmp_path):
 
 def test_the_tail_of_students_t():
     # Tables of Student's t at 8 degrees of freedom: 5 %, 1 % and 0.1 % outside.
-    assert significance.outside([0, 2.306, 3.355, 5.041]) == pytest.approx(
+    assert verdict._outside([0, 2.306, 3.355, 5.041]) == pytest.approx(
         [1, 0.05, 0.01, 0.001], rel=2e-3
     )
-    assert significance.outside([significance.T95]) == pytest.approx([0.05], rel=1e-3)
+    assert verdict._outside([verdict.T95]) == pytest.approx([0.05], rel=1e-3)
 
 
 def test_nothing_is_beyond_a_margin_that_it_lies_within():
-    p = significance.beyond(np.array([0.0, 0.005, 0.01, 0.02]), np.full(4, 0.001), 0.01)
+    p = verdict.p_beyond(np.array([0.0, 0.005, 0.01, 0.02]), np.full(4, 0.001), 0.01)
     assert p[0] > 0.999
     assert p[2] == pytest.approx(0.5, abs=1e-3)
     assert p[3] < 1e-5
@@ -137,8 +137,8 @@ def test_false_discoveries_as_in_benjamini_and_hochbergs_paper():
     # Their example of 15 comparisons (1995, section 4.1): at 5 % the first four count.
     p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
     p += [0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]
-    assert significance.discoveries(p[::-1], 0.05)[::-1].tolist() == [True] * 4 + [False] * 11
-    assert significance.discoveries([], 0.05).tolist() == []
+    assert verdict.discoveries(p[::-1], 0.05)[::-1].tolist() == [True] * 4 + [False] * 11
+    assert verdict.discoveries([], 0.05).tolist() == []
 
 
 def test_what_lies_between_processes_is_typical_but_never_less_than_the_minimum():

@@ -6,14 +6,14 @@ import matplotlib
 import numpy as np
 import pytest
 
-from analysis import figures, palette
+from analysis import palette
 from analysis.errors import InputError
-from analysis.figures import heatmap, ink
+from analysis.figures import heatmap, write
+from analysis.figures.axes import contrast, text_colour
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.figures.labels import spread
-from analysis.figures.lines import copy_rate
-from analysis.figures.select import select
+from analysis.figures.lines import spread
+from analysis.panels import copy_rate, select
 from tests.analysis import synthetic
 from tests.marks import slow
 
@@ -175,11 +175,11 @@ def test_long_sweeps_are_folded(measurements, tables):
 
 
 def test_letters_have_enough_contrast_on_every_colour_of_the_map():
-    assert ink.contrast("black", "white") == pytest.approx(21)
-    assert ink.contrast("#777777", "white") == pytest.approx(4.48, abs=0.005)  # WebAIM's checker
-    assert (ink.ink("0.95"), ink.ink("#053061")) == ("black", "white")
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#777777", "white") == pytest.approx(4.48, abs=0.005)  # WebAIM's checker
+    assert (text_colour("0.95"), text_colour("#053061")) == ("black", "white")
     for colour in matplotlib.colormaps[heatmap.COLOURS](np.linspace(0, 1, 256)):
-        assert ink.contrast(ink.ink(colour), colour) >= 4.5
+        assert contrast(text_colour(colour), colour) >= 4.5
 
 
 # One M of many sizes; many M, which share the limit; just as many sizes as it allows.
@@ -216,8 +216,8 @@ def test_nothing_timed_is_said(measurements, tables):
 def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_path):
     frame = measurements(synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_online"]))
     kinds = ("time", "speedup")  # lines and a heat map
-    first = figures.write(frame, tables, "h200", *SET, tmp_path / "a", kinds)
-    second = figures.write(frame, tables, "h200", *SET, tmp_path / "b", kinds)
+    first = write.write(frame, tables, "h200", *SET, tmp_path / "a", kinds)
+    second = write.write(frame, tables, "h200", *SET, tmp_path / "b", kinds)
     assert sorted(path.name for path in first) == sorted(
         f"h200_float32_online_softmax_{kind}.{suffix}"
         for kind in kinds
@@ -238,7 +238,7 @@ def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_pa
 
 def test_set_without_rows_is_refused(measurements, tables, tmp_path):
     with pytest.raises(InputError, match="there are: a100 float32 oneflow"):
-        figures.write(measurements([]), tables, "h200", *SET, tmp_path)
+        write.write(measurements([]), tables, "h200", *SET, tmp_path)
     assert not list(tmp_path.iterdir())
 
 

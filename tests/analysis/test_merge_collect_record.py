@@ -32,10 +32,10 @@ def test_merge_adds_sweep_and_origin_and_sorts_by_size(cells, tmp_path):
     out = tmp_path / "h200.csv"
     assert merge_cells(reversed(cells), "online_softmax", out) == 6
     found = read(out)
-    assert list(found[0]) == ["sweep", "origin", *schema.header()]
+    assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
     assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
     assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
-    first = {name: found[0][name] for name in schema.header()}
+    first = {name: found[0][name] for name in schema.COLUMNS}
     assert first == synthetic.row(N=256, variant="torch_softmax")
 
 
@@ -123,7 +123,7 @@ def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
     tree = cells[0].parents[6]
     table, samples, about = record(tmp_path / "h200.csv", tree, out, "snakemake --cores 1")
     assert collect([], files(out.parent), tmp_path / "all.csv") == 6
-    assert list(read(table)[0]) == list(schema.header())
+    assert list(read(table)[0]) == list(schema.COLUMNS)
     lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
     assert lines[0] == "gpu,op,dtype,distribution,M,N,variant,block,order,series,time_us"
     assert len(lines) == 1 + 2 * 6

@@ -7,8 +7,8 @@ from analysis import palette
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.figures.overview import draw_overview
-from analysis.figures.save import PNG_DPI
-from analysis.figures.select import select
+from analysis.figures.write import PNG_DPI
+from analysis.panels import select
 from tests.analysis import synthetic
 
 SET = ("h200", "float32", "mine")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from analysis import regimes, summary
+from analysis import ranking
 from analysis.report import oneflow as report
 from analysis.report import verdict
 from analysis.report.markdown import render
@@ -48,16 +48,16 @@ DISPATCH, AGAINST = 9, 5  # columns of the two tables
     ],
 )
 def test_what_the_dispatch_takes(n, status, kernel):
-    assert regimes.taken(n, {SMEM: status}) == kernel
+    assert report.taken(n, {SMEM: status}) == kernel
 
 
 def test_beyond_the_warp_it_is_not_known_without_the_row_that_says():
-    assert regimes.taken(1024, {}) == WARP
-    assert regimes.taken(1025, {WARP: "unsupported"}) == ""
+    assert report.taken(1024, {}) == WARP
+    assert report.taken(1025, {WARP: "unsupported"}) == ""
 
 
 def test_the_choice_at_every_point(wide):
-    found = {choice.own["N"]: choice for choice in regimes.choices(wide())}
+    found = {choice.own["N"]: choice for choice in report.choices(wide())}
     assert list(found) == list(made.WIDE)
     taken = {n: choice.taken for n, choice in found.items()}
     assert [n for n, name in taken.items() if name == WARP] == [128, 768, 1000, 1024]
@@ -71,7 +71,7 @@ def test_the_choice_at_every_point(wide):
 
 
 def test_what_a_wrong_choice_costs(wide):
-    found = {choice.own["N"]: choice for choice in regimes.choices(wide())}
+    found = {choice.own["N"]: choice for choice in report.choices(wide())}
     slow, fast = made.speedup(WARP, 1024), made.speedup(SMEM, 1024)
     loss = found[1024].loss()
     assert loss.value == pytest.approx(fast / slow)
@@ -143,12 +143,12 @@ def test_without_triton_rows_only_torch_is_compared(wide):
 
 def test_the_verdict_tells_where_the_runner_up_is_the_winner_under_another_name(wide):
     rows = [row for row in made.rows(made.WIDE) if not row["variant"].startswith("triton")]
-    text = render(verdict.section(summary.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
+    text = render(verdict.section(ranking.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
     # at these the dispatch takes the fastest kernel; elsewhere another one wins, or torch
     twins = [128, 1025, 4096]
     assert f"At {len(twins)} of them winner and runner-up are one kernel" in text
     alone = [row for row in rows if row["variant"] not in made.ONEFLOW[1:]]
-    text = render(verdict.section(summary.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
+    text = render(verdict.section(ranking.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
     assert "under two names" not in text
 
 

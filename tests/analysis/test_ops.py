@@ -2,11 +2,10 @@
 
 import pytest
 
-from analysis import claims, summary
+from analysis import claims, ranking
 from analysis.figures.curves import draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.figures.lines import copy_rate
-from analysis.figures.select import panels, select
+from analysis.panels import copy_rate, panels, select
 from analysis.report import quality, verdict
 from analysis.report.markdown import render
 from tests.analysis import synthetic
@@ -32,7 +31,7 @@ def both(measurements):
 
 
 def test_each_operation_has_its_own_ranking(both):
-    best = summary.summarise(both).query("best").set_index("op")
+    best = ranking.summarise(both).query("best").set_index("op")
     assert best["variant"].to_dict() == {"softmax": "triton_row", "log_softmax": "triton_online"}
     assert best["lead"].to_dict() == pytest.approx({"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1})
 
@@ -47,7 +46,7 @@ def test_the_deviation_between_processes_is_that_of_one_operation(measurements):
 
 
 def test_the_verdict_has_a_sentence_for_each(both):
-    text = render(verdict.section(summary.summarise(both), {"h200": "NVIDIA H200"}))
+    text = render(verdict.section(ranking.summarise(both), {"h200": "NVIDIA H200"}))
     assert "(sweep `online_softmax`) **triton_row** is fastest at 1 of 1 point" in text
     assert "(sweep `online_softmax`, log_softmax) **triton_online** is fastest at 1 of 1" in text
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis import claims, report, summary
+from analysis import claims, ranking
 from analysis.report import document
 from analysis.report.markdown import number, table, with_interval
 from tests.analysis import oneflow_rows, synthetic
@@ -16,19 +16,14 @@ def written(tables, tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("report")
 
     def make(frame):
-        summary.write(frame, tmp_path / "summary.csv")
+        ranking.write(frame, tmp_path / "summary.csv")
         claims.write(frame, tables, tmp_path / "claims.csv")
         (tmp_path / "figures").mkdir(exist_ok=True)
         (tmp_path / "figures" / "a100_float32_online_softmax_time.png").write_bytes(b"x")
-        report.write(
-            frame,
-            summary.read(tmp_path / "summary.csv"),
-            claims.read(tmp_path / "claims.csv"),
-            tables,
-            tmp_path / "figures",
-            "snakemake --cores 1 --use-conda",
-            tmp_path / "report.md",
-        )
+        summary = ranking.read(tmp_path / "summary.csv")
+        found = claims.read(tmp_path / "claims.csv")
+        inputs = document.Inputs(frame, summary, found, tables, "snakemake --cores 1 --use-conda")
+        document.write(inputs, tmp_path / "figures", tmp_path / "report.md")
         return (tmp_path / "report.md").read_text()
 
     return make

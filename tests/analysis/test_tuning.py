@@ -5,7 +5,7 @@ import csv
 import pytest
 import yaml
 
-from analysis.cli import main
+from analysis.__main__ import main
 from analysis.errors import InputError
 from analysis.merge import merge_cells
 from analysis.tuning import COLUMNS, write
@@ -90,9 +90,9 @@ def test_what_was_not_tried_again_is_kept_where_that_is_asked_for(tmp_path):
     [
         (None, "rows: 1\n", "h200.csv: no such file"),
         (HEAD, None, "h200.yaml: no such file"),
-        (HEAD, "", "says nothing"),
-        (HEAD, "{", "not to be read"),
-        ("", "rows: 1\n", "not to be read"),
+        (HEAD, "", "no provenance"),
+        (HEAD, "{", "not readable"),
+        ("", "rows: 1\n", "not readable"),
         ("N,variant\n1,a\n", "rows: 1\n", "columns are"),
         (f"{HEAD}H200,float32,many,a,1,1,b,1,1\n", "rows: 1\n", "not every N"),
     ],

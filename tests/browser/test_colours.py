@@ -6,7 +6,7 @@ import math
 import pytest
 
 from analysis import palette
-from analysis.html import style
+from analysis.html.data import ON_DARK
 
 COLOURS = sorted({each.colour for each in (*palette.KNOWN.values(), *palette.OTHERS)})
 # The least distance of two colours in OKLab: grey and purple have 0.118, orange and olive 0.124.
@@ -37,7 +37,7 @@ AXES = (
 )
 
 
-@pytest.mark.parametrize("drawn", [{}, style.ON_DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("drawn", [{}, ON_DARK], ids=["light", "dark"])
 def test_any_two_colours_are_clearly_apart(drawn):
     for a, b in itertools.combinations(COLOURS, 2):
         one, other = drawn.get(a, a), drawn.get(b, b)

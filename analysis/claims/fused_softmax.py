@@ -1,14 +1,14 @@
 """Claims of S1, S2 and S4: fused softmax, the protocol that the three share."""
 
-from analysis import ratios
+from analysis import statistics as stats
+from analysis.claims.claim import FAILS, Claim, Finding, Protocol, close, reaches, verdict
 from analysis.claims.evidence import Evidence, interval, listed, sizes_on
-from analysis.claims.protocol import FUSED
-from analysis.claims.registry import FAILS, UNDECIDED, Claim, Finding, reaches, verdict
-from analysis.ratios import BASELINE
+from analysis.statistics import BASELINE
 
+FUSED = Protocol("fused_softmax", {128 * i: 4096 for i in range(2, 100)}, ("normal",))
 TABLE = "rtx3090_fused_softmax_2024.csv"
 # A tenth of the protocol's 98 sizes; every eighth of them (13) is a sweep that people run.
-LEAST = 10
+MIN_SIZES = 10
 SMALLEST, S2_SIZE = 256, 12160
 
 
@@ -16,19 +16,19 @@ def mean_faster(fast: str, slow: str):
     """S1-a. Geometric mean over the protocol of the speed of `fast` over `slow`.
 
     Holds when the interval of the mean lies above 1, does not hold when below, otherwise too
-    close to call. Needs ten of the 98 sizes; the sentence says how many there were.
+    close to call. Needs MIN_SIZES of the 98 sizes.
     """
 
     def judge(evidence: Evidence) -> Finding:
-        every = evidence.speed_ratios(fast, slow, LEAST)
-        mean = ratios.geometric_mean(every.values())
+        every = evidence.speed_ratios(fast, slow, MIN_SIZES)
+        mean = stats.geometric_mean(every.values())
         loses = sizes_on("below", every)
-        close = ", too close to call" if mean.side() == "unclear" else ""
+        decided = verdict(mean)
         why = (
             f"geometric mean {interval(mean)} over {len(every)} of {len(FUSED.shapes)} sizes"
-            f"{close}; slower at {listed(loses)}"
+            f"{close(decided)}; slower at {listed(loses)}"
         )
-        return Finding.of(verdict(mean.side()), mean, why)
+        return Finding.of(decided, mean, why)
 
     return judge
 
@@ -36,14 +36,13 @@ def mean_faster(fast: str, slow: str):
 def faster_by(slow: str, stated: float):
     """S2-a. Speed of triton_row over `slow` at N = 12160, claimed to be `stated`.
 
-    Holds when the interval lies above 1 and reaches the number given (registry.reaches).
+    Holds when the interval lies above 1 and reaches the number given (claim.reaches).
     """
 
     def judge(evidence: Evidence) -> Finding:
         ratio = evidence.speed_ratio("triton_row", slow, S2_SIZE)
         decided = reaches(ratio, stated, decimals=2)
-        close = ", too close to call" if decided == UNDECIDED else ""
-        why = f"{interval(ratio)} at N = {S2_SIZE}{close}, the article says {stated}x"
+        why = f"{interval(ratio)} at N = {S2_SIZE}{close(decided)}, the article says {stated}x"
         return Finding.of(decided, ratio, why)
 
     return judge
@@ -53,35 +52,34 @@ def torch_ahead(evidence: Evidence) -> Finding:
     """S2-b. Speed of torch over triton_row at N = 256, the smallest size of the protocol.
 
     Holds when the interval lies above 1, does not hold when below, otherwise too close to call.
-    The sentence lists every size where torch is surely ahead.
     """
     ratio = evidence.speed_ratio(BASELINE, "triton_row", SMALLEST)
     every = evidence.speed_ratios(BASELINE, "triton_row", least=1)
     ahead = sizes_on("above", every)
-    close = ", too close to call" if ratio.side() == "unclear" else ""
+    decided = verdict(ratio)
     why = (
-        f"torch is {interval(ratio)} as fast at N = {SMALLEST}{close}; ahead at "
+        f"torch is {interval(ratio)} as fast at N = {SMALLEST}{close(decided)}; ahead at "
         f"{len(ahead)} of {len(every)} sizes ({listed(ahead)})"
     )
-    return Finding.of(verdict(ratio.side()), ratio, why)
+    return Finding.of(decided, ratio, why)
 
 
 def slightly_and_stably(evidence: Evidence) -> Finding:
     """S4-a. Speed of triton_row over torch over the protocol: geometric mean and spread.
 
-    Faster: the interval of the mean lies above 1. Stably: torch is surely ahead at no size. Holds
-    when both; does not hold when either is surely not so; otherwise too close to call. How slight
-    is reported (smallest and largest ratio), not judged. Needs ten of the 98 sizes.
+    Faster: the interval of the mean lies above 1. Stably: torch is significantly ahead at no size.
+    Holds when both hold; does not hold when either fails; otherwise too close to call. "Slightly"
+    is not judged. Needs MIN_SIZES of the 98 sizes.
     """
-    every = evidence.speed_ratios("triton_row", BASELINE, LEAST)
-    mean = ratios.geometric_mean(every.values())
+    every = evidence.speed_ratios("triton_row", BASELINE, MIN_SIZES)
+    mean = stats.geometric_mean(every.values())
     loses = sizes_on("below", every)
-    decided = FAILS if loses else verdict(mean.side())
+    decided = FAILS if loses else verdict(mean)
     values = [ratio.value for ratio in every.values()]
-    close = ", too close to call" if decided == UNDECIDED else ""
     why = (
-        f"geometric mean {interval(mean)} over {len(every)} of {len(FUSED.shapes)} sizes{close}, "
-        f"from {min(values):.3f}x to {max(values):.3f}x; slower at {listed(loses)}"
+        f"geometric mean {interval(mean)} over {len(every)} of {len(FUSED.shapes)} sizes"
+        f"{close(decided)}, from {min(values):.3f}x to {max(values):.3f}x; "
+        f"slower at {listed(loses)}"
     )
     return Finding.of(decided, mean, why)
 

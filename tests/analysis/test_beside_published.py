@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis import figures
 from analysis.errors import InputError
-from analysis.figures.bars import draw_published
-from analysis.figures.select import beside_published
+from analysis.figures import write
+from analysis.figures.published import draw_published
+from analysis.panels import beside_published
 from tests.analysis import oneflow_rows as oneflow
 
 SET = ("float32", "oneflow")
@@ -144,5 +144,5 @@ def test_what_cannot_be_drawn_is_refused(measurements, tables, tmp_path, gpu, sw
     rows = [r for name in ("h200", "cpu") for r in oneflow.rows(oneflow.PROTOCOL, gpu=name)]
     set_ = (gpu, "float32", sweep)
     with pytest.raises(InputError, match=complaint):
-        figures.write(measurements(rows, sweep), tables, *set_, tmp_path, figures.BARS)
+        write.write(measurements(rows, sweep), tables, *set_, tmp_path, write.BESIDE_PUBLISHED)
     assert not list(tmp_path.iterdir())
