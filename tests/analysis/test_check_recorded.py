@@ -72,15 +72,6 @@ def test_rows_that_nobody_could_follow_up_are_refused(tmp_path, change, words):
     refused(make(tmp_path, **change), words)
 
 
-def test_rows_of_two_gpus_are_refused(tmp_path, folder):
-    make(tmp_path, sweep="other", gpu_name="NVIDIA RTX 4090")
-    refused(folder, "rows of several GPUs")
-
-
-def test_a_folder_named_as_another_gpu_is_refused(folder):
-    refused(folder.rename(folder.with_name("h200")), "has rows of gpu rtx4090")
-
-
 def test_rows_of_a_cpu_are_refused(tmp_path):
     (tmp_path / "cpu").mkdir()
     refused(tmp_path / "cpu", "rows of a CPU are not recorded")
@@ -149,12 +140,6 @@ def test_a_time_that_is_not_the_median_of_its_samples_is_refused(tmp_path):
     lines[at] = f"{start},{float(time_us) * 1.0001}"
     path.write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
     refused(folder, "the samples' median is")
-
-
-def test_samples_cut_short_are_refused(folder):
-    path, _ = samples_of(folder)
-    path.write_bytes(path.read_bytes()[:-9])
-    refused(folder, "not readable samples")
 
 
 def test_every_fault_of_every_folder_is_told(tmp_path, folder):

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from analysis import claims, palette, panels, ranking
+from analysis import claims, palette, ranking
 from analysis.html import charts, document
 from analysis.html import data as view
 from analysis.report import document as markdown
@@ -84,26 +84,6 @@ def test_ranks_are_those_of_the_summary(data, page):
         assert rank is None or rank == int(known)
 
 
-def test_there_is_an_answer_for_every_point_with_a_winner(data, page):
-    ranks = ranking.read(page.parent / "summary.csv")
-    winners = ranks[ranks["best"]]
-    assert len(data["picks"]) == len(winners)
-    assert {
-        (p["gpu"], p["op"], p["dtype"], p["M"], p["N"], p["variant"]) for p in data["picks"]
-    } == {tuple(row) for row in winners[["gpu", "op", "dtype", "M", "N", "variant"]].to_numpy()}
-
-
-def test_the_first_answer_is_softmax_in_float32_of_a_usual_size():
-    ranks = ranking.summarise(made.measurements([r for r in made.rows() if r["gpu"] == "h200"]))
-    first = view.first(view.best_by_size(ranks, {"h200": "NVIDIA H200"}))
-    assert (first["op"], first["dtype"], first["M"], first["N"]) == (
-        "softmax",
-        "float32",
-        1024,
-        8192,
-    )
-
-
 def test_csv_content_is_never_markup(page):
     text = page.read_text()
     assert made.MARKUP not in text
@@ -177,16 +157,6 @@ def test_sets_have_all_timed_rows_once_with_their_copy(tables):
     assert rate == pytest.approx(2 * 1024 * 1024 * 4 / row["copy_us"] / 1000, rel=1e-6)
 
 
-def test_a_choice_of_many_values_of_m_is_told(tables):
-    rows = [synthetic.row(M=m, N=n) for m in range(100, 1500, 100) for n in (256, 512)]
-    own = [
-        entry for entry in view.sets(made.measurements(rows), tables) if entry["panels"][0]["own"]
-    ]
-    assert len(own) == panels.MAX_PANELS
-    said = f"{panels.MAX_PANELS} of 14 values of M of this sweep on h200"
-    assert all(said in entry["note"] for entry in own)
-
-
 def test_figures_know_what_only_controls_do_and_the_table_does_not(tmp_path):
     row = synthetic.row(variant="triton_row", **synthetic.RIVAL)
     text = made.write([row], tmp_path).read_text()
@@ -201,13 +171,6 @@ def test_figures_know_what_only_controls_do_and_the_table_does_not(tmp_path):
     assert {"torch_softmax", "peer_quack"} <= set(data["looks"])
 
 
-def test_the_memory_peak_stands_in_where_nothing_was_copied(tables):
-    found = view.sets(made.measurements([]), tables)
-    peaks = {panel["gpu"]: panel["peak"] for entry in found for panel in entry["panels"]}
-    assert peaks["rtx3090"] == 936
-    assert all(panel["copy"] == [] for entry in found for panel in entry["panels"])
-
-
 def test_figures_are_valid_and_have_the_palettes_colours():
     looks = view.looks(["torch_softmax", "triton_row"])
     specs = charts.specs(looks)  # Altair refuses what Vega-Lite's schema does not allow
@@ -215,13 +178,3 @@ def test_figures_are_valid_and_have_the_palettes_colours():
     assert colours["domain"] == ["torch_softmax", "triton_row"]
     assert colours["range"] == [palette.style(name).colour for name in colours["domain"]]
     assert specs["log"]["layer"][2]["encoding"]["y"]["scale"]["type"] == "log"
-
-
-def test_every_finding_is_on_a_card(tables):
-    found = claims.check(made.measurements(made.rows()), tables)
-    made_of = view.claims_view(found)
-    shown = [f for card in made_of for f in (*card["judged"], *card["undecided"])]
-    assert len(shown) == len(found)
-    assert {card["claim"] for card in made_of} == set(found["claim"])
-    total = sum(count for line in view.counts(found) for *_, count in line["counts"])
-    assert total == len(found)

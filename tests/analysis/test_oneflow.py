@@ -51,11 +51,6 @@ def test_what_the_dispatch_takes(n, status, kernel):
     assert report.taken(n, {SMEM: status}) == kernel
 
 
-def test_beyond_the_warp_it_is_not_known_without_the_row_that_says():
-    assert report.taken(1024, {}) == WARP
-    assert report.taken(1025, {WARP: "unsupported"}) == ""
-
-
 def test_the_choice_at_every_point(wide):
     found = {choice.own["N"]: choice for choice in report.choices(wide())}
     assert list(found) == list(made.WIDE)
@@ -101,25 +96,6 @@ def test_a_cost_within_its_interval_is_not_distinguishable_from_nothing(wide):
     assert "surely not the fastest at 0 of 1." in text
 
 
-def test_the_fraction_of_a_copy_by_regime(wide):
-    rows = made.rows(made.WIDE)
-    for row in rows:
-        if row["variant"] == "cuda_oneflow":
-            row["of_copy"] = {"128": "0.9", "58001": "0.4"}.get(row["N"], "0.8")
-    text = render(report.section(wide(rows)))
-    (warp,) = [row for row in text.splitlines() if row.startswith("| warp |")]
-    mean = (0.9 * 0.8**3) ** 0.25
-    assert warp == f"| warp | 4 | 128 … 1024 | 0.800 | {mean:.3f} | 0.800 | 0.900 |"
-    assert "| uncached | 1 | 58001 | 0.400 | 0.400 | 0.400 | 0.400 |" in text
-
-
-def test_points_whose_regime_is_not_known_are_told_apart(wide):
-    rows = [row for row in made.rows(made.WIDE) if row["variant"] != SMEM]
-    text = render(report.section(wide(rows)))
-    assert "| not known (no row of cuda_oneflow_smem says) | 5 | 1025 … 58001 |" in text
-    assert line(text, 128, DISPATCH)[4] == ""
-
-
 def test_against_torch_and_the_best_triton_row(wide):
     rows = made.rows(made.WIDE)
     rows = [r for r in rows if (r["variant"], r["N"]) != ("triton_persistent", "4096")]
@@ -135,12 +111,6 @@ def test_against_torch_and_the_best_triton_row(wide):
     assert "the best Triton row: faster at 1, slower at 8, no sure difference at 0 of 9" in text
 
 
-def test_without_triton_rows_only_torch_is_compared(wide):
-    text = render(report.section(wide(made.rows({128: 786432}, variants=["cuda_oneflow", WARP]))))
-    assert "Triton" not in text
-    assert line(text, 128, 3)[2].startswith("1.425 [")
-
-
 def test_the_verdict_tells_where_the_runner_up_is_the_winner_under_another_name(wide):
     rows = [row for row in made.rows(made.WIDE) if not row["variant"].startswith("triton")]
     text = render(verdict.section(ranking.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
@@ -150,14 +120,6 @@ def test_the_verdict_tells_where_the_runner_up_is_the_winner_under_another_name(
     alone = [row for row in rows if row["variant"] not in made.ONEFLOW[1:]]
     text = render(verdict.section(ranking.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
     assert "under two names" not in text
-
-
-def test_sets_are_kept_apart(measurements):
-    both = made.rows(made.PROTOCOL) + made.rows(made.PROTOCOL, op="log_softmax")
-    text = render(report.section(measurements(both, sweep="oneflow")))
-    assert text.count("### `oneflow`") == 2
-    assert "(measured): log_softmax, float32" in text
-    assert text.count("is timed at 5 points; its choice can be judged at 5 of them") == 2
 
 
 def test_a_dispatch_that_is_not_timed_has_no_section(measurements, online_rows):

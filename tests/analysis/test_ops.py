@@ -3,9 +3,7 @@
 import pytest
 
 from analysis import claims, ranking
-from analysis.figures.curves import draw_time
-from analysis.figures.heatmap import draw_speedup
-from analysis.panels import copy_rate, panels, select
+from analysis.panels import copy_rate
 from analysis.report import quality, verdict
 from analysis.report.markdown import render
 from tests.analysis import synthetic
@@ -83,39 +81,8 @@ def test_quality_tells_them_apart(both, measurements):
         assert "| 2 |" not in text
 
 
-@pytest.fixture(params=OTHERS)
-def one_other(request, measurements, tables):
-    """(an operation, a selection of rows of it alone)."""
-    rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_row"], op=request.param)
-    return request.param, select(
-        measurements(rows, sweep="mine"), tables, "h200", "float32", "mine"
-    )
-
-
-@pytest.mark.parametrize("draw", [draw_time, draw_speedup])
-def test_titles_name_the_operation(one_other, draw):
-    op, selected = one_other
-    figure = draw(selected)
-    assert figure._suptitle.get_text().startswith(f"Row {op} on NVIDIA H200")
-    assert figure.axes[0].get_title("left").startswith(f"{op}, M = 1024")
-
-
 @pytest.mark.parametrize(("op", "matrices"), [("softmax", 2), ("softmax_backward", 3)])
 def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, measurements):
     rows = measurements([synthetic.row(op=op, M=1024, N=4096, copy_us=10.0)])
     (rate,) = copy_rate(rows)
     assert rate == pytest.approx(matrices * 1024 * 4096 * 4 / 10.0 / 1000)
-
-
-def test_both_operations_are_two_panels(both, tables):
-    found, total = panels(select(both, tables, "h200", "float32", "online_softmax"), True)
-    assert total == 2
-    assert [set(panel.own["op"]) for panel in found] == [{"log_softmax"}, {"softmax"}]
-
-
-def test_published_softmax_is_not_beside_log_softmax(measurements, tables):
-    rows = synthetic.sweep_rows(variants=["triton_online"], gpu="a100", op="log_softmax")
-    chosen = select(measurements(rows), tables, "a100", "float32", "online_softmax")
-    own, published = panels(chosen, True)[0]
-    assert own.published.empty
-    assert published.own.empty

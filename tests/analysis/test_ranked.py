@@ -7,14 +7,13 @@ import pytest
 import yaml
 
 from analysis import __main__ as cli
-from analysis import claims, frame, ranking, rows, schema
+from analysis import claims, frame, ranking, schema
 from analysis.collect import collect
 from analysis.errors import InputError
-from analysis.figures.curves import draw_throughput, draw_time
+from analysis.figures.curves import draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.merge import merge_cells
 from analysis.panels import select
-from analysis.record import record
 from analysis.report import document, quality
 from analysis.report.markdown import render
 from tests.analysis import synthetic
@@ -71,35 +70,11 @@ def test_collected_rows_say_whether_they_rank(merged, unranked, expected):
     assert set(ranked(frame.load(out))) == expected
 
 
-def test_recorded_rows_are_treated_alike(some, tmp_path):
-    path = synthetic.write_csv(tmp_path / "recorded" / "h200" / "s.csv", some)
-    collect([], [path], tmp_path / "all.csv", ["throttled"])
-    found = frame.load(tmp_path / "all.csv").set_index("variant")["ranked"]
-    assert found.to_dict() == dict.fromkeys(EVERY, "true") | {"triton_online": "false"}
-
-
-def test_a_merged_file_has_no_such_column_and_ranks_as_by_default(merged):
-    with merged.open() as file:
-        assert file.readline().startswith("sweep,origin,gpu,")
-    assert set(ranked(frame.load(merged))) == EVERY - {"triton_fused"}
-
-
 def test_collecting_what_is_collected_decides_anew(merged):
     first, second = merged.with_name("first.csv"), merged.with_name("second.csv")
     collect([merged], [], first, ["throttled"])
     collect([first], [], second, [])
     assert set(frame.load(second)["ranked"]) == {"true"}
-
-
-def test_rows_are_recorded_from_either_file_without_the_column(merged):
-    collect([merged], [], merged.with_name("all.csv"))
-    tables = []
-    for name in ("h200.csv", "all.csv"):
-        out = merged.parent / name.replace(".", "_") / "h200"
-        table, *_ = record(merged.with_name(name), merged.parent / "cells", out, "make run")
-        assert rows.read_rows(table), "the plain header of a row"
-        tables.append(table.read_bytes())
-    assert tables[0] == tables[1]
 
 
 @pytest.mark.parametrize("value", ["", "yes"])
@@ -110,13 +85,6 @@ def test_another_word_than_true_or_false_is_refused(tmp_path, value):
     path = synthetic.write_csv(tmp_path / "all.csv", lines, schema.COLLECTED)
     with pytest.raises(InputError, match="line 2: ranked is "):
         frame.load(path)
-
-
-def test_the_order_of_the_ranking(measurements, some):
-    assert ranked(measurements(some)) == ["triton_online", "triton_row", "torch_softmax"]
-    assert ranked(measurements(some, unranked=["throttled"])) == [
-        *("triton_fused", "triton_row", "torch_softmax")
-    ]
 
 
 def test_the_reason_is_the_flags_that_exclude_a_row(measurements, some):
@@ -157,26 +125,6 @@ def test_figures_leave_it_out_and_name_the_flag(measurements, some, tables):
     chosen = select_with([])
     assert "triton_fused" in {line.get_gid() for line in draw_time(chosen).axes[0].lines}
     assert not any("without a time that counts" in text for text in words(draw_time(chosen)))
-
-
-def test_where_nothing_ranks_figure_and_verdict_say_so(measurements, tables, tmp_path):
-    lines = [synthetic.row(variant=v, flags="throttled") for v in ("triton_row", "torch_softmax")]
-    found = measurements(lines, unranked=["throttled"])
-    chosen = select(found, tables, "h200", "float32", "online_softmax")
-    shown = [text.get_text() for text in draw_throughput(chosen).texts]
-    assert "no timed rows: 2 not ranked (throttled)" in shown
-    text = report_of(found, tables, tmp_path, ["throttled"])
-    assert "no row has a time that counts: 2 not ranked (throttled)." in text
-
-
-def test_a_claim_names_the_flag(measurements, tables):
-    pair = ("torch_softmax", "triton_online")
-    lines = [synthetic.row(variant=v, N=131072, flags="throttled") for v in pair]
-    for unranked, named in ((["throttled"], True), ([], False)):
-        table = claims.check(measurements(lines, unranked=unranked), tables)
-        own = table[(table["claim"] == "S0-a") & (table["origin"] == "measured")]
-        why = own[own["quantity"].str.contains("reduction")]["why"].item()
-        assert ("N = 131072 is not ranked: flagged throttled" in why) == named
 
 
 def report_of(found, tables, folder, unranked):

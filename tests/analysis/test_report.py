@@ -5,7 +5,7 @@ import pytest
 
 from analysis import claims, ranking
 from analysis.report import document
-from analysis.report.markdown import number, table, with_interval
+from analysis.report.markdown import number, with_interval
 from tests.analysis import oneflow_rows, synthetic
 
 
@@ -138,13 +138,6 @@ def test_published_table_environment_and_command(online):
     assert "commit `0123456789abcdef0123456789abcdef01234567`" in how
 
 
-def test_versions_of_cuda_are_told_where_a_row_has_them(online, written, measurements):
-    assert "nvrtc" not in section(online, "Environment")
-    newer = synthetic.row(variant="cuda_oneflow", cuda_core="0.4.1", nvrtc="13.0.88")
-    text = section(written(measurements([synthetic.row(), newer])), "Environment")
-    assert "| cuda_core | 0.4.1 |\n| nvrtc | 13.0.88 |" in text
-
-
 def test_oneflow_has_a_section_where_it_is_timed(written, measurements):
     text = written(measurements(oneflow_rows.rows(oneflow_rows.PROTOCOL), sweep="oneflow"))
     assert text.index("\n## Published claims") < text.index("\n## OneFlow") < text.index("\n## Fig")
@@ -154,30 +147,6 @@ def test_oneflow_has_a_section_where_it_is_timed(written, measurements):
     (line,) = [row for row in claim.splitlines() if "| S3-a |" in row and "measured" in row]
     assert f"| {first:.3f}x (" in line
     assert "at N = 16 (published 2.736x); " in line
-
-
-def test_sizes_with_their_own_m_go_by_n(written, measurements):
-    text = section(written(measurements(oneflow_rows.rows(oneflow_rows.WIDE))), "Verdict")
-    found = [row.split(" | ")[1] for row in text.splitlines() if row.startswith("| ")]
-    assert found[2:] == [str(n) for n in oneflow_rows.WIDE]
-
-
-def test_the_title_names_the_operations(online, written, measurements):
-    assert online.startswith("# Row softmax: which")
-    rows = [synthetic.row(op=op) for op in ("softmax", "log_softmax", "softmax_backward")]
-    three = "# Row softmax, log_softmax and softmax_backward: which"
-    assert written(measurements(rows)).startswith(three)
-
-
-def test_bars_are_linked_under_their_own_name(measurements, tables, tmp_path):
-    (tmp_path / "a100_float32_oneflow_published.png").write_bytes(b"")
-    links = document.figure_links(measurements([]), tables, tmp_path, tmp_path)
-    assert "![published beside measured, a100, float32, oneflow](" in links
-
-
-def test_long_tables_are_folded():
-    assert "<details>" not in table(["a"], [[1]] * 60, "rows")
-    assert table(["a"], [[1]] * 61, "rows").startswith("<details>\n<summary>rows (61 rows)")
 
 
 def test_numbers():

@@ -64,27 +64,6 @@ def test_wrong_header_names_the_column(cell, old, new, complaint):
         rows.read_cell(cell)
 
 
-def test_line_with_too_few_values(cell):
-    text = cell.read_text()
-    cell.write_text(text[: len(text) // 2 + len(text) // 4] + "\n")
-    with pytest.raises(InputError, match=r"line 2 has \d+ values, the header \d+: a truncated"):
-        rows.read_cell(cell)
-
-
-def test_line_cut_inside_its_last_value(cell):
-    cell.write_text(cell.read_text()[:-2])
-    with pytest.raises(InputError, match="no line end: a truncated line"):
-        rows.read_cell(cell)
-
-
-def test_line_cut_inside_quotes(tmp_path):
-    path = synthetic.write_cell(tmp_path, synthetic.row(status="crash", message="a, b"))
-    text = path.read_text()
-    path.write_text(text[: text.index("a, b") + 2])
-    with pytest.raises(InputError, match="truncated"):
-        rows.read_cell(path)
-
-
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [

@@ -5,7 +5,6 @@ import pytest
 
 from analysis import panels
 from analysis.figures.axes import label_n, size_label
-from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.panels import select
 from tests.analysis import oneflow_rows as oneflow
@@ -30,26 +29,10 @@ def test_the_rule_behind_m(m_of_n, words):
     assert panels.describe_m(frame(m_of_n)) == words
 
 
-def test_several_m_at_one_n_are_no_constant_product():
-    several = pd.DataFrame({"M": [1000, 1001, 1000], "N": [1000, 1000, 1001]})
-    assert not panels.one_m_for_each_n(several)
-    assert panels.describe_m(several) == "M = 1,000 to 1,001"
-
-
 @pytest.fixture(scope="module")
 def wide(measurements, tables):
     rows = measurements(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
     return select(rows, tables, "h200", "float32", "oneflow_wide")
-
-
-@pytest.mark.parametrize("draw", [draw_time, draw_throughput])
-def test_a_constant_product_is_one_panel_with_lines_over_n(wide, draw):
-    (axes,) = draw(wide).axes
-    assert axes.get_title("left") == "softmax, M·N ≈ 100,663,296, normal input"
-    lines = {line.get_gid(): line for line in axes.lines}
-    assert list(lines["cuda_oneflow"].get_xdata()) == list(oneflow.WIDE)
-    assert list(lines[oneflow.WARP].get_xdata()) == [128, 768, 1000, 1024]
-    assert list(lines[oneflow.SMEM].get_xdata())[-1] == 58000
 
 
 def test_the_heat_map_names_the_m_of_each_column(wide):
@@ -106,7 +89,3 @@ def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():
 def test_sizes_of_one_m_each_or_of_one_m_are_one_part(m_of_n):
     (part,) = panels.split_by_m(frame(m_of_n))
     assert part["N"].tolist() == list(m_of_n)
-
-
-def test_nothing_has_no_parts():
-    assert panels.split_by_m(frame({}).reindex(columns=["M", "N"])) == []

@@ -5,7 +5,6 @@ import csv
 import pytest
 import yaml
 
-from analysis.__main__ import main
 from analysis.errors import InputError
 from analysis.merge import merge_cells
 from analysis.tuning import COLUMNS, write
@@ -107,11 +106,3 @@ def test_a_table_that_cannot_be_kept_is_an_error_and_stays(table, about, words, 
     with pytest.raises(InputError, match=words):
         write([path], out, "make tuning", keep=True)
     assert {entry.name: entry.read_text() for entry in out.iterdir()} == there
-
-
-def test_the_command_line_keeps(tmp_path):
-    out = tmp_path / "out"
-    for N, words in ((512, []), (1024, ["--keep"])):
-        path = merged(tmp_path / str(N), [row(FAST, 16, 2.0, N=N)])
-        assert main(["tuning", *words, "--command", "x", "--output", str(out), str(path)]) == 0
-    assert [line["N"] for line in table(out / "h200.csv")] == ["512", "1024"]

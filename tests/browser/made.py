@@ -30,12 +30,6 @@ def rows() -> list[dict[str, str]]:
     return [*found, synthetic.row(**point, status="crash", message=MARKUP)]
 
 
-def many(count: int) -> list[dict[str, str]]:
-    """So many rows of one GPU."""
-    sizes = range(128, 128 * 1000, 128)
-    return [synthetic.row(variant=v, N=n) for n in sizes for v in synthetic.VARIANTS][:count]
-
-
 def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> pd.DataFrame:
     """The rows as a merged file would give them."""
     lines = [

@@ -98,14 +98,3 @@ def test_every_set_is_drawn_and_described(opened, quantity):
             assert label is None or "over N" in label
         heats += page.locator(".view.heat svg").count()
     assert (heats > 0) == (quantity == "speedup")
-
-
-@pytest.mark.slow
-def test_a_rival_that_is_only_a_control_is_drawn(opened, tmp_path):
-    rows = [synthetic.row(variant="triton_row", N=n, **synthetic.RIVAL) for n in (512, 1024)]
-    page = opened(path=made.write(rows, tmp_path))
-    view = page.locator(".chart", has_text="NVIDIA H200").first
-    view.locator(".view").first.focus()
-    page.keyboard.press("End")
-    readout = view.locator(".readout").inner_text()
-    assert all(name in readout for name in ("peer_quack", "torch_softmax", "triton_row"))
