@@ -6,13 +6,12 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from analysis import schema
 from analysis.compare import FALSE_DISCOVERIES, MARGIN, THRESHOLD
 from analysis.errors import InputError
-
-# Each command imports what it needs when it runs: merging rows must not wait for seaborn.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     given.code = 0
     try:
-        done = COMMANDS[given.command][0](given)
+        done = _run(given)
     except InputError as error:
         print(f"analysis {given.command}: error: {error}", file=sys.stderr)
         return 2 if given.command == "compare" else 1  # 1 of `compare`: a point became slower
@@ -29,69 +28,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return given.code
 
 
-def _merge(given: Namespace) -> str:
-    from analysis.merge import merge_cells
-
-    return f"{merge_cells(given.cells, given.sweep, given.output)} rows to {given.output}"
-
-
-def _collect(given: Namespace) -> str:
-    from analysis.collect import collect
-
-    count = collect(given.merged, given.recorded, given.output, given.unranked_flags)
-    return f"{count} rows to {given.output}"
-
-
-def _summary(given: Namespace) -> str:
-    from analysis import frame, ranking
-
-    ranking.write(frame.load(given.measurements), given.output)
+def _run(given: Namespace) -> str:
+    """Call the function of a command with its arguments, in their order; return what was done."""
+    function, _, arguments = COMMANDS[given.command]
+    if callable(function):
+        return function(given)
+    result = _imported(function)(*(_value(given, name) for name in arguments.split()))
+    match result:
+        case int():
+            return f"{result} rows to {given.output}"
+        case list():
+            return ", ".join(map(str, result)) if len(result) <= 3 else f"{len(result)} files"
+        case str():
+            return result
     return str(given.output)
 
 
-def _claims(given: Namespace) -> str:
-    from analysis import claims
-
-    claims.write(*_rows(given), given.output)
-    return str(given.output)
-
-
-def _figures(given: Namespace) -> str:
-    from analysis.figures import write
-
-    kinds = write.BESIDE_PUBLISHED if given.command == "bars" else write.OVER_N
-    set_ = (given.gpu, given.dtype, given.sweep)
-    return f"{len(write.write(*_rows(given), *set_, given.output_dir, kinds))} files"
+def _value(given: Namespace, name: str) -> object:
+    dest = ARGUMENTS[name].get("dest", name.strip("-").replace("-", "_"))
+    value = getattr(given, dest)
+    return _imported(READERS[name])(value) if name in READERS else value
 
 
-def _overview(given: Namespace) -> str:
-    from analysis.figures import write
-
-    return f"{len(write.write_overview(*_rows(given), given.output_dir))} files"
+def _imported(name: str):
+    """Return `module:function`, imported when it is called: merging must not wait for seaborn."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(f"analysis.{module}"), function)
 
 
 def _report(given: Namespace) -> str:
-    from analysis import claims, ranking
-    from analysis.report.document import Inputs
-
-    measurements, tables = _rows(given)
-    inputs = Inputs(
-        measurements,
-        ranking.read(given.summary),
-        claims.read(given.claims),
-        tables,
-        given.reproduce_with,
-        given.recorded,
-        given.unranked_flags,
-    )
+    inputs = _imported("report.document:Inputs")(*(_value(given, n) for n in INPUTS.split()))
     if given.command == "report":
-        from analysis.report import document
-
-        document.write(inputs, given.figures_dir, given.output)
+        _imported("report.document:write")(inputs, given.figures_dir, given.output)
     else:
-        from analysis.html import document
-
-        document.write(inputs, given.output)
+        _imported("html.document:write")(inputs, given.output)
     return str(given.output)
 
 
@@ -104,41 +74,14 @@ def _compare(given: Namespace) -> str:
             "within the margin counts as the same; give a smaller --margin as well"
         )
     matched = match.match(runs.load(given.old), runs.load(given.new), given.allow)
-    limits = verdict.Limits(
-        given.margin / 100, given.threshold / 100, given.false_discoveries / 100
-    )
-    table = verdict.judge(matched, limits)
-    print(text := document.document(table, matched, limits, (given.old, given.new)), end="")
+    percentages = (given.margin, given.threshold, given.false_discoveries)
+    limits = verdict.Limits(*(percentage / 100 for percentage in percentages))
+    changes = verdict.judge(matched, limits)
+    print(text := document.document(changes, matched, limits, (given.old, given.new)), end="")
     if given.output_dir:
-        document.write(text, table, limits, given.output_dir)
-    given.code = int(verdict.failed(table, limits).any())
-    return document.counts(table)
-
-
-def _record(given: Namespace) -> str:
-    from analysis.record import record
-
-    written = record(given.rows, given.cells, given.output, given.reproduce_with)
-    return ", ".join(map(str, written))
-
-
-def _check_recorded(given: Namespace) -> str:
-    from analysis.record import check
-
-    return check(given.folders)
-
-
-def _tuning(given: Namespace) -> str:
-    from analysis import tuning
-
-    written = tuning.write(given.merged, given.output, given.reproduce_with, given.keep)
-    return ", ".join(map(str, written))
-
-
-def _rows(given: Namespace) -> tuple:
-    from analysis import frame, published
-
-    return frame.load(given.measurements), published.load(given.published)
+        document.write(text, changes, limits, given.output_dir)
+    given.code = int(verdict.failed(changes, limits).any())
+    return document.counts(changes)
 
 
 def _percent(text: str) -> float:
@@ -221,44 +164,62 @@ ARGUMENTS = {
         "output says what does",
     },
 }
-REPORT = "--measurements --summary --claims --published --command --recorded --unranked-flags"
+# How the file of an argument is read.
+READERS = {
+    "--measurements": "frame:load",
+    "--published": "published:load",
+    "--summary": "ranking:read",
+    "--claims": "claims:read",
+}
+INPUTS = "--measurements --summary --claims --published --command --recorded --unranked-flags"
 SET = "--measurements --published --gpu --dtype --sweep --output-dir"
+COMPARED = (
+    "compare two runs: at every point faster, slower, same or unclear; exit with 1 when a point "
+    "broke or became slower by more than the threshold, 2 for bad input, else 0"
+)
 
-# name -> (function, help, arguments)
+# name -> (function, help, arguments in the order in which the function takes them)
 COMMANDS = {
-    "merge": (_merge, "merge the cells of one sweep into one file", "--sweep --output cells"),
-    "collect": (
-        _collect,
-        "collect merged rows, and recorded rows of the other GPUs",
-        "--recorded --unranked-flags --output merged",
+    "merge": (
+        "merge:merge_cells",
+        "merge the cells of one sweep into one file",
+        "cells --sweep --output",
     ),
-    "summary": (_summary, "rank the variants at every point", "--measurements --output"),
-    "claims": (_claims, "check every published claim", "--measurements --published --output"),
-    "figures": (_figures, "draw a set over N", SET),
-    "bars": (_figures, "draw published times beside a set's", SET),
+    "collect": (
+        "collect:collect",
+        "collect merged rows, and recorded rows of the other GPUs",
+        "merged --recorded --output --unranked-flags",
+    ),
+    "summary": ("ranking:write", "rank the variants at every point", "--measurements --output"),
+    "claims": (
+        "claims:write",
+        "check every published claim",
+        "--measurements --published --output",
+    ),
+    "figures": ("figures.write:write", "draw a set over N", SET),
+    "bars": ("figures.write:write_published", "draw published times beside a set's", SET),
     "overview": (
-        _overview,
+        "figures.write:write_overview",
         "draw the fraction of the copy bandwidth, of all sets",
         "--measurements --published --output-dir",
     ),
-    "report": (_report, "write the report in Markdown", f"{REPORT} --figures-dir --output"),
-    "html": (_report, "write the report as one page for a browser", f"{REPORT} --output"),
+    "report": (_report, "write the report in Markdown", f"{INPUTS} --figures-dir --output"),
+    "html": (_report, "write the report as one page for a browser", f"{INPUTS} --output"),
     "compare": (
         _compare,
-        "compare two runs: at every point faster, slower, same or unclear; exit with 1 when a "
-        "point broke or became slower by more than the threshold, 2 for bad input, else 0",
+        COMPARED,
         "old new --threshold --margin --false-discoveries --allow --output-dir",
     ),
     "record": (
-        _record,
+        "record:record",
         "keep rows and samples of a GPU as recorded data",
-        "--rows --cells --command --output",
+        "--rows --cells --output --command",
     ),
-    "check-recorded": (_check_recorded, "check recorded data before it is shared", "folders"),
+    "check-recorded": ("record:check", "check recorded data before it is shared", "folders"),
     "tuning": (
-        _tuning,
+        "tuning:write",
         "choose the kernels of kernels/frontier from its tuning sweep",
-        "--command --output --keep merged",
+        "merged --output --command --keep",
     ),
 }
 

@@ -60,6 +60,11 @@ def write(
     return [path for stem, figure in figures.items() for path in save(figure, stem)]
 
 
+def write_published(*arguments) -> list[Path]:
+    """Write the figure of published beside measured times; arguments as of `write`."""
+    return write(*arguments, kinds=BESIDE_PUBLISHED)
+
+
 def write_overview(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
     """Write overview.svg, .pdf and .png, the page of all sets, to `folder`; return these paths."""
     figure = overview.draw_overview(with_controls(measurements), tables)
