@@ -39,5 +39,5 @@ CLAIMS = [
         ONEFLOW,
         oneflow_faster,
         TABLE,
-    ),
+    )
 ]

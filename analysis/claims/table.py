@@ -15,8 +15,7 @@ from analysis.published import Published
 from analysis.rows import write as write_file
 
 ALL = sorted(
-    [*online_softmax.CLAIMS, *fused_softmax.CLAIMS, *oneflow.CLAIMS],
-    key=lambda claim: claim.id,
+    [*online_softmax.CLAIMS, *fused_softmax.CLAIMS, *oneflow.CLAIMS], key=lambda claim: claim.id
 )
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = [

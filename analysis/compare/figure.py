@@ -22,24 +22,24 @@ MAX_NAMES = 40  # more names under the axis would overlap at this width
 WIDTH, HEIGHT = 9.0, 4.6  # inches
 
 
-def draw(found: pd.DataFrame, limits: Limits) -> Figure:
+def draw(changes: pd.DataFrame, limits: Limits) -> Figure:
     """Draw the change of speed in per cent, with its 95 % interval, from the worst point on.
 
-    `found` as verdict.judge made it. gid of a point's interval: `{verdict} {M}x{N} {variant}`.
+    `changes` as verdict.judge made it. gid of a point's interval: `{verdict} {M}x{N} {variant}`.
     Points without a ratio are left out and counted.
     """
     with matplotlib.rc_context(shared.THEME):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot()
-        timed = found[found["ratio"].notna()].sort_values("ratio", kind="stable")
+        timed = changes[changes["ratio"].notna()].sort_values("ratio", kind="stable")
         if timed.empty:
             axes.set_axis_off()
             axes.text(0.5, 0.5, "no point was timed in both runs", ha="center", va="center")
         else:
             _points(axes, timed, limits)
-        counts = found["verdict"].value_counts()
+        counts = changes["verdict"].value_counts()
         parts = [f"{counts[name]} {name}" for name in verdict.CLASSES if name in counts]
-        gpu = "/".join(sorted(set(found.index.get_level_values("gpu"))))
+        gpu = "/".join(sorted(set(changes.index.get_level_values("gpu"))))
         figure.suptitle(
             f"NEW against OLD on {gpu}: {', '.join(parts)}",
             x=0.01,

@@ -34,16 +34,6 @@ class Matched:
     noted: dict[str, list[tuple[str, str]]]
 
     @property
-    def only_old(self) -> int:
-        """Return the number of points that only the old run has."""
-        return len(self.old.rows) - len(self.both)
-
-    @property
-    def only_new(self) -> int:
-        """Return the number of points that only the new run has."""
-        return len(self.new.rows) - len(self.both)
-
-    @property
     def paired(self) -> bool:
         """Return whether torch is an unchanged control, for speed-ups over it to be comparable."""
         return not OF_TORCH & set(self.differs)

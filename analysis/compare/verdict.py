@@ -64,10 +64,10 @@ def judge(matched: Matched, limits: Limits) -> pd.DataFrame:
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
 
-def failed(found: pd.DataFrame, limits: Limits) -> pd.Series:
+def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
     """Return the mask of the points that fail: broke, or slower by more than the threshold."""
-    far = found["ratio"] < 1 / (1 + limits.threshold)
-    return (found["verdict"] == BROKE) | ((found["verdict"] == SLOWER) & far)
+    far = changes["ratio"] < 1 / (1 + limits.threshold)
+    return (changes["verdict"] == BROKE) | ((changes["verdict"] == SLOWER) & far)
 
 
 def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
@@ -98,7 +98,7 @@ def _judged(matched: Matched, table: pd.DataFrame, limits: Limits) -> dict[str, 
     words = np.select([differs & (value > 0), differs, same], [FASTER, SLOWER, SAME], UNCLEAR)
     moved = [FIXED.format(us) if us and matched.paired else "" for us in each["fixed_us"]]
     wide = [(words == UNCLEAR) & (T95 * part > margin) for part in (between, within)]
-    found = {
+    columns = {
         "verdict": words,
         "ratio": np.exp(value),
         "low": np.exp(value - half),
@@ -109,9 +109,9 @@ def _judged(matched: Matched, table: pd.DataFrame, limits: Limits) -> dict[str, 
         "time_us_new": each["time_us_new"],
         "note": np.select(wide, [NOISY_PROCESSES, SCATTERED], moved),
     }
-    filled = table[list(found)].copy()
-    filled.loc[points] = pd.DataFrame(found, index=points)
-    return {name: filled[name] for name in found}
+    filled = table[list(columns)].copy()
+    filled.loc[points] = pd.DataFrame(columns, index=points)
+    return {name: filled[name] for name in columns}
 
 
 def _outside(t: np.ndarray) -> np.ndarray:
@@ -145,7 +145,7 @@ def discoveries(p: np.ndarray, rate: float) -> np.ndarray:
     p = np.asarray(p, float)
     order = np.argsort(p, kind="stable")
     below = np.flatnonzero(p[order] <= rate * np.arange(1, len(p) + 1) / max(len(p), 1))
-    found = np.zeros(len(p), bool)
+    significant = np.zeros(len(p), bool)
     if len(below):
-        found[order[: below[-1] + 1]] = True
-    return found
+        significant[order[: below[-1] + 1]] = True
+    return significant

@@ -36,10 +36,7 @@ def test_cells_and_the_recorded_table_of_one_run_are_the_same(tmp_path, capsys, 
     cells = compared.write_cells(tmp_path, lines, 1)
     table = compared.write_table(tmp_path / "a.csv", lines, 1)
     code, out, _ = compare(capsys, cells, table)
-    assert (code, out.splitlines()[0]) == (
-        0,
-        "**9 same, 1 ok in neither of 10 points: passed.**",
-    )
+    assert (code, out.splitlines()[0]) == (0, "**9 same, 1 ok in neither of 10 points: passed.**")
 
 
 def collected(folder, lines, seed, unranked=(), recorded=()):

@@ -66,10 +66,7 @@ def test_collect_adds_recorded_gpus(recorded, tmp_path):
     merge_cells([cell], "online_softmax", tmp_path / "cpu.csv")
     assert collect([tmp_path / "cpu.csv"], files(recorded), tmp_path / "all.csv") == 2
     found = {row["gpu"]: (row["sweep"], row["origin"]) for row in read(tmp_path / "all.csv")}
-    assert found == {
-        "cpu": ("online_softmax", "measured"),
-        "h200": ("online_softmax", "recorded"),
-    }
+    assert found == {"cpu": ("online_softmax", "measured"), "h200": ("online_softmax", "recorded")}
 
 
 def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, cells, tmp_path):
