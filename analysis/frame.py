@@ -1,5 +1,6 @@
 """Collected rows as a pandas frame, and rows for the controls that were timed beside them."""
 
+from collections.abc import Sequence
 from dataclasses import astuple
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette, rows, schema
+from analysis.errors import InputError
 from analysis.statistics import BASELINE, Ratio, quotient
 
 # The columns that the variants of one point share, in merged rows.
@@ -43,6 +45,20 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
     # A row without a time is out for its status, whatever its flags are.
     frame["unranked_by"] = frame["unranked_by"].where(frame["status"] == "ok", "")
     return frame
+
+
+def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: str) -> pd.DataFrame:
+    """Return a table that the command `step` wrote; the columns `text` are str, "" for empty.
+
+    Raises InputError when the file is missing or has other columns.
+    """
+    try:
+        table = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); run `{step}` first") from error
+    if list(table) != list(columns):
+        raise InputError(f"{path}: not written by `{step}`: its columns differ; run it again")
+    return table.fillna(dict.fromkeys(text, ""))
 
 
 def between_processes(frame: pd.DataFrame) -> pd.Series:

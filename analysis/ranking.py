@@ -13,8 +13,7 @@ import pandas as pd
 
 from analysis import palette, rows
 from analysis import statistics as stats
-from analysis.errors import InputError
-from analysis.frame import MATRIX, SECOND_BASELINE, timed
+from analysis.frame import MATRIX, SECOND_BASELINE, read_table, timed
 
 RANKING = ["rank", "best", "runner_up", "lead", "lead_low", "lead_high", "lead_sure"]
 CARRIED = [
@@ -88,20 +87,10 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool.
-
-    Raises InputError when the file is missing or is not a summary.
-    """
+    """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
     text = [*MATRIX[:6], "variant", "runner_up", *OUTCOME]
-    try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); run `summary` first") from error
-    if list(table) != COLUMNS:
-        raise InputError(f"{path}: not a summary: its columns differ; run `summary` again")
-    table = table.astype({"best": "bool", "lead_sure": "bool"})
-    table[text] = table[text].fillna("")
-    return table
+    table = read_table(path, COLUMNS, text, "summary")
+    return table.astype({"best": "bool", "lead_sure": "bool"})
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,14 @@
 """Keep the rows and samples of a GPU for machines that do not have it, and check such folders."""
 
-import csv
 import gzip
 import re
-import statistics
 import subprocess
 import zlib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from analysis import rows, schema
@@ -97,27 +96,36 @@ def _point(row: Row) -> list[str]:
 
 def _samples(row: Row, cells: Path) -> list[list[str]]:
     path = samples_path(rows.cell_path(cells, _point(row)))
-    if path.is_file():
-        return _unpacked(path, SAMPLE)
-    if row["time_us"]:
+    timed = row["time_us"] or path.is_file()
+    return _read_text(path, SAMPLE).to_numpy().tolist() if timed else []
+
+
+def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Return a file of samples, as text. Raises InputError unless it has these columns."""
+    try:
+        lines = pd.read_csv(path, dtype="str", keep_default_na=False, compression="gzip")
+    except FileNotFoundError as error:
         raise InputError(
             f"{path}: no such file, but the row has times; delete the row and run again"
-        )
-    return []
-
-
-def _unpacked(path: Path, columns: list[str]) -> list[list[str]]:
-    """Return the lines of a file of samples that has these columns. Raises InputError."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            header, *lines = csv.reader(file)
-        if cut := [line for line in lines if len(line) != len(header)]:
-            raise ValueError(f"a line has {len(cut[0])} values")
+        ) from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
-    if header != columns:
-        raise InputError(f"{path}: columns are {header}, expected {columns}; measure it again")
+    if list(lines) != columns:
+        raise InputError(
+            f"{path}: columns are {', '.join(lines)}, expected {', '.join(columns)}; "
+            "measure it again"
+        )
     return lines
+
+
+def read_samples(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Return a file of samples. Raises InputError unless it is readable and has these columns."""
+    lines = _read_text(path, columns)
+    kinds = {"block": "int64", "time_us": "float64", "M": "int64", "N": "int64"}
+    try:
+        return lines.astype({name: kind for name, kind in kinds.items() if name in lines})
+    except ValueError as error:
+        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
 
 
 def check(folders: Iterable[Path]) -> str:
@@ -223,27 +231,23 @@ def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
 
 def _check_samples(path: Path, part: list[Row]) -> None:
     """Check that every timed row has its samples, and that their median is its time."""
-    times: dict[tuple[str, ...], list[float]] = {}
-    for *point, _, _, series, time_us in _unpacked(path, [*schema.POINT, *SAMPLE]):
-        if series == "variant":
-            try:
-                times.setdefault(tuple(point), []).append(float(time_us))
-            except ValueError as error:
-                raise InputError(f"{path}: not readable samples ({error})") from error
+    lines = read_samples(path, [*schema.POINT, *SAMPLE])
+    own = lines[lines["series"] == "variant"].groupby(list(schema.POINT))["time_us"]
+    found = own.agg(["size", "median"]).to_dict("index")
     for row in part:
-        point = tuple(_point(row))
-        of_row = times.pop(point, [])
-        where = f"{path}: {' '.join(point)}"
-        if len(of_row) != int(row["n_samples"] or 0):
-            raise InputError(f"{where}: {len(of_row)} samples, the row says {row['n_samples']}")
-        if not of_row and row["time_us"]:
-            raise InputError(f"{where}: a time, but no samples")
-        if not of_row:
+        point = rows.point_of([row[name] for name in schema.COLUMNS], schema.COLUMNS)
+        of_row = found.pop(point, {"size": 0})
+        where = f"{path}: {' '.join(_point(row))}"
+        if of_row["size"] != int(row["n_samples"] or 0):
+            raise InputError(f"{where}: {of_row['size']} samples, the row says {row['n_samples']}")
+        if not of_row["size"]:
+            if row["time_us"]:
+                raise InputError(f"{where}: a time, but no samples")
             continue
-        median, expected = statistics.median(of_row), float(row["time_us"])
+        median, expected = of_row["median"], float(row["time_us"])
         if abs(median - expected) > ABSOLUTE_US + RELATIVE * expected:
             raise InputError(
                 f"{where}: the samples' median is {median} µs, the row says {expected}"
             )
-    if times:
-        raise InputError(f"{path}: {' '.join(next(iter(times)))}: samples of no row")
+    if found:
+        raise InputError(f"{path}: {' '.join(map(str, next(iter(found))))}: samples of no row")

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.claims import fused_softmax, oneflow, online_softmax
 from analysis.claims.claim import SOURCES, UNDECIDED, Claim, Finding
 from analysis.claims.evidence import Evidence, NotMeasurableError
-from analysis.errors import InputError
+from analysis.frame import read_table
 from analysis.published import Published
 from analysis.rows import write as write_file
 
@@ -48,15 +48,10 @@ def write(measurements: pd.DataFrame, published: Published, output: Path) -> Non
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return what `write` wrote. Raises InputError when the file is missing or is not that."""
-    text = [name for name in COLUMNS if name not in ("value", "low", "high", "published_value")]
-    try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); run `claims` first") from error
-    if list(table) != COLUMNS:
-        raise InputError(f"{path}: not a table of claims: its columns differ; run `claims` again")
-    return table.fillna(dict.fromkeys(text, ""))
+    """Return what `write` wrote."""
+    numbers = ("value", "low", "high", "published_value")
+    text = [name for name in COLUMNS if name not in numbers]
+    return read_table(path, COLUMNS, text, "claims")
 
 
 def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis import frame, rows, schema
 from analysis.errors import InputError
-from analysis.record import SAMPLE
+from analysis.record import SAMPLE, read_samples
 from measure.row import samples_path
 
 POINT = list(schema.POINT)
@@ -79,7 +79,7 @@ def _of_cells(table: pd.DataFrame, files: Iterable[Path]) -> dict[tuple, pd.Data
     for (point, row), file in zip(table.iterrows(), files, strict=True):
         if row["status"] == "ok":
             beside = samples_path(file)
-            found[point] = _blocks(_read(beside, SAMPLE), row, beside)
+            found[point] = _blocks(read_samples(beside, SAMPLE), row, beside)
     return found
 
 
@@ -88,34 +88,13 @@ def _of_table(table: pd.DataFrame, path: Path) -> dict[tuple, pd.DataFrame]:
     ok = table[table["status"] == "ok"]
     if ok.empty:
         return {}
-    lines = dict(iter(_read(beside, [*POINT, *SAMPLE]).groupby(POINT, sort=False)))
+    lines = dict(iter(read_samples(beside, [*POINT, *SAMPLE]).groupby(POINT, sort=False)))
     found = {}
     for point, row in ok.iterrows():
         if point not in lines:
             raise InputError(f"{beside}: no samples of {_name(point)}; record the run again")
         found[point] = _blocks(lines[point], row, beside)
     return found
-
-
-def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    try:
-        lines = pd.read_csv(path, dtype=dict.fromkeys(POINT, "str"), compression="gzip")
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file, but the row has times; samples belong beside the rows"
-        ) from error
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
-    if list(lines) != columns:
-        raise InputError(
-            f"{path}: columns are {', '.join(lines)}, expected {', '.join(columns)}; "
-            "measure it again"
-        )
-    try:
-        kinds = {"block": "int64", "time_us": "float64"}
-        return lines.astype(kinds | {n: "int64" for n in ("M", "N") if n in lines})
-    except ValueError as error:
-        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
 
 
 def _blocks(lines: pd.DataFrame, row: pd.Series, path: Path) -> pd.DataFrame:

@@ -127,18 +127,6 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(page):
     assert all(link.startswith(("#", "data:")) for link in links)
 
 
-def test_the_same_rows_give_the_same_bytes(page, tmp_path):
-    assert made.write(made.rows(), tmp_path).read_bytes() == page.read_bytes()
-
-
-def test_every_marker_is_drawn_in_the_palettes_colour():
-    known = [*palette.KNOWN.values(), *palette.OTHERS]
-    assert {each.marker for each in known} <= set(view.PATHS)
-    looks = view.looks([*palette.KNOWN, "one", "another"])
-    for variant, look in looks.items():
-        assert look["colour"] == palette.styles(looks)[variant].colour
-
-
 def test_sets_have_all_timed_rows_once_with_their_copy(tables):
     frame = made.measurements(made.rows())
     found = view.sets(frame, tables)

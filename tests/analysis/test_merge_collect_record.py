@@ -45,11 +45,6 @@ def test_merge_refuses_a_point_that_comes_twice(cells, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_merge_refuses_no_cells(tmp_path):
-    with pytest.raises(InputError, match="no cells"):
-        merge_cells([], "s", tmp_path / "out.csv")
-
-
 @pytest.fixture
 def recorded(tmp_path):
     folder = tmp_path / "recorded"
@@ -78,11 +73,6 @@ def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, cells, tmp_path):
 def test_collect_without_merged_files(recorded, tmp_path):
     assert collect([], files(recorded), tmp_path / "all.csv") == 1
     assert frame.load(tmp_path / "all.csv")["origin"].to_list() == ["recorded"]
-
-
-def test_collect_without_anything_writes_the_header(tmp_path):
-    assert collect([], [], tmp_path / "all.csv") == 0
-    assert frame.load(tmp_path / "all.csv").empty
 
 
 def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):

@@ -34,15 +34,6 @@ def test_each_operation_has_its_own_ranking(both):
     assert best["lead"].to_dict() == pytest.approx({"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1})
 
 
-def test_the_deviation_between_processes_is_that_of_one_operation(measurements):
-    rows = [
-        synthetic.row(op=op, variant=variant, torch_us=time)
-        for op, time in zip(OPS, (100.0, 900.0), strict=True)
-        for variant in ("triton_row", "triton_online", "triton_fused")
-    ]
-    assert set(measurements(rows)["between_sd"]) == {0.0}
-
-
 def test_the_verdict_has_a_sentence_for_each(both):
     text = render(verdict.section(ranking.summarise(both), {"h200": "NVIDIA H200"}))
     assert "(sweep `online_softmax`) **triton_row** is fastest at 1 of 1 point" in text

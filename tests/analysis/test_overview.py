@@ -114,11 +114,3 @@ def test_published_tables_and_failed_rows_are_not_on_it(measurements, tables):
     assert not figure.axes
     assert "no timed rows: 10 timeout" in [text.get_text() for text in figure.texts]
     assert "no rows" in [text.get_text() for text in draw_overview(measurements([]), tables).texts]
-
-
-def test_it_has_a_limit_and_says_so(measurements, tables):
-    rows = [row for m in range(1, 13) for gpu in ("a100", "h200")
-            for row in rows_of({"triton_row": 0.9}, M=m, gpu=gpu)]  # fmt: skip
-    figure = draw_overview(measurements(rows), tables)
-    assert len(figure.axes) == 15
-    assert any("15 of 24 panels are shown" in text.get_text() for text in figure.texts)

@@ -93,25 +93,3 @@ def test_a_cell_cut_anywhere_is_refused_by_name(folder, message, status, data):
         with pytest.raises(InputError) as caught:
             rows.read_cell(path)
         assert str(path) in str(caught.value)
-
-
-@quick
-@given(st.lists(texts, min_size=2, max_size=4), st.data())
-def test_of_a_table_cut_anywhere_only_whole_rows_are_read(folder, messages, data):
-    lines = [synthetic.row(N=str(i + 1), message=text) for i, text in enumerate(messages)]
-    path = synthetic.write_csv(folder / "table.csv", lines)
-    whole = path.read_bytes()
-    for end in data.draw(st.lists(st.integers(0, len(whole) - 1), max_size=20)):
-        path.write_bytes(whole[:end])
-        found, complaint = read(path)
-        assert found == [list(row.values()) for row in lines[: len(found)]]
-        assert len(found) < len(lines)
-        assert complaint.startswith(f"{path}: ") or whole[:end].endswith(b"\n")
-
-
-def read(path):
-    """The rows that the reader accepts, and its complaint."""
-    try:
-        return rows.read_rows(path), ""
-    except InputError as error:
-        return [], str(error)

@@ -56,16 +56,6 @@ def test_recomputed_claims(tables):
     assert any("slower at N = 256, 512, 1024, 2048, 16384" in why for why in whys.values())
 
 
-def test_sources_say_where_tables_come_from(tables):
-    online = tables.sources["a100_online_softmax_2024.csv"]
-    assert online.cite() == (
-        "Introduction to Triton: an OnlineSoftmax faster than Torch "
-        "(Mizuno-Ai / wu-kan, 2024-11, triton 2.1.0, torch 2.4.1, cuda 12.6)"
-    )
-    assert online.distribution == "uniform"
-    assert online.memory_peak_gbps == 1555
-
-
 def test_table_without_source_is_refused(tmp_path):
     (tmp_path / "sources.yaml").write_text("{}")
     (tmp_path / "new.csv").write_text("gpu\n")

@@ -3,8 +3,6 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from analysis import ranking
 from analysis import statistics as stats
@@ -35,18 +33,6 @@ def test_without_speed_ups_times_decide_and_there_is_no_interval():
     assert ratio.value == 1.5
     assert math.isnan(ratio.low)
     assert math.isnan(ratio.high)
-
-
-positive = st.floats(0.1, 10)
-
-
-@given(positive, positive, st.floats(1, 1.5), st.floats(1, 1.5))
-def test_ratio_seen_from_the_other_side_is_the_inverse(a, b, wide_a, wide_b):
-    first = record("a", a, a / wide_a, a * wide_a)
-    second = record("b", b, b / wide_b, b * wide_b)
-    there, back = stats.speed_ratio(first, second), stats.speed_ratio(second, first).inverse()
-    assert (there.value, there.low, there.high) == pytest.approx((back.value, back.low, back.high))
-    assert there.low <= there.value <= there.high
 
 
 def test_geometric_mean_and_its_interval():

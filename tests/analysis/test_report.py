@@ -156,14 +156,3 @@ def test_numbers():
     assert number(float("nan")) == ""
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"
-
-
-def test_a_source_without_torch_shows_no_heat_map(measurements, tables, tmp_path):
-    rows = measurements([synthetic.row()])
-    for kind in ("time", "speedup"):
-        for set_ in ("a100_float32_oneflow", "a100_float32_online_softmax"):
-            (tmp_path / f"{set_}_{kind}.png").write_bytes(b"")
-    links = document.figure_links(rows, tables, tmp_path, tmp_path)
-    assert "a100_float32_oneflow_time.png" in links
-    assert "a100_float32_oneflow_speedup.png" not in links
-    assert "a100_float32_online_softmax_speedup.png" in links
