@@ -38,9 +38,9 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     for rows of another gpu than the folder's, and for a timed row without samples.
     """
     names = (*schema.COLLECTED, *schema.COLUMNS)
-    found = [dict(zip(names, row, strict=True)) for row in rows.read_collected(merged)]
+    merged_rows = [dict(zip(names, row, strict=True)) for row in rows.read_collected(merged)]
     output = Path(output)
-    strangers = sorted({row["gpu"] for row in found} - {output.name})
+    strangers = sorted({row["gpu"] for row in merged_rows} - {output.name})
     if strangers:
         raise InputError(
             f"{merged} has rows of gpu {strangers[0]}, but --output is the folder of "
@@ -48,11 +48,11 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
         )
     if output.name == gpus.CPU:
         raise InputError("rows of a CPU are not recorded: every machine measures its own")
-    if not found:
+    if not merged_rows:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
     contents: dict[Path, str | bytes] = {}
-    for sweep in sorted({row["sweep"] for row in found}):
-        part = [row for row in found if row["sweep"] == sweep]
+    for sweep in sorted({row["sweep"] for row in merged_rows}):
+        part = [row for row in merged_rows if row["sweep"] == sweep]
         lines = [[row[name] for name in schema.COLUMNS] for row in part]
         samples = [[*_point(row), *line] for row in part for line in _samples(row, Path(cells))]
         packed = rows.csv_text([[*schema.POINT, *SAMPLE], *samples]).encode()
@@ -187,10 +187,10 @@ def _table(folder: Path, sweep: str) -> list[Row]:
     if not lines:
         raise InputError(f"{path}: no rows; record the sweep again")
     rows.refuse_duplicates((rows.point_of(line, schema.COLUMNS), path) for line in lines)
-    found = [dict(zip(schema.COLUMNS, line, strict=True)) for line in lines]
-    if strangers := sorted({row["gpu"] for row in found} - {folder.name}):
+    table = [dict(zip(schema.COLUMNS, line, strict=True)) for line in lines]
+    if strangers := sorted({row["gpu"] for row in table} - {folder.name}):
         raise InputError(f"{path}: has rows of gpu {strangers[0]}, expected {folder.name}")
-    return found
+    return table
 
 
 def _check_commits(path: Path, part: list[Row]) -> None:
@@ -233,10 +233,10 @@ def _check_samples(path: Path, part: list[Row]) -> None:
     """Check that every timed row has its samples, and that their median is its time."""
     lines = read_samples(path, [*schema.POINT, *SAMPLE])
     own = lines[lines["series"] == "variant"].groupby(list(schema.POINT))["time_us"]
-    found = own.agg(["size", "median"]).to_dict("index")
+    by_point = own.agg(["size", "median"]).to_dict("index")
     for row in part:
         point = rows.point_of([row[name] for name in schema.COLUMNS], schema.COLUMNS)
-        of_row = found.pop(point, {"size": 0})
+        of_row = by_point.pop(point, {"size": 0})
         where = f"{path}: {' '.join(_point(row))}"
         if of_row["size"] != int(row["n_samples"] or 0):
             raise InputError(f"{where}: {of_row['size']} samples, the row says {row['n_samples']}")
@@ -249,5 +249,5 @@ def _check_samples(path: Path, part: list[Row]) -> None:
             raise InputError(
                 f"{where}: the samples' median is {median} µs, the row says {expected}"
             )
-    if found:
-        raise InputError(f"{path}: {' '.join(map(str, next(iter(found))))}: samples of no row")
+    if by_point:
+        raise InputError(f"{path}: {' '.join(map(str, next(iter(by_point))))}: samples of no row")

@@ -44,17 +44,17 @@ def load(path: Path) -> Run:
         cells = sorted(path.rglob("*.csv"))
         if not cells:
             raise InputError(f"{path}: no cells in this folder; give results/cells of a run")
-        found = [(rows.with_ranking(rows.read_cell(cell)), cell) for cell in cells]
+        entries = [(rows.with_ranking(rows.read_cell(cell)), cell) for cell in cells]
     elif collected:
-        found = _measured(path)
+        entries = _measured(path)
     else:
-        found = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
-    if not found:
+        entries = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
+    if not entries:
         raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
-    rows.refuse_duplicates((rows.point_of(row, NAMES), file) for row, file in found)
-    table = _typed([row for row, _ in found])
+    rows.refuse_duplicates((rows.point_of(row, NAMES), file) for row, file in entries)
+    table = _typed([row for row, _ in entries])
     if path.is_dir() or collected:
-        samples = _of_cells(table, [file for _, file in found])
+        samples = _of_cells(table, [file for _, file in entries])
     else:
         samples = _of_table(table, path)
     return Run(table, samples)
@@ -75,12 +75,12 @@ def _typed(lines: list[list[str]]) -> pd.DataFrame:
 
 
 def _of_cells(table: pd.DataFrame, files: Iterable[Path]) -> dict[tuple, pd.DataFrame]:
-    found = {}
+    samples = {}
     for (point, row), file in zip(table.iterrows(), files, strict=True):
         if row["status"] == "ok":
             beside = samples_path(file)
-            found[point] = _blocks(read_samples(beside, SAMPLE), row, beside)
-    return found
+            samples[point] = _blocks(read_samples(beside, SAMPLE), row, beside)
+    return samples
 
 
 def _of_table(table: pd.DataFrame, path: Path) -> dict[tuple, pd.DataFrame]:
@@ -89,12 +89,12 @@ def _of_table(table: pd.DataFrame, path: Path) -> dict[tuple, pd.DataFrame]:
     if ok.empty:
         return {}
     lines = dict(iter(read_samples(beside, [*POINT, *SAMPLE]).groupby(POINT, sort=False)))
-    found = {}
+    samples = {}
     for point, row in ok.iterrows():
         if point not in lines:
             raise InputError(f"{beside}: no samples of {_name(point)}; record the run again")
-        found[point] = _blocks(lines[point], row, beside)
-    return found
+        samples[point] = _blocks(lines[point], row, beside)
+    return samples
 
 
 def _blocks(lines: pd.DataFrame, row: pd.Series, path: Path) -> pd.DataFrame:

@@ -58,10 +58,10 @@ def best_by_size(summary: pd.DataFrame, names: dict[str, str]) -> list[dict[str,
     return [_best(row, names) for row in winners.to_dict("records")]
 
 
-def first(found: list[dict[str, object]]) -> dict[str, object] | None:
+def first(entries: list[dict[str, object]]) -> dict[str, object] | None:
     """Return the entry to start with: of the first GPU, if possible softmax in float32."""
     return min(
-        (entry for entry in found if entry["place"] == found[0]["place"]),
+        (entry for entry in entries if entry["place"] == entries[0]["place"]),
         key=lambda entry: (
             entry["op"] != "softmax",
             entry["dtype"] != "float32",
@@ -120,7 +120,7 @@ def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, obj
     its rows by their position there (`own`) and in the published tables (`published`). It has the
     copy bandwidth as (N, GB/s), or the vendor's memory peak where there is none.
     """
-    found: dict[tuple[str, str, str], dict] = {}
+    by_set: dict[tuple[str, str, str], dict] = {}
     for gpu, dtype, sweep in existing(measurements, published):
         selection = select(measurements, published, gpu, dtype, sweep)
         chosen, total = panels(selection, only_timed=True)
@@ -128,7 +128,7 @@ def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, obj
             rows = panel.own if len(panel.own) else panel.published
             what = f"{rows['op'].iloc[0]}, {describe_m(rows)}"
             new = {"label": f"{sweep}: {dtype}, {what}", "note": [], "panels": []}
-            entry = found.setdefault((dtype, sweep, what), new)
+            entry = by_set.setdefault((dtype, sweep, what), new)
             entry["panels"].append(_panel(panel, selection))
             entry["note"] += [f"{line}." for line in controls_note(panel.own)]
             if len(chosen) < total:
@@ -136,10 +136,10 @@ def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, obj
                     f"{len(chosen)} of {total} values of M of this sweep on {gpu} are drawn, "
                     "evenly chosen."
                 )
-    for entry in found.values():
+    for entry in by_set.values():
         entry["note"] = " ".join(dict.fromkeys(entry["note"]))
         entry["panels"].sort(key=lambda panel: not panel["own"])
-    return sorted(found.values(), key=_order)
+    return sorted(by_set.values(), key=_order)
 
 
 def _order(entry: dict) -> tuple:
@@ -168,11 +168,11 @@ def _panel(panel: Panel, selection: Selection) -> dict[str, object]:
 
 def claims_view(claims: pd.DataFrame) -> list[dict[str, object]]:
     """Return one card per claim and quantity; its findings are split into judged and undecided."""
-    found = []
+    cards = []
     for (claim, quantity), rows in claims.groupby(["claim", "quantity"], sort=False):
         findings = [_finding(row) for row in rows.to_dict("records")]
         one = rows.iloc[0]
-        found.append(
+        cards.append(
             {
                 "claim": claim,
                 "statement": one["statement"],
@@ -183,7 +183,7 @@ def claims_view(claims: pd.DataFrame) -> list[dict[str, object]]:
                 "undecided": [f for f in findings if f["verdict"] == UNDECIDED],
             }
         )
-    return found
+    return cards
 
 
 def counts(claims: pd.DataFrame) -> list[dict[str, object]]:

@@ -70,7 +70,7 @@ def taken(n: int, statuses: Mapping[str, str]) -> str:
 
 def choices(rows: pd.DataFrame) -> list[Choice]:
     """Return every point of `rows` where the dispatch is timed, by N, then M."""
-    found = []
+    points = []
     rows = rows[rows["variant"].isin([DISPATCH, *KERNELS])].assign(timed=timed)
     for _, part in rows.sort_values(["N", "M"]).groupby(MATRIX, sort=False):
         by_name = {row["variant"]: row for row in part.to_dict("records")}
@@ -79,8 +79,8 @@ def choices(rows: pd.DataFrame) -> list[Choice]:
             statuses = {name: row["status"] for name, row in by_name.items()}
             ran = {name: by_name[name] for name in KERNELS if name in by_name}
             ran = {name: row for name, row in ran.items() if row["timed"]}
-            found.append(Choice(own, ran, taken(own["N"], statuses)))
-    return found
+            points.append(Choice(own, ran, taken(own["N"], statuses)))
+    return points
 
 
 def identical_kernels(rows: pd.DataFrame, winners: pd.DataFrame) -> int:
@@ -111,21 +111,21 @@ def section(measurements: pd.DataFrame) -> list[Block]:
     return parts
 
 
-def _dispatch(found: list[Choice]) -> list[Block]:
+def _dispatch(choices: list[Choice]) -> list[Block]:
     """Return what the dispatch takes, point by point and kernel by kernel."""
-    judged = [choice for choice in found if choice.open]
-    blocks: list[Block] = [Prose(_sentence(found, judged))]
+    judged = [choice for choice in choices if choice.open]
+    blocks: list[Block] = [Prose(_sentence(choices, judged))]
     if judged:
         columns = ["N", "M", "takes", *(f"{_short(name)} (µs)" for name in KERNELS)]
         columns += ["fastest", "a wrong choice costs", "of copy"]
         blocks.append(Table(columns, [_line(choice) for choice in judged], "dispatch"))
-    return [*blocks, _by_kernel(found)]
+    return [*blocks, _by_kernel(choices)]
 
 
-def _sentence(found: list[Choice], judged: list[Choice]) -> str:
+def _sentence(choices: list[Choice], judged: list[Choice]) -> str:
     text = (
-        f"`{DISPATCH}` is timed at {md.counted(len(found), 'point')}; its choice can be judged at "
-        f"{len(judged)} of them, where the kernel it takes is timed, and another one of the three"
+        f"`{DISPATCH}` is timed at {md.counted(len(choices), 'point')}; its choice can be judged "
+        f"at {len(judged)} of them, where the kernel it takes is timed, and another one of the three"
     )
     if not judged:
         return text + "."
@@ -163,11 +163,11 @@ def _percent(loss: Ratio) -> str:
     return f"{value} %" if math.isnan(loss.low) else f"{value} % [{low}, {high}]"
 
 
-def _by_kernel(found: list[Choice]) -> Block:
+def _by_kernel(choices: list[Choice]) -> Block:
     """Return the fraction of the copy bandwidth that the dispatch reaches, by kernel taken."""
     lines = []
     for name in (*KERNELS, ""):
-        here = [choice.own for choice in found if choice.taken == name]
+        here = [choice.own for choice in choices if choice.taken == name]
         of_copy = pd.Series([own["of_copy"] for own in here], dtype="float64").dropna()
         if of_copy.empty:
             continue
