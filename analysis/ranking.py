@@ -34,28 +34,24 @@ def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
     line: `runner_up`, `lead` = how many times faster it is than the runner-up, with the 95 %
     interval, and `lead_sure` = that interval lies above 1.
     """
-    found = {"rank": math.nan, "best": False, "runner_up": ""}
-    found |= {"lead": math.nan, "lead_low": math.nan, "lead_high": math.nan, "lead_sure": False}
-    frame = measurements.assign(**found)
-    candidates = measurements[timed(measurements)]
-    places: dict[str, dict[int, object]] = {name: {} for name in RANKING}
-    for indices in candidates.groupby(MATRIX, sort=False).indices.values():
-        group = candidates.iloc[indices]
-        labels = group.index.to_list()
-        records = group.to_dict("records")
-        for place, at in enumerate(order(records), start=1):
-            places["rank"][labels[at]] = float(place)
-        first, *rest = order(records)
-        places["best"][labels[first]] = True
-        if rest:
-            second = records[rest[0]]
-            lead = stats.speed_ratio(records[first], second)
-            values = (second["variant"], lead.value, lead.low, lead.high, significant(lead))
-            for name, value in zip(RANKING[2:], values, strict=True):
-                places[name][labels[first]] = value
-    for name, values in places.items():
-        if values:
-            frame.loc[list(values), name] = list(values.values())
+    lines: dict[int, dict[str, object]] = {}
+    for _, group in measurements[timed(measurements)].groupby(MATRIX, sort=False):
+        records, labels = group.to_dict("records"), group.index
+        places = order(records)
+        for rank, at in enumerate(places, start=1):
+            lines[labels[at]] = {"rank": float(rank), "best": rank == 1}
+        if len(places) > 1:
+            first, second = (records[at] for at in places[:2])
+            lead = stats.speed_ratio(first, second)
+            found = (second["variant"], lead.value, lead.low, lead.high, significant(lead))
+            lines[labels[places[0]]] |= dict(zip(RANKING[2:], found, strict=True))
+    ranks = pd.DataFrame.from_dict(lines, orient="index", columns=RANKING)
+    frame = measurements.join(ranks.reindex(measurements.index))
+    for name in ("best", "lead_sure"):
+        frame[name] = frame[name].eq(True)
+    frame["runner_up"] = frame["runner_up"].fillna("")
+    numbers = ["rank", "lead", "lead_low", "lead_high"]  # text where nothing is timed
+    frame[numbers] = frame[numbers].astype("float64")
     frame = frame.sort_values([*MATRIX, "rank", "variant"])
     return frame[COLUMNS].reset_index(drop=True)
 

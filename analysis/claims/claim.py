@@ -75,8 +75,8 @@ class Claim:
     id: str
     statement: str
     quantity: str
-    protocol: Protocol
     judge: Callable[..., Finding]
+    protocol: Protocol
     table: str = ""
     untabled: str = ""
     stated: float = math.nan

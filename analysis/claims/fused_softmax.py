@@ -1,5 +1,7 @@
 """Claims of S1, S2 and S4: fused softmax, the protocol that the three share."""
 
+from functools import partial
+
 from analysis import statistics as stats
 from analysis.claims.claim import FAILS, Claim, Finding, Protocol, close, reaches, verdict
 from analysis.claims.evidence import Evidence, interval, listed, sizes_on
@@ -67,44 +69,42 @@ def torch_ahead(evidence: Evidence) -> Finding:
     return Finding.of(decided, ratio, why)
 
 
+claim = partial(Claim, protocol=FUSED, table=TABLE)
+
 CLAIMS = [
     *(
-        Claim(
+        claim(
             "S1-a",
             "the fused Triton kernel beats torch and the naive version",
             f"speed of triton_persistent over {slow}, geometric mean over N",
-            FUSED,
             mean_faster("triton_persistent", slow),
+            table="",
             untabled="the notes print no table",
         )
         for slow in (BASELINE, "torch_naive")
     ),
     *(
-        Claim(
+        claim(
             "S2-a",
             "Triton 833 GB/s against torch 436 and jit 283 at N = 12160",
             f"speed of triton_row over {slow} at 4096x12160",
-            FUSED,
             faster_by(slow, stated),
-            TABLE,
             stated=stated,
         )
         for slow, stated in ((BASELINE, 1.91), ("torch_jit", 2.95))
     ),
-    Claim(
+    claim(
         "S2-b",
         "torch is ahead at the smallest sizes",
         "speed of torch_softmax over triton_row at 4096x256",
-        FUSED,
         torch_ahead,
-        TABLE,
     ),
-    Claim(
+    claim(
         "S4-a",
         "Triton is slightly and stably faster than torch",
         "speed of triton_row over torch_softmax, geometric mean over N",
-        FUSED,
         mean_faster("triton_row", BASELINE, stably=True),
+        table="",
         untabled="the article shows its results as a picture only",
     ),
 ]

@@ -1,6 +1,7 @@
 """Claims S0: online and fused softmax on an A100, and the cache trick."""
 
 import math
+from functools import partial
 
 from analysis import statistics as stats
 from analysis.claims.claim import (
@@ -153,58 +154,52 @@ def difference(evidence: Evidence) -> Finding:
     return Finding(decided, why, high, low, high)
 
 
+claim = partial(Claim, protocol=ONLINE, table=TABLE)
+
 CLAIMS = [
-    Claim(
+    claim(
         "S0-a",
         "the online version is 26.1 % faster than torch",
         "reduction of time by triton_online at 1024x131072",
-        ONLINE,
         online_faster,
-        TABLE,
         stated=0.261,
     ),
-    Claim(
+    claim(
         "S0-a",
         "and it is so stably",
         "share of sizes where triton_online is faster than torch",
-        ONLINE,
         online_stable,
-        TABLE,
     ),
-    Claim(
+    claim(
         "S0-b",
         "fused is the best of the Triton versions for N < 65536 and bad beyond",
         "share of sizes where the ranking among the article's five Triton versions is as claimed",
-        ONLINE,
         fused_turns,
-        TABLE,
     ),
-    Claim(
+    claim(
         "S0-c",
         "fused cannot start past N = 131072",
         "largest N at which triton_fused is known to run",
-        ONLINE,
         fused_limit,
+        table="",
         untabled="stated in the text only, the table ends at N = 131072",
         stated=LARGEST,
     ),
     *(
-        Claim(
+        claim(
             "S0-d",
             "walking backwards over the row (cache trick) helps",
             f"time without / with the trick, {name}, geometric mean over N",
-            ONLINE,
             cache_trick(name),
-            TABLE,
         )
         for name in ("triton_tiled", "triton_online")
     ),
-    Claim(
+    claim(
         "S0-e",
         "the maximum difference from torch is about 1.5e-11 at 1024x32768 uniform",
         "upper bound of the largest |triton_online - torch_softmax| at 1024x32768",
-        ONLINE,
         difference,
+        table="",
         untabled="stated in the text only, the table has times",
         stated=1.5e-11,
     ),

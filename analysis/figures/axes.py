@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.ticker import (
     FixedLocator,
     LogLocator,
@@ -15,6 +14,7 @@ from matplotlib.ticker import (
     StrMethodFormatter,
 )
 from matplotlib.typing import ColorType
+from seaborn.utils import relative_luminance
 
 MAX_TICKS = 11
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -120,11 +120,5 @@ def text_colour(ground: ColorType) -> str:
 
 def contrast(one: ColorType, other: ColorType) -> float:
     """Return WCAG's contrast ratio of two colours, 1 to 21."""
-    dark, light = sorted((_luminance(one), _luminance(other)))
+    dark, light = sorted((relative_luminance(one), relative_luminance(other)))
     return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: ColorType) -> float:
-    """Return the relative luminance, 0 to 1 (https://www.w3.org/TR/WCAG21/)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

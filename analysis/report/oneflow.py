@@ -125,7 +125,8 @@ def _dispatch(choices: list[Choice]) -> list[Block]:
 def _sentence(choices: list[Choice], judged: list[Choice]) -> str:
     text = (
         f"`{DISPATCH}` is timed at {md.counted(len(choices), 'point')}; its choice can be judged "
-        f"at {len(judged)} of them, where the kernel it takes is timed, and another one of the three"
+        f"at {len(judged)} of them, where the kernel it takes is timed, and another one of the "
+        "three"
     )
     if not judged:
         return text + "."
