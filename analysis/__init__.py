@@ -1,5 +1,4 @@
-"""From rows to knowledge: merge, summary, claims, figures, report. `python3 -m analysis --help`.
+"""Merge rows, rank variants, check claims, draw figures, write reports, compare and record runs.
 
-This room reads files and writes files. It never imports torch, and it knows nothing of how a
-number was timed: the columns of a row (workflow/schemas/row.csv) are all it relies on.
+This room reads files and writes files, and never imports torch. `python3 -m analysis --help`.
 """

@@ -1,9 +1,9 @@
-"""Collect: merged rows of this run, and recorded rows of the GPUs that it could not measure."""
+"""Collect merged rows of this run, and recorded rows of the GPUs that it did not measure."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from analysis import atomic, flags, rows, schema
+from analysis import rows, schema
 from analysis.errors import InputError
 
 
@@ -11,19 +11,18 @@ def collect(
     merged: Iterable[Path],
     recorded: Iterable[Path],
     output: Path,
-    unranked: Collection[str] = flags.UNRANKED,
+    unranked: Collection[str] = schema.UNRANKED,
 ) -> int:
     """Write results/measurements.csv from `merged` files and `recorded` ones.
 
     The recorded files are {gpu}/{sweep}.csv with the plain columns of a row. Their rows are added
     (origin = recorded, sweep = the file's stem) only when no merged file has that GPU: fresh rows
-    always replace recorded ones. The column `ranked`, after sweep and origin, is false for a row
-    that carries one of the flags `unranked`, whether measured or recorded, and true for any other.
-    Sorted by sweep, origin and identity. Returns the number of rows. Raises InputError, before
-    anything is written, when a file does not pass the reader, a recorded row carries another gpu
-    than its folder, or a (sweep, point) comes twice.
+    always replace recorded ones. `ranked` is false for a row that carries one of the flags
+    `unranked`, and `unranked_by` lists these flags. Sorted by sweep, origin and identity. Returns
+    the number of rows. Raises InputError, before anything is written, when a file does not pass
+    the reader, a recorded row carries another gpu than its folder, or a (sweep, point) comes twice.
     """
-    names = (*schema.COLLECTED, *schema.header())
+    names = (*schema.COLLECTED, *schema.COLUMNS)
     gpu_at, ranked_at, flags_at = (names.index(name) for name in ("gpu", "ranked", "flags"))
     entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
     measured_gpus = {row[gpu_at] for row, _ in entries}
@@ -31,20 +30,19 @@ def collect(
         fresh = path.parent.name in measured_gpus
         for row in _recorded_rows(path):
             if not fresh:
-                entries.append(([path.stem, "recorded", *rows.with_ranked(row)], path))
+                entries.append(([path.stem, "recorded", *rows.with_ranking(row)], path))
     for row, _ in entries:
-        row[ranked_at] = flags.ranked(row[flags_at], unranked)
+        row[ranked_at : ranked_at + 2] = schema.ranking(row[flags_at], unranked)
     keyed = [((row[0], *rows.point_of(row, names)), path, row) for row, path in entries]
     rows.refuse_duplicates((key, path) for key, path, _ in keyed)
     keyed.sort(key=lambda entry: entry[0])
-    with atomic.replacing(output) as temporary:
-        rows.write_rows(temporary, names, (row for _, _, row in keyed))
+    rows.write_rows(output, names, (row for _, _, row in keyed))
     return len(keyed)
 
 
 def _recorded_rows(path: Path) -> list[list[str]]:
     found = rows.read_rows(path)
-    gpu_at = schema.header().index("gpu")
+    gpu_at = schema.COLUMNS.index("gpu")
     for number, row in enumerate(found, start=2):
         if row[gpu_at] != path.parent.name:
             raise InputError(

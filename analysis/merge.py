@@ -1,9 +1,9 @@
-"""Merge: the cells of one sweep become one file."""
+"""Merge the cells of one sweep into one file."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from analysis import atomic, rows, schema
+from analysis import rows, schema
 from analysis.errors import InputError
 
 NAMED = 20  # paths in a message; what comes after them is counted
@@ -12,15 +12,15 @@ NAMED = 20  # paths in a message; what comes after them is counted
 def merge_cells(paths: Iterable[Path], sweep: str, output: Path) -> int:
     """Write the rows of the cells `paths` to `output`, sorted by identity; return their number.
 
-    Columns: `sweep` (as given), `origin` = measured, then those of a row, digit for digit as in
-    the cell. The result does not depend on the order of `paths`. Plain csv rather than pandas:
-    10,000 one-row files take seconds. Raises InputError before anything is written: for rows or
+    Columns: `sweep`, `origin` = measured, then those of a row, with the digits of the cell. The
+    order of `paths` does not matter. Plain csv rather than pandas: 10,000 one-row files take
+    seconds. Raises InputError before anything is written: for rows or
     samples that are broken (see rows.read_cell and rows.check_samples; one error for all of them),
     a duplicate point, no cells at all, and an empty name of the sweep.
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
-    names = schema.header()
+    names = schema.COLUMNS
     keyed, broken = [], {}
     for path in map(Path, paths):
         try:
@@ -31,22 +31,18 @@ def merge_cells(paths: Iterable[Path], sweep: str, output: Path) -> int:
         else:
             keyed.append((rows.point_of(row, names), path, row))
     if broken:
-        raise InputError(_told(broken))
+        raise InputError(_message(broken))
     if not keyed:
         raise InputError("no cells to merge; give at least one cell")
     rows.refuse_duplicates((point, path) for point, path, _ in keyed)
     keyed.sort(key=lambda entry: entry[0])
-    with atomic.replacing(output) as temporary:
-        rows.write_rows(
-            temporary,
-            (*schema.LEADING, *names),
-            ([sweep, "measured", *row] for _, _, row in keyed),
-        )
+    lines = ([sweep, "measured", *row] for _, _, row in keyed)
+    rows.write_rows(output, (*schema.LEADING, *names), lines)
     return len(keyed)
 
 
-def _told(broken: dict[Path, InputError]) -> str:
-    """What is wrong with the first, and which others it is with: one deletes them all at once."""
+def _message(broken: dict[Path, InputError]) -> str:
+    """Return the first error, and the other broken files, for a person to delete them at once."""
     (_, first), *others = broken.items()
     if not others:
         return str(first)

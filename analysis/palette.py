@@ -52,9 +52,9 @@ KNOWN = {
     "peer_quack": Style(OLIVE, "p"),
     "peer_liger": Style(OLIVE, "s"),
     "peer_compile": Style(OLIVE, "^"),
-    "peer_compile_max": Style(OLIVE, "v"),
+    "peer_compile__max": Style(OLIVE, "v"),
     "peer_helion": Style(OLIVE, "<"),
-    "peer_helion_max": Style(OLIVE, ">"),
+    "peer_helion__max": Style(OLIVE, ">"),
     "peer_flaggems": Style(OLIVE, "D"),
 }
 

@@ -6,12 +6,13 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from analysis import ratios, schema
+from analysis import schema
 from analysis.errors import InputError
+from analysis.statistics import BASELINE
 
 # Per unit of sources.yaml: the column that holds the value.
 VALUE_COLUMN = {"ms": "time_ms", "us": "time_us", "GB/s": "throughput_gbps"}
-COLUMNS = [*schema.COLLECTED, *schema.header(), "unranked_by", "table"]
+COLUMNS = [*schema.COLLECTED, *schema.COLUMNS, "table"]
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,12 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
     else:
         table["time_us"] = given[value] * (1000 if source.unit == "ms" else 1)
         table["throughput_gbps"] = moved_kb / table["time_us"]
-    torch = table[table["variant"] == ratios.BASELINE].set_index(["M", "N"])["time_us"]
+    torch = table[table["variant"] == BASELINE].set_index(["M", "N"])["time_us"]
     baseline = torch.reindex(pd.MultiIndex.from_frame(table[["M", "N"]])).to_numpy()
     table["speedup"] = baseline / table["time_us"]
     table = table.reindex(columns=COLUMNS)
-    text = [c.name for c in schema.columns() if c.type in ("str", "bool")]
+    text = [c.name for c in schema.SCHEMA.values() if c.type in ("str", "bool")]
     table[text] = table[text].astype("object").fillna("").astype("str")
-    numbers = [c.name for c in schema.columns() if c.type == "float"]
+    numbers = [c.name for c in schema.SCHEMA.values() if c.type == "float"]
     table[numbers] = table[numbers].astype("float64")
     return table

@@ -1,69 +1,79 @@
-"""Record: keep the rows and samples of a GPU for machines that do not have it."""
+"""Keep the rows and samples of a GPU for machines that do not have it, and check such folders."""
 
-import csv
 import gzip
-import io
+import re
+import subprocess
+import zlib
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
-from analysis import atomic, rows, schema
+from analysis import rows, schema
 from analysis.errors import InputError
+from measure.device import gpus
+from measure.row import SAMPLE_COLUMNS, samples_path
 
-SAMPLE = ["block", "order", "series", "time_us"]
+SAMPLE = list(SAMPLE_COLUMNS)
 FACTS = (
     *("commit", "dirty", "gpu_name", "driver", "cuda", "torch", "triton"),
     *(*schema.OPTIONAL, "python"),
 )
+ROOT = Path(__file__).resolve().parents[1]
+SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
+# Rounding of the samples (six decimals) and of a row's times (nine digits).
+ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
+
+Row = dict[str, str]
 
 
 def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     """Write {sweep}.csv, {sweep}.samples.csv.gz and {sweep}.yaml to `output` for each sweep.
 
-    `merged` is results/measurements/{gpu}.csv, `cells` the folder of cells whose samples belong
-    to it, and `output` data/recorded/{gpu}. The samples get the identity of their row before
-    their own columns. Returns the files written; the same input gives the same bytes. Raises
-    InputError, before anything is written, when rows are not of the gpu that names the folder or
-    a timed row has no samples.
+    `merged` is results/measurements/{gpu}.csv, `cells` the folder with the samples of its rows, and
+    `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
+    written; the same input gives the same bytes. Raises InputError, before anything is written,
+    for rows of another gpu than the folder's, and for a timed row without samples.
     """
-    names = (*schema.COLLECTED, *schema.header())
-    found = [dict(zip(names, row, strict=True)) for row in rows.read_collected(merged)]
-    strangers = sorted({row["gpu"] for row in found} - {Path(output).name})
+    names = (*schema.COLLECTED, *schema.COLUMNS)
+    merged_rows = [dict(zip(names, row, strict=True)) for row in rows.read_collected(merged)]
+    output = Path(output)
+    strangers = sorted({row["gpu"] for row in merged_rows} - {output.name})
     if strangers:
         raise InputError(
             f"{merged} has rows of gpu {strangers[0]}, but --output is the folder of "
-            f"{Path(output).name}; give a folder named {strangers[0]}"
+            f"{output.name}; give a folder named {strangers[0]}"
         )
-    if Path(output).name == "cpu":
+    if output.name == gpus.CPU:
         raise InputError("rows of a CPU are not recorded: every machine measures its own")
-    if not found:
+    if not merged_rows:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
-    written = []
-    with ExitStack() as stack:
-        for sweep in sorted({row["sweep"] for row in found}):
-            part = [row for row in found if row["sweep"] == sweep]
-            table, samples, about = (
-                Path(output) / f"{sweep}{suffix}" for suffix in (".csv", ".samples.csv.gz", ".yaml")
-            )
-            rows.write_rows(
-                stack.enter_context(atomic.replacing(table)),
-                schema.header(),
-                ([row[name] for name in schema.header()] for row in part),
-            )
-            _write_samples(stack.enter_context(atomic.replacing(samples)), part, Path(cells))
-            text = yaml.safe_dump(
-                provenance(part, sweep, command), sort_keys=False, allow_unicode=True
-            )
-            stack.enter_context(atomic.replacing(about)).write_text(text, encoding="utf-8")
-            written += [table, samples, about]
-    return written
+    contents: dict[Path, str | bytes] = {}
+    for sweep in sorted({row["sweep"] for row in merged_rows}):
+        part = [row for row in merged_rows if row["sweep"] == sweep]
+        lines = [[row[name] for name in schema.COLUMNS] for row in part]
+        samples = [[*_point(row), *line] for row in part for line in _samples(row, Path(cells))]
+        packed = rows.csv_text([[*schema.POINT, *SAMPLE], *samples]).encode()
+        contents |= {
+            output / f"{sweep}.csv": rows.csv_text([schema.COLUMNS, *lines]),
+            # No time in the gzip header: the same samples give the same bytes.
+            output / f"{sweep}.samples.csv.gz": gzip.compress(packed, mtime=0),
+            output / f"{sweep}.yaml": to_yaml(provenance(part, sweep, command)),
+        }
+    for path, content in contents.items():
+        rows.write(path, content)
+    return list(contents)
 
 
-def provenance(part: list[dict[str, str]], sweep: str, command: str) -> dict:
-    """What the rows say about where they come from; a fact with several values is a list."""
+def to_yaml(facts: dict) -> str:
+    """Return facts as YAML, in their order."""
+    return yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
+
+
+def provenance(part: list[Row], sweep: str, command: str) -> dict:
+    """Return what the rows say about their origin; a fact with several values is a list."""
     started = sorted(row["started_at"] for row in part)
     facts = {"title": f"{sweep} on {part[0]['gpu_name']}", "recorded": started[-1][:10]}
     facts["command"] = command
@@ -80,34 +90,164 @@ def provenance(part: list[dict[str, str]], sweep: str, command: str) -> dict:
     }
 
 
-def _write_samples(target: Path, part: list[dict[str, str]], cells: Path) -> None:
-    # No name and no time in the gzip header: the same samples give the same bytes.
-    with (
-        target.open("wb") as raw,
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
-    ):
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*schema.POINT, *SAMPLE])
-        for row in part:
-            point = [row[name] for name in schema.POINT]
-            writer.writerows([*point, *sample] for sample in _samples(row, cells))
+def _point(row: Row) -> list[str]:
+    return [row[name] for name in schema.POINT]
 
 
-def _samples(row: dict[str, str], cells: Path) -> Iterator[list[str]]:
-    cell = rows.cell_path(cells, [row[name] for name in schema.POINT])
-    path = rows.samples_path(cell)
-    if not path.is_file():
-        if row["time_us"]:
-            raise InputError(
-                f"{path}: no such file, but the row has times; delete the row and run again"
-            )
-        return
+def _samples(row: Row, cells: Path) -> list[list[str]]:
+    path = samples_path(rows.cell_path(cells, _point(row)))
+    timed = row["time_us"] or path.is_file()
+    return _read_text(path, SAMPLE).to_numpy().tolist() if timed else []
+
+
+def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Return a file of samples, as text. Raises InputError unless it has these columns."""
     try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            header, *samples = csv.reader(file)
-    except (OSError, EOFError, ValueError) as error:
+        lines = pd.read_csv(path, dtype="str", keep_default_na=False, compression="gzip")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path}: no such file, but the row has times; delete the row and run again"
+        ) from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
-    if header != SAMPLE:
-        raise InputError(f"{path}: columns are {header}, expected {SAMPLE}; measure it again")
-    yield from samples
+    if list(lines) != columns:
+        raise InputError(
+            f"{path}: columns are {', '.join(lines)}, expected {', '.join(columns)}; "
+            "measure it again"
+        )
+    return lines
+
+
+def read_samples(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Return a file of samples. Raises InputError unless it is readable and has these columns."""
+    lines = _read_text(path, columns)
+    kinds = {"block": "int64", "time_us": "float64", "M": "int64", "N": "int64"}
+    try:
+        return lines.astype({name: kind for name, kind in kinds.items() if name in lines})
+    except ValueError as error:
+        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
+
+
+def check(folders: Iterable[Path]) -> str:
+    """Check folders data/recorded/{gpu}; return one line about them.
+
+    Raises InputError with one line per faulty folder.
+    """
+    results, faults = [], []
+    for folder in map(Path, folders):
+        try:
+            results.append(_check_folder(folder))
+        except InputError as error:
+            faults.append(str(error))
+    if faults:
+        raise InputError("\n  ".join(["not fit to be recorded:", *faults]))
+    if not results:
+        raise InputError("no folder to check; give one, such as data/recorded/h200")
+    return "; ".join(results)
+
+
+def _check_folder(folder: Path) -> str:
+    if folder.name == gpus.CPU:
+        raise InputError(f"{folder}: rows of a CPU are not recorded; remove the folder")
+    tables = {sweep: _table(folder, sweep) for sweep in _sweeps(folder)}
+    names = sorted({row["gpu_name"] for part in tables.values() for row in part})
+    if len(names) != 1:
+        raise InputError(f"{folder}: rows of several GPUs ({', '.join(names)}); one for a folder")
+    if gpus.slug(names[0]) != folder.name:
+        raise InputError(
+            f"{folder}: rows of {names[0]!r}, whose short name is {gpus.slug(names[0])!r}; rename "
+            "the folder"
+        )
+    for sweep, part in tables.items():
+        _check_commits(folder / f"{sweep}.csv", part)
+    for sweep, part in tables.items():
+        _check_provenance(folder / f"{sweep}.yaml", part, sweep)
+        _check_samples(folder / f"{sweep}.samples.csv.gz", part)
+    count = sum(map(len, tables.values()))
+    return f"{folder}: {len(tables)} sweeps, {count} rows of {names[0]}, all correct"
+
+
+def _sweeps(folder: Path) -> list[str]:
+    """Return the sweeps of a folder, which has the three files of each and no others."""
+    here = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    sweeps = sorted({name.partition(".")[0] for name in here})
+    wanted = {f"{sweep}{suffix}" for sweep in sweeps for suffix in SUFFIXES}
+    if not sweeps:
+        raise InputError(f"{folder}: nothing recorded there; `make record` writes such a folder")
+    if strange := sorted(here - wanted):
+        raise InputError(f"{folder / strange[0]}: not a file of a recorded sweep; remove it")
+    if missing := sorted(wanted - here):
+        raise InputError(f"{folder / missing[0]}: missing; `make record` writes it")
+    return sweeps
+
+
+def _table(folder: Path, sweep: str) -> list[Row]:
+    path = folder / f"{sweep}.csv"
+    lines = rows.read_rows(path)
+    if not lines:
+        raise InputError(f"{path}: no rows; record the sweep again")
+    rows.refuse_duplicates((rows.point_of(line, schema.COLUMNS), path) for line in lines)
+    table = [dict(zip(schema.COLUMNS, line, strict=True)) for line in lines]
+    if strangers := sorted({row["gpu"] for row in table} - {folder.name}):
+        raise InputError(f"{path}: has rows of gpu {strangers[0]}, expected {folder.name}")
+    return table
+
+
+def _check_commits(path: Path, part: list[Row]) -> None:
+    if dirty := [row for row in part if row["git_dirty"] != "false"]:
+        raise InputError(
+            f"{path}: {len(dirty)} rows were measured with edited code; commit, and measure "
+            "them again"
+        )
+    for commit in sorted({row["git_commit"] for row in part}):
+        command = ["git", "-C", str(ROOT), "cat-file", "-e", f"{commit}^{{commit}}"]
+        known = (
+            re.fullmatch("[0-9a-f]{40}", commit)
+            and not subprocess.run(command, capture_output=True).returncode
+        )
+        if not known:
+            raise InputError(
+                f"{path}: measured at commit {commit!r}, which this checkout does not have; "
+                "push it with the rows, or fetch all of the history"
+            )
+
+
+def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
+    """Check the provenance against the rows; only the command is free."""
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: not readable ({error}); record the sweep again") from error
+    if not isinstance(given, dict) or not given.get("command"):
+        raise InputError(f"{path}: the command that measured the rows is missing")
+    expected = provenance(part, sweep, given["command"])
+    for fact in sorted({*given, *expected}):
+        if given.get(fact) != expected.get(fact):
+            raise InputError(
+                f"{path}: {fact} is {given.get(fact)!r}, the rows say {expected.get(fact)!r}; "
+                "record the sweep again"
+            )
+
+
+def _check_samples(path: Path, part: list[Row]) -> None:
+    """Check that every timed row has its samples, and that their median is its time."""
+    lines = read_samples(path, [*schema.POINT, *SAMPLE])
+    own = lines[lines["series"] == "variant"].groupby(list(schema.POINT))["time_us"]
+    by_point = own.agg(["size", "median"]).to_dict("index")
+    for row in part:
+        point = rows.point_of([row[name] for name in schema.COLUMNS], schema.COLUMNS)
+        of_row = by_point.pop(point, {"size": 0})
+        where = f"{path}: {' '.join(_point(row))}"
+        if of_row["size"] != int(row["n_samples"] or 0):
+            raise InputError(f"{where}: {of_row['size']} samples, the row says {row['n_samples']}")
+        if not of_row["size"]:
+            if row["time_us"]:
+                raise InputError(f"{where}: a time, but no samples")
+            continue
+        median, expected = of_row["median"], float(row["time_us"])
+        if abs(median - expected) > ABSOLUTE_US + RELATIVE * expected:
+            raise InputError(
+                f"{where}: the samples' median is {median} µs, the row says {expected}"
+            )
+    if by_point:
+        raise InputError(f"{path}: {' '.join(map(str, next(iter(by_point))))}: samples of no row")

@@ -1,25 +1,33 @@
-"""Reading row files strictly: one cell, a merged or collected file, or a recorded sweep."""
+"""Read and write files of rows: one cell, a merged or collected file, or a recorded sweep."""
 
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from analysis import flags, schema
+from analysis import schema
 from analysis.errors import InputError
+from measure.row import PATH, samples_path
+
+_REMEDY = (
+    "if this project wrote it, delete it and run again "
+    "(a tracked file: restore it with git checkout)"
+)
 
 
 def read_rows(path: Path, leading: Sequence[str] = ()) -> list[list[str]]:
-    """Rows of a CSV file as text, in the order of `leading` + the columns of a row.
+    """Return the rows of a CSV file as text, in the order of `leading` + schema.COLUMNS.
 
-    The values are checked against row.csv but not converted, so that what is written on later is
-    digit for digit what was read. Raises InputError, naming file and column or line, when the
-    file is missing or empty, its header differs, a line is truncated, or a value is not allowed.
+    The values are checked but not converted: what is written later has the same digits. Raises
+    InputError, naming file and column or line, when the file is missing or empty, its header
+    differs, a line is truncated, or a value is not allowed.
     """
     text = _text(path)
-    expected = (*leading, *schema.header())
+    expected = (*leading, *schema.COLUMNS)
     lines = _lines(path, text)
     _check_header(path, lines[0], expected)
     for number, line in enumerate(lines[1:], start=2):
@@ -36,7 +44,7 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[list[str]]:
 
 
 def is_collected(path: Path) -> bool:
-    """Whether a file says which of its rows rank, as results/measurements.csv does.
+    """Return whether a file states which of its rows rank, as results/measurements.csv does.
 
     Raises InputError when the file is missing, empty or not CSV.
     """
@@ -44,55 +52,46 @@ def is_collected(path: Path) -> bool:
 
 
 def read_collected(path: Path) -> list[list[str]]:
-    """Rows of results/measurements.csv, in the order of schema.COLLECTED + the columns of a row.
+    """Return the rows of results/measurements.csv, as schema.COLLECTED + schema.COLUMNS.
 
-    A merged file will do, too: its rows rank as by default (flags.UNRANKED). Checked, and raises
-    InputError, as `read_rows`.
+    Accepts a merged file, too: its rows rank by default (schema.UNRANKED). Checks as `read_rows`.
     """
     if is_collected(path):
         return read_rows(path, schema.COLLECTED)
     found = read_rows(path, schema.LEADING)
-    return [[sweep, origin, *with_ranked(row)] for sweep, origin, *row in found]
+    return [[sweep, origin, *with_ranking(row)] for sweep, origin, *row in found]
 
 
-def with_ranked(row: Sequence[str]) -> list[str]:
-    """`ranked` and the columns of a row that does not say whether it ranks: as by default."""
-    return [flags.ranked(row[schema.header().index("flags")], flags.UNRANKED), *row]
+def with_ranking(row: Sequence[str]) -> list[str]:
+    """Return schema.RANKING by default, then the columns of a row that does not state it."""
+    return [*schema.ranking(row[schema.COLUMNS.index("flags")]), *row]
 
 
 def read_cell(path: Path) -> list[str]:
-    """The one row of a cell, checked as by `read_rows`.
+    """Return the one row of a cell, checked as by `read_rows`.
 
-    Raises InputError also when there is not exactly one row, or when the file lies in a tree
-    cells/{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv and its row is another point.
+    Raises InputError also when there is not exactly one row, or when the file lies in a folder
+    `cells`, but not in the place of its row (see `cell_path`).
     """
-    rows = read_rows(path)
-    if len(rows) != 1:
-        raise InputError(f"{path}: {len(rows)} rows, a cell has exactly one; {_REMEDY}")
-    (row,) = rows
-    parts = Path(path).parts[-8:]
-    if len(parts) == 8 and parts[0] == "cells":
-        _, gpu, op, dtype, distribution, m, n, file = parts
-        said = dict(zip(schema.header(), row, strict=True))
-        placed = (gpu, op, dtype, distribution, m, n, file.removesuffix(".csv"))
-        prefix = {"M": "M", "N": "N"}
-        for name, value in zip(schema.POINT, placed, strict=True):
-            if prefix.get(name, "") + said[name] != value:
-                raise InputError(
-                    f"{path}: its row says {name} = {said[name]}, its place says {value}; "
-                    "a row belongs under its own identity, so delete the file and run again"
-                )
+    found = read_rows(path)
+    if len(found) != 1:
+        raise InputError(f"{path}: {len(found)} rows, a cell has exactly one; {_REMEDY}")
+    (row,) = found
+    depth = len(schema.POINT)
+    if Path(path).parts[-depth - 1 : -depth] == ("cells",):
+        given = Path(*Path(path).parts[-depth:])
+        expected = cell_path(Path(), point_of(row, schema.COLUMNS))
+        if given != expected:
+            raise InputError(
+                f"{path}: its row belongs at {expected}; "
+                "a row lies under its own identity, so delete the file and run again"
+            )
     return row
 
 
-def samples_path(cell: Path) -> Path:
-    """Where the raw samples of a cell lie: beside it."""
-    return Path(cell).with_suffix(".samples.csv.gz")
-
-
 def check_samples(cell: Path) -> None:
-    """Raise InputError when there is something in the place of a cell's raw samples, but broken."""
-    path = samples_path(cell)
+    """Raise InputError when the raw samples of a cell exist, but are broken."""
+    path = samples_path(Path(cell))
     if not path.exists():
         return
     try:
@@ -104,21 +103,18 @@ def check_samples(cell: Path) -> None:
 
 
 def cell_path(cells: Path, point: Sequence[object]) -> Path:
-    """Where the cell of a point (in the order of schema.POINT) lies below the folder `cells`."""
-    gpu, op, dtype, distribution, m, n, variant = map(str, point)
-    return Path(cells, gpu, op, dtype, distribution, f"M{m}", f"N{n}", f"{variant}.csv")
+    """Return the path of the cell of a point (in the order of schema.POINT) below `cells`."""
+    return cells / PATH.format(**dict(zip(schema.POINT, point, strict=True)))
 
 
 def point_of(row: Sequence[str], names: Sequence[str]) -> tuple:
-    """The identity of a row, M and N as integers, so that sorting by it goes by size."""
-    where = {name: index for index, name in enumerate(names)}
-    return tuple(
-        int(row[where[name]]) if name in ("M", "N") else row[where[name]] for name in schema.POINT
-    )
+    """Return the identity of a row; M and N are integers, for rows to sort by size."""
+    given = dict(zip(names, row, strict=True))
+    return tuple(int(given[name]) if name in ("M", "N") else given[name] for name in schema.POINT)
 
 
 def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
-    """Raise InputError when one key comes twice; `keyed` gives (key, the file it came from)."""
+    """Raise InputError when one key comes twice; `keyed` gives (key, the file of its row)."""
     seen: dict[tuple, Path] = {}
     for key, path in keyed:
         if key in seen:
@@ -129,18 +125,35 @@ def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
         seen[key] = path
 
 
-def write_rows(target: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write header and rows to `target`, which must be a temporary path (see atomic.replacing)."""
-    with Path(target).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(rows)
+def write_rows(target: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write header and rows to `target`."""
+    write(target, csv_text([names, *rows]))
 
 
-_REMEDY = (
-    "if this project wrote it, delete it and run again "
-    "(a tracked file: restore it with git checkout)"
-)
+def csv_text(lines: Iterable[Sequence[object]]) -> str:
+    """Return the lines as CSV, with the line ends that all files of the project have."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()
+
+
+def write(target: Path, content: str | bytes) -> None:
+    """Write `content` to `target` completely, or leave `target` as it was.
+
+    Raises InputError when the folder cannot be made or written.
+    """
+    target = Path(target)
+    # In the same folder: os.replace is atomic only within one file system.
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}; give another output") from error
+    finally:
+        with suppress(OSError):  # the folder may be what is missing
+            temporary.unlink(missing_ok=True)
 
 
 def _text(path: Path) -> str:
@@ -185,20 +198,11 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
 
 
 def _check_values(path: Path, number: int, row: dict[str, str]) -> None:
-    for name in (*schema.POINT, "status"):
-        if not row[name]:
+    for name in (*schema.POINT, "status", "ranked"):
+        if row.get(name) == "":
             raise InputError(f"{path}: line {number}: {name} is empty; {_REMEDY}")
-    if row["status"] not in schema.statuses():
-        raise InputError(
-            f"{path}: line {number}: unknown status {row['status']!r}; "
-            f"allowed are {', '.join(schema.statuses())}"
-        )
-    if row.get("ranked", "true") not in ("true", "false"):
-        raise InputError(
-            f"{path}: line {number}: ranked is {row['ranked']!r}, expected true or false; {_REMEDY}"
-        )
     for name, (parse, allowed) in schema.parsers().items():
-        value = row[name]
+        value = row.get(name, "")
         if value:
             try:
                 parse(value)

@@ -1,64 +1,50 @@
-"""The row contract: names, order and types of the columns, read from workflow/schemas/row.csv.
+"""The columns of a row, the values that they may have, and the flags that keep a row from ranking.
 
-That file is the only definition of a row; nothing here repeats its columns.
+workflow/schemas/row.csv defines the columns, measure.row reads it.
 """
 
-import csv
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 
-# Relative to this file, not to the working directory: `analysis` runs from anywhere.
-ROW_CSV = Path(__file__).resolve().parents[1] / "workflow" / "schemas" / "row.csv"
+import yaml
 
-# What names a point, in the order of the folders under results/cells/.
-POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
+from kernels import DTYPES as ITEMSIZE  # torch's name of a dtype -> bytes of an element
+from measure.row import COLUMNS, POINT, SCHEMA
 
-# The columns that merging puts before those of a row: the sweep that asked for it, and where it
-# comes from: `measured` by this run, or `recorded` (data/recorded/).
+# The columns before those of a row: merging writes the name of the sweep, and the origin of the
+# row: `measured` by this run, or `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
 
-# Those of results/measurements.csv: collecting adds whether the row ranks, `true` or `false`.
-COLLECTED = (*LEADING, "ranked")
+# Collecting adds whether the row ranks (`true` or `false`), and which flags exclude it from that:
+# results/measurements.csv.
+RANKING = ("ranked", "unranked_by")
+COLLECTED = (*LEADING, *RANKING)
 
-# Facts of an environment that are told only where a row has them.
+# Versions that only the rows of some variants have.
 OPTIONAL = ("cuda_core", "nvrtc")
 
-# Bytes per element of torch's dtypes.
-ITEMSIZE = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+# The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 nothing
+# moves bytes faster than a copy: such a time is an error of the measurement.
+UNRANKED = ("faster_than_copy",)
 
+_CONFIG_SCHEMA = Path(__file__).resolve().parents[1] / "workflow/schemas/config.schema.yaml"
 
-@dataclass(frozen=True)
-class Column:
-    """One line of row.csv. `type` is str, int, float or bool."""
-
-    name: str
-    group: str
-    type: str
-    unit: str
-    meaning: str
+__all__ = ["COLUMNS", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parsers"]
 
 
 @cache
-def columns() -> tuple[Column, ...]:
-    """The columns of a row, in order."""
-    with ROW_CSV.open(newline="", encoding="utf-8") as file:
-        return tuple(Column(*line) for line in list(csv.reader(file))[1:])
+def flags() -> tuple[str, ...]:
+    """Return every flag that a row may carry; the schema of the configuration lists them."""
+    schema = yaml.safe_load(_CONFIG_SCHEMA.read_text(encoding="utf-8"))
+    return tuple(schema["properties"]["unranked_flags"]["items"]["enum"])
 
 
-@cache
-def header() -> tuple[str, ...]:
-    """The names of the columns of a row, in order."""
-    return tuple(column.name for column in columns())
-
-
-@cache
-def statuses() -> tuple[str, ...]:
-    """The allowed values of `status`: row.csv lists them in the column's meaning."""
-    (status,) = (column for column in columns() if column.name == "status")
-    return tuple(status.meaning.split(" / "))
+def ranking(carried: str, unranked: Collection[str] = UNRANKED) -> list[str]:
+    """Return RANKING of a row with the flags `carried`, of which those in `unranked` exclude it."""
+    excluding = " ".join(flag for flag in carried.split() if flag in unranked)
+    return ["false" if excluding else "true", excluding]
 
 
 def _float(text: str) -> float:
@@ -68,26 +54,32 @@ def _float(text: str) -> float:
     return value
 
 
-def _bool(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(text)
-    return text == "true"
+def _one_of(allowed: Collection[str]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(text)
+        return text
+
+    return parse
 
 
 @cache
 def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
-    """Per column that is not text: the function that reads a non-empty value, and what it allows.
+    """Map each column that is not free text, and `ranked`, to a parser and what it allows.
 
-    The function raises ValueError. Only an accuracy may be nan or inf: that is what a kernel
-    that returned NaN has.
+    The parser raises ValueError. Only an accuracy may be nan or inf: a kernel may return NaN.
     """
     kinds = {
         "int": (int, "a whole number"),
         "float": (_float, "a finite number"),
-        "bool": (_bool, "true or false"),
+        "bool": (_one_of(("true", "false")), "true or false"),
     }
-    return {
-        column.name: (float, "a number") if column.group == "accuracy" else kinds[column.type]
-        for column in columns()
-        if column.type != "str"
-    }
+    found = {"ranked": kinds["bool"]}
+    for column in SCHEMA.values():
+        if column.allowed:
+            found[column.name] = (_one_of(column.allowed), f"one of {', '.join(column.allowed)}")
+        elif column.group == "accuracy":
+            found[column.name] = (float, "a number")
+        elif column.type in kinds:
+            found[column.name] = kinds[column.type]
+    return found

@@ -3,7 +3,6 @@
 Imports no torch, so that a sweep can be planned without it.
 """
 
-import csv
 import functools
 import hashlib
 import importlib.metadata
@@ -15,11 +14,12 @@ from typing import TYPE_CHECKING
 
 import kernels
 
+from .row import COLUMNS
+
 if TYPE_CHECKING:
     from .device.device import Device
 
 ROOT = Path(__file__).resolve().parent.parent
-ROW_SCHEMA = ROOT / "workflow" / "schemas" / "row.csv"
 # For git: all but recorded rows, which change nothing that is measured. Otherwise every sweep after
 # the first would record a dirty checkout until the first is committed.
 CODE = (".", ":!data/recorded")
@@ -28,10 +28,8 @@ CODE = (".", ":!data/recorded")
 @functools.cache
 def measure_sha256() -> str:
     """Return the hash over what decides how a point is measured: code, and columns of the row."""
-    with ROW_SCHEMA.open(newline="") as file:
-        columns = [line["column"] for line in csv.DictReader(file)]
     code = kernels.digest((ROOT / "measure").rglob("*.py"))
-    return hashlib.sha256("\n".join([code, *columns]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 
 def provenance(device: "Device", variant: str, git_state: dict) -> dict:

@@ -1,4 +1,4 @@
-"""Writing the row and the samples of a point: whole, or not at all."""
+"""The schema of a row, and atomic writes of the row and the samples of a point."""
 
 import contextlib
 import csv
@@ -7,52 +7,67 @@ import gzip
 import io
 import os
 from pathlib import Path
+from typing import NamedTuple
 
-from .fingerprint import ROW_SCHEMA
+_SCHEMA_FILE = Path(__file__).resolve().parents[1] / "workflow" / "schemas" / "row.csv"
 
-with ROW_SCHEMA.open(newline="") as _file:
-    TYPES = {line["column"]: line["type"] for line in csv.DictReader(_file)}
-COLUMNS = tuple(TYPES)
 
-STATUSES = (
-    "ok",
-    "interpreted",
-    "incorrect",
-    "unsupported",
-    "unavailable",
-    "compile_error",
-    "out_of_memory",
-    "crash",
-    "timeout",
-)
+class Column(NamedTuple):
+    """One line of the schema. ``type``: str, int, float or bool; ``allowed``: () for any value."""
+
+    name: str
+    group: str
+    type: str
+    unit: str
+    allowed: tuple[str, ...]
+    meaning: str
+
+
+def _schema() -> dict[str, Column]:
+    with _SCHEMA_FILE.open(newline="", encoding="utf-8") as file:
+        _, *lines = csv.reader(file)
+    return {
+        name: Column(name, group, kind, unit, tuple(allowed.split()), meaning)
+        for name, group, kind, unit, allowed, meaning in lines
+    }
+
+
+SCHEMA = _schema()
+COLUMNS = tuple(SCHEMA)
+STATUSES = SCHEMA["status"].allowed
+
+# What identifies a point, and where its row lies below the folder of all rows.
+POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
+PATH = "{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
 
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")
 _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
 
 
 def one_line(text: object) -> str:
-    """Any text as one line of at most 500 characters, fit for ``message``."""
+    """Return any text as one line of at most 500 characters, fit for ``message``."""
     # a lone surrogate, from a file name say, has no place in UTF-8
     line = " ".join(str(text).encode("utf-8", "backslashreplace").decode().split())
     return line if len(line) <= _MESSAGE_LENGTH else line[: _MESSAGE_LENGTH - 1] + "…"
 
 
 def samples_path(row_path: Path) -> Path:
-    """Where the raw samples lie: beside the row."""
-    return row_path.with_name(row_path.stem + ".samples.csv.gz")
+    """Return the file of the raw samples, which lies beside the row."""
+    return row_path.with_suffix(".samples.csv.gz")
 
 
 def write(path: Path, row: dict, samples: list[tuple]) -> None:
     """Write the samples, then the row; each appears under its name only when it is complete.
 
     ``samples``: tuples (block, order, series, time_us) in time order. Raises ValueError for a
-    column that the schema does not have or a status that does not exist.
+    column that the schema does not have, and for a value that it does not allow.
     """
     unknown = set(row) - set(COLUMNS)
     if unknown:
         raise ValueError(f"not columns of a row: {sorted(unknown)}")
-    if row["status"] not in STATUSES:
-        raise ValueError(f"not a status: {row['status']!r}")
+    for name, value in row.items():
+        if value is not None and SCHEMA[name].allowed and value not in SCHEMA[name].allowed:
+            raise ValueError(f"not a value of {name}: {value!r}")
     path.parent.mkdir(parents=True, exist_ok=True)
     text = _csv_text(SAMPLE_COLUMNS, samples)
     # mtime=0: the same samples give the same file
@@ -72,7 +87,7 @@ def _csv_text(header, lines) -> str:
 def _cell(column: str, value) -> str:
     if value is None:
         return ""
-    kind = TYPES[column]
+    kind = SCHEMA[column].type
     if kind == "float":
         return f"{float(value):.9g}"
     if kind == "int":

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.compare import match, runs, verdict
-from analysis.compare.options import MARGIN, RATE, THRESHOLD
+from analysis.compare import FALSE_DISCOVERIES as RATE
+from analysis.compare import MARGIN, THRESHOLD, match, runs, verdict
 from analysis.errors import InputError
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}

@@ -11,13 +11,14 @@ from pathlib import Path
 import kernels
 from measure.device import gpus
 from measure.point import Point
+from measure.row import PATH
 
 from . import published as tables
 from .config import ConfigError
 
 CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
-ROW = "results/cells/{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
+ROW = f"results/cells/{PATH}"
 
 
 def cells(row: str) -> Path:

@@ -1,14 +1,14 @@
-"""The rows that a claim is judged by, and what is said when they are not enough."""
+"""The rows that decide a claim, and the reasons why they may not be enough."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 import pandas as pd
 
-from analysis import ratios
-from analysis.claims.protocol import Protocol
+from analysis import statistics as stats
+from analysis.claims.claim import Protocol
 from analysis.frame import timed
-from analysis.ratios import Ratio
+from analysis.statistics import Ratio
 
 
 class NotMeasurableError(Exception):
@@ -18,7 +18,7 @@ class NotMeasurableError(Exception):
 class Evidence:
     """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
 
-    `published` is the evidence of the claim's own table; None for that itself, or without a table.
+    `published` is the evidence of the claim's own table, None where there is none.
     """
 
     def __init__(self, rows: pd.DataFrame, protocol: Protocol, published: "Evidence | None" = None):
@@ -30,7 +30,7 @@ class Evidence:
         self._timed = set(zip(counts["variant"], counts["N"], strict=True))
 
     def row(self, variant: str, n: int) -> dict:
-        """The row of `variant` at `n`, whatever its status; NotMeasurableError when absent."""
+        """Return the row of `variant` at `n`, of any status; NotMeasurableError when absent."""
         if (variant, n) not in self.rows:
             raise NotMeasurableError(
                 f"no row of {variant} at N = {n} in {self.protocol} ({self._counts(variant)})"
@@ -38,22 +38,22 @@ class Evidence:
         return self.rows[variant, n]
 
     def timed_row(self, variant: str, n: int) -> dict:
-        """As `row`, and its time must count (see frame.timed)."""
+        """Return the row as `row`; NotMeasurableError when it does not count as timed."""
         row = self.row(variant, n)
         if (variant, n) not in self._timed:
             raise NotMeasurableError(f"{variant} at N = {n} {_untimed(row)}")
         return row
 
     def is_timed(self, variant: str, n: int) -> bool:
-        """Whether the time of `variant` at `n` counts."""
+        """Return whether the row of `variant` at `n` counts as timed (frame.timed)."""
         return (variant, n) in self._timed
 
     def speed_ratio(self, fast: str, slow: str, n: int) -> Ratio:
-        """How many times faster `fast` is than `slow` at `n`; NotMeasurableError if untimed."""
-        return ratios.speed_ratio(self.timed_row(fast, n), self.timed_row(slow, n))
+        """Return how many times faster `fast` is than `slow` at `n`; both must be timed."""
+        return stats.speed_ratio(self.timed_row(fast, n), self.timed_row(slow, n))
 
     def speed_ratios(self, fast: str, slow: str, least: int) -> dict[int, Ratio]:
-        """The same at every N where both are timed; NotMeasurableError below `least` sizes."""
+        """Return it for every N where both are timed; NotMeasurableError below `least` sizes."""
         both = [
             n
             for n in sorted(self.protocol.shapes)
@@ -73,18 +73,18 @@ class Evidence:
 
 
 def sizes_on(side: str, every: dict[int, Ratio]) -> list[int]:
-    """The sizes whose ratio is on that side of 1 (see Ratio.side)."""
+    """Return the sizes whose ratio is on that side of 1 (see Ratio.side)."""
     return [n for n, ratio in every.items() if ratio.side() == side]
 
 
 def listed(sizes: Iterable[int]) -> str:
-    """Sizes for a sentence: `N = 256, 512`, or `no N`."""
+    """Return sizes for a sentence: `N = 256, 512`, or `no N`."""
     text = ", ".join(str(n) for n in sizes)
     return f"N = {text}" if text else "no N"
 
 
 def interval(ratio: Ratio) -> str:
-    """A ratio for a sentence: `1.353x (1.350 to 1.356)`, the interval only where there is one."""
+    """Return `1.353x (1.350 to 1.356)`, the interval only where there is one."""
     text = f"{ratio.value:.3f}x"
     return text if pd.isna(ratio.low) else f"{text} ({ratio.low:.3f} to {ratio.high:.3f})"
 

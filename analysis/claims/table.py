@@ -1,4 +1,4 @@
-"""results/claims.csv: every claim, published and on every GPU with rows."""
+"""Check every claim on its published table and on every GPU with rows: results/claims.csv."""
 
 import dataclasses
 import math
@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import atomic
-from analysis.claims import s0_kernels, s0_speed, s1_s2_s4, s3
+from analysis.claims import fused_softmax, oneflow, online_softmax
+from analysis.claims.claim import SOURCES, UNDECIDED, Claim, Finding
 from analysis.claims.evidence import Evidence, NotMeasurableError
-from analysis.claims.registry import SOURCES, UNDECIDED, Claim, Finding
-from analysis.errors import InputError
+from analysis.frame import read_table
 from analysis.published import Published
+from analysis.rows import write as write_file
 
 ALL = sorted(
-    [*s0_speed.CLAIMS, *s0_kernels.CLAIMS, *s1_s2_s4.CLAIMS, *s3.CLAIMS],
-    key=lambda claim: claim.id,
+    [*online_softmax.CLAIMS, *fused_softmax.CLAIMS, *oneflow.CLAIMS], key=lambda claim: claim.id
 )
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = [
@@ -26,7 +25,7 @@ COLUMNS = [
 
 
 def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
-    """The table of claims, columns COLUMNS.
+    """Return the table of claims, columns COLUMNS.
 
     For each claim first a line of origin `published`, recomputed from the source's own table,
     then one line for every gpu, dtype, origin and sweep that has rows of the claim's protocol, or
@@ -45,27 +44,18 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
 def write(measurements: pd.DataFrame, published: Published, output: Path) -> None:
     """Write `check` as CSV; empty where a value or an interval does not exist."""
     table = check(measurements, published)
-    with atomic.replacing(output) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    write_file(output, table.to_csv(index=False, lineterminator="\n"))
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read back what `write` wrote. Raises InputError when the file is missing or is not that."""
-    text = [name for name in COLUMNS if name not in ("value", "low", "high", "published_value")]
-    try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); run `claims` first") from error
-    if list(table) != COLUMNS:
-        raise InputError(f"{path}: not a table of claims: its columns differ; run `claims` again")
-    return table.fillna(dict.fromkeys(text, ""))
+    """Return what `write` wrote."""
+    numbers = ("value", "low", "high", "published_value")
+    text = [name for name in COLUMNS if name not in numbers]
+    return read_table(path, COLUMNS, text, "claims")
 
 
 def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:
-    """The finding of one claim on the rows of one gpu, dtype, origin and sweep.
-
-    `published` is the evidence of the claim's own table, to be told beside it.
-    """
+    """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
     try:
         return claim.judge(Evidence(rows, claim.protocol, published))
     except NotMeasurableError as error:

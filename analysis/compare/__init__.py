@@ -1,4 +1,5 @@
-"""Compare two runs: at which points did something become faster or slower, and how surely.
+"""Compare two runs: which points became faster or slower, and with what confidence."""
 
-Only `options` is needed to parse a command line; the rest waits for pandas.
-"""
+# Defaults, in per cent. The margin is larger than what separates two processes of the same code.
+MARGIN, THRESHOLD = 1.0, 2.0
+FALSE_DISCOVERIES = 5.0

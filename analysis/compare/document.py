@@ -1,43 +1,52 @@
-"""The comparison as Markdown: one line first, then every point, worst first."""
+"""The comparison as Markdown: one line first, then every point, worst first; and its files."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from analysis.compare import verdict
+from analysis import rows
+from analysis.compare import figure, verdict
 from analysis.compare.match import Matched, describe
-from analysis.compare.runs import POINT
 from analysis.compare.verdict import Limits
+from analysis.figures.write import save
 from analysis.frame import distinct
 from analysis.report import markdown as md
+from analysis.schema import POINT
 
 COLUMNS = ["verdict", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 
-def counts(found: pd.DataFrame) -> str:
-    """`1 slower, 4 same of 5 points`; every class that has a point, worst first."""
-    number = found["verdict"].value_counts()
+def counts(changes: pd.DataFrame) -> str:
+    """Return `1 slower, 4 same of 5 points`: every class that has a point, worst first."""
+    number = changes["verdict"].value_counts()
     parts = [f"{number[name]} {name}" for name in verdict.CLASSES if name in number]
-    return f"{', '.join(parts)} of {md.counted(len(found), 'point')}"
+    return f"{', '.join(parts)} of {md.counted(len(changes), 'point')}"
 
 
 def document(
-    found: pd.DataFrame, matched: Matched, limits: Limits, paths: tuple[Path, Path]
+    changes: pd.DataFrame, matched: Matched, limits: Limits, paths: tuple[Path, Path]
 ) -> str:
-    """The whole comparison; `found` as verdict.judge made it, `paths` of OLD and NEW."""
-    failed = int(verdict.failed(found, limits).sum())
+    """Return the whole comparison; `changes` of verdict.judge, `paths` of OLD and NEW."""
+    failed = int(verdict.failed(changes, limits).sum())
     outcome = f"{md.counted(failed, 'point')} failed" if failed else "passed"
-    settled = found["verdict"].isin([verdict.SAME, verdict.NEITHER])
+    settled = changes["verdict"].isin([verdict.SAME, verdict.NEITHER])
     parts = [
-        f"**{counts(found)}: {outcome}.**",
+        f"**{counts(changes)}: {outcome}.**",
         "\n".join(_about(matched, paths)),
         _method(matched, limits),
     ]
     if not settled.all():
-        parts.append(md.table(COLUMNS, _lines(found[~settled]), "not the same"))
+        parts.append(md.table(COLUMNS, _lines(changes[~settled]), "not the same"))
     if settled.any():
-        parts.append("The others:\n\n" + md.table(COLUMNS, _lines(found[settled]), "the same"))
+        parts.append("The others:\n\n" + md.table(COLUMNS, _lines(changes[settled]), "the same"))
     return "\n\n".join(parts) + "\n"
+
+
+def write(text: str, changes: pd.DataFrame, limits: Limits, folder: Path) -> None:
+    """Write compare.md and the figure to `folder`; the same bytes for the same rows."""
+    drawn = figure.draw(changes, limits)
+    rows.write(Path(folder) / "compare.md", f"{text}\n![Every point](compare.png)\n")
+    save(drawn, Path(folder) / "compare")
 
 
 def _about(matched: Matched, paths: tuple[Path, Path]) -> list[str]:
@@ -47,13 +56,13 @@ def _about(matched: Matched, paths: tuple[Path, Path]) -> list[str]:
         dirty = " with changes" if (run.rows["git_dirty"] == "true").any() else ""
         first = min(distinct(run.rows["started_at"]), default="at an unknown time")
         lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}")
-    for count, name in ((matched.only_old, "OLD"), (matched.only_new, "NEW")):
-        if count:
+    for run, name in ((matched.old, "OLD"), (matched.new, "NEW")):
+        if count := len(run.rows) - len(matched.both):
             lines.append(f"- {md.counted(count, 'point')} in {name} only, not compared")
     if matched.differs:
         lines.append(f"- **not measured alike** (`--allow`): {describe(matched.differs)}")
-    if matched.told:
-        lines.append(f"- also differs: {describe(matched.told)}")
+    if matched.noted:
+        lines.append(f"- also differs: {describe(matched.noted)}")
     return lines
 
 
@@ -72,14 +81,14 @@ def _method(matched: Matched, limits: Limits) -> str:
         )
     return (
         f"{used}. A ratio above 1 is faster. Its 95 % interval includes how far the controls, "
-        "which are unchanged, lie apart between the two runs. Same: the interval lies within "
+        "which are unchanged, differ between the two runs. Same: the interval lies within "
         f"{_percent(limits.margin)}. Faster, slower: the ratio is further off than that, with a "
         f"false-discovery rate of {_percent(limits.rate)} over all points. Failed: broke, or "
         f"slower by more than {_percent(limits.threshold)}. Of times: the ratio of the plain times."
     )
 
 
-def _lines(found: pd.DataFrame) -> list[list[object]]:
+def _lines(changes: pd.DataFrame) -> list[list[object]]:
     return [
         [
             row["verdict"],
@@ -91,7 +100,7 @@ def _lines(found: pd.DataFrame) -> list[list[object]]:
             row["code"],
             row["note"] or _statuses(row),
         ]
-        for point, row in found.iterrows()
+        for point, row in changes.iterrows()
     ]
 
 

@@ -1,4 +1,4 @@
-"""How far apart two processes are at one point, and how far apart unchanged code is."""
+"""Estimate the change between two processes at one point, and that of unchanged code."""
 
 import math
 from collections.abc import Sequence
@@ -12,27 +12,25 @@ from analysis.compare.runs import COPY, TORCH, VARIANT
 RESAMPLES = 1000  # a standard error needs fewer than the end of an interval
 SHORT_US = 10  # as in the report: what a launch varies by weighs most on shorter calls
 MAD_TO_SD = 1.4826  # of a normal distribution
-FEWEST = 8  # points, for a median deviation to mean something
-# Relative. A tenth of the default margin: a smaller spread changes no verdict, and a chance row
-# of equal controls must not make one. With too few controls to tell: what still leaves room for
-# an interval within the default margin.
+MIN_POINTS = 8  # points, for a median deviation to mean something
+# Least relative deviation: a tenth of the default margin, because a smaller one changes no verdict,
+# and controls that are equal by chance must not make one. UNKNOWN, with too few controls: it still
+# leaves room for an interval within the default margin.
 MINIMUM, UNKNOWN = 0.001, 0.003
 OUTLIER = 3  # standard deviations: the usual place to stop taking a deviation for noise
 # How often one of torch and the copy must be as long as the other, and how alike they must have
 # moved, to tell a fixed time per call from a drift, and from noise.
-LENGTHS_APART, ALIKE = 1.5, 2.0
+LENGTH_RATIO, ALIKE = 1.5, 2.0
 
 
 @dataclass(frozen=True)
 class Change:
     """ln(old time / new time) at one point: above 0 is faster.
 
-    `paired` is that of the speed-ups over torch, `plain` that of the times, each followed by its
-    standard error within the processes, and in `paired_control` and `plain_control` what it would
-    have been without a change, from torch and the copy (_controls). The times are medians. Where
-    torch and the copy say that every call took `fixed_us` longer in the new process, `paired` is
-    that of the times without it and without the drift beside it (_beside_fixed); else `fixed_us` is
-    0.
+    `paired` is that of the speed-ups over torch, `plain` that of the times, each with its standard
+    error within the processes and with its control, the change of unchanged code (_controls). The
+    times are medians. If torch and the copy both moved by the same time per call, `fixed_us`, it
+    and the remaining drift are removed from `paired` (_beside_fixed); else `fixed_us` is 0.
     """
 
     paired: float
@@ -48,7 +46,7 @@ class Change:
 
 
 def change(old: pd.DataFrame, new: pd.DataFrame) -> Change:
-    """Compare two processes by their blocks (see runs.Run); deterministic."""
+    """Return the change between two processes, from their blocks (see runs.Run); deterministic."""
     plain, plain_se = _difference(np.log(old[VARIANT]), np.log(new[VARIANT]))
     medians = (new[TORCH].median(), old[VARIANT].median(), new[VARIANT].median())
     paired_control, plain_control = _controls(old, new)
@@ -62,24 +60,24 @@ def change(old: pd.DataFrame, new: pd.DataFrame) -> Change:
 
 
 def between(controls: Sequence[float], torch_us: Sequence[float]) -> np.ndarray:
-    """Standard deviation between two processes, per point: what their samples cannot know.
+    """Return the standard deviation between two processes, per point.
 
-    `controls` is what ln(old / new) of unchanged code came to at each point, NaN for unknown. Its
-    typical size, 1.4826 · median |control|, taken around 0 so that a common drift counts too, and
-    apart for short and long calls where there are FEWEST of each, is the floor. A point whose own
-    control is off by more than OUTLIER times that gets what its control is off by instead.
+    `controls` is ln(old / new) of unchanged code at each point, NaN for unknown. The floor is its
+    typical size, 1.4826 · median |control|: around 0, for a common drift to count too, and
+    separately for short and long calls where there are MIN_POINTS of each. A point whose control is
+    larger than OUTLIER floors gets that control instead.
     """
     controls, short = np.abs(np.asarray(controls, float)), np.asarray(torch_us) <= SHORT_US
     known = ~np.isnan(controls)
     floor = np.full(len(controls), _typical(controls[known]))
     for length in (short, ~short):
-        if (length & known).sum() >= FEWEST:
+        if (length & known).sum() >= MIN_POINTS:
             floor[length] = _typical(controls[length & known])
     return np.where(controls > OUTLIER * floor, controls, floor)
 
 
 def _fixed_alone_moved(old: pd.DataFrame, new: pd.DataFrame) -> bool:
-    """Whether torch and the copy, of different lengths, moved by about the same time per call.
+    """Return whether torch and the copy, of different lengths, moved by the same time per call.
 
     On hosts with several GPUs every kernel of some processes takes 0.35 µs longer, whatever its
     length (docs/measurement.md). A drift would move the longer of the two by more.
@@ -88,7 +86,7 @@ def _fixed_alone_moved(old: pd.DataFrame, new: pd.DataFrame) -> bool:
         return False
     lengths = [old[name].median() for name in (TORCH, COPY)]
     moved = [new[name].median() - old[name].median() for name in (TORCH, COPY)]
-    apart = max(lengths) >= LENGTHS_APART * min(lengths)
+    apart = max(lengths) >= LENGTH_RATIO * min(lengths)
     alike = moved[1] != 0 and 1 / ALIKE <= moved[0] / moved[1] <= ALIKE
     as_time = abs(moved[0] - moved[1]) / max(lengths)
     as_drift = abs(moved[0] / lengths[0] - moved[1] / lengths[1])
@@ -96,10 +94,10 @@ def _fixed_alone_moved(old: pd.DataFrame, new: pd.DataFrame) -> bool:
 
 
 def _beside_fixed(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, float, float, float]:
-    """As in Change: paired, its standard error, its control, and fixed_us.
+    """Return, as in Change: paired, its standard error, its control, and fixed_us.
 
-    Of the variant's old time as the new process would have measured it, by the drift and the time
-    per call by which both torch and the copy moved.
+    The old time is converted to the new process by the drift and the time per call by which both
+    torch and the copy moved.
     """
     before, after = _resampled(old, 0), _resampled(new, 1)
     torch, copy = (after[name] - before[name] for name in (TORCH, COPY))
@@ -111,17 +109,16 @@ def _beside_fixed(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, float, f
 
 
 def _resampled(blocks: pd.DataFrame, seed: int) -> dict[str, np.ndarray]:
-    """Of each series the median, followed by those of resampled blocks, the same for all series."""
+    """Return the median of each series, then those of resampled blocks, the same for all series."""
     times = {name: blocks[name].to_numpy() for name in (VARIANT, TORCH, COPY)}
     return {name: np.append(np.median(t), _medians(t, seed)) for name, t in times.items()}
 
 
 def _controls(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, float]:
-    """What lay between the processes, for a paired and for a plain ratio.
+    """Return the change of unchanged code, for a paired and for a plain ratio.
 
-    Plain: how much the time of the copy changed; NaN without one. Paired: torch, the divisor, is
-    trusted where the copy moved along with it or where it did not move, so the lesser of both
-    changes counts. That way a copy that is off alone spoils no point, and a torch that is does.
+    Plain: the change of the copy; NaN without one. Paired: the lesser of the changes of torch and
+    of torch over the copy. A shift of the copy alone is ignored; a shift of torch alone counts.
     """
     torch = _moved(old[TORCH], new[TORCH])
     if COPY not in old or COPY not in new:
@@ -137,7 +134,7 @@ def _moved(old: pd.Series, new: pd.Series) -> float:
 def _typical(controls: np.ndarray) -> float:
     if len(controls) == 0:
         return UNKNOWN
-    least = MINIMUM if len(controls) >= FEWEST else UNKNOWN
+    least = MINIMUM if len(controls) >= MIN_POINTS else UNKNOWN
     return max(least, MAD_TO_SD * float(np.median(controls)))
 
 
@@ -146,7 +143,7 @@ def _speedup(blocks: pd.DataFrame, series: str) -> pd.Series:
 
 
 def _difference(top: pd.Series, bottom: pd.Series) -> tuple[float, float]:
-    """Difference of two medians and its standard error, both sides resampled on their own."""
+    """Return the difference of two medians and its standard error, each side resampled."""
     resampled = [_medians(values.to_numpy(), seed) for seed, values in enumerate((top, bottom))]
     value = float(top.median() - bottom.median())
     return value, float(np.std(resampled[0] - resampled[1], ddof=1))

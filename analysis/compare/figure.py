@@ -11,35 +11,35 @@ from analysis.compare import verdict
 from analysis.compare.verdict import Limits
 from analysis.figures import axes as shared
 
-# Apart in colour, and in shape for whoever cannot tell the colours.
-LOOKS = {
+# Different in colour, and in shape for the colour-blind.
+STYLES = {
     verdict.SLOWER: palette.Style(palette.VERMILION, "v"),
     verdict.UNCLEAR: palette.Style(palette.ORANGE, "D"),
     verdict.SAME: palette.Style(palette.GREY, "o"),
     verdict.FASTER: palette.Style(palette.BLUE, "^"),
 }
-MOST_NAMES = 40  # more names under the axis would overlap at this width
+MAX_NAMES = 40  # more names under the axis would overlap at this width
 WIDTH, HEIGHT = 9.0, 4.6  # inches
 
 
-def draw(found: pd.DataFrame, limits: Limits) -> Figure:
-    """Change of speed in per cent, with its 95 % interval, over the points from the worst on.
+def draw(changes: pd.DataFrame, limits: Limits) -> Figure:
+    """Draw the change of speed in per cent, with its 95 % interval, from the worst point on.
 
-    `found` as verdict.judge made it. gid of a point's interval: `{verdict} {M}x{N} {variant}`.
+    `changes` as verdict.judge made it. gid of a point's interval: `{verdict} {M}x{N} {variant}`.
     Points without a ratio are left out and counted.
     """
     with matplotlib.rc_context(shared.THEME):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot()
-        timed = found[found["ratio"].notna()].sort_values("ratio", kind="stable")
+        timed = changes[changes["ratio"].notna()].sort_values("ratio", kind="stable")
         if timed.empty:
             axes.set_axis_off()
             axes.text(0.5, 0.5, "no point was timed in both runs", ha="center", va="center")
         else:
             _points(axes, timed, limits)
-        counts = found["verdict"].value_counts()
+        counts = changes["verdict"].value_counts()
         parts = [f"{counts[name]} {name}" for name in verdict.CLASSES if name in counts]
-        gpu = "/".join(sorted(set(found.index.get_level_values("gpu"))))
+        gpu = "/".join(sorted(set(changes.index.get_level_values("gpu"))))
         figure.suptitle(
             f"NEW against OLD on {gpu}: {', '.join(parts)}",
             x=0.01,
@@ -57,15 +57,15 @@ def _points(axes: Axes, timed: pd.DataFrame, limits: Limits) -> None:
     axes.axhline(threshold, color=palette.VERMILION, linewidth=0.8, linestyle="--")
     off = 100 * (timed[["ratio", "low", "high"]] - 1)
     for place, (point, row) in enumerate(timed.iterrows()):
-        looks, (value, low, high) = LOOKS[row["verdict"]], off.iloc[place]
+        style, (value, low, high) = STYLES[row["verdict"]], off.iloc[place]
         *_, m, n, variant = point
-        (line,) = axes.plot([place, place], [low, high], color=looks.colour, linewidth=1.2)
+        (line,) = axes.plot([place, place], [low, high], color=style.colour, linewidth=1.2)
         line.set_gid(f"{row['verdict']} {m}x{n} {variant}")
-        axes.plot(place, value, looks.marker, color=looks.colour, markersize=4)
-    for name, looks in LOOKS.items():
+        axes.plot(place, value, style.marker, color=style.colour, markersize=4)
+    for name, style in STYLES.items():
         if count := (timed["verdict"] == name).sum():
             label = f"{name} ({count})"
-            axes.plot([], [], looks.marker, color=looks.colour, markersize=5, label=label)
+            axes.plot([], [], style.marker, color=style.colour, markersize=5, label=label)
     axes.legend(loc="upper left", frameon=False)
     # A single wild point must not flatten all others, nor a margin fill the figure.
     axes.set_yscale("symlog", linthresh=2 * margin)
@@ -75,7 +75,7 @@ def _points(axes: Axes, timed: pd.DataFrame, limits: Limits) -> None:
     axes.set_ylabel("change of speed, 95 % interval\n(grey: the same; dashed: threshold)")
     axes.margins(x=0.02)
     axes.grid(axis="x", visible=False)
-    if len(timed) > MOST_NAMES:
+    if len(timed) > MAX_NAMES:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("points, from the worst to the best")
     else:

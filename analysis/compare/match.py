@@ -1,22 +1,22 @@
-"""Which points two runs share, and whether they were measured under the same conditions."""
+"""Match the points of two runs, and check that the conditions of measuring were the same."""
 
 from dataclasses import dataclass
 
 import pandas as pd
 
 from analysis import schema
-from analysis.compare.runs import POINT, Run
+from analysis.compare.runs import Run
 from analysis.errors import InputError
 from analysis.report.markdown import span
 
-# What must not differ, or it is not the kernels that are compared; `seed` makes the input.
+# What must be equal for kernels to be compared; `seed` makes the input.
 CONDITIONS = (
     *("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL),
     *("measure_sha256", "seed"),
 )
-# What the torch control depends on: where one of them differs it does not cancel drift.
+# What the torch control depends on: where one of them differs, torch does not cancel drift.
 OF_TORCH = {"gpu_name", "driver", "cuda", "torch", "seed"}
-TOLD = ("gpu_uuid",)  # another board of the same model is told, not refused
+NOTED = ("gpu_uuid",)  # another board of the same model is noted, not refused
 
 
 @dataclass(frozen=True)
@@ -24,28 +24,18 @@ class Matched:
     """The points of two runs.
 
     `both` is the index of the points in both. `differs` maps each differing condition to the
-    sorted (old, new) values; `told` likewise for what is worth knowing.
+    sorted (old, new) values; `noted` likewise for what is noted only.
     """
 
     old: Run
     new: Run
     both: pd.MultiIndex
     differs: dict[str, list[tuple[str, str]]]
-    told: dict[str, list[tuple[str, str]]]
-
-    @property
-    def only_old(self) -> int:
-        """Number of points that only the old run has."""
-        return len(self.old.rows) - len(self.both)
-
-    @property
-    def only_new(self) -> int:
-        """Number of points that only the new run has."""
-        return len(self.new.rows) - len(self.both)
+    noted: dict[str, list[tuple[str, str]]]
 
     @property
     def paired(self) -> bool:
-        """Whether torch is an unchanged control, so that speed-ups over it can be compared."""
+        """Return whether torch is an unchanged control, for speed-ups over it to be comparable."""
         return not OF_TORCH & set(self.differs)
 
 
@@ -61,17 +51,17 @@ def match(old: Run, new: Run, allow: bool) -> Matched:
             "compare runs of one GPU and one sweep"
         )
     pair = old.rows.loc[both], new.rows.loc[both]
-    differs, told = _differences(*pair, CONDITIONS), _differences(*pair, TOLD)
+    differs, noted = _differences(*pair, CONDITIONS), _differences(*pair, NOTED)
     if differs and not allow:
         raise InputError(
             f"OLD and NEW were not measured alike: {describe(differs)}; measure both alike, or "
             "give --allow to compare them all the same"
         )
-    return Matched(old, new, both, differs, told)
+    return Matched(old, new, both, differs, noted)
 
 
 def describe(differs: dict[str, list[tuple[str, str]]]) -> str:
-    """`driver 570 in OLD, 580 in NEW` for every difference; hashes shortened."""
+    """Return `driver 570 in OLD, 580 in NEW` for every difference; hashes shortened."""
     return "; ".join(
         f"{name} {old[:24]} in OLD, {new[:24]} in NEW" + (" and others" if rest else "")
         for name, ((old, new), *rest) in differs.items()
@@ -96,5 +86,5 @@ def _text(values: pd.Series) -> list[str]:
 
 
 def _has(rows: pd.DataFrame) -> str:
-    parts = [f"{name} {'/'.join(sorted(set(rows[name])))}" for name in POINT[:4]]
+    parts = [f"{name} {'/'.join(sorted(set(rows[name])))}" for name in schema.POINT[:4]]
     return ", ".join([*parts, *(f"{name} {span(rows[name])}" for name in ("M", "N"))])

@@ -1,4 +1,4 @@
-"""Reading a run: its rows and, block by block, its raw samples."""
+"""Read a run: its rows and, block by block, its raw samples."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,21 +9,20 @@ import pandas as pd
 
 from analysis import frame, rows, schema
 from analysis.errors import InputError
-from analysis.record import SAMPLE
+from analysis.record import SAMPLE, read_samples
+from measure.row import samples_path
 
 POINT = list(schema.POINT)
-NAMES = ["ranked", *schema.header()]
-SUFFIX = ".samples.csv.gz"
+NAMES = [*schema.RANKING, *schema.COLUMNS]
 VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run.
+    """Rows and samples.
 
-    `rows` has `ranked`, `unranked_by` and the columns of a row, typed as by frame.load, and the
-    point as its index; `samples` maps the point of every ok row to µs per call, one line a block,
-    one column a series.
+    `rows` has the columns NAMES, typed as by frame.load, and the point as its index; `samples` maps
+    the point of every ok row to µs per call, one line per block, one column per series.
     """
 
     rows: pd.DataFrame
@@ -33,11 +32,11 @@ class Run:
 def load(path: Path) -> Run:
     """Read a folder of cells, measurements.csv, or a recorded table.
 
-    The samples lie beside the cells or the table. Of measurements.csv the measured rows count, not
-    the recorded ones, which two runs have alike; their samples are in the folder `cells` beside it.
-    It alone says which rows rank; others rank as by default (rows.with_ranked). Raises InputError,
-    naming the file, when there is nothing to read, a file is not what it should be, a point comes
-    twice, or the samples of an ok row are missing, broken or not its own.
+    The samples lie beside the cells or the table. Of measurements.csv only the measured rows count,
+    because two runs share the recorded ones; their samples are in the folder `cells` beside it.
+    Other rows rank by default (rows.with_ranking). Raises InputError, naming the file, when there
+    is nothing to read, a file is broken, a point comes twice, or the samples of an ok row are
+    missing, broken or of another row.
     """
     path = Path(path)
     collected = path.is_file() and rows.is_collected(path)
@@ -45,24 +44,24 @@ def load(path: Path) -> Run:
         cells = sorted(path.rglob("*.csv"))
         if not cells:
             raise InputError(f"{path}: no cells in this folder; give results/cells of a run")
-        found = [(rows.with_ranked(rows.read_cell(cell)), cell) for cell in cells]
+        entries = [(rows.with_ranking(rows.read_cell(cell)), cell) for cell in cells]
     elif collected:
-        found = _measured(path)
+        entries = _measured(path)
     else:
-        found = [(rows.with_ranked(row), path) for row in rows.read_rows(path)]
-    if not found:
+        entries = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
+    if not entries:
         raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
-    rows.refuse_duplicates((rows.point_of(row, NAMES), file) for row, file in found)
-    table = _typed([row for row, _ in found])
+    rows.refuse_duplicates((rows.point_of(row, NAMES), file) for row, file in entries)
+    table = _typed([row for row, _ in entries])
     if path.is_dir() or collected:
-        samples = _of_cells(table, [file for _, file in found])
+        samples = _of_cells(table, [file for _, file in entries])
     else:
         samples = _of_table(table, path)
     return Run(table, samples)
 
 
 def _measured(path: Path) -> list[tuple[list[str], Path]]:
-    """The measured rows of measurements.csv, each with the place of its cell."""
+    """Return the measured rows of measurements.csv, each with the path of its cell."""
     chosen = [row for _, origin, *row in rows.read_collected(path) if origin == "measured"]
     cells = path.parent / "cells"
     return [(row, rows.cell_path(cells, rows.point_of(row, NAMES))) for row in chosen]
@@ -76,56 +75,31 @@ def _typed(lines: list[list[str]]) -> pd.DataFrame:
 
 
 def _of_cells(table: pd.DataFrame, files: Iterable[Path]) -> dict[tuple, pd.DataFrame]:
-    found = {}
+    samples = {}
     for (point, row), file in zip(table.iterrows(), files, strict=True):
         if row["status"] == "ok":
-            beside = _samples_of(file)
-            found[point] = _blocks(_read(beside, SAMPLE), row, beside)
-    return found
+            beside = samples_path(file)
+            samples[point] = _blocks(read_samples(beside, SAMPLE), row, beside)
+    return samples
 
 
 def _of_table(table: pd.DataFrame, path: Path) -> dict[tuple, pd.DataFrame]:
-    beside = _samples_of(path)
+    beside = samples_path(path)
     ok = table[table["status"] == "ok"]
     if ok.empty:
         return {}
-    lines = dict(iter(_read(beside, [*POINT, *SAMPLE]).groupby(POINT, sort=False)))
-    found = {}
+    lines = dict(iter(read_samples(beside, [*POINT, *SAMPLE]).groupby(POINT, sort=False)))
+    samples = {}
     for point, row in ok.iterrows():
         if point not in lines:
-            raise InputError(f"{beside}: no samples of {_words(point)}; record the run again")
-        found[point] = _blocks(lines[point], row, beside)
-    return found
-
-
-def _samples_of(rows_file: Path) -> Path:
-    return rows_file.with_name(rows_file.stem + SUFFIX)
-
-
-def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    try:
-        lines = pd.read_csv(path, dtype=dict.fromkeys(POINT, "str"), compression="gzip")
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file, but the row has times; samples belong beside the rows"
-        ) from error
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
-    if list(lines) != columns:
-        raise InputError(
-            f"{path}: columns are {', '.join(lines)}, expected {', '.join(columns)}; "
-            "measure it again"
-        )
-    try:
-        kinds = {"block": "int64", "time_us": "float64"}
-        return lines.astype(kinds | {n: "int64" for n in ("M", "N") if n in lines})
-    except ValueError as error:
-        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
+            raise InputError(f"{beside}: no samples of {_name(point)}; record the run again")
+        samples[point] = _blocks(lines[point], row, beside)
+    return samples
 
 
 def _blocks(lines: pd.DataFrame, row: pd.Series, path: Path) -> pd.DataFrame:
-    """One line a block, one column a series; every block must have every series, once."""
-    where = f"{path}: samples of {_words(row[POINT])}"
+    """Return one line per block, one column per series; all blocks have each series once."""
+    where = f"{path}: samples of {_name(row[POINT])}"
     if lines.duplicated(["block", "series"]).any():
         raise InputError(f"{where}: a series comes twice in a block; measure it again")
     blocks = lines.pivot(index="block", columns="series", values="time_us")
@@ -142,5 +116,5 @@ def _blocks(lines: pd.DataFrame, row: pd.Series, path: Path) -> pd.DataFrame:
     return blocks
 
 
-def _words(point: Iterable) -> str:
+def _name(point: Iterable) -> str:
     return " ".join(str(part) for part in point)

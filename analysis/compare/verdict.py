@@ -1,4 +1,4 @@
-"""The verdict on every point that two runs share."""
+"""The verdict on every point that two runs share, with a false-discovery rate."""
 
 import math
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.compare import estimate, significance
+from analysis.compare import estimate
 from analysis.compare.match import Matched
 from analysis.frame import timed
 
@@ -16,9 +16,16 @@ BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS = (
 )
 NEITHER = "ok in neither"
 CLASSES = (BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER)
-APART = "the two processes lie apart: measure again"
+NOISY_PROCESSES = "the two processes differ: measure again"
 FIXED = "every call took {:+.2f} µs, taken off"
 SCATTERED = "the samples scatter: measure longer (time_budget_s)"
+
+
+# Degrees of freedom of Student's t, even. A few processes in a hundred deviate by many times the
+# typical deviation: the tails are heavier than a normal distribution's, though not by much once a
+# point's own control counts.
+DEGREES = 8
+T95 = 2.306  # half-width of the two-sided 95 % interval at 8 degrees, in standard errors
 
 
 class Limits(NamedTuple):
@@ -30,13 +37,13 @@ class Limits(NamedTuple):
 
 
 def judge(matched: Matched, limits: Limits) -> pd.DataFrame:
-    """One line per shared point, worst first, with the point as its index.
+    """Return one line per shared point, worst first, with the point as its index.
 
     `ratio` is old time / new time, paired over torch where torch is unchanged (Matched.paired),
-    else plain; `low` and `high` its 95 % interval, which includes what separates two processes;
-    `plain` the ratio of times in any case; all NaN where the point was not timed in both. `code`
-    tells whether the kernel's source is the same or changed; `note` says why a point that is ok in
-    both has no ratio, why its interval is wide, or what was taken off its times.
+    else plain; `low` and `high` its 95 % interval, which includes the deviation between processes;
+    `plain` the ratio of times in any case; all NaN where the point was not timed in both. `code`:
+    whether the kernel's source is the same or changed. `note`: why a point that is ok in both has
+    no ratio, why its interval is wide, or what was taken off its times.
     """
     pairs = [run.rows.loc[matched.both] for run in (matched.old, matched.new)]
     table = pd.DataFrame(index=matched.both)
@@ -57,14 +64,14 @@ def judge(matched: Matched, limits: Limits) -> pd.DataFrame:
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
 
-def failed(found: pd.DataFrame, limits: Limits) -> pd.Series:
-    """Mask of the points that fail: broke, or slower by more than the threshold."""
-    far = found["ratio"] < 1 / (1 + limits.threshold)
-    return (found["verdict"] == BROKE) | ((found["verdict"] == SLOWER) & far)
+def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
+    """Return the mask of the points that fail: broke, or slower by more than the threshold."""
+    far = changes["ratio"] < 1 / (1 + limits.threshold)
+    return (changes["verdict"] == BROKE) | ((changes["verdict"] == SLOWER) & far)
 
 
 def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
-    """Why two ok rows cannot be compared; "" where they can."""
+    """Return why two ok rows cannot be compared; "" where they can."""
     note = pd.Series("", index=old.index)
     note[old["timing"] != new["timing"]] = "timed in two ways: " + old["timing"] + ", then "
     note[old["timing"] != new["timing"]] += new["timing"]
@@ -85,15 +92,13 @@ def _judged(matched: Matched, table: pd.DataFrame, limits: Limits) -> dict[str, 
     between = estimate.between(each[f"{used}_control"], each["torch_us"])
     error = np.hypot(within, between)
     margin = math.log1p(limits.margin)
-    differs = significance.discoveries(significance.beyond(value, error, margin), limits.rate) & (
-        np.abs(value) > margin
-    )
-    half = significance.T95 * error
+    differs = discoveries(p_beyond(value, error, margin), limits.rate) & (np.abs(value) > margin)
+    half = T95 * error
     same = (np.abs(value) + half <= margin) & ~differs
     words = np.select([differs & (value > 0), differs, same], [FASTER, SLOWER, SAME], UNCLEAR)
     moved = [FIXED.format(us) if us and matched.paired else "" for us in each["fixed_us"]]
-    wide = [(words == UNCLEAR) & (significance.T95 * part > margin) for part in (between, within)]
-    found = {
+    wide = [(words == UNCLEAR) & (T95 * part > margin) for part in (between, within)]
+    columns = {
         "verdict": words,
         "ratio": np.exp(value),
         "low": np.exp(value - half),
@@ -102,8 +107,45 @@ def _judged(matched: Matched, table: pd.DataFrame, limits: Limits) -> dict[str, 
         # Of the samples, as the ratios are.
         "time_us_old": each["time_us_old"],
         "time_us_new": each["time_us_new"],
-        "note": np.select(wide, [APART, SCATTERED], moved),
+        "note": np.select(wide, [NOISY_PROCESSES, SCATTERED], moved),
     }
-    filled = table[list(found)].copy()
-    filled.loc[points] = pd.DataFrame(found, index=points)
-    return {name: filled[name] for name in found}
+    filled = table[list(columns)].copy()
+    filled.loc[points] = pd.DataFrame(columns, index=points)
+    return {name: filled[name] for name in columns}
+
+
+def _outside(t: np.ndarray) -> np.ndarray:
+    """Return P(|T| > t) for t >= 0 (Abramowitz and Stegun, 26.7.4, even degrees of freedom)."""
+    angle = np.arctan(np.asarray(t, float) / np.sqrt(DEGREES))
+    term, total = np.ones_like(angle), np.ones_like(angle)
+    for k in range(1, DEGREES // 2):
+        term = term * np.cos(angle) ** 2 * (2 * k - 1) / (2 * k)
+        total = total + term
+    return np.clip(1 - np.sin(angle) * total, 0, 1)
+
+
+def p_beyond(value: np.ndarray, error: np.ndarray, margin: float) -> np.ndarray:
+    """Return p of |true value| <= margin, for estimates `value` with standard errors `error`.
+
+    A test for a least relevant effect, after McCarthy and Smyth (Bioinformatics 25(6), 2009): both
+    tails, at the edge of the margin.
+    """
+    upper = (np.abs(value) + margin) / error
+    lower = (np.abs(value) - margin) / error
+    near = np.where(lower >= 0, _outside(np.abs(lower)) / 2, 1 - _outside(np.abs(lower)) / 2)
+    return np.minimum(near + _outside(upper) / 2, 1)
+
+
+def discoveries(p: np.ndarray, rate: float) -> np.ndarray:
+    """Return the mask of significant tests, of which a share `rate` may be false.
+
+    Benjamini and Hochberg (J. R. Statist. Soc. B 57(1), 1995): the k smallest, for the largest k
+    with p(k) <= rate · k / n.
+    """
+    p = np.asarray(p, float)
+    order = np.argsort(p, kind="stable")
+    below = np.flatnonzero(p[order] <= rate * np.arange(1, len(p) + 1) / max(len(p), 1))
+    significant = np.zeros(len(p), bool)
+    if len(below):
+        significant[order[: below[-1] + 1]] = True
+    return significant

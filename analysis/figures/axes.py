@@ -1,4 +1,4 @@
-"""What every figure shares: the theme, the axes of N and of time."""
+"""The theme of all figures, the axes of N and of time, and readable text on colours."""
 
 import itertools
 import math
@@ -13,8 +13,10 @@ from matplotlib.ticker import (
     NullLocator,
     StrMethodFormatter,
 )
+from matplotlib.typing import ColorType
+from seaborn.utils import relative_luminance
 
-MOST_TICKS = 11
+MAX_TICKS = 11
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # The font that matplotlib brings along; the others are for an SVG on a machine without it, Verdana
 # first, whose letters are as wide.
@@ -48,19 +50,19 @@ THEME = {
 
 
 def size_label(n: int, powers: bool) -> str:
-    """`2¹⁰` when all sizes are powers of two, else the plain number."""
+    """Return `2¹⁰` when all sizes are powers of two, else the plain number."""
     return f"2{str(n.bit_length() - 1).translate(_SUPERSCRIPT)}" if powers else str(n)
 
 
 def all_powers(sizes: Iterable[int]) -> bool:
-    """Whether every size is a power of two."""
+    """Return whether every size is a power of two."""
     return all(n & (n - 1) == 0 for n in sizes)
 
 
-def label_n(axes: Axes, sizes: list[int], most: int = MOST_TICKS) -> None:
-    """A log axis of N with ticks at sizes that were measured, at most `most` (two at least).
+def label_n(axes: Axes, sizes: list[int], most: int = MAX_TICKS) -> None:
+    """Make x a log axis of N with ticks at measured sizes, at most `most` (two at least).
 
-    Among many sizes the powers of two, where they are about as wide as all.
+    Among many sizes the powers of two, where they span about as much as all.
     """
     axes.set_xscale("log", base=2)
     ticks = [n for n in sizes if all_powers([n])]
@@ -74,7 +76,7 @@ def label_n(axes: Axes, sizes: list[int], most: int = MOST_TICKS) -> None:
         step = (sizes[-1] / sizes[0]) ** (1 / (most - 1))
         places = [sizes[0] * step**i for i in range(most)]
         ticks = sorted({min(sizes, key=lambda n: abs(n / place - 1)) for place in places})
-    ticks = _apart(ticks, most)
+    ticks = _without_overlaps(ticks, most)
     powers = all_powers(ticks)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -85,7 +87,7 @@ def label_n(axes: Axes, sizes: list[int], most: int = MOST_TICKS) -> None:
 
 
 def label_time(axes: Axes) -> None:
-    """A log axis of time in µs in plain numbers, at 1, 2 and 5 where it spans few decades."""
+    """Make y a log axis of time in µs, in plain numbers, at 1, 2 and 5 on few decades."""
     low, high = axes.get_ylim()
     few = high / low < 100
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
@@ -94,18 +96,29 @@ def label_time(axes: Axes) -> None:
 
 
 def _crowded(axes: Axes, ticks: list[int]) -> bool:
-    """Whether the plain numbers would touch: a digit of them is 0.07 inches wide."""
+    """Return whether the plain numbers would touch: a digit is 0.07 inches wide."""
     width = axes.get_window_extent().width / axes.figure.dpi
     widest = 0.07 * (len(str(ticks[-1])) + 1)
     nearest = min((b / a for a, b in itertools.pairwise(ticks)), default=math.inf)
     return math.log(nearest) / math.log(ticks[-1] / ticks[0] * 1.2) * width < widest
 
 
-def _apart(ticks: list[int], most: int) -> list[int]:
-    """The ticks less those so near the one before that their labels would overlap."""
+def _without_overlaps(ticks: list[int], most: int) -> list[int]:
+    """Return the ticks without those whose label would overlap the one before."""
     nearest = math.log(ticks[-1] / ticks[0]) / (1.5 * most)
     kept = ticks[:1]
     for n in ticks[1:]:
         if math.log(n / kept[-1]) >= nearest:
             kept.append(n)
     return kept
+
+
+def text_colour(ground: ColorType) -> str:
+    """Return black or white, whichever has the higher contrast on a colour: at least 4.5."""
+    return max("black", "white", key=lambda letters: contrast(letters, ground))
+
+
+def contrast(one: ColorType, other: ColorType) -> float:
+    """Return WCAG's contrast ratio of two colours, 1 to 21."""
+    dark, light = sorted((relative_luminance(one), relative_luminance(other)))
+    return (light + 0.05) / (dark + 0.05)

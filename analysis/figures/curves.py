@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 
 from analysis import palette
 from analysis.figures import axes as shared
-from analysis.figures import caption, labels, lines, winners
-from analysis.figures.page import DOUBLE, SINGLE, Page, text_width
-from analysis.figures.select import Panel, Selection, panels
+from analysis.figures import lines
+from analysis.figures.page import DOUBLE, SINGLE, Page, fine_print, heading, text_width
+from analysis.panels import Panel, Selection, copy_rate, moved_kb, panels
+from analysis.ranking import in_front
 
 # Inches around a panel: left of it the numbers of its axis, above it its title, below it N; the
 # least that it is itself; and the space that a tick of N needs.
@@ -20,8 +21,8 @@ LEFT, ABOVE, BELOW = 0.62, 0.2, 0.5
 NARROWEST, TICK = 1.4, 0.27
 HEIGHT = {SINGLE: 1.9, DOUBLE: 2.9}
 # At most so many labels and sizes fit into one column of a page.
-FEW_LABELS, FEW_SIZES = 7, 16
-IN_FRONT = 5  # variants besides torch and a rival
+MAX_LABELS, MAX_SIZES = 7, 16
+IN_FRONT = 5  # variants besides torch and a second baseline
 
 
 @dataclass(frozen=True)
@@ -35,61 +36,61 @@ class _Line:
 
 
 def draw_time(selection: Selection) -> Figure:
-    """Median time in µs over N, log-log, with a band from the 0.2 to the 0.8 quantile.
+    """Draw the median time in µs over N, log-log, with a band from the 0.2 to the 0.8 quantile.
 
-    One line for each variant that is timed, gid = variant (or variant + published), and one for the
-    roofline: the copy measured in the same processes (gid `copy`), or for a published table, which
-    has no copy, the time at the vendor's memory peak (`peak`).
+    One line for each timed variant, gid = variant (or variant + published), and one for the
+    roofline: the copy measured in the same processes (gid `copy`) or, for a published table, the
+    time at the vendor's memory peak (`peak`).
     """
     return _draw(selection, "time over N", "time (µs)", "time_us")
 
 
 def draw_throughput(selection: Selection) -> Figure:
-    """Throughput in GB/s over N, with the lines of `draw_time`."""
+    """Draw the throughput in GB/s over N, with the lines of `draw_time`."""
     return _draw(selection, "throughput over N", "throughput (GB/s)", "throughput_gbps")
 
 
 def _draw(selection: Selection, what: str, label: str, value: str) -> Figure:
     with matplotlib.rc_context(shared.THEME):
-        found, total = panels(selection, only_timed=True)
-        drawn = [_lines(panel, value, selection) for panel in found]
-        page_width = _columns(found, drawn)
-        across = min(2, max(1, len(found)))
-        names = [text_width(line.text, labels.SIZE, bold=True) for part in drawn for line in part]
-        beside = labels.AWAY + max(names, default=0) + 0.08
+        shown, total = panels(selection, only_timed=True)
+        drawn = [_lines(panel, value, selection) for panel in shown]
+        page_width = _columns(shown, drawn)
+        across = min(2, max(1, len(shown)))
+        names = [text_width(line.text, lines.LABEL, bold=True) for part in drawn for line in part]
+        beside = lines.GAP + max(names, default=0) + 0.08
         width = max(page_width / across - LEFT - beside, NARROWEST)
         most = max(map(len, drawn), default=0)
-        height = max(HEIGHT[page_width] / (1.3 if across > 1 else 1), most * labels.LINE)
+        height = max(HEIGHT[page_width] / (1.3 if across > 1 else 1), most * lines.LABEL_HEIGHT)
         cell = (LEFT + width + beside, ABOVE + height + BELOW)
         page = Page(
             across * cell[0],
-            max(1, math.ceil(len(found) / across)) * cell[1],
-            caption.heading(selection, what),
-            caption.fine_print(selection, len(found), total, *_notes(drawn)),
+            max(1, math.ceil(len(shown) / across)) * cell[1],
+            heading(selection, what),
+            fine_print(selection, len(shown), total, *_notes(drawn)),
         )
-        for i, (panel, part) in enumerate(zip(found, drawn, strict=True)):
+        for i, (panel, part) in enumerate(zip(shown, drawn, strict=True)):
             place = (i % across * cell[0] + LEFT, i // across * cell[1] + ABOVE)
             axes = page.axes(*place, width, height)
             axes.set_title(_title(panel, width + beside), loc="left")
             axes.set_ylabel(label)
-            shared.label_n(axes, _sizes(panel), min(shared.MOST_TICKS, int(width / TICK)))
-            _panel(axes, part, value, winners.in_front([panel.own], IN_FRONT))
-        if not found:
-            caption.nothing_timed(page, selection.own)
+            shared.label_n(axes, _sizes(panel), min(shared.MAX_TICKS, int(width / TICK)))
+            _panel(axes, part, value, in_front([panel.own], IN_FRONT))
+        if not shown:
+            page.nothing_timed(selection.own)
         return page.figure
 
 
 def _title(panel: Panel, width: float) -> str:
-    """The panel's title; without its operation, which the heading names, where it is too wide."""
+    """Return the panel's title; where it is too wide, without the operation (see the heading)."""
     if text_width(panel.title, shared.THEME["axes.titlesize"]) <= width:
         return panel.title
     return panel.title.partition(", ")[2]
 
 
-def _columns(found: list[Panel], drawn: list[list[_Line]]) -> float:
-    """The width of the page: one column for a single panel with little in it, else both."""
-    small = len(found) <= 1 and all(len(part) <= FEW_LABELS for part in drawn)
-    return SINGLE if small and all(len(_sizes(p)) <= FEW_SIZES for p in found) else DOUBLE
+def _columns(shown: list[Panel], drawn: list[list[_Line]]) -> float:
+    """Return the width of the page: one column for a single small panel, else both."""
+    small = len(shown) <= 1 and all(len(part) <= MAX_LABELS for part in drawn)
+    return SINGLE if small and all(len(_sizes(p)) <= MAX_SIZES for p in shown) else DOUBLE
 
 
 def _panel(axes: Axes, drawn: list[_Line], value: str, front: list[str]) -> None:
@@ -106,11 +107,11 @@ def _panel(axes: Axes, drawn: list[_Line], value: str, front: list[str]) -> None
         shared.label_time(axes)
     else:
         axes.set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
-    labels.label_ends(axes, ends)
+    lines.label_ends(axes, ends)
 
 
 def _lines(panel: Panel, value: str, selection: Selection) -> list[_Line]:
-    """What a panel shows, with the texts of the labels."""
+    """Return the lines of a panel, with the texts of the labels."""
     found = []
     for rows, end in ((panel.own, ""), (panel.published, " (published)" if len(panel.own) else "")):
         groups = rows.sort_values("N").groupby("variant")
@@ -120,8 +121,8 @@ def _lines(panel: Panel, value: str, selection: Selection) -> list[_Line]:
 
 
 def _roofline(panel: Panel, value: str, selection: Selection) -> list[_Line]:
-    """The measured copy; where all is published, the data sheet's peak."""
-    rates, gid, text = lines.copy_rate(panel.own), "copy", "copy (roofline)"
+    """Return the measured copy; where all is published, the data sheet's peak."""
+    rates, gid, text = copy_rate(panel.own), "copy", "copy (roofline)"
     rows = panel.own
     if rates.empty:
         peaks = [s.memory_peak_gbps for s in selection.sources if s.memory_peak_gbps]
@@ -130,12 +131,12 @@ def _roofline(panel: Panel, value: str, selection: Selection) -> list[_Line]:
         rows, gid, text = panel.published, "peak", f"{peaks[0]:g} GB/s (data sheet)"
         rates = pd.Series(float(peaks[0]), index=_sizes(panel))
     # a GB/s is a kB/µs
-    times = lines.moved_kb(rows).reindex(rates.index) / rates
+    times = moved_kb(rows).reindex(rates.index) / rates
     return [_Line(text, gid, times if value == "time_us" else rates, None)]
 
 
 def _notes(drawn: list[list[_Line]]) -> list[str]:
-    """What bands and bold lines mean, where there are any."""
+    """Return what bands and bold lines mean, where there are any."""
     styled = [line.rows for part in drawn for line in part if line.style]
     if any(rows["time_us_q20"].notna().any() for rows in styled):
         rival = any((rows["rival"] != "").any() for rows in styled)

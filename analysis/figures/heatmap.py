@@ -1,9 +1,11 @@
-"""Speed-up over torch as a heat map, variant by N."""
+"""Speed-up over torch as a heat map, variant by N, in bands of a page's width."""
 
 import math
+from dataclasses import dataclass
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -11,16 +13,16 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from analysis import palette
 from analysis.figures import axes as shared
-from analysis.figures import bands, caption, cell_text, winners
-from analysis.figures.bands import Band
-from analysis.figures.ink import ink
-from analysis.figures.page import DOUBLE, SINGLE, Page, text_width
-from analysis.figures.select import Selection, panels
+from analysis.figures.page import DOUBLE, SINGLE, Page, fine_print, heading, text_width
+from analysis.frame import timed
+from analysis.panels import Panel, Selection, evenly, panels
+from analysis.ranking import winner
 
 # Blue is faster than torch, red slower; the pair is told apart by the colour-blind.
 COLOURS = "RdBu"
-# Colours saturate at 2x and 1/2x, to tell 1.1 from 1.3; beyond that the number in the cell speaks.
+# Colours saturate at 2x and 1/2x, to tell 1.1 from 1.3; beyond that the number in the cell counts.
 LIMIT = 1.0
 INTERVAL = "±: half of the 95 % interval"
 FRAME = "frame: the fastest at that N, dashed: its lead may be chance"
@@ -30,44 +32,125 @@ NARROW, WIDE, RIGHT = 0.36, 0.5, 0.66
 BAR = (1.1, 0.1)
 NAME, VALUE, WORD = 6.5, 5.5, 4.8  # points
 
+COLUMNS = 14  # sizes of a band
+# Of more bands than this, in all panels, an even choice of sizes is drawn: the text of a cell takes
+# milliseconds, and a picture may not be 65,536 pixels high.
+MAX_BANDS = 12
+# Inches: the height of a cell, and of one where the page would be higher than `PAGE` otherwise;
+# above the first band of a panel (its title); below each for N and, where it varies, for M; and
+# below the last of a panel, whose axis has a name.
+CELL, LOW, PAGE = 0.25, 0.19, 8.5
+ABOVE, BETWEEN, BELOW, OF_M = 0.2, 0.21, 0.4, 0.12
+
+# Statuses whose word is wider than a cell.
+HYPHENATED = {
+    "unsupported": "unsup-\nported",
+    "interpreted": "inter-\npreted",
+    "incorrect": "incor-\nrect",
+    "unavailable": "unavail-\nable",
+}
+LEAST_HALF_WIDTH = 0.0005  # a smaller one would be 0 in three decimals
+
+
+@dataclass(frozen=True)
+class Band:
+    """Cells of a panel, variant by N: rows (dict) or None; `title` above the `first` one's."""
+
+    title: str
+    cells: pd.DataFrame
+    first: bool
+    last: bool
+
+    @property
+    def rows(self) -> list[int]:
+        """Return the M of every column."""
+        return [next(row["M"] for row in self.cells[n] if row) for n in self.cells.columns]
+
+    @property
+    def varying(self) -> bool:
+        """Return whether M differs between columns."""
+        return len(set(self.rows)) > 1
+
+    @property
+    def around(self) -> tuple[float, float]:
+        """Return the inches above and below the cells."""
+        below = (BELOW if self.last else BETWEEN) + (OF_M if self.varying else 0)
+        return ABOVE if self.first else 0, below
+
 
 def draw_speedup(selection: Selection) -> Figure:
-    """Heat map of `speedup`, log colours centred at 1, value and half-width of the 95 % interval.
+    """Draw `speedup` with log colours centred at 1, its value and half of its 95 % interval.
 
-    A point without a time that counts shows its status, or the flag that keeps it from ranking; an
-    empty cell is a point that was not asked for. Rows that were measured here come first; a
-    published table is drawn where they are not.
+    A point without a time shows its status, or the flag that excludes it; an empty cell is a point
+    that was not asked for. A published table is drawn where nothing was measured.
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid": False}):
-        found, total = panels(selection, only_timed=False)
-        drawn = bands.fold(found)
-        high = bands.cell_height(drawn)
-        heights = [len(band.cells.index) * high for band in drawn]
-        names = [text_width(name, NAME) for band in drawn for name in band.cells.index]
+        chosen, total = panels(selection, only_timed=False)
+        bands = fold(chosen)
+        high = _cell_height(bands)
+        heights = [len(band.cells.index) * high for band in bands]
+        names = [text_width(name, NAME) for band in bands for name in band.cells.index]
         left = 0.12 + max(names)
-        columns = max(len(band.cells.columns) for band in drawn)
+        columns = max(len(band.cells.columns) for band in bands)
         narrow = left + columns * NARROW + RIGHT <= SINGLE
         cell = ((SINGLE if narrow else DOUBLE) - left - RIGHT) / columns
         cell = min(max(cell, NARROW), WIDE)
         across = left + columns * cell + RIGHT
         page = Page(
             max(across, SINGLE if narrow else DOUBLE),
-            max(sum(heights) + sum(sum(band.around) for band in drawn), bands.ABOVE + BAR[0] + 0.1),
-            caption.heading(selection, "speed-up over torch"),
-            caption.fine_print(selection, len(found), total, *_notes(drawn)),
+            max(sum(heights) + sum(sum(band.around) for band in bands), ABOVE + BAR[0] + 0.1),
+            heading(selection, "speed-up over torch"),
+            fine_print(selection, len(chosen), total, *_notes(bands)),
         )
         y = 0.0
-        for band, height in zip(drawn, heights, strict=True):
+        for band, height in zip(bands, heights, strict=True):
             above, below = band.around
-            _band(page.axes(left, y + above, len(band.cells.columns) * cell, height), band)
+            _draw_band(page.axes(left, y + above, len(band.cells.columns) * cell, height), band)
             y += above + height + below
-        _colour_bar(page.axes(across - RIGHT + 0.12, bands.ABOVE, BAR[1], BAR[0]))
+        _colour_bar(page.axes(across - RIGHT + 0.12, ABOVE, BAR[1], BAR[0]))
         return page.figure
 
 
-def _band(axes: Axes, band: Band) -> None:
+def fold(panels: list[Panel]) -> list[Band]:
+    """Return the bands of all panels. Where some sizes are left out, the title states it."""
+    most = COLUMNS * max(1, MAX_BANDS // len(panels))
+    return [band for panel in panels for band in _bands(panel, most)]
+
+
+def _cell_height(bands: list[Band]) -> float:
+    """Return inches: low where cells of usual height would not fit on one page."""
+    lines = sum(len(band.cells.index) for band in bands)
+    around = sum(sum(band.around) for band in bands)
+    return LOW if len(bands) > 1 and lines * CELL + around > PAGE else CELL
+
+
+def _bands(panel: Panel, most: int) -> list[Band]:
+    rows = panel.own if len(panel.own) else panel.published
+    rows = rows.assign(timed=timed(rows))
+    names = sorted(rows["variant"].unique(), key=palette.order)
+    every = sorted(rows["N"].unique().tolist())
+    sizes = evenly(every, most)
+    title = panel.title
+    if len(sizes) < len(every):
+        title += f"; {len(sizes)} of {len(every)} sizes are shown, evenly chosen"
+    rows = rows[rows["N"].isin(sizes)]
+    by_point = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
+    count = math.ceil(len(sizes) / COLUMNS)
+    each = math.ceil(len(sizes) / count)
+    found = []
+    for start in range(0, len(sizes), each):
+        part = sizes[start : start + each]
+        cells = [[by_point.get((name, n)) for n in part] for name in names]
+        first, last = start == 0, start + each >= len(sizes)
+        found.append(
+            Band(title if first else "", pd.DataFrame(cells, names, part, object), first, last)
+        )
+    return found
+
+
+def _draw_band(axes: Axes, band: Band) -> None:
     cells = band.cells
-    values = cells.map(cell_text.log_speedup).astype("float64")
+    values = cells.map(_log_speedup).astype("float64")
     sns.heatmap(
         values.clip(-LIMIT, LIMIT),
         ax=axes,
@@ -87,15 +170,16 @@ def _band(axes: Axes, band: Band) -> None:
     grounds = _scale().to_rgba(values.to_numpy())
     for (i, j), value in np.ndenumerate(values.to_numpy()):
         if math.isnan(value):
-            look = {"fontsize": WORD, "color": "0.3"}
+            style = {"fontsize": WORD, "color": "0.3"}
         else:
-            look = {"fontsize": VALUE, "color": ink(grounds[i, j]), "linespacing": 1.0}
-        place = (j + 0.5, i + 0.5, cell_text.text(cells.iat[i, j]))
-        axes.text(*place, ha="center", va="center", **look)
+            colour = shared.text_colour(grounds[i, j])
+            style = {"fontsize": VALUE, "color": colour, "linespacing": 1.0}
+        place = (j + 0.5, i + 0.5, cell_text(cells.iat[i, j]))
+        axes.text(*place, ha="center", va="center", **style)
     for j, n in enumerate(cells.columns):
         records = [row for row in cells[n] if row and row["timed"]]
         if len(records) > 1:
-            won = winners.winner(records)
+            won = winner(records)
             frame = {"fill": False, "edgecolor": "black", "linewidth": 1.1, "clip_on": False}
             frame |= {"linestyle": "-" if won.sure else "--"}
             place = (j, list(cells.index).index(won.variant))
@@ -113,11 +197,45 @@ def _band(axes: Axes, band: Band) -> None:
     axes.set_ylabel("")
 
 
-def _notes(drawn: list[Band]) -> list[str]:
-    """What ± and frames mean, where there are any."""
-    cells = [cell for band in drawn for cell in band.cells.to_numpy().flat]
+def cell_text(row: dict | None) -> str:
+    """Return the speed-up and half of its interval, or why there is none; "" for no row."""
+    if row is None:
+        return ""
+    if not row["timed"]:
+        why = _why_untimed(row)
+        return HYPHENATED.get(why, why.replace("_", "\n").replace(" ", "\n"))
+    if math.isnan(row["speedup"]):
+        return "no\ntorch"
+    value, half = f"{row['speedup']:.2f}", _half_width(row)
+    if math.isnan(half):
+        return value
+    small = half < LEAST_HALF_WIDTH
+    return f"{value}\n±<.001" if small else f"{value}\n±{half:.3f}".replace("±0", "±")
+
+
+def _log_speedup(row: dict | None) -> float:
+    return math.log2(row["speedup"]) if row and row["timed"] else math.nan
+
+
+def _half_width(row: dict) -> float:
+    return (row["speedup_high"] - row["speedup_low"]) / 2
+
+
+def _why_untimed(row: dict) -> str:
+    """Return why a row does not count as timed, in no more words than a cell holds."""
+    if row["status"] != "ok":
+        return row["status"]
+    flags = row["unranked_by"].split()
+    if not flags:
+        return "no time"
+    return flags[0] if len(flags) == 1 else "not ranked"
+
+
+def _notes(bands: list[Band]) -> list[str]:
+    """Return what ± and frames mean, where there are any."""
+    cells = [cell for band in bands for cell in band.cells.to_numpy().flat]
     rows = [row for row in cells if row and row["timed"]]
-    found = [INTERVAL] if any(not math.isnan(cell_text.half_width(row)) for row in rows) else []
+    found = [INTERVAL] if any(not math.isnan(_half_width(row)) for row in rows) else []
     return ["; ".join([*found, FRAME])] if rows else []
 
 

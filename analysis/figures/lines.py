@@ -1,28 +1,46 @@
-"""One line over N: a variant with its spread, or the roofline."""
+"""Lines over N: a variant with its spread, a roofline, and the labels at their ends."""
+
+from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.figures.labels import End
 from analysis.palette import Style
 
 ROOFLINE = "0.25"
 DASHES = (0, (5, 2.5))
-MOST_MARKERS = 20  # at every point of a line; on a longer one they would hide it
-APART = 0.06  # and stand so far apart, in diagonals of the axes
+MAX_MARKERS = 20  # at every point of a line; on a longer one they would hide it,
+SPARSE = 0.06  # and are so far from each other, in diagonals of the axes
+LABEL = 6.5  # points
+GAP = 0.2  # inches, of the labels from the axes
+LABEL_HEIGHT = 1.25 * LABEL / 72  # inches, from one label to the next
+# The way from a line's end to its label. Of a line that ends early it crosses the axes, and there
+# anything in the line's colour would be read as data: so grey, dotted, and behind all but the grid.
+LEADER = {"color": "0.6", "lw": 0.6, "linestyle": (0, (1, 2)), "shrinkA": 1, "shrinkB": 2}
+BEHIND = 1.1  # zorder
+
+
+@dataclass(frozen=True)
+class End:
+    """A line's right end (data coordinates), its colour, and the label it gets."""
+
+    x: float
+    y: float
+    colour: str
+    text: str
+    bold: bool = False
 
 
 def draw_line(
     axes: Axes, rows: pd.DataFrame, value: str, style: Style, text: str, bold: bool
 ) -> End:
-    """Draw `value` of the rows of one variant over N, and its end for a label `text`.
+    """Draw `value` of the rows of one variant over N; return its end for a label `text`.
 
     Published lines are dashed, with hollow markers. Measured ones have a band from the 0.2 to the
-    0.8 quantile of the time. `bold` lines stand in front. gid of the line is `text`, of the band
-    `text` and `band`.
+    0.8 quantile of the time. gid of the line is `text`, of the band `text` and `band`.
     """
     published = (rows["origin"] == "published").all()
-    look = {"linestyle": "--", "markerfacecolor": "white"} if published else {"linestyle": "-"}
+    kind = {"linestyle": "--", "markerfacecolor": "white"} if published else {"linestyle": "-"}
     axes.plot(
         rows["N"],
         rows[value],
@@ -30,51 +48,82 @@ def draw_line(
         marker=style.marker,
         markersize=4 if bold else 2.8,
         markeredgewidth=0.6,
-        markevery=None if len(rows) <= MOST_MARKERS else APART,
+        markevery=None if len(rows) <= MAX_MARKERS else SPARSE,
         linewidth=1.4 if bold else 0.8,
         zorder=3 if bold else 2,
         gid=text,
-        **look,
+        **kind,
     )
-    low, high = (band(rows, value, quantile) for quantile in ("time_us_q20", "time_us_q80"))
+    low, high = (_at_quantile(rows, value, name) for name in ("time_us_q20", "time_us_q80"))
     if (low.notna() & high.notna()).any():
-        look = {"color": style.colour, "alpha": 0.25, "zorder": 1.5, "gid": f"{text} band"}
+        band = {"color": style.colour, "alpha": 0.25, "zorder": 1.5, "gid": f"{text} band"}
         if len(rows) == 1:  # a band over one size has no width
             ends = [*low, *high]
-            axes.plot([*rows["N"]] * 2, ends, linewidth=6, solid_capstyle="butt", **look)
+            axes.plot([*rows["N"]] * 2, ends, linewidth=6, solid_capstyle="butt", **band)
         else:
-            axes.fill_between(rows["N"], low, high, linewidth=0, **look)
+            axes.fill_between(rows["N"], low, high, linewidth=0, **band)
     return End(rows["N"].iloc[-1], rows[value].iloc[-1], style.colour, text, bold)
 
 
-def band(rows: pd.DataFrame, value: str, quantile: str) -> pd.Series:
-    """What `value` would be, had the call taken as long as that quantile of its times.
-
-    A rate (`throughput_gbps`, `of_copy`) goes with the inverse of the time.
-    """
+def _at_quantile(rows: pd.DataFrame, value: str, quantile: str) -> pd.Series:
+    """Return `value` of calls that take that quantile of the times; a rate is inverse to it."""
     if value == "time_us":
         return rows[quantile]
     return rows[value] * rows["time_us"] / rows[quantile]
 
 
 def draw_roofline(axes: Axes, limits: pd.Series, gid: str, text: str) -> End:
-    """Draw a limit over N, and its end for a label `text`."""
-    look = {"color": ROOFLINE, "linestyle": DASHES, "lw": 1.0, "zorder": 2.5}
+    """Draw a limit over N; return its end for a label `text`."""
+    style = {"color": ROOFLINE, "linestyle": DASHES, "lw": 1.0, "zorder": 2.5}
     dash = {"marker": "_", "markersize": 15} if len(limits) == 1 else {}
-    axes.plot(limits.index, limits, gid=gid, **look, **dash)
+    axes.plot(limits.index, limits, gid=gid, **style, **dash)
     return End(limits.index[-1], limits.iloc[-1], ROOFLINE, text)
 
 
-def moved_kb(rows: pd.DataFrame) -> pd.Series:
-    """Kilobytes that a call moves, by N, of rows with one M for each N.
+def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Return positions at least `gap` from each other between `low` and `high`, near those given.
 
-    throughput · time is the number of bytes that the row counts, so no size of an element is
-    assumed here.
+    Least squares under the order constraint: after taking i·gap off the i-th smallest, that is
+    an isotonic regression, solved by pooling adjacent violators; clipping its result solves the
+    bounded problem. More labels than fit between the bounds run over the upper one.
     """
-    return (rows["throughput_gbps"] * rows["time_us"]).groupby(rows["N"]).median()
+    by_height = sorted(range(len(positions)), key=positions.__getitem__)
+    pools: list[list[float]] = []  # each: [mean, number of members]
+    for i, index in enumerate(by_height):
+        pools.append([positions[index] - i * gap, 1])
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (mean, count), (before, others) = pools.pop(), pools.pop()
+            pools.append([(mean * count + before * others) / (count + others), count + others])
+    top = max(low, high - (len(positions) - 1) * gap)
+    flat = [min(max(mean, low), top) for mean, count in pools for _ in range(int(count))]
+    placed = [0.0] * len(positions)
+    for i, index in enumerate(by_height):
+        placed[index] = flat[i] + i * gap
+    return placed
 
 
-def copy_rate(rows: pd.DataFrame) -> pd.Series:
-    """GB/s of the measured copy by N: the bytes of a row over `copy_us`, median over variants."""
-    rate = rows["throughput_gbps"] * rows["time_us"] / rows["copy_us"]
-    return rate.groupby(rows["N"]).median().dropna()
+def label_ends(axes: Axes, ends: list[End]) -> None:
+    """Write each label right of the axes, level with its line where there is room.
+
+    Call after the limits and the position of the axes are final: it works in pixels.
+    """
+    if not ends:
+        return
+    box, dpi = axes.get_window_extent(), axes.figure.dpi
+    heights = [axes.transData.transform((end.x, end.y))[1] for end in ends]
+    half = LABEL_HEIGHT * dpi / 2
+    placed = spread(heights, 2 * half, box.y0 + half, box.y1 - half)
+    for end, y in zip(ends, placed, strict=True):
+        axes.annotate(
+            end.text,
+            xy=(end.x, end.y),
+            xytext=(1 + GAP * dpi / box.width, (y - box.y0) / box.height),
+            textcoords="axes fraction",
+            color=end.colour,
+            fontsize=LABEL,
+            fontweight="bold" if end.bold else "normal",
+            va="center",
+            annotation_clip=False,
+            zorder=BEHIND,
+            arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), **LEADER},
+        )

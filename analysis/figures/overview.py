@@ -1,25 +1,31 @@
-"""One page for all that was timed: how near to the speed of memory, and by which variant."""
+"""One page of all sets: the fraction of the copy bandwidth over N, and the fastest variant."""
+
+import math
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 
-from analysis import palette, schema
+from analysis import palette, ranking, schema
 from analysis.figures import axes as shared
-from analysis.figures import caption, controls, lines, strip, winners
-from analysis.figures.grid import Grid
-from analysis.figures.page import DOUBLE, SMALL, Page
-from analysis.figures.select import Panel, every_panel, existing, looks, select
+from analysis.figures import lines
+from analysis.figures.page import DOUBLE, FINE, SMALL, Page, origin, text_width, versions
+from analysis.frame import controls_note
 from analysis.palette import Style
+from analysis.panels import Panel, every_panel, existing, select
+from analysis.panels import styles as styles_of
 from analysis.published import Published
-from analysis.ratios import BASELINE
+from analysis.statistics import BASELINE
 
-MOST = 15  # panels
+MAX_PANELS = 15
 TICK = 0.29  # inches that a tick of N needs
-IN_FRONT = 6  # variants besides torch and rivals
+IN_FRONT = 6  # variants besides torch and second baselines
 MUTED = "0.75"
 DTYPES = list(schema.ITEMSIZE)  # in the order of the page
 HOW = [
@@ -29,37 +35,90 @@ HOW = [
     "interval), grey where it is one of the other variants",
 ]
 
+# Inches of the grid: left of the panels, above each (title and strip), between two, below each
+# (sizes), and of a line of the key; the most of one panel, and of all together.
+LEFT, ABOVE, BETWEEN, BELOW, KEY = 0.55, 0.46, 0.16, 0.36, 0.14
+HIGHEST, PAGE = 1.2, 8.6
+ACROSS = 3  # panels
+KEYS = 4  # columns of the key below the panels
+
+# Inches of a strip: between the axes and the strip, and its height.
+STRIP_GAP, STRIP_HEIGHT = 0.03, 0.11
+HALF = 2**0.5  # how far a box reaches beyond the first and the last size
+PALE = 0.6  # share of white in the colour of a winner whose lead is not significant
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Places of `panels` panels, and of a key with `keys` entries; all in inches."""
+
+    panels: int
+    keys: int
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Return width and height of one panel."""
+        height = PAGE / self._rows - ABOVE - BELOW
+        return (DOUBLE - LEFT) / ACROSS - BETWEEN, min(HIGHEST, height)
+
+    def place(self, i: int) -> tuple[float, float]:
+        """Return the upper left corner of panel `i`."""
+        width, height = self.size
+        x, y = i % ACROSS * (width + BETWEEN), i // ACROSS * (ABOVE + height + BELOW)
+        return LEFT + x, ABOVE + y
+
+    @property
+    def key(self) -> tuple[float, float, int]:
+        """Return upper left corner and columns of the key: beside the last panel, or below all."""
+        if free := -self.panels % ACROSS:
+            return *self.place(self.panels), free
+        return LEFT, self._bottom + 0.15, KEYS
+
+    @property
+    def height(self) -> float:
+        """Return the height of everything."""
+        _, top, columns = self.key
+        return max(self._bottom, top + math.ceil(self.keys / columns) * KEY) + 0.1
+
+    @property
+    def _rows(self) -> int:
+        return max(1, math.ceil(self.panels / ACROSS))
+
+    @property
+    def _bottom(self) -> float:
+        return self._rows * (ABOVE + self.size[1] + BELOW)
+
 
 def draw_overview(measurements: pd.DataFrame, published: Published) -> Figure:
-    """`of_copy` over N, a panel for each gpu, operation, rule of M and dtype that was timed.
+    """Draw `of_copy` over N, a panel for each gpu, operation, rule of M and dtype.
 
-    In every panel: the copy, a line at 100 %; torch, rivals and the variants that are the fastest
-    most often on the page, with a band from the 0.2 to the 0.8 quantile of their times; all others
-    muted; above, who is the fastest at each N. gid of a line: the variant; of the copy: `copy`.
-    Published tables have no copy and are not in it; `published` gives their variants' looks.
+    In every panel: the copy, a line at 100 %; the baselines and the variants that win most often,
+    with bands; all others muted; above, the winner at each N. gid of a line: the variant; of the
+    copy: `copy`. Published tables have no copy; `published` gives the styles of their variants.
     """
     with matplotlib.rc_context(shared.THEME):
         every = _panels(measurements, published)
-        found = _of_most_sizes(every)
-        front = winners.in_front([panel.own for _, panel in found], IN_FRONT)
-        all_looks = looks(measurements, published)
-        styles = {name: all_looks[name] for name in front}
-        key = _key(styles) if found else []
-        grid = Grid(len(found), len(key))
+        shown = _of_most_sizes(every)
+        front = ranking.in_front([panel.own for _, panel in shown], IN_FRONT)
+        all_styles = styles_of(measurements, published)
+        styles = {name: all_styles[name] for name in front}
+        key = _key(styles) if shown else []
+        grid = Grid(len(shown), len(key))
         page = Page(
             DOUBLE,
             grid.height,
             "How near each kernel comes to the speed of memory, and which is the fastest",
-            _fine_print(measurements, [panel.own for _, panel in found], len(every)),
+            _fine_print(measurements, [panel.own for _, panel in shown], len(every)),
         )
-        for i, (dtype, panel) in enumerate(found):
+        for i, (dtype, panel) in enumerate(shown):
             axes = page.axes(*grid.place(i), *grid.size)
             _panel(axes, dtype, panel, styles)
-            axes.tick_params(labelleft=grid.leftmost(i))
-            axes.set_ylabel("of the copy's speed" if grid.leftmost(i) else "")
-            axes.set_xlabel("N (columns)" if grid.lowest(i) else "")
-        if not found:
-            caption.nothing_timed(page, measurements)
+            leftmost, lowest = i % ACROSS == 0, i + ACROSS >= len(shown)
+            axes.tick_params(labelleft=leftmost)
+            axes.set_ylabel("of the copy's speed" if leftmost else "")
+            axes.set_xlabel("N (columns)" if lowest else "")
+        if not shown:
+            page.nothing_timed(measurements)
         x, y, columns = grid.key
         place = {"loc": "upper left", "bbox_to_anchor": page.at(x, y), "borderaxespad": 0}
         page.figure.legend(handles=key, ncols=columns, frameon=False, labelspacing=0.25, **place)
@@ -67,7 +126,7 @@ def draw_overview(measurements: pd.DataFrame, published: Published) -> Figure:
 
 
 def _panels(measurements: pd.DataFrame, published: Published) -> list[tuple[str, Panel]]:
-    """dtype and panel of everything with a fraction of the copy, in the order of the page."""
+    """Return dtype and panel of all rows with a fraction of the copy, in the order of the page."""
     found = []
     for gpu, dtype, sweep in existing(measurements, published):
         selection = select(measurements, published, gpu, dtype, sweep)
@@ -79,9 +138,9 @@ def _panels(measurements: pd.DataFrame, published: Published) -> list[tuple[str,
 
 
 def _of_most_sizes(panels: list[tuple[str, Panel]]) -> list[tuple[str, Panel]]:
-    """At most MOST of the panels, in their order: those that tell the most."""
+    """Return the MAX_PANELS panels with the most sizes, in their order."""
     by_sizes = sorted(range(len(panels)), key=lambda i: -panels[i][1].own["N"].nunique())
-    return [panels[i] for i in sorted(by_sizes[:MOST])]
+    return [panels[i] for i in sorted(by_sizes[:MAX_PANELS])]
 
 
 def _order(dtype: str, panel: Panel) -> tuple:
@@ -106,17 +165,54 @@ def _panel(axes: Axes, dtype: str, panel: Panel, styles: dict[str, Style]) -> No
     axes.yaxis.set_major_locator(MultipleLocator(0.25))
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.autoscale_view(scaley=False)
-    strip.draw_strip(axes, winners.fastest(rows), styles, MUTED)
+    _winner_strip(axes, ranking.fastest(rows), styles)
     title = f"{rows['gpu'].iloc[0]}, {dtype}, {panel.title.replace(', ', chr(10), 1)}"
     axes.set_title(title, loc="left", fontsize=SMALL, linespacing=1.1, pad=13)
 
 
+def _winner_strip(axes: Axes, fastest: dict[int, ranking.Winner], styles: dict[str, Style]) -> None:
+    """Draw above the axes a box for each run of sizes with one winner.
+
+    Pale where the lead is not significant; MUTED and without a name for a variant that is not in
+    `styles`; with the variant's marker where its name does not fit. Call after the limits and the
+    position of the axes are final. gid of a box: `fastest {variant}`.
+    """
+    sizes = sorted(fastest)
+    borders = [math.sqrt(a * b) for a, b in pairwise(sizes)]
+    low, high = axes.get_xlim()
+    edges = [max(sizes[0] / HALF, low), *borders, min(sizes[-1] * HALF, high)]
+    inches = axes.get_window_extent().height / axes.figure.dpi
+    bottom, top = 1 + STRIP_GAP / inches, 1 + (STRIP_GAP + STRIP_HEIGHT) / inches
+    for won, run in groupby(range(len(sizes)), key=lambda i: fastest[sizes[i]]):
+        places = list(run)
+        left, right = edges[places[0]], edges[places[-1] + 1]
+        style = styles.get(won.variant)
+        colour = to_rgb(style.colour if style else MUTED)
+        colour = colour if won.sure else tuple(PALE + (1 - PALE) * part for part in colour)
+        box = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8, "clip_on": False}
+        axes.axvspan(left, right, bottom, top, **box, gid=f"fastest {won.variant}")
+        if not style:
+            continue
+        middle = (math.sqrt(left * right), (bottom + top) / 2)
+        ends = [axes.transData.transform((x, 1))[0] for x in (left, right)]
+        fits = text_width(won.variant, FINE) + 0.04 < (ends[1] - ends[0]) / axes.figure.dpi
+        label = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        label |= {"color": shared.text_colour(colour)}
+        if fits:
+            where = {"ha": "center", "va": "center_baseline", "fontsize": FINE}
+            axes.text(*middle, won.variant, **where, **label)
+        else:
+            marker = {"marker": style.marker, "markersize": 3, "markeredgewidth": 0}
+            gid = f"marker {won.variant}"
+            axes.plot(*middle, **marker, linestyle="none", **label, gid=gid)
+
+
 def _key(styles: dict[str, Style]) -> list[Line2D]:
-    """Handles of the variants in front, of the copy, and of the rest."""
+    """Return handles of the variants in front, of the copy, and of the rest."""
     dashes = {"color": lines.ROOFLINE, "linestyle": lines.DASHES, "lw": 0.9}
     shown = [
-        Line2D([], [], color=look.colour, marker=look.marker, markersize=3.5, lw=1, label=name)
-        for name, look in sorted(styles.items(), key=lambda one: palette.order(one[0]))
+        Line2D([], [], color=style.colour, marker=style.marker, markersize=3.5, lw=1, label=name)
+        for name, style in sorted(styles.items(), key=lambda one: palette.order(one[0]))
     ]
     rest = Line2D([], [], color=MUTED, lw=0.8, label="all other variants")
     return [*shown, Line2D([], [], **dashes, label="copy (roofline)"), rest]
@@ -124,9 +220,9 @@ def _key(styles: dict[str, Style]) -> list[Line2D]:
 
 def _fine_print(measurements: pd.DataFrame, drawn: list[pd.DataFrame], total: int) -> list[str]:
     found = [
-        f"{caption.origin(own)}, {caption.versions(own)}"
+        f"{origin(own)}, {versions(own)}"
         for _, own in measurements[measurements["of_copy"].notna()].groupby("gpu")
     ]
     if len(drawn) < total:
         found.append(f"{len(drawn)} of {total} panels are shown, those of the most sizes")
-    return [*found, *controls.note(pd.concat(drawn or [measurements])), *HOW]
+    return [*found, *controls_note(pd.concat(drawn or [measurements])), *HOW]

@@ -1,17 +1,21 @@
-"""A figure in inches: heading above, fine print below, and what is drawn in between.
+"""A figure in inches: heading above, fine print below, and the drawing in between.
 
-Drawn at the width at which a paper prints it, so that the sizes of letters are what they say.
+It is drawn at the width at which a paper prints it, for letters to have their nominal size.
 """
 
 import textwrap
 from functools import cache
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
+from analysis import schema
 from analysis.figures.axes import FONT
+from analysis.frame import controls_note, distinct, outcomes
+from analysis.panels import Selection
 
 # Inches: the width of one column and of both on a page of two columns.
 SINGLE, DOUBLE = 3.4, 7.0
@@ -20,17 +24,18 @@ TITLE, SMALL, FINE = 8, 6.5, 5.5
 _LINE = 1.3  # distance of lines of text, in sizes of their letters
 _EDGE = 0.05  # inches, of text from the edge
 _WIDER = 1.05  # letters of few pixels are up to that much wider than their outlines
+VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 
 
 @cache
 def text_width(text: str, points: float, bold: bool = False) -> float:
-    """The most inches that a line of text in the figures' font is wide."""
+    """Return the largest width in inches of a line of text in the figures' font."""
     font = FontProperties(family=FONT[0], weight="bold" if bold else "normal")
     return TextPath((0, 0), text, size=points, prop=font).get_extents().width / 72 * _WIDER
 
 
 class Page:
-    """A figure of `width` by as many inches as heading, body of `height`, and fine print need.
+    """A figure of `width`, as high as heading, body of `height` and fine print need.
 
     Places in it are in inches from the upper left corner of the body.
     """
@@ -43,20 +48,25 @@ class Page:
         self._size = (width, self._above + height + below)
         self.figure = Figure(figsize=self._size)
         x, y = _EDGE / width, _EDGE / self._size[1]
-        look = {"x": x, "ha": "left", "linespacing": _LINE - 0.1}
+        style = {"x": x, "ha": "left", "linespacing": _LINE - 0.1}
         self.figure.suptitle(
-            "\n".join(title), y=1 - y, va="top", fontsize=TITLE, fontweight="bold", **look
+            "\n".join(title), y=1 - y, va="top", fontsize=TITLE, fontweight="bold", **style
         )
-        self.figure.text(y=y, s="\n".join(print_), va="bottom", fontsize=FINE, color="0.3", **look)
+        self.figure.text(y=y, s="\n".join(print_), va="bottom", fontsize=FINE, color="0.3", **style)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """A place as fractions of the figure."""
+        """Return a place as fractions of the figure."""
         return x / self._size[0], 1 - (self._above + y) / self._size[1]
 
     def axes(self, x: float, y: float, width: float, height: float) -> Axes:
-        """New axes with their upper left corner at (x, y)."""
+        """Add axes with their upper left corner at (x, y)."""
         left, bottom = self.at(x, y + height)
         return self.figure.add_axes((left, bottom, width / self._size[0], height / self._size[1]))
+
+    def nothing_timed(self, rows: pd.DataFrame) -> None:
+        """Write in the middle of a figure without a panel what became of its `rows`."""
+        text = f"no timed rows: {counts(outcomes(rows))}" if len(rows) else "no rows"
+        self.figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, color="0.35")
 
 
 def _height(points: float) -> float:
@@ -64,7 +74,7 @@ def _height(points: float) -> float:
 
 
 def _wrapped(lines: list[str], width: float, points: float, bold: bool = False) -> list[str]:
-    """The lines, broken where they would be wider than the page."""
+    """Return the lines, broken where they would be wider than the page."""
     room = width - 2 * _EDGE
     found = []
     for text in "\n".join(lines).split("\n"):
@@ -78,3 +88,51 @@ def _wrapped(lines: list[str], width: float, points: float, bold: bool = False) 
             letters -= 1
         found.append(text)
     return found
+
+
+def heading(selection: Selection, what: str) -> str:
+    """Return the title of a figure; it states when nothing in it was measured here."""
+    rows = selection.own if len(selection.own) else selection.published
+    name = rows["gpu_name"].iloc[0].split(" (")[0]
+    ops = "/".join(sorted(rows["op"].unique()))
+    text = f"Row {ops} on {name}, {selection.dtype}, {selection.sweep}: {what}"
+    return text if len(selection.own) else f"{text}\npublished, not measured here"
+
+
+def fine_print(selection: Selection, shown: int = 1, total: int = 1, *notes: str) -> list[str]:
+    """Return the origin of the numbers, the rows that are not drawn, and `notes`."""
+    lines = []
+    own = selection.own
+    if len(own):
+        lines.append(f"{origin(own)}, {selection.dtype}, M = {_range(own['M'])}, {versions(own)}")
+        outcome = outcomes(own)
+        if left_out := counts(outcome[outcome != "ok"]):
+            lines.append(f"rows without a time that counts: {left_out}")
+    for source in selection.sources:
+        lines.append(f"published, not measured here ({source.hardware}): {source.cite()}")
+    if shown < total:
+        lines.append(f"{shown} of {total} panels are shown, evenly chosen")
+    return [*lines, *controls_note(own), *notes]
+
+
+def origin(own: pd.DataFrame) -> str:
+    """Return `recorded on NVIDIA H200`."""
+    return f"{'/'.join(distinct(own['origin']))} on {'/'.join(distinct(own['gpu_name']))}"
+
+
+def versions(own: pd.DataFrame) -> str:
+    """Return the versions that the rows were measured with, and the days."""
+    known = [(name, "/".join(distinct(own[name]))) for name in VERSIONS]
+    days = distinct(own["started_at"].str.slice(0, 10))
+    return ", ".join([*(f"{name} {version}" for name, version in known if version), *days])
+
+
+def counts(values: pd.Series) -> str:
+    """Return `3 timeout, 1 unsupported`."""
+    found = values.value_counts().sort_index()
+    return ", ".join(f"{count} {value}" for value, count in found.items())
+
+
+def _range(values: pd.Series) -> str:
+    low, high = values.min(), values.max()
+    return str(low) if low == high else f"{low} to {high}"

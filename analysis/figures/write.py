@@ -1,53 +1,93 @@
-"""Which figures there are, and writing them: the same bytes for the same rows."""
+"""The kinds of figures, and their files: the same bytes for the same rows."""
 
+import io
 from collections.abc import Iterable
-from contextlib import ExitStack
 from pathlib import Path
 
+import matplotlib
+import numpy as np
 import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
 
-from analysis.figures import bars, controls, curves, heatmap, overview
-from analysis.figures.save import save
-from analysis.figures.select import beside_published, select
+from analysis import rows
+from analysis.figures import curves, heatmap, overview, published
+from analysis.figures.axes import THEME
+from analysis.frame import with_controls
+from analysis.panels import beside_published, select
 from analysis.published import Published
 
-# kind -> which rows it shows, and how
+# kind -> (which rows it shows, how it is drawn)
 KINDS = {
     "time": (select, curves.draw_time),
     "throughput": (select, curves.draw_throughput),
     "speedup": (select, heatmap.draw_speedup),
-    "published": (beside_published, bars.draw_published),
+    "published": (beside_published, published.draw_published),
 }
 OVER_N = ("time", "throughput", "speedup")  # every set has these
-BARS = ("published",)  # only where a published table is short enough to stand beside measured rows
+BESIDE_PUBLISHED = ("published",)  # only where a published table is short enough
 OVERVIEW = "overview"  # of all sets
+
+# No date and no version of the software: a file changes only with its content.
+VECTORS = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+PNG_DPI = 200
+PNG_COLOURS = 256  # lines and letters have few; a file is a third as large as with all
 
 
 def write(
     measurements: pd.DataFrame,
-    published: Published,
+    tables: Published,
     gpu: str,
     dtype: str,
     sweep: str,
     folder: Path,
     kinds: Iterable[str] = OVER_N,
 ) -> list[Path]:
-    """Write {gpu}_{dtype}_{sweep}_{kind}.svg, .pdf and .png to `folder` for some kinds of KINDS.
+    """Write {gpu}_{dtype}_{sweep}_{kind}.svg, .pdf and .png to `folder`; return these paths.
 
-    All of them appear together or none does. Raises InputError when there are no rows of the set.
+    Raises InputError, before anything is written, when there are no rows of the set.
     """
-    measurements = controls.added(measurements)
-    with ExitStack() as stack:
-        found = []
-        for kind in kinds:
-            choose, draw = KINDS[kind]
-            figure = draw(choose(measurements, published, gpu, dtype, sweep))
-            found += save(figure, Path(folder, f"{gpu}_{dtype}_{sweep}_{kind}"), stack)
-        return found
+    measurements = with_controls(measurements)
+    figures = {}
+    for kind in kinds:
+        choose, draw = KINDS[kind]
+        figure = draw(choose(measurements, tables, gpu, dtype, sweep))
+        figures[Path(folder, f"{gpu}_{dtype}_{sweep}_{kind}")] = figure
+    return [path for stem, figure in figures.items() for path in save(figure, stem)]
 
 
-def write_overview(measurements: pd.DataFrame, published: Published, folder: Path) -> list[Path]:
-    """Write overview.svg, .pdf and .png, the page of all that was timed, to `folder`."""
-    figure = overview.draw_overview(controls.added(measurements), published)
-    with ExitStack() as stack:
-        return save(figure, Path(folder, OVERVIEW), stack)
+def write_published(*arguments) -> list[Path]:
+    """Write the figure of published beside measured times; arguments as of `write`."""
+    return write(*arguments, kinds=BESIDE_PUBLISHED)
+
+
+def write_overview(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
+    """Write overview.svg, .pdf and .png, the page of all sets, to `folder`; return these paths."""
+    figure = overview.draw_overview(with_controls(measurements), tables)
+    return save(figure, Path(folder, OVERVIEW))
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Write `figure` to `stem`.svg, .pdf and .png; return these paths."""
+    contents = {suffix: io.BytesIO() for suffix in (*VECTORS, "png")}
+    with matplotlib.rc_context(THEME):
+        for suffix, metadata in VECTORS.items():
+            figure.savefig(contents[suffix], format=suffix, metadata=metadata)
+        figure.set_dpi(PNG_DPI)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    # MAXCOVERAGE, then k-means: the usual method chooses by frequency alone, and the rare reds of
+    # a scale become one.
+    few = picture.quantize(
+        PNG_COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+    )
+    few.save(contents["png"], format="png", dpi=(PNG_DPI, PNG_DPI))
+    targets = {stem.with_name(f"{stem.name}.{suffix}"): c for suffix, c in contents.items()}
+    for path, content in targets.items():
+        rows.write(path, content.getvalue())
+    return list(targets)

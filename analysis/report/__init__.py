@@ -1,5 +1,1 @@
-"""results/report.md: verdict first, then the evidence for it."""
-
-from analysis.report.document import write
-
-__all__ = ["write"]
+"""results/report.md: the verdict, then the evidence for it."""

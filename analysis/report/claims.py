@@ -3,25 +3,19 @@
 import pandas as pd
 
 from analysis import palette
-from analysis.claims.registry import UNDECIDED
+from analysis.claims.claim import UNDECIDED
 from analysis.published import Published
 from analysis.report import markdown as md
-from analysis.report.blocks import Block, Prose, Table
+from analysis.report.markdown import Block, Prose, Table
 
 COLUMNS = [
-    "claim",
-    "what",
-    "quantity",
-    "where",
-    "value [95 % interval]",
-    "published",
-    "verdict",
-    "why",
+    *("claim", "what", "quantity", "where", "value [95 % interval]"),
+    *("published", "verdict", "why"),
 ]
 
 
 def section(claims: pd.DataFrame) -> str:
-    """The claims that could be judged; those that could not are folded away below."""
+    """Return the claims that could be judged, and below them, folded, the others."""
     undecided = claims["verdict"] == UNDECIDED
     judged, open_ = (
         [_line(row) for row in part.to_dict("records")]
@@ -41,7 +35,7 @@ def section(claims: pd.DataFrame) -> str:
 
 
 def tables(published: Published) -> list[Block]:
-    """Every published table as published, N by variant, in the source's own unit."""
+    """Return every published table, N by variant, in the source's unit."""
     parts: list[Block] = []
     for name, source in published.sources.items():
         rows = published.rows[published.rows["table"] == name.removesuffix(".csv")]
@@ -54,8 +48,8 @@ def tables(published: Published) -> list[Block]:
             for key, line in zip(wide.index, wide.to_numpy(), strict=True)
         ]
         unit = source.unit.replace("us", "µs")
-        said = f"{unit}, {source.distribution} input: {source.cite()}."
-        parts.append(Prose(f"**{source.hardware}**, {said}"))
+        text = f"**{source.hardware}**, {unit}, {source.distribution} input: {source.cite()}."
+        parts.append(Prose(text))
         parts.append(Table(["M", "N", *variants], lines, name))
     return parts
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis import schema
 from analysis.frame import distinct
-from analysis.report.blocks import Block, Code, Prose, Table
+from analysis.report.markdown import Block, Code, Prose, Table
 
 FACTS = [
     *("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"),

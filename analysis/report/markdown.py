@@ -1,34 +1,68 @@
-"""The few pieces of Markdown that the report is made of."""
+"""The blocks of a section, and their Markdown."""
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from analysis.report.blocks import Block, Code, Heading, Prose, Table
+from analysis.statistics import Ratio
 
-# A longer table is folded away, so that the sections after it can be found.
+# A longer table is folded, for the sections after it to be found.
 LONG_TABLE = 60
 
 
+@dataclass(frozen=True)
+class Prose:
+    """One paragraph; `text` may have emphasis (`**`) and code (backticks) of Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The title of a part of a section, written as Prose is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` of plain values under `columns`; `what` names the rows."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    what: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Commands for a shell."""
+
+    text: str
+
+
+Block = Prose | Heading | Table | Code
+
+
 def render(blocks: Iterable[Block]) -> str:
-    """The blocks of a section as Markdown, an empty line between them; "" for none."""
+    """Return the blocks of a section as Markdown, an empty line between them; "" for none."""
     texts = [_block(block) for block in blocks]
     return "\n\n".join(texts) + "\n" if texts else ""
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str) -> str:
-    """A Markdown table; one of more than LONG_TABLE rows is folded under the summary `what`."""
+    """Return a Markdown table, folded under the summary `what` beyond LONG_TABLE rows."""
     lines = [columns, ["---"] * len(columns), *rows]
     text = "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
     return folded(f"{what} ({counted(len(rows), 'row')})", text) if len(rows) > LONG_TABLE else text
 
 
 def folded(summary: str, text: str) -> str:
-    """`text` in a part of the page that opens with a click."""
+    """Return `text` as a part of the page that opens with a click."""
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with so many significant digits, without an exponent where it can; "" for NaN."""
+    """Return a number with so many significant digits, if possible without exponent; "" for NaN."""
     if math.isnan(value):
         return ""
     if value == 0 or 1e-4 <= abs(value) < 1e9:
@@ -38,7 +72,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def with_interval(value: float, low: float, high: float) -> str:
-    """`1.353 [1.350, 1.356]`; the interval only where there is one; "" for NaN."""
+    """Return `1.353 [1.350, 1.356]`; the interval only where there is one; "" for NaN."""
     if math.isnan(value):
         return ""
     if math.isnan(low) or math.isnan(high):
@@ -46,14 +80,19 @@ def with_interval(value: float, low: float, high: float) -> str:
     return f"{number(value)} [{number(low)}, {number(high)}]"
 
 
+def ratio(value: Ratio) -> str:
+    """Return a ratio as `with_interval` writes it."""
+    return with_interval(value.value, value.low, value.high)
+
+
 def span(sizes) -> str:
-    """The range of some sizes: `256`, or `256 … 131072`."""
+    """Return the range of some sizes: `256`, or `256 … 131072`."""
     low, high = min(sizes), max(sizes)
     return str(low) if low == high else f"{low} … {high}"
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 row`, `2 rows`."""
+    """Return `1 row`, `2 rows`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -1,27 +1,27 @@
-"""How far the numbers can be trusted: noise floor, flags, rows that are not ok, accuracy."""
+"""The quality of the rows: noise floor, cold calls, flags, statuses that are not ok, accuracy."""
 
 from collections.abc import Collection
 
 import pandas as pd
 
-from analysis.frame import POINT
+from analysis.frame import MATRIX
 from analysis.report import markdown as md
-from analysis.report.blocks import Block, Prose, Table
+from analysis.report.markdown import Block, Prose, Table
 
-# Shorter calls are shown apart: what a launch varies by weighs most on them.
+# Shorter calls have their own line: the variation of a launch matters most for them.
 SHORT_US = 10
 
 
 def noise(measurements: pd.DataFrame) -> list[Block]:
-    """The noise within a process (A/A) and between processes."""
+    """Return the noise within a process (A/A) and between processes."""
     return [*within(measurements), *between(measurements)]
 
 
 def between(measurements: pd.DataFrame) -> list[Block]:
-    """How far the same torch call lies apart in the processes of one point."""
+    """Return the deviation of one torch call between the processes of a point."""
     found: list[Block] = []
     for (gpu, origin, op), rows in measurements.groupby(["gpu", "origin", "op"], sort=True):
-        known = rows[rows["between_sd"] > 0].drop_duplicates(POINT)["between_sd"]
+        known = rows[rows["between_sd"] > 0].drop_duplicates(MATRIX)["between_sd"]
         if len(known):
             points = md.counted(len(known), "point")
             text = (
@@ -35,7 +35,7 @@ def between(measurements: pd.DataFrame) -> list[Block]:
 
 
 def within(measurements: pd.DataFrame) -> list[Block]:
-    """A/A: torch against a second capture of torch, which must give 1."""
+    """Return the A/A control: torch against a second capture of torch, which must give 1."""
     rows = measurements[measurements["aa_ratio"].notna()]
     if rows.empty:
         return [Prose("No row has an A/A control.")]
@@ -58,15 +58,8 @@ def within(measurements: pd.DataFrame) -> list[Block]:
         for key, part in rows.groupby(["gpu", "origin", "op", "length"], sort=True)
     ]
     columns = [
-        "gpu",
-        "origin",
-        "op",
-        "torch takes",
-        "rows",
-        "median off 1",
-        "95 % are off by less than",
-        "largest off 1",
-        "intervals that exclude 1",
+        *("gpu", "origin", "op", "torch takes", "rows", "median off 1"),
+        *("95 % are off by less than", "largest off 1", "intervals that exclude 1"),
     ]
     text = (
         "In every process torch is timed against a second capture of itself. The ratio must be 1; "
@@ -77,7 +70,7 @@ def within(measurements: pd.DataFrame) -> list[Block]:
 
 
 def cold(measurements: pd.DataFrame) -> list[Block]:
-    """What a call found in L2 when its turn came."""
+    """Return the share of a call's data that was in L2 before it."""
     rows = measurements[measurements["found_in_l2"].notna()]
     if rows.empty:
         return [Prose("No row says what its calls found in the cache.")]
@@ -94,12 +87,8 @@ def cold(measurements: pd.DataFrame) -> list[Block]:
         for key, part in rows.groupby(by, sort=True)
     ]
     columns = [
-        *by,
-        "rows",
-        "cycles of a load when its turn comes",
-        "cycles at once again",
-        "found in L2, median",
-        "found in L2, at most",
+        *(*by, "rows", "cycles of a load when its turn comes", "cycles at once again"),
+        *("found in L2, median", "found in L2, at most"),
     ]
     text = (
         "After the timed calls, single loads from the buffers that are next in turn are timed on "
@@ -109,18 +98,18 @@ def cold(measurements: pd.DataFrame) -> list[Block]:
 
 
 def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> list[Block]:
-    """Which flags keep a row from ranking (`unranked`), and every flag with its rows."""
+    """Return the flags that exclude a row from the ranking, and every flag with its rows."""
     return [Prose(_ranking(measurements, unranked)), _carried(measurements)]
 
 
 def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
-    said = "`unranked_flags` in the configuration"
+    setting = "`unranked_flags` in the configuration"
     if not unranked:
-        return f"No flag keeps a row from ranking ({said} is empty)."
+        return f"No flag keeps a row from ranking ({setting} is empty)."
     names = " or ".join(f"`{flag}`" for flag in unranked)
     count = md.counted(int((measurements["unranked_by"] != "").sum()), "row")
     return (
-        f"A row flagged {names} is not ranked and is no evidence for a claim ({said}): {count} "
+        f"A row flagged {names} is not ranked and is no evidence for a claim ({setting}): {count} "
         "here. Any other flag is only a warning."
     )
 
@@ -137,7 +126,7 @@ def _carried(measurements: pd.DataFrame) -> Block:
 
 
 def failures(measurements: pd.DataFrame) -> list[Block]:
-    """Points that are not ok, grouped by what happened and why."""
+    """Return the points that are not ok, grouped by status and message."""
     rows = measurements[measurements["status"] != "ok"]
     if rows.empty:
         return [Prose("Every point is ok.")]
@@ -145,7 +134,7 @@ def failures(measurements: pd.DataFrame) -> list[Block]:
 
 
 def accuracy(measurements: pd.DataFrame) -> list[Block]:
-    """The largest errors against float64, for each operation, dtype and variant."""
+    """Return the largest errors against float64, for each operation, dtype and variant."""
     names = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
     rows = measurements.dropna(subset=names, how="all")
     if rows.empty:

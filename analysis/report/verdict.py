@@ -1,18 +1,19 @@
-"""The verdict: which variant is fastest where, by how much and how surely."""
+"""The verdict: the fastest variants, their leads, and the significance of these."""
 
 import pandas as pd
 
-from analysis import regimes, shapes
 from analysis.frame import distinct, outcomes
-from analysis.ratios import BASELINE
+from analysis.panels import one_m_for_each_n
 from analysis.report import markdown as md
-from analysis.report.blocks import Block, Heading, Prose, Table
+from analysis.report import oneflow
+from analysis.report.markdown import Block, Heading, Prose, Table
+from analysis.statistics import BASELINE
 
-POINT = ["op", "distribution", "M", "N"]
+MATRIX = ["op", "distribution", "M", "N"]  # of one gpu, dtype and sweep
 
 
 def section(summary: pd.DataFrame, names: dict[str, str]) -> list[Block]:
-    """One part per GPU, measured before recorded; `names` maps its slug to its full name."""
+    """Return one part per GPU, measured before recorded; `names` maps slugs to full names."""
     if summary.empty:
         return [Prose("No rows were measured or recorded; what follows is from the literature.")]
     parts: list[Block] = []
@@ -30,7 +31,7 @@ def section(summary: pd.DataFrame, names: dict[str, str]) -> list[Block]:
 
 
 def _sentence(where: str, rows: pd.DataFrame) -> str:
-    """Who wins how often, how surely, how far from a copy, in one paragraph."""
+    """Return a paragraph: wins, significance of leads, and fraction of the copy bandwidth."""
     winners = rows[rows["best"]]
     if winners.empty:
         counts = outcomes(rows).value_counts().sort_index()
@@ -49,10 +50,10 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
         if winners["lead"].notna().any()
         else ". No other variant is timed, so there is no lead"
     )
-    if twins := regimes.twins(rows, winners):
+    if identical := oneflow.identical_kernels(rows, winners):
         text += (
-            f". At {twins} of them winner and runner-up are one kernel under two names, "
-            f"{regimes.DISPATCH} and the one it takes, so that no lead is to be expected"
+            f". At {identical} of them winner and runner-up are one kernel under two names, "
+            f"{oneflow.DISPATCH} and the one it takes, so that no lead is to be expected"
         )
     faster = winners[winners["variant"] != BASELINE]["speedup"].dropna()
     if len(faster):
@@ -65,7 +66,7 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
             f". Only the torch variants are timed here: {md.counted(interpreted, 'Triton variant')}"
             " ran in Triton's interpreter, which checks results but gives no times"
         )
-    # Whoever is fastest may owe it to a faster row's flag.
+    # A faster row may have been excluded because of a flag.
     unranked = rows[rows["unranked_by"] != ""]["unranked_by"]
     if len(unranked):
         flags = ", ".join(distinct(unranked.str.split().explode()))
@@ -74,21 +75,15 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
 
 
 def _table(winners: pd.DataFrame, what: str) -> list[Block]:
-    varying = [name for name in POINT if name == "N" or winners[name].nunique() > 1]
-    fixed = ", ".join(f"{name} = {winners[name].iloc[0]}" for name in POINT if name not in varying)
+    varying = [name for name in MATRIX if name == "N" or winners[name].nunique() > 1]
+    fixed = ", ".join(f"{name} = {winners[name].iloc[0]}" for name in MATRIX if name not in varying)
     columns = [
-        *varying,
-        "fastest",
-        "time (µs)",
-        "speed-up over torch",
-        "runner-up",
-        "lead over it",
-        "sure",
-        "of copy",
+        *(*varying, "fastest", "time (µs)", "speed-up over torch", "runner-up", "lead over it"),
+        *("sure", "of copy"),
     ]
     rows = []
     # By size of a row where each has its own M; M alone would turn M·N = const upside down.
-    by = [*POINT[:2], "N", "M"] if shapes.one_m_for_each_n(winners) else POINT
+    by = [*MATRIX[:2], "N", "M"] if one_m_for_each_n(winners) else MATRIX
     for row in winners.sort_values(by).to_dict("records"):
         speedup = md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"])
         lead = md.with_interval(row["lead"], row["lead_low"], row["lead_high"])
@@ -104,8 +99,8 @@ def _table(winners: pd.DataFrame, what: str) -> list[Block]:
                 md.number(row["of_copy"], 3),
             ]
         )
-    said = [Prose(f"{fixed}.")] if fixed else []
-    return [*said, Table(columns, rows, what)]
+    intro = [Prose(f"{fixed}.")] if fixed else []
+    return [*intro, Table(columns, rows, what)]
 
 
 def _counts(counts: pd.Series) -> str:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis import flags, ratios
-from analysis.schema import ITEMSIZE
+from analysis import schema, statistics
+from kernels import DTYPES
 
 VARIANT = "frontier"
 AWKWARD = (781, 8320, 50257, 151937)
@@ -38,7 +38,7 @@ class Goal(NamedTuple):
 def goals(own: pd.DataFrame) -> list[Goal]:
     """Return every goal for the rows of ``load``."""
     M, N, copy = own["M"], own["N"], own["of_copy"]
-    moved_mb = 2 * M * N * own["dtype"].map(ITEMSIZE) / 1e6
+    moved_mb = 2 * M * N * own["dtype"].map(DTYPES) / 1e6
     large, few = moved_mb >= LARGE_MB, (M <= 64) & (N >= 131072)
     awkward = N.isin(AWKWARD) & large
     regular = large & N.between(256, 262144) & (N % 8 == 0) & ~N.isin(AWKWARD) & ~few
@@ -70,7 +70,7 @@ def load(path: Path) -> pd.DataFrame:
     """
     rows = pd.read_csv(path, dtype={"flags": "str"})
     carried = rows["flags"].fillna("")
-    ranked = carried.map(lambda text: flags.ranked(text, flags.UNRANKED) == "true")
+    ranked = carried.map(lambda text: schema.ranking(text)[0] == "true")
     rows["timed"] = (rows["status"] == "ok") & ranked
     own = rows[rows["variant"] == VARIANT]
     if own.empty:
@@ -119,7 +119,9 @@ def mean_lines(own: pd.DataFrame) -> list[str]:
         part = own.loc[own["timed"] & own[value].notna(), [value, f"{stem}_low", f"{stem}_high"]]
         if part.empty:
             continue
-        mean = ratios.geometric_mean(ratios.Ratio(*line) for line in part.itertuples(index=False))
+        mean = statistics.geometric_mean(
+            statistics.Ratio(*line) for line in part.itertuples(index=False)
+        )
         interval = f"{mean.low:.3f} … {mean.high:.3f}"
         lines.append(f"| {name} | {goal} | {len(part)} | {mean.value:.3f} | {interval} |")
     return lines

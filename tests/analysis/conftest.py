@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import flags, frame, published, schema
+from analysis import frame, published, schema
 from tests.analysis import synthetic
 
 
@@ -19,10 +19,12 @@ def tables():
 def measurements():
     """Function that makes a typed frame of measurements from synthetic rows."""
 
-    def make(rows, sweep="online_softmax", origin="measured", unranked=flags.UNRANKED):
-        names = [*schema.COLLECTED, *schema.header()]
+    def make(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
+        names = [*schema.COLLECTED, *schema.COLUMNS]
         lines = [
-            {"sweep": sweep, "origin": origin, "ranked": flags.ranked(row["flags"], unranked)} | row
+            {"sweep": sweep, "origin": origin}
+            | dict(zip(schema.RANKING, schema.ranking(row["flags"], unranked), strict=True))
+            | row
             for row in rows
         ]
         return frame.typed(pd.DataFrame(lines, columns=names, dtype="str"))

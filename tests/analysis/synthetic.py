@@ -7,16 +7,6 @@ from pathlib import Path
 
 from analysis import schema
 
-TRITON = (
-    "triton_fused",
-    "triton_tiled",
-    "triton_tiled_nocache",
-    "triton_online",
-    "triton_online_nocache",
-    "triton_persistent",
-    "triton_row",
-)
-VARIANTS = ("torch_softmax", "torch_naive", "torch_jit", *TRITON)
 ONLINE_SIZES = [2**i for i in range(8, 18)]
 
 # Share of the memory rate of a made-up GPU of 4000 GB/s that each variant reaches.
@@ -32,15 +22,11 @@ SHARE = {
     "triton_persistent": 0.84,
     "triton_row": 0.82,
 }
+VARIANTS, TRITON = tuple(SHARE), tuple(SHARE)[3:]
 COPY_SHARE, PEAK_GBPS, LAUNCH_US = 0.90, 4000.0, 2.0
 # What a row says of the rival that was timed beside its kernel.
-RIVAL = {
-    "rival": "peer_quack",
-    "rival_us": 12.0,
-    "rival_speedup": 1.2,
-    "rival_low": 1.1,
-    "rival_high": 1.25,
-}
+RIVAL = {"rival": "peer_quack", "rival_us": 12.0}
+RIVAL |= {"rival_speedup": 1.2, "rival_low": 1.1, "rival_high": 1.25}
 
 
 def time_us(variant: str, m: int, n: int, itemsize: int) -> float:
@@ -66,9 +52,9 @@ def row(**given) -> dict[str, str]:
     if given.get("status", "ok") == "ok":
         values |= _times(point)
     values |= given
-    unknown = set(values) - set(schema.header())
+    unknown = set(values) - set(schema.COLUMNS)
     assert not unknown, f"not columns of a row: {unknown}"
-    return {name: _text(values.get(name, "")) for name in schema.header()}
+    return {name: _text(values.get(name, "")) for name in schema.COLUMNS}
 
 
 def with_speedup(value: float, half: float = 0.002, **given) -> dict[str, str]:
@@ -99,7 +85,7 @@ def write_csv(path: Path, rows: list[dict[str, str]], leading: tuple[str, ...] =
     """Write rows with the plain header, after the columns `leading`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
-        names = [*leading, *schema.header()]
+        names = [*leading, *schema.COLUMNS]
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

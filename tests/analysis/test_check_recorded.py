@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import check_recorded, merge, record
+from analysis import merge, record
 from analysis.errors import InputError
 from measure.fingerprint import ROOT
 from tests.analysis import synthetic
@@ -39,7 +39,7 @@ def folder(tmp_path):
 
 def refused(folder, words):
     with pytest.raises(InputError, match=words):
-        check_recorded.check([folder])
+        record.check([folder])
 
 
 def edit(path, old, new):
@@ -49,13 +49,13 @@ def edit(path, old, new):
 
 
 def test_what_record_writes_is_fit(folder):
-    said = check_recorded.check([folder])
+    said = record.check([folder])
     assert "1 sweeps, 3 rows of NVIDIA GeForce RTX 4090" in said
 
 
 def test_what_is_recorded_here_is_fit():
     for path in sorted((ROOT / "data" / "recorded").iterdir()):
-        assert path.name in check_recorded.check([path])
+        assert path.name in record.check([path])
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,6 @@ def test_rows_that_nobody_could_follow_up_are_refused(tmp_path, change, words):
     refused(make(tmp_path, **change), words)
 
 
-def test_rows_of_two_gpus_are_refused(tmp_path, folder):
-    make(tmp_path, sweep="other", gpu_name="NVIDIA RTX 4090")
-    refused(folder, "rows of several GPUs")
-
-
-def test_a_folder_named_as_another_gpu_is_refused(folder):
-    refused(folder.rename(folder.with_name("h200")), "has rows of gpu rtx4090")
-
-
 def test_rows_of_a_cpu_are_refused(tmp_path):
     (tmp_path / "cpu").mkdir()
     refused(tmp_path / "cpu", "rows of a CPU are not recorded")
@@ -90,17 +81,6 @@ def test_rows_of_a_cpu_are_refused(tmp_path):
 def test_a_missing_file_is_named(folder, suffix):
     (folder / f"online_softmax{suffix}").unlink()
     refused(folder, f"online_softmax{suffix}: missing")
-
-
-def test_a_file_too_many_is_named(folder):
-    (folder / "online_softmax.txt").write_text("")
-    refused(folder, r"online_softmax\.txt: not a file of a recorded sweep")
-    refused(folder.with_name("absent"), "nothing recorded there")
-
-
-def test_another_version_s_header_is_refused(folder):
-    edit(folder / "online_softmax.csv", "time_us_q20", "time_q20")
-    refused(folder, "wrong header: column time_us_q20 is missing")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +95,7 @@ def test_provenance_that_its_rows_contradict_is_refused(folder, fact, value):
 
 def test_a_command_that_is_not_said_is_missed(folder):
     edit(folder / "online_softmax.yaml", "command: make record\n", "")
-    refused(folder, "does not say which command")
+    refused(folder, "the command that measured the rows is missing")
     (folder / "online_softmax.yaml").write_text("{")
     refused(folder, "not readable")
 
@@ -131,8 +111,8 @@ def samples_of(folder):
         (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples, the row"),
         (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples, the row"),
         (lambda lines: [*lines, lines[1].replace("1024", "77", 1)], "samples of no row"),
-        (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "its columns are"),
-        (lambda lines: [*lines[:-1], "one,two"], "not readable samples"),
+        (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "columns are"),
+        (lambda lines: [*lines[:-1], "one,two"], "not numbers"),
     ],
 )
 def test_samples_that_are_not_the_rows_are_refused(folder, change, words):
@@ -151,14 +131,8 @@ def test_a_time_that_is_not_the_median_of_its_samples_is_refused(tmp_path):
     refused(folder, "the samples' median is")
 
 
-def test_samples_cut_short_are_refused(folder):
-    path, _ = samples_of(folder)
-    path.write_bytes(path.read_bytes()[:-9])
-    refused(folder, "not readable samples")
-
-
 def test_every_fault_of_every_folder_is_told(tmp_path, folder):
     (folder / "online_softmax.yaml").unlink()
     with pytest.raises(InputError) as raised:
-        check_recorded.check([folder, tmp_path / "absent"])
+        record.check([folder, tmp_path / "absent"])
     assert str(raised.value).count("\n") == 2

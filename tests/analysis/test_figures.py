@@ -6,14 +6,13 @@ import matplotlib
 import numpy as np
 import pytest
 
-from analysis import figures, palette
-from analysis.errors import InputError
-from analysis.figures import heatmap, ink
+from analysis import palette
+from analysis.figures import heatmap, write
+from analysis.figures.axes import contrast, text_colour
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.figures.labels import spread
-from analysis.figures.lines import copy_rate
-from analysis.figures.select import select
+from analysis.figures.lines import spread
+from analysis.panels import copy_rate, select
 from tests.analysis import synthetic
 from tests.marks import slow
 
@@ -33,12 +32,6 @@ def own(measurements, online_rows, tables):
 def a100(measurements, tables):
     """Only the published table."""
     return select(measurements([]), tables, "a100", *SET)
-
-
-@pytest.fixture(scope="module")
-def both(measurements, tables):
-    rows = synthetic.sweep_rows(variants=["torch_softmax", "triton_online"], gpu="a100")
-    return select(measurements(rows), tables, "a100", *SET)
 
 
 def lines(figure):
@@ -111,29 +104,6 @@ def test_a100_is_drawn_from_the_published_table(a100):
     assert drawn["peak"].get_ydata()[-1] == pytest.approx(2 * 1024 * 131072 * 4 / 1555 / 1000)
 
 
-def test_measured_and_published_are_overlaid(both):
-    drawn = lines(draw_time(both))
-    published = {f"{name} (published)" for name in A100_VARIANTS}
-    assert set(drawn) == {"torch_softmax", "triton_online", "copy", *published}
-    assert drawn["triton_online (published)"].is_dashed()
-    assert not drawn["triton_online"].is_dashed()
-    assert "published, not measured here" not in words(draw_time(both))[0]
-
-
-def test_throughput_only_table_gets_its_times(measurements, tables):
-    figure = draw_time(select(measurements([]), tables, "rtx3090", "float32", "fused_softmax"))
-    drawn = lines(figure)
-    assert drawn["triton_row"].get_ydata()[-1] == pytest.approx(
-        2 * 4096 * 12672 * 4 / 832.924315 / 1000
-    )
-
-
-def test_one_curve_when_every_n_has_its_own_m(measurements, tables):
-    figure = draw_time(select(measurements([]), tables, "a100", "float32", "oneflow"))
-    assert set(lines(figure)) == {"cuda_oneflow", "cuda_fastertransformer", "peak"}
-    assert len(lines(figure)["cuda_oneflow"].get_xdata()) == 5
-
-
 def test_one_panel_for_each_m_and_at_most_twelve(measurements, tables):
     rows = [r for m in range(1, 21) for r in synthetic.sweep_rows([256, 512], ["triton_row"], M=m)]
     figure = draw_time(select(measurements(rows), tables, "h200", *SET))
@@ -157,13 +127,6 @@ def test_heat_map_shows_value_half_width_and_status(own):
     assert mesh.norm.vmin == -mesh.norm.vmax  # log scale, centred at a speed-up of 1
 
 
-def test_published_heat_map_has_no_intervals(a100):
-    shown = [text.get_text() for text in draw_speedup(a100).axes[0].texts]
-    assert len(shown) == 60
-    assert "1.35" in shown
-    assert not any("±" in text for text in shown)
-
-
 def test_long_sweeps_are_folded(measurements, tables):
     rows = synthetic.sweep_rows([128 * i for i in range(2, 100)], ["triton_row"], M=4096)
     figure = draw_speedup(select(measurements(rows), tables, "h200", *SET))
@@ -175,11 +138,11 @@ def test_long_sweeps_are_folded(measurements, tables):
 
 
 def test_letters_have_enough_contrast_on_every_colour_of_the_map():
-    assert ink.contrast("black", "white") == pytest.approx(21)
-    assert ink.contrast("#777777", "white") == pytest.approx(4.48, abs=0.005)  # WebAIM's checker
-    assert (ink.ink("0.95"), ink.ink("#053061")) == ("black", "white")
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#777777", "white") == pytest.approx(4.48, abs=0.005)  # WebAIM's checker
+    assert (text_colour("0.95"), text_colour("#053061")) == ("black", "white")
     for colour in matplotlib.colormaps[heatmap.COLOURS](np.linspace(0, 1, 256)):
-        assert ink.contrast(ink.ink(colour), colour) >= 4.5
+        assert contrast(text_colour(colour), colour) >= 4.5
 
 
 # One M of many sizes; many M, which share the limit; just as many sizes as it allows.
@@ -203,21 +166,11 @@ def test_a_heat_map_has_a_limit_and_says_so(measurements, tables, rows_of, sizes
     )
 
 
-def test_nothing_timed_is_said(measurements, tables):
-    rows = [
-        synthetic.row(gpu="cpu", variant=name, status="interpreted") for name in synthetic.TRITON
-    ]
-    chosen = select(measurements(rows), tables, "cpu", *SET)
-    assert "no timed rows: 7 interpreted" in words(draw_time(chosen))
-    shown = [text.get_text() for text in draw_speedup(chosen).axes[0].texts]
-    assert shown == ["inter-\npreted"] * 7
-
-
 def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_path):
     frame = measurements(synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_online"]))
     kinds = ("time", "speedup")  # lines and a heat map
-    first = figures.write(frame, tables, "h200", *SET, tmp_path / "a", kinds)
-    second = figures.write(frame, tables, "h200", *SET, tmp_path / "b", kinds)
+    first = write.write(frame, tables, "h200", *SET, tmp_path / "a", kinds)
+    second = write.write(frame, tables, "h200", *SET, tmp_path / "b", kinds)
     assert sorted(path.name for path in first) == sorted(
         f"h200_float32_online_softmax_{kind}.{suffix}"
         for kind in kinds
@@ -234,12 +187,6 @@ def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_pa
     pdf = next(path for path in first if path.suffix == ".pdf").read_bytes()
     assert re.search(rb"/Subtype /(CIDFontType2|TrueType)", pdf)
     assert b"/FontFile2" in pdf
-
-
-def test_set_without_rows_is_refused(measurements, tables, tmp_path):
-    with pytest.raises(InputError, match="there are: a100 float32 oneflow"):
-        figures.write(measurements([]), tables, "h200", *SET, tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_labels_are_spread_in_order_within_bounds():

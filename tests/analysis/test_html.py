@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from analysis import claims, palette, summary
-from analysis.figures import select
-from analysis.html import cards, document, figures, picks, prose, sets, style, table
+from analysis import claims, palette, ranking
+from analysis.html import charts, document
+from analysis.html import data as view
 from analysis.report import document as markdown
-from analysis.report.blocks import Code, Heading, Prose, Table
+from analysis.report.markdown import Code, Heading, Prose, Table
 from tests.analysis import synthetic
 from tests.browser import made
 
@@ -43,15 +43,17 @@ def unpacked(column):
 
 def test_every_sentence_and_cell_of_the_report_is_in_the_page(page, tables):
     frame = made.measurements(made.rows())
-    ranks = summary.read(page.parent / "summary.csv")
+    ranks = ranking.read(page.parent / "summary.csv")
     command = "snakemake --cores 1 --use-conda"
-    found = markdown.sections(frame, ranks, tables, command, [], ["faster_than_copy"])
+    found = markdown.sections(
+        markdown.Inputs(frame, ranks, claims.check(frame, tables), tables, command)
+    )
     text = words(page.read_text())
     count = 0
     for block in (block for blocks in found.values() for block in blocks):
         match block:
             case Prose(said) | Heading(said):
-                parts = [words(str(prose.inline(said)))]
+                parts = [words(str(document.inline(said)))]
             case Table(columns, rows, what):
                 parts = [what, *columns, *(cell for row in rows for cell in row)]
             case Code(said):
@@ -64,7 +66,7 @@ def test_every_sentence_and_cell_of_the_report_is_in_the_page(page, tables):
 
 def test_rows_are_those_of_the_measurements(data):
     rows = made.rows()
-    assert set(data["rows"]) == set(table.COLUMNS)
+    assert set(data["rows"]) == set(view.COLUMNS)
     for name in ("variant", "gpu", "message", "status"):
         assert unpacked(data["rows"][name]) == [row[name] for row in rows]
     for name in ("N", "time_us", "speedup_low"):
@@ -80,26 +82,6 @@ def test_ranks_are_those_of_the_summary(data, page):
         known = ranks[tuple(row[name] for name in point)]
         assert (rank is None) == (known == "")
         assert rank is None or rank == int(known)
-
-
-def test_there_is_an_answer_for_every_point_with_a_winner(data, page):
-    ranks = summary.read(page.parent / "summary.csv")
-    winners = ranks[ranks["best"]]
-    assert len(data["picks"]) == len(winners)
-    assert {
-        (p["gpu"], p["op"], p["dtype"], p["M"], p["N"], p["variant"]) for p in data["picks"]
-    } == {tuple(row) for row in winners[["gpu", "op", "dtype", "M", "N", "variant"]].to_numpy()}
-
-
-def test_the_first_answer_is_softmax_in_float32_of_a_usual_size():
-    ranks = summary.summarise(made.measurements([r for r in made.rows() if r["gpu"] == "h200"]))
-    first = picks.first(picks.picks(ranks, {"h200": "NVIDIA H200"}))
-    assert (first["op"], first["dtype"], first["M"], first["N"]) == (
-        "softmax",
-        "float32",
-        1024,
-        8192,
-    )
 
 
 def test_csv_content_is_never_markup(page):
@@ -130,7 +112,7 @@ def test_embedded_json_ends_no_script():
     ],
 )
 def test_prose_knows_emphasis_and_code_only(given, expected):
-    assert prose.inline(given) == expected
+    assert document.inline(given) == expected
 
 
 def test_nothing_may_be_loaded_and_only_own_scripts_run(page):
@@ -145,21 +127,9 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(page):
     assert all(link.startswith(("#", "data:")) for link in links)
 
 
-def test_the_same_rows_give_the_same_bytes(page, tmp_path):
-    assert made.write(made.rows(), tmp_path).read_bytes() == page.read_bytes()
-
-
-def test_every_marker_is_drawn_in_the_palettes_colour():
-    known = [*palette.KNOWN.values(), *palette.OTHERS]
-    assert {each.marker for each in known} <= set(style.PATHS)
-    looks = style.looks([*palette.KNOWN, "one", "another"])
-    for variant, look in looks.items():
-        assert look["colour"] == palette.styles(looks)[variant].colour
-
-
 def test_sets_have_all_timed_rows_once_with_their_copy(tables):
     frame = made.measurements(made.rows())
-    found = sets.sets(frame, tables)
+    found = view.sets(frame, tables)
     own = [i for entry in found for panel in entry["panels"] for i in panel["own"]]
     assert sorted(own) == frame.index[frame["status"] == "ok"].to_list()
     printed = [i for entry in found for panel in entry["panels"] for i in panel["published"]]
@@ -173,16 +143,6 @@ def test_sets_have_all_timed_rows_once_with_their_copy(tables):
     ].iloc[0]
     rate = dict(map(tuple, h200["copy"]))[1024]
     assert rate == pytest.approx(2 * 1024 * 1024 * 4 / row["copy_us"] / 1000, rel=1e-6)
-
-
-def test_a_choice_of_many_values_of_m_is_told(tables):
-    rows = [synthetic.row(M=m, N=n) for m in range(100, 1500, 100) for n in (256, 512)]
-    own = [
-        entry for entry in sets.sets(made.measurements(rows), tables) if entry["panels"][0]["own"]
-    ]
-    assert len(own) == select.MOST_PANELS
-    said = f"{select.MOST_PANELS} of 14 values of M of this sweep on h200"
-    assert all(said in entry["note"] for entry in own)
 
 
 def test_figures_know_what_only_controls_do_and_the_table_does_not(tmp_path):
@@ -199,27 +159,10 @@ def test_figures_know_what_only_controls_do_and_the_table_does_not(tmp_path):
     assert {"torch_softmax", "peer_quack"} <= set(data["looks"])
 
 
-def test_the_memory_peak_stands_in_where_nothing_was_copied(tables):
-    found = sets.sets(made.measurements([]), tables)
-    peaks = {panel["gpu"]: panel["peak"] for entry in found for panel in entry["panels"]}
-    assert peaks["rtx3090"] == 936
-    assert all(panel["copy"] == [] for entry in found for panel in entry["panels"])
-
-
 def test_figures_are_valid_and_have_the_palettes_colours():
-    looks = style.looks(["torch_softmax", "triton_row"])
-    specs = figures.specs(looks)  # Altair refuses what Vega-Lite's schema does not allow
+    looks = view.looks(["torch_softmax", "triton_row"])
+    specs = charts.specs(looks)  # Altair refuses what Vega-Lite's schema does not allow
     colours = specs["linear"]["layer"][2]["encoding"]["color"]["scale"]
     assert colours["domain"] == ["torch_softmax", "triton_row"]
     assert colours["range"] == [palette.style(name).colour for name in colours["domain"]]
     assert specs["log"]["layer"][2]["encoding"]["y"]["scale"]["type"] == "log"
-
-
-def test_every_finding_is_on_a_card(tables):
-    found = claims.check(made.measurements(made.rows()), tables)
-    made_of = cards.cards(found)
-    shown = [f for card in made_of for f in (*card["judged"], *card["undecided"])]
-    assert len(shown) == len(found)
-    assert {card["claim"] for card in made_of} == set(found["claim"])
-    total = sum(count for line in cards.counts(found) for *_, count in line["counts"])
-    assert total == len(found)

@@ -3,17 +3,15 @@
 import pytest
 from matplotlib.text import Text
 
-from analysis import palette
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.figures.overview import draw_overview
-from analysis.figures.save import PNG_DPI
-from analysis.figures.select import select
+from analysis.figures.write import PNG_DPI
+from analysis.panels import select
 from tests.analysis import synthetic
 
 SET = ("h200", "float32", "mine")
 NONE = dict.fromkeys(["time_us_q20", "time_us_q80", "speedup_low", "speedup_high"], "")
-MINE = [f"my_kernel_{i}" for i in range(20)]
 
 
 @pytest.fixture
@@ -66,28 +64,6 @@ def test_no_row_that_is_ok(drawn):
     assert not cells.patches  # no frame around a fastest one
 
 
-def test_rows_without_quantiles_and_intervals(drawn):
-    found = drawn(synthetic.sweep_rows([256, 512], **NONE))
-    for kind in ("time", "throughput", "overview"):
-        assert not any(axes.collections for axes in found[kind].axes)
-        assert not any("bands: 0.2" in text.get_text() for text in found["time"].texts)
-    cells, _ = found["speedup"].axes
-    assert "±" not in "".join(text.get_text() for text in cells.texts)
-    assert not any("±" in text.get_text() for text in found["speedup"].texts)
-
-
-def test_thirty_variants_are_told_apart(drawn):
-    variants = [*synthetic.VARIANTS, *MINE]
-    found = drawn(synthetic.sweep_rows(variants=variants))
-    for kind in ("time", "throughput"):
-        shown = lines(found[kind])
-        assert len({(shown[n].get_color(), shown[n].get_marker()) for n in variants}) == 30
-        (axes,) = found[kind].axes
-        assert len({text.get_text() for text in axes.texts}) == 31
-    cells, _ = found["speedup"].axes
-    assert len(cells.get_yticklabels()) == 30
-
-
 @pytest.mark.parametrize(("half", "line"), [(0.01, "-"), (0.3, "--")])
 def test_the_fastest_of_each_size_is_framed(drawn, half, line):
     """Dashed where its lead may be chance."""
@@ -117,18 +93,3 @@ def test_a_very_long_name_is_on_the_page(drawn):
         for box in (extent(text) for text in texts if text.get_text()):
             assert page.x0 <= box.x0 <= box.x1 <= page.x1 + 1, kind
             assert page.y0 <= box.y0 <= box.y1 <= page.y1 + 1, kind
-
-
-def test_looks_are_those_of_all_variants_of_the_measurements(measurements, tables):
-    """So a name looks the same in every figure, even where two names would meet in one style."""
-    names = [f"k{i}" for i in range(40)]
-    alone = [name for name in names if palette.styles(names)[name] != palette.style(name)]
-    assert alone  # else this tests nothing
-    rows = synthetic.sweep_rows([256], names)
-    rows += [row | {"dtype": "float16"} for row in synthetic.sweep_rows([256], alone[:1])]
-    frame = measurements(rows, sweep=SET[2])
-    looks = set()
-    for dtype in ("float32", "float16"):
-        line = lines(draw_time(select(frame, tables, "h200", dtype, SET[2])))[alone[0]]
-        looks.add((line.get_color(), line.get_marker()))
-    assert len(looks) == 1

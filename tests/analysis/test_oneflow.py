@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from analysis import regimes, summary
+from analysis import ranking
 from analysis.report import oneflow as report
 from analysis.report import verdict
 from analysis.report.markdown import render
@@ -48,16 +48,11 @@ DISPATCH, AGAINST = 9, 5  # columns of the two tables
     ],
 )
 def test_what_the_dispatch_takes(n, status, kernel):
-    assert regimes.taken(n, {SMEM: status}) == kernel
-
-
-def test_beyond_the_warp_it_is_not_known_without_the_row_that_says():
-    assert regimes.taken(1024, {}) == WARP
-    assert regimes.taken(1025, {WARP: "unsupported"}) == ""
+    assert report.taken(n, {SMEM: status}) == kernel
 
 
 def test_the_choice_at_every_point(wide):
-    found = {choice.own["N"]: choice for choice in regimes.choices(wide())}
+    found = {choice.own["N"]: choice for choice in report.choices(wide())}
     assert list(found) == list(made.WIDE)
     taken = {n: choice.taken for n, choice in found.items()}
     assert [n for n, name in taken.items() if name == WARP] == [128, 768, 1000, 1024]
@@ -71,7 +66,7 @@ def test_the_choice_at_every_point(wide):
 
 
 def test_what_a_wrong_choice_costs(wide):
-    found = {choice.own["N"]: choice for choice in regimes.choices(wide())}
+    found = {choice.own["N"]: choice for choice in report.choices(wide())}
     slow, fast = made.speedup(WARP, 1024), made.speedup(SMEM, 1024)
     loss = found[1024].loss()
     assert loss.value == pytest.approx(fast / slow)
@@ -95,31 +90,6 @@ def test_the_table_of_the_report(wide):
     assert "surely not the fastest at 5 of 8, the worst at N = 58000: 45.2 % [" in text
 
 
-def test_a_cost_within_its_interval_is_not_distinguishable_from_nothing(wide):
-    text = render(report.section(wide(made.rows({768: 131072}, half=0.2))))
-    assert line(text, 768, DISPATCH)[7].startswith("not distinguishable from nothing (14.3 % [")
-    assert "surely not the fastest at 0 of 1." in text
-
-
-def test_the_fraction_of_a_copy_by_regime(wide):
-    rows = made.rows(made.WIDE)
-    for row in rows:
-        if row["variant"] == "cuda_oneflow":
-            row["of_copy"] = {"128": "0.9", "58001": "0.4"}.get(row["N"], "0.8")
-    text = render(report.section(wide(rows)))
-    (warp,) = [row for row in text.splitlines() if row.startswith("| warp |")]
-    mean = (0.9 * 0.8**3) ** 0.25
-    assert warp == f"| warp | 4 | 128 … 1024 | 0.800 | {mean:.3f} | 0.800 | 0.900 |"
-    assert "| uncached | 1 | 58001 | 0.400 | 0.400 | 0.400 | 0.400 |" in text
-
-
-def test_points_whose_regime_is_not_known_are_told_apart(wide):
-    rows = [row for row in made.rows(made.WIDE) if row["variant"] != SMEM]
-    text = render(report.section(wide(rows)))
-    assert "| not known (no row of cuda_oneflow_smem says) | 5 | 1025 … 58001 |" in text
-    assert line(text, 128, DISPATCH)[4] == ""
-
-
 def test_against_torch_and_the_best_triton_row(wide):
     rows = made.rows(made.WIDE)
     rows = [r for r in rows if (r["variant"], r["N"]) != ("triton_persistent", "4096")]
@@ -135,29 +105,15 @@ def test_against_torch_and_the_best_triton_row(wide):
     assert "the best Triton row: faster at 1, slower at 8, no sure difference at 0 of 9" in text
 
 
-def test_without_triton_rows_only_torch_is_compared(wide):
-    text = render(report.section(wide(made.rows({128: 786432}, variants=["cuda_oneflow", WARP]))))
-    assert "Triton" not in text
-    assert line(text, 128, 3)[2].startswith("1.425 [")
-
-
 def test_the_verdict_tells_where_the_runner_up_is_the_winner_under_another_name(wide):
     rows = [row for row in made.rows(made.WIDE) if not row["variant"].startswith("triton")]
-    text = render(verdict.section(summary.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
+    text = render(verdict.section(ranking.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
     # at these the dispatch takes the fastest kernel; elsewhere another one wins, or torch
     twins = [128, 1025, 4096]
     assert f"At {len(twins)} of them winner and runner-up are one kernel" in text
     alone = [row for row in rows if row["variant"] not in made.ONEFLOW[1:]]
-    text = render(verdict.section(summary.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
+    text = render(verdict.section(ranking.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
     assert "under two names" not in text
-
-
-def test_sets_are_kept_apart(measurements):
-    both = made.rows(made.PROTOCOL) + made.rows(made.PROTOCOL, op="log_softmax")
-    text = render(report.section(measurements(both, sweep="oneflow")))
-    assert text.count("### `oneflow`") == 2
-    assert "(measured): log_softmax, float32" in text
-    assert text.count("is timed at 5 points; its choice can be judged at 5 of them") == 2
 
 
 def test_a_dispatch_that_is_not_timed_has_no_section(measurements, online_rows):

@@ -2,11 +2,8 @@
 
 import pytest
 
-from analysis import claims, summary
-from analysis.figures.curves import draw_time
-from analysis.figures.heatmap import draw_speedup
-from analysis.figures.lines import copy_rate
-from analysis.figures.select import panels, select
+from analysis import claims, ranking
+from analysis.panels import copy_rate
 from analysis.report import quality, verdict
 from analysis.report.markdown import render
 from tests.analysis import synthetic
@@ -32,22 +29,13 @@ def both(measurements):
 
 
 def test_each_operation_has_its_own_ranking(both):
-    best = summary.summarise(both).query("best").set_index("op")
+    best = ranking.summarise(both).query("best").set_index("op")
     assert best["variant"].to_dict() == {"softmax": "triton_row", "log_softmax": "triton_online"}
     assert best["lead"].to_dict() == pytest.approx({"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1})
 
 
-def test_the_deviation_between_processes_is_that_of_one_operation(measurements):
-    rows = [
-        synthetic.row(op=op, variant=variant, torch_us=time)
-        for op, time in zip(OPS, (100.0, 900.0), strict=True)
-        for variant in ("triton_row", "triton_online", "triton_fused")
-    ]
-    assert set(measurements(rows)["between_sd"]) == {0.0}
-
-
 def test_the_verdict_has_a_sentence_for_each(both):
-    text = render(verdict.section(summary.summarise(both), {"h200": "NVIDIA H200"}))
+    text = render(verdict.section(ranking.summarise(both), {"h200": "NVIDIA H200"}))
     assert "(sweep `online_softmax`) **triton_row** is fastest at 1 of 1 point" in text
     assert "(sweep `online_softmax`, log_softmax) **triton_online** is fastest at 1 of 1" in text
 
@@ -84,39 +72,8 @@ def test_quality_tells_them_apart(both, measurements):
         assert "| 2 |" not in text
 
 
-@pytest.fixture(params=OTHERS)
-def one_other(request, measurements, tables):
-    """(an operation, a selection of rows of it alone)."""
-    rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_row"], op=request.param)
-    return request.param, select(
-        measurements(rows, sweep="mine"), tables, "h200", "float32", "mine"
-    )
-
-
-@pytest.mark.parametrize("draw", [draw_time, draw_speedup])
-def test_titles_name_the_operation(one_other, draw):
-    op, selected = one_other
-    figure = draw(selected)
-    assert figure._suptitle.get_text().startswith(f"Row {op} on NVIDIA H200")
-    assert figure.axes[0].get_title("left").startswith(f"{op}, M = 1024")
-
-
 @pytest.mark.parametrize(("op", "matrices"), [("softmax", 2), ("softmax_backward", 3)])
 def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, measurements):
     rows = measurements([synthetic.row(op=op, M=1024, N=4096, copy_us=10.0)])
     (rate,) = copy_rate(rows)
     assert rate == pytest.approx(matrices * 1024 * 4096 * 4 / 10.0 / 1000)
-
-
-def test_both_operations_are_two_panels(both, tables):
-    found, total = panels(select(both, tables, "h200", "float32", "online_softmax"), True)
-    assert total == 2
-    assert [set(panel.own["op"]) for panel in found] == [{"log_softmax"}, {"softmax"}]
-
-
-def test_published_softmax_is_not_beside_log_softmax(measurements, tables):
-    rows = synthetic.sweep_rows(variants=["triton_online"], gpu="a100", op="log_softmax")
-    chosen = select(measurements(rows), tables, "a100", "float32", "online_softmax")
-    own, published = panels(chosen, True)[0]
-    assert own.published.empty
-    assert published.own.empty

@@ -50,14 +50,6 @@ def strip(axes):
     return sorted((left, right, gid.split()[1]) for gid, left, right in boxes)
 
 
-def test_a_panel_for_each_gpu_and_dtype_in_their_order(three):
-    titles = [axes.get_title("left").split("\n")[0] for axes in three.axes]
-    assert titles == ["a100, float32, softmax", "h200, float32, softmax", "h200, float16, softmax"]
-    assert {axes.get_title("left").split("\n")[1] for axes in three.axes} == {
-        "M = 1024, uniform input"
-    }
-
-
 def test_every_variant_is_drawn_and_the_best_and_torch_are_in_front(three):
     for axes in three.axes:
         drawn = lines(axes)
@@ -116,24 +108,9 @@ def test_a_lead_that_may_be_chance_is_pale(measurements, tables):
     assert sum(chance.get_facecolor()) > sum(sure.get_facecolor())
 
 
-def test_gpus_and_versions_are_told_once_each(three):
-    told = three.texts[-1].get_text().replace("\n", " ")
-    for part in ("NVIDIA H200", "NVIDIA A100-PCIE-40GB", "driver 570.124", "triton 3.6.0"):
-        assert part in told
-    assert told.count("measured on") == 2
-
-
 def test_published_tables_and_failed_rows_are_not_on_it(measurements, tables):
     failed = [synthetic.row(variant=name, status="timeout") for name in synthetic.VARIANTS]
     figure = draw_overview(measurements(failed), tables)
     assert not figure.axes
     assert "no timed rows: 10 timeout" in [text.get_text() for text in figure.texts]
     assert "no rows" in [text.get_text() for text in draw_overview(measurements([]), tables).texts]
-
-
-def test_it_has_a_limit_and_says_so(measurements, tables):
-    rows = [row for m in range(1, 13) for gpu in ("a100", "h200")
-            for row in rows_of({"triton_row": 0.9}, M=m, gpu=gpu)]  # fmt: skip
-    figure = draw_overview(measurements(rows), tables)
-    assert len(figure.axes) == 15
-    assert any("15 of 24 panels are shown" in text.get_text() for text in figure.texts)

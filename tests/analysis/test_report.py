@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from analysis import claims, report, summary
+from analysis import claims, ranking
 from analysis.report import document
-from analysis.report.markdown import number, table, with_interval
+from analysis.report.markdown import number, with_interval
 from tests.analysis import oneflow_rows, synthetic
 
 
@@ -16,19 +16,14 @@ def written(tables, tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("report")
 
     def make(frame):
-        summary.write(frame, tmp_path / "summary.csv")
+        ranking.write(frame, tmp_path / "summary.csv")
         claims.write(frame, tables, tmp_path / "claims.csv")
         (tmp_path / "figures").mkdir(exist_ok=True)
         (tmp_path / "figures" / "a100_float32_online_softmax_time.png").write_bytes(b"x")
-        report.write(
-            frame,
-            summary.read(tmp_path / "summary.csv"),
-            claims.read(tmp_path / "claims.csv"),
-            tables,
-            tmp_path / "figures",
-            "snakemake --cores 1 --use-conda",
-            tmp_path / "report.md",
-        )
+        summary = ranking.read(tmp_path / "summary.csv")
+        found = claims.read(tmp_path / "claims.csv")
+        inputs = document.Inputs(frame, summary, found, tables, "snakemake --cores 1 --use-conda")
+        document.write(inputs, tmp_path / "figures", tmp_path / "report.md")
         return (tmp_path / "report.md").read_text()
 
     return make
@@ -143,13 +138,6 @@ def test_published_table_environment_and_command(online):
     assert "commit `0123456789abcdef0123456789abcdef01234567`" in how
 
 
-def test_versions_of_cuda_are_told_where_a_row_has_them(online, written, measurements):
-    assert "nvrtc" not in section(online, "Environment")
-    newer = synthetic.row(variant="cuda_oneflow", cuda_core="0.4.1", nvrtc="13.0.88")
-    text = section(written(measurements([synthetic.row(), newer])), "Environment")
-    assert "| cuda_core | 0.4.1 |\n| nvrtc | 13.0.88 |" in text
-
-
 def test_oneflow_has_a_section_where_it_is_timed(written, measurements):
     text = written(measurements(oneflow_rows.rows(oneflow_rows.PROTOCOL), sweep="oneflow"))
     assert text.index("\n## Published claims") < text.index("\n## OneFlow") < text.index("\n## Fig")
@@ -161,30 +149,6 @@ def test_oneflow_has_a_section_where_it_is_timed(written, measurements):
     assert "at N = 16 (published 2.736x); " in line
 
 
-def test_sizes_with_their_own_m_go_by_n(written, measurements):
-    text = section(written(measurements(oneflow_rows.rows(oneflow_rows.WIDE))), "Verdict")
-    found = [row.split(" | ")[1] for row in text.splitlines() if row.startswith("| ")]
-    assert found[2:] == [str(n) for n in oneflow_rows.WIDE]
-
-
-def test_the_title_names_the_operations(online, written, measurements):
-    assert online.startswith("# Row softmax: which")
-    rows = [synthetic.row(op=op) for op in ("softmax", "log_softmax", "softmax_backward")]
-    three = "# Row softmax, log_softmax and softmax_backward: which"
-    assert written(measurements(rows)).startswith(three)
-
-
-def test_bars_are_linked_under_their_own_name(measurements, tables, tmp_path):
-    (tmp_path / "a100_float32_oneflow_published.png").write_bytes(b"")
-    links = document.figure_links(measurements([]), tables, tmp_path, tmp_path)
-    assert "![published beside measured, a100, float32, oneflow](" in links
-
-
-def test_long_tables_are_folded():
-    assert "<details>" not in table(["a"], [[1]] * 60, "rows")
-    assert table(["a"], [[1]] * 61, "rows").startswith("<details>\n<summary>rows (61 rows)")
-
-
 def test_numbers():
     assert number(1.35312) == "1.353"
     assert number(131072.0) == "131072"
@@ -192,14 +156,3 @@ def test_numbers():
     assert number(float("nan")) == ""
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"
-
-
-def test_a_source_without_torch_shows_no_heat_map(measurements, tables, tmp_path):
-    rows = measurements([synthetic.row()])
-    for kind in ("time", "speedup"):
-        for set_ in ("a100_float32_oneflow", "a100_float32_online_softmax"):
-            (tmp_path / f"{set_}_{kind}.png").write_bytes(b"")
-    links = document.figure_links(rows, tables, tmp_path, tmp_path)
-    assert "a100_float32_oneflow_time.png" in links
-    assert "a100_float32_oneflow_speedup.png" not in links
-    assert "a100_float32_online_softmax_speedup.png" in links

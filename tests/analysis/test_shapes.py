@@ -3,11 +3,10 @@
 import pandas as pd
 import pytest
 
-from analysis import shapes
+from analysis import panels
 from analysis.figures.axes import label_n, size_label
-from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.figures.select import select
+from analysis.panels import select
 from tests.analysis import oneflow_rows as oneflow
 
 
@@ -27,29 +26,13 @@ def frame(m_of_n):
     ],
 )
 def test_the_rule_behind_m(m_of_n, words):
-    assert shapes.describe(frame(m_of_n)) == words
-
-
-def test_several_m_at_one_n_are_no_constant_product():
-    several = pd.DataFrame({"M": [1000, 1001, 1000], "N": [1000, 1000, 1001]})
-    assert not shapes.one_m_for_each_n(several)
-    assert shapes.describe(several) == "M = 1,000 to 1,001"
+    assert panels.describe_m(frame(m_of_n)) == words
 
 
 @pytest.fixture(scope="module")
 def wide(measurements, tables):
     rows = measurements(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
     return select(rows, tables, "h200", "float32", "oneflow_wide")
-
-
-@pytest.mark.parametrize("draw", [draw_time, draw_throughput])
-def test_a_constant_product_is_one_panel_with_lines_over_n(wide, draw):
-    (axes,) = draw(wide).axes
-    assert axes.get_title("left") == "softmax, M·N ≈ 100,663,296, normal input"
-    lines = {line.get_gid(): line for line in axes.lines}
-    assert list(lines["cuda_oneflow"].get_xdata()) == list(oneflow.WIDE)
-    assert list(lines[oneflow.WARP].get_xdata()) == [128, 768, 1000, 1024]
-    assert list(lines[oneflow.SMEM].get_xdata())[-1] == 58000
 
 
 def test_the_heat_map_names_the_m_of_each_column(wide):
@@ -85,28 +68,24 @@ def test_sizes_of_their_own_m_are_one_part_and_the_others_go_by_m():
     constant = [(16384 // n, n) for n in (16, 100, 512, 4096)]
     held = [(m, n) for m in (1, 4) for n in (4096, 8192)]
     rows = pd.DataFrame(sorted({*constant, *held}), columns=["M", "N"])
-    found = [list(part.itertuples(index=False, name=None)) for part in shapes.by_rule(rows)]
+    found = [list(part.itertuples(index=False, name=None)) for part in panels.split_by_m(rows)]
     assert found == [held[:2], held[2:], sorted(constant)]
 
 
 def test_equal_products_in_a_grid_are_chance():
     rows = pd.DataFrame([(m, n) for m in (1, 2, 4, 8) for n in (1, 2, 4, 8)], columns=["M", "N"])
-    assert [part["M"].unique().tolist() for part in shapes.by_rule(rows)] == [[1], [2], [4], [8]]
+    assert [part["M"].unique().tolist() for part in panels.split_by_m(rows)] == [[1], [2], [4], [8]]
 
 
 def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():
     """As in a sweep of short and of long rows, each with an M of its own."""
     m_of_n = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
-    parts = shapes.by_rule(frame(m_of_n))
-    assert [shapes.describe(part) for part in parts] == ["M = 1024", "M = 16384"]
+    parts = panels.split_by_m(frame(m_of_n))
+    assert [panels.describe_m(part) for part in parts] == ["M = 1024", "M = 16384"]
     assert [part["N"].tolist() for part in parts] == [[256, 4096, 65536], [1024, 16384]]
 
 
 @pytest.mark.parametrize("m_of_n", [oneflow.WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900}])
 def test_sizes_of_one_m_each_or_of_one_m_are_one_part(m_of_n):
-    (part,) = shapes.by_rule(frame(m_of_n))
+    (part,) = panels.split_by_m(frame(m_of_n))
     assert part["N"].tolist() == list(m_of_n)
-
-
-def test_nothing_has_no_parts():
-    assert shapes.by_rule(frame({}).reindex(columns=["M", "N"])) == []

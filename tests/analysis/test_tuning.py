@@ -5,7 +5,6 @@ import csv
 import pytest
 import yaml
 
-from analysis.cli import main
 from analysis.errors import InputError
 from analysis.merge import merge_cells
 from analysis.tuning import COLUMNS, write
@@ -90,9 +89,9 @@ def test_what_was_not_tried_again_is_kept_where_that_is_asked_for(tmp_path):
     [
         (None, "rows: 1\n", "h200.csv: no such file"),
         (HEAD, None, "h200.yaml: no such file"),
-        (HEAD, "", "says nothing"),
-        (HEAD, "{", "not to be read"),
-        ("", "rows: 1\n", "not to be read"),
+        (HEAD, "", "no provenance"),
+        (HEAD, "{", "not readable"),
+        ("", "rows: 1\n", "not readable"),
         ("N,variant\n1,a\n", "rows: 1\n", "columns are"),
         (f"{HEAD}H200,float32,many,a,1,1,b,1,1\n", "rows: 1\n", "not every N"),
     ],
@@ -107,11 +106,3 @@ def test_a_table_that_cannot_be_kept_is_an_error_and_stays(table, about, words, 
     with pytest.raises(InputError, match=words):
         write([path], out, "make tuning", keep=True)
     assert {entry.name: entry.read_text() for entry in out.iterdir()} == there
-
-
-def test_the_command_line_keeps(tmp_path):
-    out = tmp_path / "out"
-    for N, words in ((512, []), (1024, ["--keep"])):
-        path = merged(tmp_path / str(N), [row(FAST, 16, 2.0, N=N)])
-        assert main(["tuning", *words, "--command", "x", "--output", str(out), str(path)]) == 0
-    assert [line["N"] for line in table(out / "h200.csv")] == ["512", "1024"]

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import claims, flags, frame, html, published, schema, summary
-from analysis.html import bundle
+from analysis import claims, frame, published, ranking, schema
+from analysis.html import document
+from analysis.report.document import Inputs
 from tests.analysis import synthetic
 
-bundle.script = functools.cache(bundle.script)  # 2 s, and the same in every page
+document.drawing_library = functools.cache(
+    document.drawing_library
+)  # 2 s, and the same in every page
 REPOSITORY = Path(__file__).resolve().parents[2]
 # What a CSV file must not be able to do to the page.
 MARKUP = "</script><script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
@@ -27,20 +30,15 @@ def rows() -> list[dict[str, str]]:
     return [*found, synthetic.row(**point, status="crash", message=MARKUP)]
 
 
-def many(count: int) -> list[dict[str, str]]:
-    """So many rows of one GPU."""
-    sizes = range(128, 128 * 1000, 128)
-    return [synthetic.row(variant=v, N=n) for n in sizes for v in synthetic.VARIANTS][:count]
-
-
 def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> pd.DataFrame:
     """The rows as a merged file would give them."""
     lines = [
-        {"sweep": sweep, "origin": "measured", "ranked": flags.ranked(row["flags"], flags.UNRANKED)}
+        {"sweep": sweep, "origin": "measured"}
+        | dict(zip(schema.RANKING, schema.ranking(row["flags"]), strict=True))
         | row
         for row in some
     ]
-    names = [*schema.COLLECTED, *schema.header()]
+    names = [*schema.COLLECTED, *schema.COLUMNS]
     return frame.typed(pd.DataFrame(lines, columns=names, dtype="str"))
 
 
@@ -48,14 +46,9 @@ def write(some: list[dict[str, str]], folder: Path) -> Path:
     """Write summary.csv, claims.csv and report.html of the rows; returns the page."""
     data = measurements(some)
     tables = published.load(REPOSITORY / "data" / "published")
-    summary.write(data, folder / "summary.csv")
+    ranking.write(data, folder / "summary.csv")
     claims.write(data, tables, folder / "claims.csv")
-    html.write(
-        data,
-        summary.read(folder / "summary.csv"),
-        claims.read(folder / "claims.csv"),
-        tables,
-        "snakemake --cores 1 --use-conda",
-        folder / "report.html",
-    )
+    summary, found = ranking.read(folder / "summary.csv"), claims.read(folder / "claims.csv")
+    inputs = Inputs(data, summary, found, tables, "snakemake --cores 1 --use-conda")
+    document.write(inputs, folder / "report.html")
     return folder / "report.html"

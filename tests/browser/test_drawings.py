@@ -65,22 +65,6 @@ def test_keys_and_mouse_read_the_values(opened):
     assert "N = 131072" in readout.inner_text()
 
 
-def test_the_copy_is_the_limit_of_time_and_of_throughput(opened):
-    page = opened()
-    copies = {n: synthetic.time_us("copy", 1024, n, 4) for n in synthetic.ONLINE_SIZES}
-    rates = {n: 2 * 1024 * 4 * n / us / 1000 for n, us in copies.items()}
-    for turn, (quantity, expected) in enumerate(
-        (("time_us", copies), ("throughput_gbps", rates)), start=2
-    ):
-        page.locator("#chooser [name=value]").select_option(quantity)
-        chromium.drawn(page, turn)
-        limits = page.evaluate(
-            "PAGE.sets[0].panels.filter(p => p.gpu === 'h200')"
-            ".flatMap(p => limitsOf(p, linesOf(p)))"
-        )
-        assert {at["N"]: at["value"] for at in limits} == pytest.approx(expected, rel=1e-6)
-
-
 # The heat map and one quantity over N, which are drawn by different code; the others differ from
 # the latter by a column.
 @pytest.mark.parametrize(
@@ -98,14 +82,3 @@ def test_every_set_is_drawn_and_described(opened, quantity):
             assert label is None or "over N" in label
         heats += page.locator(".view.heat svg").count()
     assert (heats > 0) == (quantity == "speedup")
-
-
-@pytest.mark.slow
-def test_a_rival_that_is_only_a_control_is_drawn(opened, tmp_path):
-    rows = [synthetic.row(variant="triton_row", N=n, **synthetic.RIVAL) for n in (512, 1024)]
-    page = opened(path=made.write(rows, tmp_path))
-    view = page.locator(".chart", has_text="NVIDIA H200").first
-    view.locator(".view").first.focus()
-    page.keyboard.press("End")
-    readout = view.locator(".readout").inner_text()
-    assert all(name in readout for name in ("peer_quack", "torch_softmax", "triton_row"))

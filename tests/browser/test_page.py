@@ -143,22 +143,3 @@ def test_without_rows_there_is_still_the_literature(opened, tmp_path):
     assert "No rows were measured or recorded" in page.locator(".first").inner_text()
     assert page.locator("#panels figure").count() > 0
     assert page.locator(".card").count() > 5
-
-
-@pytest.mark.slow
-def test_two_thousand_rows_are_shown_and_searched(opened, tmp_path):
-    path = made.write(made.many(2000), tmp_path)
-    assert path.stat().st_size <= 5_000_000
-    page = opened(path=path)
-    page.locator("#search").fill("triton_row 1280")
-    assert page.locator("#row-count").inner_text() == "1 of 2000 rows"
-
-
-@pytest.mark.slow
-def test_the_checks_above_find_faults(opened):
-    page = opened()
-    page.add_style_tag(content=".quiet { color: #aaa } .answer { margin-right: -3rem }")
-    assert page.evaluate(CONTRAST)[1]
-    assert any("over DIV" in fault for fault in page.evaluate(OVERLAPS))
-    page.add_style_tag(content=".view text { font-size: 4rem }")
-    assert any("is cut off" in fault for fault in page.evaluate(OVERLAPS))

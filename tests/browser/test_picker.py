@@ -32,8 +32,7 @@ def expected(winners, gpu, op, dtype, m, n):
     """The winner at the measured size whose M and N are off by the smallest factors."""
     fitting = [r for r in winners if (r["gpu"], r["op"], r["dtype"]) == (gpu, op, dtype)]
     return min(
-        fitting,
-        key=lambda r: abs(math.log(int(r["M"]) / m)) + abs(math.log(int(r["N"]) / n)),
+        fitting, key=lambda r: abs(math.log(int(r["M"]) / m)) + abs(math.log(int(r["N"]) / n))
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import cli
+from analysis import __main__ as cli
 from measure.fingerprint import ROOT
 from tests import copies
 from tests.docs import fences

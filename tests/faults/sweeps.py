@@ -160,7 +160,7 @@ def read(path: Path) -> dict[str, str]:
     """The row of a cell, which must be one that merging takes, as must be its samples."""
     values = rows.read_cell(path)
     rows.check_samples(path)
-    return dict(zip(rows.schema.header(), values, strict=True))
+    return dict(zip(rows.schema.COLUMNS, values, strict=True))
 
 
 def kill_group(process: subprocess.Popen) -> None:

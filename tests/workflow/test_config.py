@@ -6,7 +6,7 @@ import copy
 import pytest
 import yaml
 
-from analysis.flags import known
+from analysis.schema import flags as known
 from measure.fingerprint import ROOT
 from workflow import config as checks
 

@@ -44,7 +44,7 @@ def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
     for room in (
         "kernels/published/torch_naive.py",
         "measure/stats/interval.py",
-        "analysis/ratios.py",
+        "analysis/statistics.py",
     ):
         runner.edit(room, '"""', '# mended\n"""Mended: ', count=1)
     assert runner.jobs() == {}
@@ -74,7 +74,7 @@ def test_editing_measure_measures_everything_again(runner):
 
 
 def test_editing_analysis_measures_nothing_again(runner):
-    runner.change("analysis/ratios.py")
+    runner.change("analysis/statistics.py")
     jobs = runner.jobs()
     assert jobs.pop("draw") >= 4
     assert jobs.pop("bars") >= 1
@@ -132,7 +132,7 @@ def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner, unrank
     done = runner("--until", "collect")
     assert done.returncode == 0, done.stderr
     rows = table(runner.folder / "results/measurements.csv")
-    assert list(rows[0])[:4] == ["sweep", "origin", "ranked", "gpu"]
+    assert list(rows[0])[:5] == ["sweep", "origin", "ranked", "unranked_by", "gpu"]
     assert list(table(runner.folder / "results/measurements/cpu.csv")[0])[:3] == [
         *("sweep", "origin", "gpu")
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import cli
+from analysis import __main__ as cli
 from measure.fingerprint import ROOT
 from tests.analysis.test_check_recorded import make
 from tests.workflow.runner import Runner

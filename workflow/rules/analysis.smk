@@ -1,5 +1,6 @@
-# From rows to knowledge; needs neither a GPU nor torch. PYTHONSAFEPATH: no folder "analysis" that
-# happens to be where jobs run is taken for this project's.
+# Merge result rows, rank variants, check claims, draw figures, write the reports.
+# Needs neither a GPU nor torch. PYTHONSAFEPATH: no folder "analysis" where jobs run is taken for
+# this project's.
 
 
 rule rows:

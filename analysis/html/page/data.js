@@ -5,7 +5,7 @@ const PAGE = JSON.parse(document.getElementById("data").textContent);
 const POINT = ["sweep", "origin", "gpu", "op", "dtype", "distribution", "M", "N"];
 const find = (selector, inside = document) => inside.querySelector(selector);
 
-// From columns (analysis/html/table.py) to one object per row.
+// From columns (analysis/html/data.py) to one object per row.
 function unpacked(columns) {
   const names = Object.keys(columns);
   const values = names.map((name) => {

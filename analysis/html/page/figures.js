@@ -41,7 +41,7 @@ async function draw() {
   if (!panels.length) return done(mine);
   const limits = panels.map(({ panel, lines }) => limitsOf(panel, lines));
   const signals = ends([...panels.flatMap(({ lines }) => lines), ...limits.flat()]);
-  const told = (panel) => `${chooser.elements.value.selectedOptions[0].text} over N, ${set.label}, ${panel.name}, ${panel.origin}; the arrow keys read the values size by size`;
+  const described = (panel) => `${chooser.elements.value.selectedOptions[0].text} over N, ${set.label}, ${panel.name}, ${panel.origin}; the arrow keys read the values size by size`;
   const frames = panels.map(({ panel }) => frame(panel, set));
   find("#panels").append(...frames.map(({ card }) => card)); // all, for each to get its width
   for (const [i, { panel, lines }] of panels.entries()) {
@@ -49,7 +49,7 @@ async function draw() {
     const sizes = distinct(lines.map((line) => line.N)).sort((a, b) => a - b);
     const datasets = { lines: visible(lines), limits: limits[i], pointer: sizes.map((N) => ({ N })) };
     const kind = quantity() === "time_us" ? "log" : "linear";
-    const view = await embed(place, kind, datasets, told(panel), { signals });
+    const view = await embed(place, kind, datasets, described(panel), { signals });
     if (mine !== turn) return view.finalize();
     const reader = new Readout(view, sizes, (N) => valuesAt(lines, N), readout);
     place.addEventListener("keydown", (event) => reader.key(event));

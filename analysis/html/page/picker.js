@@ -23,11 +23,11 @@ function offer() {
   return left;
 }
 
-// How many times apart two sizes are, in powers of two; M and N weigh the same.
-const apart = (pick, M, N) => Math.abs(Math.log2(pick.M / M)) + Math.abs(Math.log2(pick.N / N));
+// The factor between two sizes, in powers of two; M and N count alike.
+const distance = (pick, M, N) => Math.abs(Math.log2(pick.M / M)) + Math.abs(Math.log2(pick.N / N));
 
 function nearest(picks, M, N) {
-  return picks.reduce((best, pick) => (apart(pick, M, N) < apart(best, M, N) ? pick : best));
+  return picks.reduce((best, pick) => (distance(pick, M, N) < distance(best, M, N) ? pick : best));
 }
 
 function whole(field) {
@@ -84,8 +84,8 @@ function howNear(pick, M, N) {
   const text = `${M} × ${N} was not measured; this is the nearest measured size, ${pick.M} × ${pick.N} (${where}).`;
   const far = ["M", "N"].filter((name) => times(pick[name], { M, N }[name]));
   if (!far.length) return text;
-  const said = far.map((name) => `${times(pick[name], { M, N }[name])} times in ${name}`);
-  return `${text} That is off by ${said.join(" and ")}: measure your own size before you rely on it.`;
+  const factors = far.map((name) => `${times(pick[name], { M, N }[name])} times in ${name}`);
+  return `${text} That is off by ${factors.join(" and ")}: measure your own size before you rely on it.`;
 }
 
 function theLead(pick) {

@@ -2,7 +2,7 @@
 
 const theme = find("#theme");
 
-function dress(choice) {
+function apply(choice) {
   if (choice) document.documentElement.dataset.theme = choice;
   else delete document.documentElement.dataset.theme;
   theme.value = choice;
@@ -17,11 +17,11 @@ function remembered() {
 }
 
 theme.addEventListener("change", () => {
-  dress(theme.value);
+  apply(theme.value);
   try {
     localStorage.setItem("theme", theme.value);
   } catch {
     // chosen for this visit only
   }
 });
-dress(remembered());
+apply(remembered());

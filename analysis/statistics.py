@@ -1,10 +1,10 @@
-"""Ratios of speed with their 95 % intervals.
+"""Ratios of speed with their 95 % confidence intervals.
 
-The variants of one point are timed in different processes, minutes or hours apart, but each of
-them interleaved with torch.softmax. Their speed-ups over that common control are therefore
-compared, not their raw times: most of what slowed the GPU in one process (clock, heat, a
-neighbour) slowed torch as well, and cancels. What does not cancel is estimated from how far the
-same torch call lies apart in the processes of one point, and widens every interval.
+The variants of one point are timed in different processes, each interleaved with torch.softmax.
+Their speed-ups over that common control are compared, not their times: most of what slowed the GPU
+in one process (clock, heat, a neighbour) slowed torch as well, and cancels. What does not cancel is
+estimated from the spread of the same torch call over the processes of one point. It widens every
+interval.
 """
 
 import math
@@ -25,11 +25,11 @@ class Ratio:
     high: float = NAN
 
     def inverse(self) -> "Ratio":
-        """The ratio seen from the other side."""
+        """Return 1 / ratio."""
         return Ratio(1 / self.value, 1 / self.high, 1 / self.low)
 
     def side(self) -> str:
-        """`above` or `below` 1, or `unclear` when the interval contains 1.
+        """Return `above` or `below` 1, or `unclear` when the interval contains 1.
 
         Without an interval (published tables) the value alone decides.
         """
@@ -41,11 +41,10 @@ class Ratio:
 
 
 def over_torch(row: Mapping) -> Ratio:
-    """Speed-up of a row over torch.softmax, paired block by block within its own process.
+    """Return the speed-up of a row over torch.softmax, paired by block within its process.
 
     Its interval is the row's, widened in quadrature by the row's `between_sd` (see
-    analysis.frame), where there is one. torch.softmax itself is 1 exactly: what its row measures
-    is the noise of the pairing.
+    analysis.frame). torch.softmax itself is 1 exactly: its row measures the noise of the pairing.
     """
     if row["variant"] == BASELINE:
         return Ratio(1.0, 1.0, 1.0)
@@ -59,13 +58,9 @@ def over_torch(row: Mapping) -> Ratio:
 
 
 def speed_ratio(a: Mapping, b: Mapping) -> Ratio:
-    """How many times faster row `a` is than row `b` (same point, other variant).
+    """Return how many times faster row `a` is than row `b` (same point, other variant).
 
-    speed-up of a / speed-up of b. The two come from independent processes, so on the log scale
-    the distances from value to interval end add in quadrature, each end with the opposite end of
-    the divisor (MOVER: Donner and Zou, Statistical Methods in Medical Research 21(4), 2012):
-    ln high = ln(a/b) + sqrt(ln²(a_high/a) + ln²(b/b_low)), and likewise below. Rows without a
-    speed-up fall back to the ratio of times, without an interval.
+    The quotient of their speed-ups; without speed-ups the ratio of times, without an interval.
     """
     top, bottom = over_torch(a), over_torch(b)
     if math.isnan(top.value) or math.isnan(bottom.value):
@@ -74,15 +69,20 @@ def speed_ratio(a: Mapping, b: Mapping) -> Ratio:
 
 
 def quotient(top: Ratio, bottom: Ratio) -> Ratio:
-    """`top` over `bottom`, of independent noise, with the interval that `speed_ratio` describes."""
+    """Return `top` over `bottom`, whose noise is independent.
+
+    On the log scale the distances from value to interval end add in quadrature, each end with the
+    opposite end of the divisor (MOVER: Donner and Zou, Statistical Methods in Medical Research
+    21(4), 2012): ln high = ln(a/b) + sqrt(ln²(a_high/a) + ln²(b/b_low)), and likewise below.
+    """
     return _from_logs([top, bottom.inverse()], weight=1.0)
 
 
 def geometric_mean(ratios: Iterable[Ratio]) -> Ratio:
-    """Geometric mean of ratios at several sizes.
+    """Return the geometric mean of ratios at several sizes.
 
     The interval is the uncertainty of measuring these sizes (independent processes, quadrature as
-    in `speed_ratio`), not the spread between sizes. Raises ZeroDivisionError on no ratios.
+    in `quotient`), not the spread between sizes. Raises ZeroDivisionError on no ratios.
     """
     ratios = list(ratios)
     return _from_logs(ratios, weight=1 / len(ratios))

@@ -1,4 +1,4 @@
-"""The figures as Vega-Lite, written with Altair; the page gives them their rows.
+"""The charts of the page as Vega-Lite, written with Altair; the page adds their rows.
 
 A figure is one panel: one GPU's rows of one set. The page hands it three named tables: `lines` (N,
 value, low, high, variant, origin, label), `limits` (N, value, what: the copy or the memory peak)
@@ -18,7 +18,7 @@ SIGNALS = {"first": 1, "last": 2, "least": 0, "most": 1, "pointed": 0, "front": 
 
 
 def specs(looks: dict[str, dict[str, str]]) -> dict[str, dict]:
-    """The specifications by name; `looks` as of style.looks, for the variants that may occur."""
+    """The specifications by name; `looks` of data.looks, for the variants that may occur."""
     return {
         "linear": _over_n(looks, "linear").to_dict(),
         "log": _over_n(looks, "log").to_dict(),

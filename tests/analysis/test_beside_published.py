@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis import figures
 from analysis.errors import InputError
-from analysis.figures.bars import draw_published
-from analysis.figures.select import beside_published
+from analysis.figures import write
+from analysis.figures.published import draw_published
+from analysis.panels import beside_published
 from tests.analysis import oneflow_rows as oneflow
 
 SET = ("float32", "oneflow")
@@ -96,15 +96,6 @@ def test_ratios_stand_below_published_without_and_measured_with_an_interval(figu
     assert {"published, a100  ", "measured, h200  "} <= set(found)
 
 
-def test_hardware_and_that_it_was_not_measured_here_are_visible(figure):
-    words = everything(figure)
-    label = "cuda_oneflow, published, not measured here (NVIDIA A100-PCIE-40GB, ones input)"
-    assert label in words
-    assert "cuda_oneflow, measured (NVIDIA H200, normal input)" in words
-    assert any("published, not measured here (NVIDIA A100-PCIE-40GB)" in w for w in words)
-    assert words[4].startswith("Row softmax on NVIDIA H200")
-
-
 def test_a_variant_without_a_time_has_no_point_and_is_named(drawn):
     rows = oneflow.rows(oneflow.PROTOCOL, variants=["cuda_oneflow"])
     rows += oneflow.rows(oneflow.PROTOCOL, variants=["cuda_fastertransformer"], status="timeout")
@@ -121,17 +112,6 @@ def test_the_published_table_alone(drawn):
     assert not any("no timed row" in text for text in everything(figure))
 
 
-def test_a_gpu_without_rows_at_these_points_is_said(drawn):
-    figure = drawn(oneflow.rows({256: 2048 * 256}))
-    assert len(points(figure)) == 10
-    assert "h200 has no timed row at these points" in figure._suptitle.get_text()
-
-
-def test_rows_of_another_operation_are_not_beside_it(drawn):
-    figure = drawn(oneflow.rows(oneflow.PROTOCOL, op="log_softmax"))
-    assert len(points(figure)) == 10
-
-
 @pytest.mark.parametrize(
     ("gpu", "sweep", "complaint"),
     [
@@ -144,5 +124,5 @@ def test_what_cannot_be_drawn_is_refused(measurements, tables, tmp_path, gpu, sw
     rows = [r for name in ("h200", "cpu") for r in oneflow.rows(oneflow.PROTOCOL, gpu=name)]
     set_ = (gpu, "float32", sweep)
     with pytest.raises(InputError, match=complaint):
-        figures.write(measurements(rows, sweep), tables, *set_, tmp_path, figures.BARS)
+        write.write(measurements(rows, sweep), tables, *set_, tmp_path, write.BESIDE_PUBLISHED)
     assert not list(tmp_path.iterdir())

@@ -1,0 +1,220 @@
+"""The data of the page: winners, rows, sets to draw, claims, and the styles of variants."""
+
+import math
+from collections.abc import Iterable
+
+import pandas as pd
+
+from analysis import palette
+from analysis.claims.claim import FAILS, HOLDS, UNDECIDED
+from analysis.frame import MATRIX, controls_note
+from analysis.panels import Panel, Selection, copy_rate, describe_m, existing, panels, select
+from analysis.published import Published
+from analysis.report import markdown as md
+from analysis.statistics import BASELINE
+
+# Where the picker starts, if that was measured: a size at which calls are neither short nor long.
+FIRST_M, FIRST_N = 1024, 8192
+
+# What the page shows, sorts, searches and draws; everything else is in results/measurements.csv.
+COLUMNS = [
+    *("gpu", "origin", "sweep", "op", "dtype", "distribution", "M", "N", "variant"),
+    *("status", "unranked_by", "flags", "message", "time_us", "time_us_q20", "time_us_q80"),
+    *("speedup", "speedup_low", "speedup_high", "of_copy", "throughput_gbps", "rank"),
+]
+
+# verdict -> the name of its colour, and a sign that does not need the colour
+SIGNS = {HOLDS: ("holds", "✓"), FAILS: ("fails", "✗"), UNDECIDED: ("open", "○")}
+
+# Colours with too little contrast to the dark page, and the lighter ones used there.
+ON_DARK = {
+    palette.BLACK: "#f4f4f4",
+    palette.GREY: "#9a9a9a",
+    palette.WINE: "#f0e442",  # Okabe and Ito's yellow: a lighter wine would be triton_row's purple
+    palette.INDIGO: "#8f86e0",
+}
+
+# matplotlib's markers as SVG paths in a square from -1 to 1, which is how Vega wants them.
+PATHS = {
+    "o": "M-.8,0A.8,.8,0,1,1,.8,0A.8,.8,0,1,1,-.8,0Z",
+    "s": "M-.72,-.72H.72V.72H-.72Z",
+    "^": "M0,-.9L.9,.75H-.9Z",
+    "v": "M0,.9L.9,-.75H-.9Z",
+    "<": "M-.9,0L.75,-.9V.9Z",
+    ">": "M.9,0L-.75,-.9V.9Z",
+    "D": "M0,-1L1,0L0,1L-1,0Z",
+    "d": "M0,-1L.6,0L0,1L-.6,0Z",
+    "P": "M-.33,-.95H.33V-.33H.95V.33H.33V.95H-.33V.33H-.95V-.33H-.33Z",
+    "X": "M-.9,-.5L-.5,-.9L0,-.4L.5,-.9L.9,-.5L.4,0L.9,.5L.5,.9L0,.4L-.5,.9L-.9,.5L-.4,0Z",
+    "*": "M0,-1L.28,-.3L1,-.27L.42,.17L.62,.9L0,.45L-.62,.9L-.42,.17L-1,-.27L-.28,-.3Z",
+    "h": "M0,-.95L.82,-.48V.48L0,.95L-.82,.48V-.48Z",
+    "p": "M0,-.95L.9,-.29L.56,.77H-.56L-.9,-.29Z",
+}
+
+
+def best_by_size(summary: pd.DataFrame, names: dict[str, str]) -> list[dict[str, object]]:
+    """Return one entry per point with a winner, measured before recorded; `names`: slug to GPU."""
+    winners = summary[summary["best"]].sort_values(["origin", "gpu", *MATRIX[3:]])
+    return [_best(row, names) for row in winners.to_dict("records")]
+
+
+def first(entries: list[dict[str, object]]) -> dict[str, object] | None:
+    """Return the entry to start with: of the first GPU, if possible softmax in float32."""
+    return min(
+        (entry for entry in entries if entry["place"] == entries[0]["place"]),
+        key=lambda entry: (
+            entry["op"] != "softmax",
+            entry["dtype"] != "float32",
+            abs(math.log(entry["N"] / FIRST_N)) + abs(math.log(entry["M"] / FIRST_M)),
+        ),
+        default=None,
+    )
+
+
+def _best(row: dict, names: dict[str, str]) -> dict[str, object]:
+    recorded = " (recorded)" if row["origin"] == "recorded" else ""
+    low, high = md.number(row["speedup_low"]), md.number(row["speedup_high"])
+    return {name: row[name] for name in MATRIX} | {
+        "place": f"{names[row['gpu']]}{recorded}",
+        "variant": row["variant"],
+        "flags": row["flags"],
+        "is_torch": row["variant"] == BASELINE,
+        "time": md.number(row["time_us"]),
+        "speedup": md.number(row["speedup"]),
+        "interval": f"{low} to {high}" if low else "",
+        "of_copy": md.number(row["of_copy"], 3),
+        "runner_up": row["runner_up"],
+        "lead": md.with_interval(row["lead"], row["lead_low"], row["lead_high"]),
+        "sure": bool(row["lead_sure"]),
+    }
+
+
+def columns(rows: pd.DataFrame) -> dict[str, object]:
+    """Return column -> values, None where not applicable; text as `words` and their `codes`.
+
+    A browser reads that fast. `rank` is None where `rows` lack it.
+    """
+    return {name: _column(rows[name]) for name in COLUMNS if name in rows} | (
+        {} if "rank" in rows else {"rank": [None] * len(rows)}
+    )
+
+
+def with_rank(measurements: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in the order of `measurements`, with their `rank` of the summary."""
+    point = [*MATRIX, "variant"]
+    return measurements.merge(summary[[*point, "rank"]], on=point, how="left", validate="1:1")
+
+
+def _column(values: pd.Series) -> object:
+    if pd.api.types.is_numeric_dtype(values):
+        return [None if math.isnan(value) else value for value in values.tolist()]
+    codes, words = pd.factorize(values)
+    return {"words": words.tolist(), "codes": codes.tolist()}
+
+
+def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, object]]:
+    """Return one set for each dtype, sweep, operation and rule of M, with one panel per GPU.
+
+    Sets with own rows come first. Of too many values of M an even choice is drawn, as in the
+    figures of the report; a `note` says so. `measurements`: of frame.with_controls. A panel names
+    its rows by their position there (`own`) and in the published tables (`published`). It has the
+    copy bandwidth as (N, GB/s), or the vendor's memory peak where there is none.
+    """
+    by_set: dict[tuple[str, str, str], dict] = {}
+    for gpu, dtype, sweep in existing(measurements, published):
+        selection = select(measurements, published, gpu, dtype, sweep)
+        chosen, total = panels(selection, only_timed=True)
+        for panel in chosen:
+            rows = panel.own if len(panel.own) else panel.published
+            what = f"{rows['op'].iloc[0]}, {describe_m(rows)}"
+            new = {"label": f"{sweep}: {dtype}, {what}", "note": [], "panels": []}
+            entry = by_set.setdefault((dtype, sweep, what), new)
+            entry["panels"].append(_panel(panel, selection))
+            entry["note"] += [f"{line}." for line in controls_note(panel.own)]
+            if len(chosen) < total:
+                entry["note"].append(
+                    f"{len(chosen)} of {total} values of M of this sweep on {gpu} are drawn, "
+                    "evenly chosen."
+                )
+    for entry in by_set.values():
+        entry["note"] = " ".join(dict.fromkeys(entry["note"]))
+        entry["panels"].sort(key=lambda panel: not panel["own"])
+    return sorted(by_set.values(), key=_order)
+
+
+def _order(entry: dict) -> tuple:
+    """Return a sort key: own rows first, then the default sweep, then float32."""
+    label = entry["label"]
+    usual = label.startswith("online_softmax:"), ": float32, softmax," in label
+    return (not entry["panels"][0]["own"], *(not each for each in usual), label)
+
+
+def _panel(panel: Panel, selection: Selection) -> dict[str, object]:
+    own, tables = panel.own, panel.published
+    rows = own if len(own) else tables
+    copy = copy_rate(own)
+    peaks = [s.memory_peak_gbps for s in selection.sources if own.empty and s.memory_peak_gbps]
+    return {
+        "gpu": rows["gpu"].iloc[0],
+        "name": rows["gpu_name"].iloc[0],
+        "origin": ", ".join(sorted({*own["origin"], *tables["origin"]})),
+        "input": "/".join(sorted(set(rows["distribution"]))),
+        "own": own.index.tolist(),
+        "published": tables.index.tolist(),
+        "copy": [[int(n), rate] for n, rate in copy.items()],
+        "peak": peaks[0] if peaks else None,
+    }
+
+
+def claims_view(claims: pd.DataFrame) -> list[dict[str, object]]:
+    """Return one card per claim and quantity; its findings are split into judged and undecided."""
+    cards = []
+    for (claim, quantity), rows in claims.groupby(["claim", "quantity"], sort=False):
+        findings = [_finding(row) for row in rows.to_dict("records")]
+        one = rows.iloc[0]
+        cards.append(
+            {
+                "claim": claim,
+                "statement": one["statement"],
+                "source": one["source"],
+                "quantity": quantity,
+                "published": md.number(one["published_value"]),
+                "judged": [f for f in findings if f["verdict"] != UNDECIDED],
+                "undecided": [f for f in findings if f["verdict"] == UNDECIDED],
+            }
+        )
+    return cards
+
+
+def counts(claims: pd.DataFrame) -> list[dict[str, object]]:
+    """Return the number of claims with each verdict, for the published tables and for each GPU."""
+    places = claims["gpu"].where(claims["origin"] != "published", "published tables")
+    return [
+        {"place": place, "counts": [(v, *SIGNS[v], int((part == v).sum())) for v in SIGNS]}
+        for place, part in claims["verdict"].groupby(places, sort=True)
+    ]
+
+
+def _finding(row: dict) -> dict[str, str]:
+    look, sign = SIGNS[row["verdict"]]
+    return {
+        "verdict": row["verdict"],
+        "look": look,
+        "sign": sign,
+        "where": ", ".join(row[name] for name in ("gpu", "dtype", "sweep", "origin") if row[name]),
+        "value": md.with_interval(row["value"], row["low"], row["high"]),
+        "why": row["why"],
+    }
+
+
+def looks(variants: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return variant -> `colour` on white, colour on `dark`, and SVG `path` of the marker."""
+    styles = palette.styles(variants)
+    return {
+        variant: {
+            "colour": styles[variant].colour,
+            "dark": ON_DARK.get(styles[variant].colour, styles[variant].colour),
+            "path": PATHS[styles[variant].marker],
+        }
+        for variant in sorted(styles, key=palette.order)
+    }
