@@ -30,13 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _merge(given: argparse.Namespace) -> str:
     from analysis.merge import merge_cells
 
-    return f"{merge_cells(given.cells, given.sweep, given.output)} rows to {given.output}"
+    count = merge_cells(given.cells, given.sweep, given.output, given.expected)
+    return f"{count} rows to {given.output}"
 
 
 def _collect(given: argparse.Namespace) -> str:
     from analysis.collect import collect
 
-    count = collect(given.merged, given.recorded, given.output, given.unranked_flags)
+    count = collect(
+        given.merged, given.recorded, given.output, given.unranked_flags, given.expected
+    )
     return f"{count} rows to {given.output}"
 
 
@@ -132,16 +135,20 @@ def _parser() -> argparse.ArgumentParser:
     rows = "merged rows of all GPUs (written by `collect`)"
     tables = "folder of the published tables and sources.yaml"
     some = {"nargs": "*", "default": [], "metavar": "FILE", "required": False}
+    one = {"required": False, "metavar": "FILE"}
+    expected = "hashes of the current code, results/expected.csv; without it, none are compared"
     exact = "the exact command that measures these rows, quoted in the output"
 
     merge = command("merge", _merge, "the cells of one sweep become one file")
     text(merge, "--sweep", "name of the sweep, written into every row")
     path(merge, "--output", "file to write, e.g. results/measurements/{gpu}.csv")
+    path(merge, "--expected", expected, **one)
     merge.add_argument("cells", nargs="+", type=Path, metavar="CELL", help="one-row CSV file")
 
     collect = command("collect", _collect, "merged rows, and recorded rows of the other GPUs")
     path(collect, "--recorded", "recorded rows, data/recorded/{gpu}/{sweep}.csv", **some)
     unranked(collect, "rows that carry one of these do not rank")
+    path(collect, "--expected", expected, **one)
     path(collect, "--output", "file to write, e.g. results/measurements.csv")
     collect.add_argument("merged", nargs="*", type=Path, metavar="MERGED", help="from `merge`")
 

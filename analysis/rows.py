@@ -56,8 +56,8 @@ def read_collected(path: Path) -> list[list[str]]:
 
 
 def with_ranked(row: Sequence[str]) -> list[str]:
-    """`ranked` and the columns of a row that does not say whether it ranks: as by default."""
-    return [flags.ranked(row[schema.header().index("flags")], flags.UNRANKED), *row]
+    """Return a row after its `ranked`, as by default, and its `stale`, which is false."""
+    return [flags.ranked(row[schema.header().index("flags")], flags.UNRANKED), "false", *row]
 
 
 def read_cell(path: Path) -> list[str]:
@@ -193,10 +193,11 @@ def _check_values(path: Path, number: int, row: dict[str, str]) -> None:
             f"{path}: line {number}: unknown status {row['status']!r}; "
             f"allowed are {', '.join(schema.statuses())}"
         )
-    if row.get("ranked", "true") not in ("true", "false"):
-        raise InputError(
-            f"{path}: line {number}: ranked is {row['ranked']!r}, expected true or false; {_REMEDY}"
-        )
+    for name in ("ranked", "stale"):
+        if row.get(name, "true") not in ("true", "false"):
+            raise InputError(
+                f"{path}: line {number}: {name} is {row[name]!r}, expected true or false; {_REMEDY}"
+            )
     for name, (parse, allowed) in schema.parsers().items():
         value = row[name]
         if value:

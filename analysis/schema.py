@@ -20,8 +20,9 @@ POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
 # comes from: `measured` by this run, or `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
 
-# Those of results/measurements.csv: collecting adds whether the row ranks, `true` or `false`.
-COLLECTED = (*LEADING, "ranked")
+# Those of results/measurements.csv. Collecting adds whether the row ranks, and whether it is stale:
+# other code than the current one measured it. Both are `true` or `false`.
+COLLECTED = (*LEADING, "ranked", "stale")
 
 # Facts of an environment that are told only where a row has them.
 OPTIONAL = ("cuda_core", "nvrtc")

@@ -13,7 +13,7 @@ from measure import row
 from measure.point import Point
 from measure.process import fork_client, launch, run_point
 
-CELL = "{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"  # as workflow/sweep.py has it
+CELL = "{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"  # as planning/points.py has it
 NO_ROW = "no row"  # in place of a status: the pipeline itself was at fault
 
 

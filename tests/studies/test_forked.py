@@ -13,8 +13,8 @@ import pytest
 from measure.fingerprint import ROOT
 from measure.point import Point
 from measure.row import samples_path
+from planning import points
 from studies import forked
-from workflow import sweep
 
 pytestmark = pytest.mark.slow  # an experiment that no sweep runs
 
@@ -65,7 +65,7 @@ def forks(tmp_path_factory):
 def test_rows_are_those_of_measure_point(forks, tmp_path):
     (point, *_), root, _ = forks
     by_hand = tmp_path / "row.csv"
-    run(["-m", "measure", "point", "--output", str(by_hand)], *sweep.options(point))
+    run(["-m", "measure", "point", "--output", str(by_hand)], *points.options(point))
     forked_row, row = read(root / forked.cell(point)), read(by_hand)
     assert list(forked_row) == list(row)
     assert {k for k, v in forked_row.items() if v} == {k for k, v in row.items() if v}
@@ -87,4 +87,4 @@ def test_a_point_without_a_row_does_not_end_the_others(forks):
 
 def test_cells_lie_as_in_a_sweep():
     point = Point(variant="triton_row", **TINY)
-    assert Path("results/cells") / forked.cell(point) == Path(sweep.row_path(point))
+    assert Path("results/cells") / forked.cell(point) == Path(points.row_path(point))
