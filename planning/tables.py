@@ -14,7 +14,6 @@ from measure.device import gpus
 from measure.point import Point
 
 from . import points
-from .config import ConfigError
 
 # What rows are compared with. The hashes are those of the current code; the settings are part of
 # what decides a row, but not of its path, and empty for recorded rows.
@@ -36,17 +35,9 @@ def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
 
 @functools.cache
 def _recorded_rows(path: Path) -> list[tuple[str, str]]:
-    """Return (dtype, variant) of every row. Raises ConfigError for rows in another GPU's folder."""
+    """Return (dtype, variant) of every row."""
     with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        name = row.get("gpu_name") or "a GPU without a name"
-        if gpus.slug(name) != path.parent.name:
-            raise ConfigError(
-                f"{path}: rows of {name}, whose short name is {gpus.slug(name)!r}, in the folder "
-                f"of {path.parent.name!r}; move the file to the folder of its GPU"
-            )
-    return [(row["dtype"], row["variant"]) for row in rows]
+        return [(row["dtype"], row["variant"]) for row in csv.DictReader(file)]
 
 
 def figure_sets(

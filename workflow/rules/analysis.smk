@@ -175,9 +175,7 @@ use rule plot_sweep as plot_published with:
     log:
         "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
     params:
-        code=ANALYSIS,
         command="bars",
-        published=published_folder,
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
 
@@ -211,8 +209,8 @@ rule report:
         summary="results/summary.csv",
         claims="results/claims.csv",
         tables=TABLES,
-        figures=FIGURES,
         recorded=RECORDED_BY,
+        figures=FIGURES,
     output:
         shown("results/report.md", "report", "Report", form="Markdown"),
     log:
@@ -221,21 +219,22 @@ rule report:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
+        document="report --figures-dir results/figures",
         published=published_folder,
         unranked=config["unranked_flags"],
         command=COMMAND,
     message:
         "Writing {output}"
     shell:
-        "python3 -m analysis report --measurements {input.measurements:q} --summary {input.summary:q}"
-        " --claims {input.claims:q} --figures-dir results/figures"
+        "python3 -m analysis {params.document} --measurements {input.measurements:q}"
+        " --summary {input.summary:q} --claims {input.claims:q}"
         " --published {params.published:q} --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
         " --output {output:q} > {log:q} 2>&1"
 
 
-rule html:
-    """results/report.html: the same for a browser, with a picker for any size."""
+use rule report as html with:
+    # results/report.html: the same for a browser, with a picker for any size.
     input:
         measurements="results/measurements.csv",
         summary="results/summary.csv",
@@ -247,17 +246,5 @@ rule html:
         shown("results/report.html", "report", "Report", form="HTML"),
     log:
         "results/logs/html.log",
-    conda:
-        "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
-        published=published_folder,
-        unranked=config["unranked_flags"],
-        command=COMMAND,
-    message:
-        "Writing {output}"
-    shell:
-        "python3 -m analysis html --measurements {input.measurements:q} --summary {input.summary:q}"
-        " --claims {input.claims:q} --published {params.published:q} --command {params.command:q}"
-        " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
-        " --output {output:q} > {log:q} 2>&1"
+        document="html",
