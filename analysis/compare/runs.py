@@ -12,7 +12,7 @@ from analysis.errors import InputError
 from analysis.record import SAMPLE
 
 POINT = list(schema.POINT)
-NAMES = ["ranked", *schema.header()]
+NAMES = ["ranked", "stale", *schema.header()]
 SUFFIX = ".samples.csv.gz"
 VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 
@@ -21,7 +21,7 @@ VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 class Run:
     """One run.
 
-    `rows` has `ranked`, `unranked_by` and the columns of a row, typed as by frame.load, and the
+    `rows` has `ranked`, `stale`, `unranked_by` and the columns of a row, typed as by frame.load, and the
     point as its index; `samples` maps the point of every ok row to µs per call, one line a block,
     one column a series.
     """

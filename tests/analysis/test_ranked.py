@@ -63,7 +63,7 @@ def test_collected_rows_say_whether_they_rank(merged, unranked, expected):
     assert collect([merged], [], out, unranked) == 4
     with out.open(newline="") as file:
         found = list(csv.DictReader(file))
-    assert list(found[0]) == ["sweep", "origin", "ranked", *schema.header()]
+    assert list(found[0]) == ["sweep", "origin", "ranked", "stale", *schema.header()]
     assert {row["variant"]: row["ranked"] for row in found} == {
         name: "true" if name in expected else "false" for name in EVERY
     }
