@@ -21,8 +21,8 @@ VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 class Run:
     """One run.
 
-    `rows` has `ranked`, `stale`, `unranked_by` and the columns of a row, typed as by frame.load, and the
-    point as its index; `samples` maps the point of every ok row to µs per call, one line a block,
+    `rows` has `ranked`, `stale`, `unranked_by` and the columns of a row, typed as by frame.load,
+    and the point as its index; `samples` maps the point of every ok row to µs per call, one line a block,
     one column a series.
     """
 

@@ -1,4 +1,4 @@
-"""``make record``, as far as a machine without a GPU can: what it refuses, what it would run."""
+"""``make record`` without a GPU: what it refuses, and the commands that it would run."""
 
 import itertools
 import shutil
