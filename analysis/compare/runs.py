@@ -22,8 +22,8 @@ class Run:
     """One run.
 
     `rows` has `ranked`, `stale`, `unranked_by` and the columns of a row, typed as by frame.load,
-    and the point as its index; `samples` maps the point of every ok row to µs per call, one line a block,
-    one column a series.
+    and the point as its index; `samples` maps the point of every ok row to µs per call, one line
+    a block, one column a series.
     """
 
     rows: pd.DataFrame
