@@ -1,4 +1,4 @@
-"""What a machine lacks to measure a sweep is said in one message."""
+"""One message names what a machine lacks to measure a sweep."""
 
 import re
 

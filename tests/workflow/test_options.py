@@ -126,6 +126,6 @@ def test_a_batch_takes_some_of_the_points(tmp_path):
 
 def test_rules_say_what_they_make(finished_sweep):
     done = Runner(finished_sweep[0])("--list-target-rules")
-    told = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
-    assert {"all", "rows", "summary", "claims", "figures", "report"} <= set(told)
-    assert all(words.endswith(".)") for words in told.values())
+    shown = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
+    assert {"all", "rows", "summary", "claims", "figures", "report"} <= set(shown)
+    assert all(words.endswith(".)") for words in shown.values())
