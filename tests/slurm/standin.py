@@ -28,7 +28,7 @@ GPU_NAMES = {"a100": "NVIDIA A100-SXM4-80GB", "h200": "NVIDIA H200", "l40s": "NV
 
 
 def measure_point(point, *_) -> tuple[dict, list[tuple]]:
-    """Return a row as ``run_point.measure_point`` does."""
+    """A row as ``run_point.measure_point`` gives it."""
     visit = {
         "id": f"{time.time_ns()} {os.getpid()}",
         "point": f"{point.gpu}/N{point.N}/{point.variant}",
