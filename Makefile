@@ -31,7 +31,7 @@ tuning: $(VENV)/.ready
 # Kept as data/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
 # Some sweeps only: make record SWEEPS="fused_softmax frontier"
 record: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" python3 -m workflow.record $(SWEEPS)
+	PATH="$(BIN):$$PATH" python3 -m planning.record $(SWEEPS)
 
 test: $(VENV)/.ready
 	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup -m "not slow"
@@ -54,7 +54,7 @@ format: $(VENV)/.ready
 
 # After a change of versions in pyproject.toml: install them, then pin what that brought.
 lock: $(VENV)/.ready
-	"$(BIN)/python3" -m workflow.pins
+	"$(BIN)/python3" -m planning.pins
 
 # The figures of the README and of the documents, from the recorded and the published rows.
 ONLINE := h200_float32_online_softmax

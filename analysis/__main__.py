@@ -137,6 +137,10 @@ ARGUMENTS = {
         "help": "flags that exclude a row from the ranking; without any, all rows rank "
         f"(default: {' '.join(schema.UNRANKED)})",
     },
+    "--expected": _path(
+        "hashes of the current code (results/expected.csv); without it, none are compared",
+        required=False,
+    ),
     "--sweep": {"required": True, "help": "name of the sweep, e.g. online_softmax"},
     "--gpu": {"required": True, "help": "slug of the GPU, e.g. a100"},
     "--dtype": {"required": True, "help": "element type, e.g. float32"},
@@ -183,12 +187,12 @@ COMMANDS = {
     "merge": (
         "merge:merge_cells",
         "merge the cells of one sweep into one file",
-        "cells --sweep --output",
+        "cells --sweep --output --expected",
     ),
     "collect": (
         "collect:collect",
         "collect merged rows, and recorded rows of the other GPUs",
-        "merged --recorded --output --unranked-flags",
+        "merged --recorded --output --unranked-flags --expected",
     ),
     "summary": ("ranking:write", "rank the variants at every point", "--measurements --output"),
     "claims": (

@@ -22,12 +22,15 @@ class Source:
     file: str
     id: str
     sweep: str
+    gpu: str
+    dtype: str
     title: str
     author: str
     date: str
     hardware: str
     distribution: str
     unit: str
+    beside_measured: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     title_english: str = ""
     memory_peak_gbps: float | None = None
@@ -109,6 +112,7 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
         sweep=source.sweep,
         origin="published",
         ranked="true",
+        stale="false",
         unranked_by="",
         op="softmax",
         distribution=source.distribution,

@@ -64,7 +64,7 @@ def read_collected(path: Path) -> list[list[str]]:
 
 def with_ranking(row: Sequence[str]) -> list[str]:
     """Return schema.RANKING by default, then the columns of a row that does not state it."""
-    return [*schema.ranking(row[schema.COLUMNS.index("flags")]), *row]
+    return [*schema.ranking(row[schema.COLUMNS.index("flags")]), "false", *row]
 
 
 def read_cell(path: Path) -> list[str]:
@@ -201,6 +201,11 @@ def _check_values(path: Path, number: int, row: dict[str, str]) -> None:
     for name in (*schema.POINT, "status", "ranked"):
         if row.get(name) == "":
             raise InputError(f"{path}: line {number}: {name} is empty; {_REMEDY}")
+    for name in ("ranked", "stale"):
+        if row.get(name, "true") not in ("true", "false"):
+            raise InputError(
+                f"{path}: line {number}: {name} is {row[name]!r}, expected true or false; {_REMEDY}"
+            )
     for name, (parse, allowed) in schema.parsers().items():
         value = row.get(name, "")
         if value:

@@ -17,9 +17,9 @@ from measure.row import COLUMNS, POINT, SCHEMA
 # row: `measured` by this run, or `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
 
-# Collecting adds whether the row ranks (`true` or `false`), and which flags exclude it from that:
-# results/measurements.csv.
-RANKING = ("ranked", "unranked_by")
+# Collecting adds whether the row ranks (`true` or `false`), which flags exclude it from that, and
+# whether other code than the current one measured it: results/measurements.csv.
+RANKING = ("ranked", "unranked_by", "stale")
 COLLECTED = (*LEADING, *RANKING)
 
 # Versions that only the rows of some variants have.
@@ -42,7 +42,7 @@ def flags() -> tuple[str, ...]:
 
 
 def ranking(carried: str, unranked: Collection[str] = UNRANKED) -> list[str]:
-    """Return RANKING of a row with the flags `carried`, of which those in `unranked` exclude it."""
+    """Return `ranked` and `unranked_by` of a row with these flags; those in `unranked` exclude it."""
     excluding = " ".join(flag for flag in carried.split() if flag in unranked)
     return ["false" if excluding else "true", excluding]
 

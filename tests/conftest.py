@@ -25,7 +25,6 @@ LONGEST = (
     "test_killed.py::test_after_any_number_of_kills",
     "test_commands.py",
     "test_all_that_is_recorded_is_drawn",
-    "test_module.py",
 )
 SWEEPS = {"finished_sweep", "measured_sweep"}  # fixtures that run a whole one
 

@@ -26,7 +26,20 @@ def section(measurements: pd.DataFrame) -> list[Block]:
         lines.append(["started_at", " to ".join(dict.fromkeys(started[:1] + started[-1:]))])
         lines.append(["rows", len(rows)])
         parts += [Prose(f"**{gpu}** ({origin})"), Table(["fact", "value"], lines, gpu)]
-    return parts
+    return parts + _stale(measurements[measurements["stale"] == "true"])
+
+
+def _stale(rows: pd.DataFrame) -> list[Block]:
+    """Return one sentence on the rows of other code than the current one, if there are any."""
+    if rows.empty:
+        return []
+    sweeps = ", ".join(sorted(set(rows["sweep"])))
+    return [
+        Prose(
+            f"Other code than the current one measured {len(rows)} of these rows, in the sweeps "
+            f"{sweeps}; `results/measurements.csv` marks them in the column `stale`."
+        )
+    ]
 
 
 def reproduce(

@@ -4,7 +4,8 @@ import pytest
 
 from analysis import rows, schema
 from analysis.errors import InputError
-from measure.point import DISTRIBUTIONS, DTYPES, OPS
+from kernels import DTYPES, OPS
+from measure.point import DISTRIBUTIONS
 from tests.analysis import synthetic
 
 
@@ -24,7 +25,7 @@ def test_schema_is_the_contract():
     assert len(schema.COLUMNS) == len(set(schema.COLUMNS))
     kinds = {"str", "int", "float", "bool"}
     assert {column.type for column in schema.SCHEMA.values()} == kinds
-    assert schema.SCHEMA["op"].allowed == OPS
+    assert schema.SCHEMA["op"].allowed == tuple(OPS)
     assert schema.SCHEMA["dtype"].allowed == tuple(DTYPES)
     assert schema.SCHEMA["distribution"].allowed == DISTRIBUTIONS
 

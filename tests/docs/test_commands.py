@@ -28,7 +28,6 @@ PARSED = {
 }
 # How a line begins -> why it is left out.
 LEFT_OUT = {
-    "58 of 182 points": "a line that a sweep prints",
     "rsync": "it needs a second machine",
 }
 # What a command of Snakemake has that measures in seconds here, its default sweep being a tiny one.

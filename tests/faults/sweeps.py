@@ -11,13 +11,11 @@ import uuid
 from pathlib import Path
 
 import psutil
-import yaml
 
 from analysis import rows
-from measure.fingerprint import ROOT
 from measure.row import samples_path as samples_of
 from tests import processes
-from workflow import lock
+from tests.workflow import runner
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
 MERGED = "results/measurements/cpu.csv"
@@ -41,11 +39,8 @@ def write_kernel(folder: Path, name: str, act: str, head: str = "") -> None:
 
 
 def configure(folder: Path, **change) -> None:
-    """The configuration of a sweep of four quick points, or of what ``change`` makes of it."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    config |= {"sweep": "tiny", "gpus": ["cpu"], "shapes": [{"M": 4, "N": [8, 13]}]}
-    config |= {"variants": ["torch_naive", "torch_softmax"], "time_budget_s": 0.05}
-    (folder / "config.yaml").write_text(yaml.safe_dump(config | change, sort_keys=False))
+    """Write the config of a sweep of four quick points, or of what ``change`` makes of it."""
+    runner.configure(folder, **{"variants": ["torch_naive", "torch_softmax"]} | change)
 
 
 class Sweep:
@@ -59,11 +54,15 @@ class Sweep:
         self._mark = uuid.uuid4().hex
 
     def environment(self) -> dict[str, str]:
-        hidden = ("TRITON_INTERPRET", "XDG_RUNTIME_DIR")  # the tests' own; with sockets of others
-        found = {k: v for k, v in os.environ.items() if k not in hidden}
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        found |= {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
+        found = runner.environment()
+        found.pop("XDG_RUNTIME_DIR", None)  # sockets of others
+        found |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
         return found | {MARK: self._mark}
+
+    def unlock(self) -> None:
+        """Remove the lock of a sweep that was killed."""
+        done = runner.forked_snakemake()("--unlock", cwd=self.folder, env=self.environment())
+        assert done.returncode == 0, done.stderr
 
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
         """Start Snakemake, or the command ``words``, in a session of its own; see ``said``."""
@@ -120,7 +119,6 @@ class Sweep:
     def litter(self) -> list[Path]:
         """Files in results/cells that are neither rows nor samples."""
         named = {samples_of(path) for path in self.cells()} | set(self.cells())
-        named.add(self.folder / "results/cells" / lock.NAME)
         return sorted(set(self._in_cells()) - named)
 
     def complete(self) -> dict[Path, tuple]:

@@ -1,5 +1,6 @@
 """SIGKILL at any moment: nothing half done is taken for a row, and the same command goes on."""
 
+import os
 import random
 import signal
 import subprocess
@@ -63,6 +64,7 @@ def test_after_any_number_of_kills_the_same_command_completes(sweep, kernels, wa
         else:
             assert ended is None, sweep.said()
             kills += 1
+            sweep.unlock()
         until(sweep.nothing_runs)  # sessions of their own, which no signal has reached, included
         for path in sweep.cells():
             read(path)
@@ -92,6 +94,21 @@ def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Rando
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
+
+
+def test_after_ctrl_c_nothing_runs_and_the_same_command_goes_on(sweep):
+    write_kernel(sweep.folder, "waits", "open('begun', 'w').close()\nwhile True: time.sleep(1)")
+    variants = ["waits", "torch_softmax"]
+    configure(sweep.folder, variants=variants, shapes=[{"M": 4, "N": 8}])
+    process = sweep.start(*UNTIL_MERGED)
+    until((sweep.folder / "begun").exists)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait() != 0
+    until(sweep.nothing_runs)
+    write_kernel(sweep.folder, "waits", "pass")
+    code, said = sweep.run(*UNTIL_MERGED)
+    assert code == 0, said
+    assert set(sweep.merged().values()) == {"ok"}
 
 
 GOOD = {

@@ -10,9 +10,9 @@ import kernels
 from kernels.__main__ import TOLD
 from measure import status
 from measure.point import Point
+from planning import pins
 from tests.kernels.variants import PEERS
 from tests.marks import slow
-from workflow import pins
 
 PACKAGES = {  # variant -> module that it needs
     "peer_quack": "quack",

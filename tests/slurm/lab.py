@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.workflow import runner
+
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo")
 NODES = {"node1": "a100", "node2": "h200", "node3": "l40s"}  # name -> type of its GPUs
@@ -110,7 +112,8 @@ class Lab:
     def __init__(self):
         # not below pytest's own folder, which only root may enter: munge wants an open path
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-lab-"))
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
+        found = runner.environment().items()
+        self.environment = {k: v for k, v in found if not k.startswith("SLURM")}
         self.environment |= {
             MARK: str(self.folder),
             "SLURM_CONF": str(self.folder / "slurm.conf"),

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import yaml
 
+import kernels
 from measure.fingerprint import ROOT
 from tests import copies
 from tests.slurm.lab import Lab, until
+from tests.workflow import runner
 
 HERE = Path(__file__).parent
 # ways to ask for a GPU: by its type, or by where it is and what its node offers
@@ -30,10 +32,8 @@ class Sweep:
         self.folder = copies.copy_project(folder)
         for recorded in (folder / "data/recorded").iterdir():  # nothing to draw from it here
             shutil.rmtree(recorded)
-        config = yaml.safe_load((ROOT / "config.yaml").read_text())
-        config |= {"sweep": "tiny", "gpus": gpus, "variants": VARIANTS}
-        config["shapes"] = [{"M": 4, "N": sizes}]
-        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+        shapes = [{"M": 4, "N": sizes}]
+        runner.configure(folder, gpus=gpus, variants=VARIANTS, shapes=shapes)
         shutil.copy(HERE / "standin.py", folder / "measure")
         with (folder / "measure/process/run_point.py").open("a") as file:
             file.write("\n\nfrom ..standin import measure_point\n")
@@ -53,12 +53,10 @@ class Sweep:
         """The command of docs/cluster.md; it looks at the queue after 2 s instead of 40."""
         command = [sys.executable, "-m", "snakemake", "--workflow-profile", "profiles/slurm"]
         command += ["--slurm-init-seconds-before-status-checks", "2", *options]
-        environment = {k: v for k, v in self.lab.environment.items() if k != "TRITON_INTERPRET"}
-        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
         return subprocess.Popen(
             command,
             cwd=self.folder,
-            env=environment,
+            env=self.lab.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -108,7 +106,7 @@ class Sweep:
     def edit_kernels(self) -> None:
         """Make every row outdated."""
         for variant in VARIANTS:
-            file = self.folder / f"kernels/{variant}.py"
+            file = self.folder / kernels.file(variant).relative_to(ROOT)
             file.write_text(file.read_text() + "\nEDITED = True\n")
 
 

@@ -7,7 +7,7 @@ from tests import copies
 from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
-AFTER_POINTS = {"merge", "collect", "summary", "claims", "draw", "report", "all"}
+AFTER_POINTS = {"merge", "collect", "summary", "claims", "plot_sweep", "report", "all"}
 
 
 @pytest.mark.parametrize(
@@ -15,13 +15,21 @@ AFTER_POINTS = {"merge", "collect", "summary", "claims", "draw", "report", "all"
     [
         # each target that the documents name
         (["rows"], {"rows", "point"}, AFTER_POINTS),
-        (["summary"], {"point", "merge", "summary"}, {"claims", "draw", "report", "all"}),
-        (["claims"], {"point", "merge", "claims"}, {"summary", "draw", "report", "all"}),
-        (["figures"], {"point", "draw", "bars", "figures"}, {"summary", "claims", "report"}),
+        (["summary"], {"point", "merge", "summary"}, {"claims", "plot_sweep", "report", "all"}),
+        (["claims"], {"point", "merge", "claims"}, {"summary", "plot_sweep", "report", "all"}),
+        (
+            ["figures"],
+            {"point", "plot_sweep", "plot_published", "figures"},
+            {"summary", "claims", "report"},
+        ),
         (["report"], {"point", "report"} | AFTER_POINTS - {"all"}, {"all"}),
         (["recorded"], {"recorded"}, {"point"} | AFTER_POINTS),
         # a part of the graph, from either end
-        (["--until", "draw"], {"point", "merge", "draw"}, {"bars", "summary", "report", "all"}),
+        (
+            ["--until", "plot_sweep"],
+            {"point", "merge", "plot_sweep"},
+            {"plot_published", "summary", "report", "all"},
+        ),
         slow(["--omit-from", "collect"], {"point", "merge"}, AFTER_POINTS - {"merge"}),
     ],
 )
@@ -34,10 +42,10 @@ def test_targets_and_parts_of_the_graph(finished_sweep, options, rules, others):
 @pytest.mark.parametrize(
     ("options", "rules", "others"),
     [
-        (["--forcerun", "summary"], {"summary", "report", "all"}, {"point", "merge", "draw"}),
+        (["--forcerun", "summary"], {"summary", "report", "all"}, {"point", "merge", "plot_sweep"}),
         slow(["--forcerun", "point"], {"point"} | AFTER_POINTS, set()),
         # the same configuration, but the report tells the command that repeats it
-        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "draw"}),
+        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "plot_sweep"}),
         (["--config", "gpus=[recorded]"], AFTER_POINTS - {"merge"}, {"point", "merge"}),
         slow(["--configfile", "sweeps/recorded.yaml"], AFTER_POINTS - {"merge"}, {"point"}),
         (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
@@ -118,6 +126,6 @@ def test_a_batch_takes_some_of_the_points(tmp_path):
 
 def test_rules_say_what_they_make(finished_sweep):
     done = Runner(finished_sweep[0])("--list-target-rules")
-    told = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
-    assert {"all", "rows", "summary", "claims", "figures", "report"} <= set(told)
-    assert all(words.endswith(".)") for words in told.values())
+    shown = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
+    assert {"all", "rows", "summary", "claims", "figures", "report"} <= set(shown)
+    assert all(words.endswith(".)") for words in shown.values())

@@ -12,10 +12,10 @@ import kernels
 from kernels.registry import external
 from measure import __main__ as command_line
 from measure.point import Point
+from planning import config as checks
+from planning import points
+from tests.planning.test_config import edited
 from tests.workflow.runner import Runner, configure
-from tests.workflow.test_config import edited
-from workflow import config as checks
-from workflow import sweep
 
 HELPER = "def weights(x):\n    return (x - x.amax(-1, keepdim=True)).exp()\n"
 KERNEL = """import torch
@@ -46,12 +46,12 @@ def mine(tmp_path):
 
 def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
     config = edited(kernels=[str(mine)], shapes=[{"M": 4, "N": 8}])
-    checks.check(config)
-    by_variant = {point.variant: point for point in sweep.points(config, "h200")}
+    checks.check(config, [])
+    by_variant = {point.variant: point for point in points.expand(config, "h200")}
     assert set(by_variant) == {*kernels.by_default("softmax"), "mine"}
     assert by_variant["mine"].files == (str(mine),)
     assert {p.files for name, p in by_variant.items() if name != "mine"} == {()}
-    rivals = sweep.points(config | {"rival": "mine"}, "h200")
+    rivals = points.expand(config | {"rival": "mine"}, "h200")
     assert {point.files for point in rivals} == {(str(mine),)}
 
 
@@ -60,10 +60,10 @@ def test_the_options_of_a_point_are_the_point_again(mine, tmp_path, monkeypatch,
     monkeypatch.chdir(mine.parent)
     (mine.parent / "--mine").mkdir()
     (mine.parent / "--mine" / "mine.py").write_text(KERNEL)
-    (point,) = sweep.points(
+    (point,) = points.expand(
         edited(kernels=[name], shapes=[{"M": 4, "N": 8}], variants=["mine"]), "h200"
     )
-    words = shlex.split(shlex.join(sweep.options(point)))
+    words = shlex.split(shlex.join(points.options(point)))
     given = vars(command_line.parser().parse_args(["point", *words, "--output", "row.csv"]))
     for other in ("command", "output", "served_for"):
         given.pop(other)
@@ -80,14 +80,14 @@ def test_the_options_of_a_point_are_the_point_again(mine, tmp_path, monkeypatch,
 )
 def test_files_that_cannot_be_are_refused(given, words):
     with pytest.raises(checks.ConfigError) as raised:
-        checks.check(edited(kernels=given))
+        checks.check(edited(kernels=given), [])
     assert words in str(raised.value)
 
 
 def test_a_file_named_as_one_of_ours_is_refused(mine):
     other = mine.rename(mine.with_name("triton_row.py"))
     with pytest.raises(checks.ConfigError, match="the project has a variant 'triton_row', too"):
-        checks.check(edited(kernels=[str(other)]))
+        checks.check(edited(kernels=[str(other)]), [])
 
 
 @pytest.fixture

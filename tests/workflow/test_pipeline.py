@@ -10,7 +10,17 @@ from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
 POINTS = 8
-ONCE = ("merge", "collect", "summary", "claims", "overview", "report", "html", "all")
+ONCE = (
+    "expected",
+    "merge",
+    "collect",
+    "summary",
+    "claims",
+    "plot_overview",
+    "report",
+    "html",
+    "all",
+)
 AFTER_POINTS = dict.fromkeys(ONCE, 1)
 
 
@@ -22,7 +32,7 @@ def table(path: Path) -> list[dict]:
 def test_from_empty_to_a_report(finished_sweep):
     folder, planned = finished_sweep
     planned = dict(planned)
-    figures, bars = planned.pop("draw"), planned.pop("bars")
+    figures, bars = planned.pop("plot_sweep"), planned.pop("plot_published")
     assert planned == {"point": POINTS} | AFTER_POINTS
     measured = [r for r in table(folder / "results/measurements.csv") if r["origin"] == "measured"]
     assert len(measured) == POINTS
@@ -76,9 +86,9 @@ def test_editing_measure_measures_everything_again(runner):
 def test_editing_analysis_measures_nothing_again(runner):
     runner.change("analysis/statistics.py")
     jobs = runner.jobs()
-    assert jobs.pop("draw") >= 4
-    assert jobs.pop("bars") >= 1
-    assert jobs == AFTER_POINTS
+    assert jobs.pop("plot_sweep") >= 4
+    assert jobs.pop("plot_published") >= 1
+    assert jobs == {name: n for name, n in AFTER_POINTS.items() if name != "expected"}
 
 
 def test_a_deleted_row_is_measured_again_and_nothing_else(runner):
@@ -114,6 +124,11 @@ def test_another_seed_measures_everything_again(runner):
     assert runner.jobs()["point"] == POINTS
 
 
+def test_another_time_out_measures_nothing_again(runner):
+    configure(runner.folder, timeout_s=1000)
+    assert runner.jobs() == {}
+
+
 def test_another_name_for_the_sweep_measures_nothing_again(runner):
     configure(runner.folder, sweep="other")
     jobs = runner.jobs()
@@ -126,19 +141,21 @@ def test_another_name_for_the_sweep_measures_nothing_again(runner):
 def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner, unranked):
     configure(runner.folder, unranked_flags=unranked)
     jobs = runner.jobs()
-    assert jobs.pop("draw") >= 4
-    assert jobs.pop("bars") >= 1
-    assert jobs == {name: n for name, n in AFTER_POINTS.items() if name != "merge"}
+    assert jobs.pop("plot_sweep") >= 4
+    assert jobs.pop("plot_published") >= 1
+    kept = {"expected", "merge"}
+    assert jobs == {name: n for name, n in AFTER_POINTS.items() if name not in kept}
     done = runner("--until", "collect")
     assert done.returncode == 0, done.stderr
     rows = table(runner.folder / "results/measurements.csv")
-    assert list(rows[0])[:5] == ["sweep", "origin", "ranked", "unranked_by", "gpu"]
+    assert list(rows[0])[:5] == ["sweep", "origin", "ranked", "unranked_by", "stale"]
     assert list(table(runner.folder / "results/measurements/cpu.csv")[0])[:3] == [
         *("sweep", "origin", "gpu")
     ]
     for row in rows:
         assert row["ranked"] == str(not set(row["flags"].split()) & set(unranked)).lower()
     assert {row["ranked"] for row in rows} == ({"true", "false"} if unranked else {"true"})
+    assert {row["stale"] for row in rows if row["origin"] == "measured"} == {"false"}
 
 
 def test_a_broken_row_stops_the_merge_with_a_clear_message_and_keeps_the_rows(runner):

@@ -40,8 +40,8 @@ def test_all_have_captions_and_labels_and_are_in_the_file(contents):
     results = given(page, "results")
     assert len(results) > 20
     held = {name.rpartition("/")[2] for name in names}
-    for path, told in results.items():
-        assert len(told["caption"]) > 50, path
+    for path, shown in results.items():
+        assert len(shown["caption"]) > 50, path
         assert path.rpartition("/")[2] in held
     figure = results["results/figures/cpu_float32_tiny_time.svg"]
     assert "<strong>tiny</strong>" in figure["caption"]

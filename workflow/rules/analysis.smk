@@ -1,53 +1,77 @@
-# Merge result rows, rank variants, check claims, draw figures, write the reports.
-# Needs neither a GPU nor torch. PYTHONSAFEPATH: no folder "analysis" where jobs run is taken for
-# this project's.
+# Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
+# torch.
+
+
+localrules:
+    all,
+    rows,
+    figures,
+    recorded,
+    expected,
+    merge,
+    collect,
+    summary,
+    claims,
+    plot_sweep,
+    plot_published,
+    plot_overview,
+    report,
+    html,
 
 
 rule rows:
     """The rows and samples of this sweep's points."""
     input:
         ROWS,
-    localrule: True
 
 
 rule figures:
     """Every figure: measured here, recorded, published."""
     input:
         FIGURES,
-    localrule: True
 
 
 rule recorded:
-    """What is recorded of GPUs, checked as for a pull request."""
+    """Check the recorded rows as for a pull request."""
     input:
-        FOLDERS,
+        sorted(str(path) for path in ROOT.glob("data/recorded/*") if path.is_dir()),
     log:
         "results/logs/recorded.log",
-    benchmark:
-        "results/benchmarks/recorded.tsv"
-    localrule: True
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
     message:
-        "Checking what is recorded"
+        "Checking the recorded rows"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis check-recorded {input:q} > {log:q} 2>&1"
+        "python3 -m analysis check-recorded {input:q} > {log:q} 2>&1"
+
+
+rule expected:
+    """The hashes and settings that rows must have to belong to the current code and config."""
+    output:
+        "results/expected.csv",
+    log:
+        "results/logs/expected.log",
+    conda:
+        "../envs/analysis.yml"
+    params:
+        lines=tables.expected(BY_ROW.values(), RECORDED),
+    message:
+        "Writing the hashes of the current code"
+    script:
+        "../scripts/expected.py"
 
 
 rule merge:
     """The rows of one GPU as one table."""
     input:
-        rows_of,
+        rows=rows_of,
+        expected="results/expected.csv",
     output:
         "results/measurements/{gpu}.csv",
     log:
         "results/logs/merge/{gpu}.log",
-    benchmark:
-        "results/benchmarks/merge/{gpu}.tsv"
-    localrule: True
     conda:
         "../envs/analysis.yml"
     params:
@@ -60,52 +84,44 @@ rule merge:
 
 
 rule collect:
-    """Measured rows, and the recorded ones of other GPUs."""
+    """Measured rows, and the recorded rows of other GPUs."""
     input:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
-        recorded=of_project(RECORDED),
+        recorded=RECORDED,
+        expected="results/expected.csv",
     output:
         "results/measurements.csv",
     log:
         "results/logs/collect.log",
-    benchmark:
-        "results/benchmarks/collect.tsv"
-    localrule: True
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
         unranked=config["unranked_flags"],
     message:
-        "Putting measured and recorded rows together"
+        "Collecting measured and recorded rows"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis collect --recorded {input.recorded:q}"
+        "python3 -m analysis collect --recorded {input.recorded:q} --expected {input.expected:q}"
         " --unranked-flags {params.unranked:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 
 
 rule summary:
-    """The fastest variant of every point."""
+    """The ranking of the variants at every point."""
     input:
         "results/measurements.csv",
     output:
-        tabulated("results/summary.csv", "summary"),
+        shown("results/summary.csv", "summary", "Tables", table="summary"),
     log:
         "results/logs/summary.log",
-    benchmark:
-        "results/benchmarks/summary.tsv"
-    localrule: True
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
     message:
-        "Ranking"
+        "Ranking the variants"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis summary --measurements {input:q}"
-        " --output {output:q} > {log:q} 2>&1"
+        "python3 -m analysis summary --measurements {input:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule claims:
@@ -114,27 +130,22 @@ rule claims:
         measurements="results/measurements.csv",
         tables=TABLES,
     output:
-        tabulated("results/claims.csv", "claims"),
+        shown("results/claims.csv", "claims", "Tables", table="claims"),
     log:
         "results/logs/claims.log",
-    benchmark:
-        "results/benchmarks/claims.tsv"
-    localrule: True
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
-        published=folder_of_tables,
+        published=published_folder,
     message:
         "Checking the published claims"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis claims"
-        " --measurements {input.measurements:q} --published {params.published:q}"
-        " --output {output:q} > {log:q} 2>&1"
+        "python3 -m analysis claims --measurements {input.measurements:q}"
+        " --published {params.published:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule draw:
+rule plot_sweep:
     """The figures over N of one GPU, dtype and sweep."""
     input:
         measurements="results/measurements.csv",
@@ -142,60 +153,35 @@ rule draw:
     output:
         *drawn(OVER_N),
     log:
-        "results/logs/draw/{gpu}_{dtype}_{sweep}.log",
-    benchmark:
-        "results/benchmarks/draw/{gpu}_{dtype}_{sweep}.tsv"
-    wildcard_constraints:
-        sweep="[a-z0-9_]+",
-    localrule: True
+        "results/logs/plot_sweep/{gpu}_{dtype}_{sweep}.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
-        published=folder_of_tables,
-        folder=folder_of_output,
+        command="figures",
+        published=published_folder,
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis figures"
-        " --measurements {input.measurements:q} --published {params.published:q}"
-        " --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q} --sweep {wildcards.sweep:q}"
-        " --output-dir {params.folder:q} > {log:q} 2>&1"
+        "python3 -m analysis {params.command} --measurements {input.measurements:q}"
+        " --published {params.published:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
+        " --sweep {wildcards.sweep:q} --output-dir results/figures > {log:q} 2>&1"
 
 
-rule bars:
-    """A short published table beside the rows of one GPU, dtype and sweep."""
-    input:
-        measurements="results/measurements.csv",
-        tables=TABLES,
+use rule plot_sweep as plot_published with:
+    # A short published table beside the rows of one GPU, dtype and sweep.
     output:
-        *drawn(BARS),
+        *drawn(["published"]),
     log:
-        "results/logs/bars/{gpu}_{dtype}_{sweep}.log",
-    benchmark:
-        "results/benchmarks/bars/{gpu}_{dtype}_{sweep}.tsv"
-    wildcard_constraints:
-        sweep="[a-z0-9_]+",
-    localrule: True
-    conda:
-        "../envs/analysis.yml"
+        "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
     params:
-        code=ANALYSIS,
-        root=ROOT,
-        published=folder_of_tables,
-        folder=folder_of_output,
+        command="bars",
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
-    shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis bars"
-        " --measurements {input.measurements:q} --published {params.published:q}"
-        " --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q} --sweep {wildcards.sweep:q}"
-        " --output-dir {params.folder:q} > {log:q} 2>&1"
 
 
-rule overview:
-    """All that was timed on one page: how near to the speed of memory, and the fastest."""
+rule plot_overview:
+    """The fraction of copy bandwidth of every timed row, on one page."""
     input:
         measurements="results/measurements.csv",
         tables=TABLES,
@@ -203,91 +189,62 @@ rule overview:
         report(OVERVIEW[0], caption="../report/overview.rst", category="Overview"),
         OVERVIEW[1:],
     log:
-        "results/logs/overview.log",
-    benchmark:
-        "results/benchmarks/overview.tsv"
-    localrule: True
+        "results/logs/plot_overview.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
-        published=folder_of_tables,
-        folder=folder_of_output,
+        published=published_folder,
     message:
-        "Drawing all on one page"
+        "Drawing the overview"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis overview"
-        " --measurements {input.measurements:q} --published {params.published:q}"
-        " --output-dir {params.folder:q} > {log:q} 2>&1"
+        "python3 -m analysis overview --measurements {input.measurements:q}"
+        " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
 
 
 rule report:
-    """results/report.md: the verdict, and the evidence for it."""
+    """results/report.md: the ranking, and the evidence for it."""
     input:
         measurements="results/measurements.csv",
         summary="results/summary.csv",
         claims="results/claims.csv",
         tables=TABLES,
+        recorded=RECORDED_BY,
         figures=FIGURES,
-        recorded=of_project(path.with_suffix(".yaml") for path in RECORDED),
     output:
-        whole("results/report.md", "Markdown"),
+        shown("results/report.md", "report", "Report", form="Markdown"),
     log:
         "results/logs/report.log",
-    benchmark:
-        "results/benchmarks/report.tsv"
-    localrule: True
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        root=ROOT,
-        published=folder_of_tables,
-        figures=folder_of_figures,
+        document="report --figures-dir results/figures",
+        published=published_folder,
         unranked=config["unranked_flags"],
         command=COMMAND,
     message:
         "Writing {output}"
     shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis report"
-        " --measurements {input.measurements:q} --summary {input.summary:q}"
-        " --claims {input.claims:q} --figures-dir {params.figures:q}"
+        "python3 -m analysis {params.document} --measurements {input.measurements:q}"
+        " --summary {input.summary:q} --claims {input.claims:q}"
         " --published {params.published:q} --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
         " --output {output:q} > {log:q} 2>&1"
 
 
-rule html:
-    """results/report.html: the same for a browser, with a picker for any size."""
+use rule report as html with:
+    # results/report.html: the same for a browser, with a picker for any size.
     input:
         measurements="results/measurements.csv",
         summary="results/summary.csv",
         claims="results/claims.csv",
         tables=TABLES,
-        recorded=of_project(path.with_suffix(".yaml") for path in RECORDED),
-        page=of_project(sorted(Path(ROOT, "analysis", "html", "page").iterdir())),
+        recorded=RECORDED_BY,
+        page=sorted(str(path) for path in ROOT.glob("analysis/html/page/*")),
     output:
-        whole("results/report.html", "HTML"),
+        shown("results/report.html", "report", "Report", form="HTML"),
     log:
         "results/logs/html.log",
-    benchmark:
-        "results/benchmarks/html.tsv"
-    localrule: True
-    conda:
-        "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
-        root=ROOT,
-        published=folder_of_tables,
-        unranked=config["unranked_flags"],
-        command=COMMAND,
-    message:
-        "Writing {output}"
-    shell:
-        "PYTHONSAFEPATH=1 PYTHONPATH={params.root:q}${{PYTHONPATH:+:$PYTHONPATH}} python3 -m analysis html"
-        " --measurements {input.measurements:q} --summary {input.summary:q}"
-        " --claims {input.claims:q}"
-        " --published {params.published:q} --command {params.command:q}"
-        " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
-        " --output {output:q} > {log:q} 2>&1"
+        document="html",

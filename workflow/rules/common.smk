@@ -1,45 +1,55 @@
-# What the rules share: where things are, which files there will be.
-import kernels
-from measure import fingerprint, row
-from workflow import published
+# What the rules share: the config, the points, and the files that there will be.
+import os
+from pathlib import Path
 
+from snakemake.common.configfile import load_configfile
+from snakemake.logging import logger
 
-def of_project(paths):
-    """Files that come with the project: no prefix of an importing workflow goes before them."""
-    return [local(str(path)) for path in paths]
+from measure import row
+from planning import cluster, config as checks, machine, points, tables
 
+# PYTHONSAFEPATH: jobs import this project's packages, not folders of these names where they run
+shell.prefix(
+    "set -euo pipefail; export PYTHONSAFEPATH=1"
+    " PYTHONPATH={workflow.basedir:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
+)
 
-BY_ROW = {sweep.row_path(p): p for points in POINTS.values() for p in points}
+CLUSTER = cluster.table(workflow.resource_settings.overwrite_resources)
+layers = [*map(load_configfile, workflow.configfiles), workflow.config_settings.config]
+checks.check(config, layers)
+cluster.check(config["gpus"], CLUSTER)
+
+POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
+BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
-TABLES = of_project(sorted(Path(ROOT, "data", "published").iterdir()))
-RECORDED = sweep.recorded_tables(list(POINTS), Path(ROOT, "data", "recorded"))
-FOLDERS = of_project(sorted(p for p in Path(ROOT, "data", "recorded").glob("*") if p.is_dir()))
+if workflow.is_main_process:
+    for gpu, chosen in POINTS.items():
+        logger.info(points.announce(config, gpu, chosen))
+
+# relative: Snakemake knows its files by these names, also in a copy of the project
+ROOT = Path(os.path.relpath(workflow.basedir))
+PUBLISHED = ROOT / "data" / "published"
+TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
+RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
+RECORDED_BY = [path.with_suffix(".yaml") for path in RECORDED]
 FIGURE = "results/figures/{gpu}_{dtype}_{sweep}_"
-FORMS = [".svg", ".pdf", ".png"]
+SUFFIXES = [".svg", ".pdf", ".png"]
 OVER_N = ["time", "throughput", "speedup"]
-BARS = ["published"]
-OVERVIEW = [f"results/figures/overview{form}" for form in FORMS]
-# every set over N; where a published table is short enough, it is drawn beside the measured rows
-FIGURES = [
-    FIGURE.format(gpu=gpu, dtype=dtype, sweep=name) + kind + form
-    for sets, kinds in (
-        (SETS, OVER_N),
-        (published.with_bars(SETS, Path(ROOT, "data", "published")), BARS),
-    )
-    for gpu, dtype, name in sets
+OVERVIEW = [f"results/figures/overview{suffix}" for suffix in SUFFIXES]
+FIGURES = OVERVIEW + [
+    FIGURE.format(**chosen._asdict()) + kind + suffix
+    for sets, kinds in zip(tables.figure_sets(config, RECORDED, PUBLISHED), (OVER_N, ["published"]))
+    for chosen in sets
     for kind in kinds
-    for form in FORMS
-] + OVERVIEW
+    for suffix in SUFFIXES
+]
 # editing analysis/ draws and writes everything again, and measures nothing
-ANALYSIS = sweep.code_sha256(Path(ROOT, "analysis"))
-# whether a profile for a cluster is in use, which says how many points go together
-ON_CLUSTER = bool(SLURM)
-COMMAND = sweep.command(
+ANALYSIS = tables.code_sha256(ROOT / "analysis")
+COMMAND = points.command(
     workflow.config_settings.configfiles,
     workflow.config_settings.config,
     snakefile=Path(workflow.main_snakefile),
-    root=ROOT,
-    on_cluster=ON_CLUSTER,
+    on_cluster=bool(CLUSTER),
 )
 
 
@@ -51,35 +61,32 @@ wildcard_constraints:
     M=r"\d+",
     N=r"\d+",
     variant="[A-Za-z0-9_]+",
+    sweep="[a-z0-9_]+",
+
+
+def of_sweep(known, name, what):
+    """Return ``known[name]``, or say that no point of the sweep makes the file that was asked for."""
+    if name not in known:
+        raise checks.ConfigError(
+            f"the sweep {config['sweep']} has no {what} {name}: see its config"
+        )
+    return known[name]
 
 
 def point_of(wildcards):
-    return known(BY_ROW, sweep.ROW.format(**wildcards), "row")
+    return of_sweep(BY_ROW, points.ROW.format(**wildcards), "row")
 
 
 def rows_of(wildcards):
-    return [sweep.row_path(p) for p in known(POINTS, wildcards.gpu, "GPU")]
+    return [points.row_path(p) for p in of_sweep(POINTS, wildcards.gpu, "GPU")]
 
 
-def known(found, name, what):
-    """``found[name]``; where there is none, somebody asked for a file by a name of his own."""
-    if name not in found:
-        raise WorkflowError(f"the sweep {config['sweep']} has no {what} {name}: see its config")
-    return found[name]
-
-
-def of_point(value):
-    """``value(point)`` for a rule: where it is the same for all, itself, which is planned faster."""
-    found = {value(p) for p in BY_ROW.values()}
-    return found.pop() if len(found) == 1 else lambda wildcards: value(point_of(wildcards))
-
-
-def group_of(wildcards):
-    return f"point_{wildcards.gpu}"
+def published_folder(wildcards, input):
+    return os.path.dirname(input.tables[0])
 
 
 def drawn(kinds):
-    """The files of a set's figures; ``snakemake --report`` takes the SVG, which is smaller."""
+    """Return a set's figures; ``snakemake --report`` takes the SVG, which is smaller."""
     for kind in kinds:
         yield report(
             f"{FIGURE}{kind}.svg",
@@ -88,27 +95,9 @@ def drawn(kinds):
             subcategory="{sweep}",
             labels={"dtype": "{dtype}", "figure": kind},
         )
-        yield from (f"{FIGURE}{kind}{form}" for form in FORMS[1:])
+        yield from (f"{FIGURE}{kind}{suffix}" for suffix in SUFFIXES[1:])
 
 
-def tabulated(path, what):
-    """A table, as ``snakemake --report`` shows it."""
-    return report(path, caption=f"../report/{what}.rst", category="Tables", labels={"table": what})
-
-
-def whole(path, form):
-    """A form of the report as a whole, as ``snakemake --report`` shows it."""
-    labels = {"form": form}
-    return report(path, caption="../report/report.rst", category="Report", labels=labels)
-
-
-def folder_of_tables(wildcards, input):
-    return os.path.dirname(input.tables[0])
-
-
-def folder_of_figures(wildcards, input):
-    return os.path.dirname(input.figures[0])
-
-
-def folder_of_output(wildcards, output):
-    return os.path.dirname(output[0])
+def shown(path, caption, category, **labels):
+    """Return a file as ``snakemake --report`` shows it."""
+    return report(path, caption=f"../report/{caption}.rst", category=category, labels=labels)

@@ -1,11 +1,12 @@
-"""Is a configuration sound? Says what is wrong in the words of the person who wrote it."""
+"""Check a config, and name every fault by its key, what was given and what is allowed."""
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
 from jsonschema import Draft202012Validator, validators
-from snakemake.utils import update_config
+from snakemake.exceptions import WorkflowError
 
 import kernels
 from measure.point import nearest
@@ -18,29 +19,23 @@ TYPES = {
     "integer": "must be a whole number",
     "boolean": "must be true or false",
 }
-SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
+SCHEMA = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
 
 
-class ConfigError(ValueError):
-    """Every fault of a configuration, one line each."""
+class ConfigError(WorkflowError):
+    """A config that cannot be used. Snakemake prints the message without a traceback."""
 
 
-def completed(config: dict, defaults: Path) -> dict:
-    """``config``, where it is silent with what the file ``defaults`` says.
+def check(config: dict, layers: Iterable[dict]) -> None:
+    """Raise ConfigError unless ``config`` fits the schema and names variants that exist.
 
-    Raises ConfigError when it is not a table of keys at all.
+    ``layers``: what Snakemake merged into ``config``. Merging drops an empty table, such as
+    ``variants: {}``, so that only the layer itself still shows it.
     """
-    if not isinstance(config, dict):
-        raise ConfigError(f"the configuration is not usable: it must have keys, not be {config!r}")
-    whole = yaml.safe_load(defaults.read_text())
-    update_config(whole, config)
-    return whole
-
-
-def check(config: dict) -> None:
-    """Raise ConfigError unless ``config`` fits the schema and names variants that exist."""
+    for layer in layers:
+        config = config | {key: value for key, value in layer.items() if value == {}}
     errors = sorted(_validator().iter_errors(config), key=lambda e: [str(p) for p in e.path])
-    faults = [_say(error) for error in errors]
+    faults = [_message(error) for error in errors]
     faults = faults or _bad_kernels(config) or _unknown_variants(config)
     if faults:
         unique = dict.fromkeys(faults)
@@ -54,10 +49,12 @@ def _validator():
         "integer", lambda _, value: type(value) is int
     )
     schema = yaml.safe_load(SCHEMA.read_text())
+    schema["properties"]["op"]["enum"] = list(kernels.OPS)
+    schema["$defs"]["dtypes"]["items"]["enum"] = list(kernels.DTYPES)
     return validators.extend(Draft202012Validator, type_checker=strict)(schema)
 
 
-def _say(error) -> str:
+def _message(error) -> str:
     where = _path(error.path)
     given = error.instance
     if error.validator == "additionalProperties":
@@ -87,7 +84,7 @@ def _say(error) -> str:
 
 
 def _bad_kernels(config: dict) -> list[str]:
-    """Make the files of the configuration variants; what is wrong with them."""
+    """Add the config's files to the variants; return what is wrong with them."""
     faults = []
     for index, path in enumerate(config["kernels"]):
         try:

@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from measure.fingerprint import ROOT
+from planning import cluster
+from planning.config import ConfigError
 from tests.workflow.runner import Runner, configure
-from workflow import cluster
-from workflow.config import ConfigError
 
-TABLE = {cluster.TABLE: SimpleNamespace(raw="'a100 h200'")}  # as Snakemake parses it
+TABLE = ["a100", "h200"]
 
 
 def dry_run(folder, *options):
@@ -27,7 +27,13 @@ def test_gpus_of_the_table_are_fine(wanted):
 
 @pytest.mark.parametrize("wanted", [["auto"], ["cpu"], ["mi300"]])
 def test_without_a_table_nothing_is_refused(wanted):
-    cluster.check(wanted, {})
+    cluster.check(wanted, [])
+
+
+def test_the_table_comes_from_the_resources_of_the_points():
+    raw = SimpleNamespace(raw="'a100 h200'")  # as Snakemake parses it
+    assert cluster.table({"point": {cluster.TABLE: raw}}) == TABLE
+    assert cluster.table({"point": {"mem_mb": 1}}) == cluster.table({}) == []
 
 
 @pytest.mark.parametrize(
@@ -43,22 +49,9 @@ def test_a_gpu_that_the_table_lacks_is_refused(wanted, words):
         cluster.check(wanted, TABLE)
 
 
-def test_the_rule_with_a_table_is_that_of_the_points_whatever_its_name():
-    assert cluster.resources({"other": {"mem_mb": 1}, "mine_point": TABLE}) is TABLE
-    assert cluster.resources({"point": {"mem_mb": 1}}) == {}
-
-
 @pytest.mark.parametrize(("timeout_s", "minutes"), [(120, 3), (110, 2), (111, 3), (0.5, 1)])
 def test_minutes_cover_the_time_out_and_what_comes_around_it(timeout_s, minutes):
     assert cluster.minutes(timeout_s) == minutes
-
-
-def test_what_is_made_anew_is_removed_and_nothing_else(tmp_path):
-    row, samples, other = (tmp_path / name for name in ("row.csv", "row.samples", "other.csv"))
-    row.touch()
-    other.touch()
-    cluster.clear([SimpleNamespace(output=[str(row), str(samples)])])
-    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 
 def test_the_default_sweep_goes_out_in_groups_of_the_tables_size(project):

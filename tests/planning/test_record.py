@@ -1,4 +1,4 @@
-"""``make record``, as far as a machine without a GPU can: what it refuses, what it would run."""
+"""``make record`` without a GPU: what it refuses, and the commands that it would run."""
 
 import itertools
 import shutil
@@ -11,13 +11,13 @@ import yaml
 
 from analysis import __main__ as cli
 from measure.fingerprint import ROOT
+from planning import record
 from tests.analysis.test_check_recorded import make
 from tests.workflow.runner import Runner
-from workflow import record
 
 
 def call(project, gpu: bool, *sweeps: str):
-    """``python -m workflow.record``; ``gpu``: with an nvidia-smi that shows one."""
+    """``python -m planning.record``; ``gpu``: with an nvidia-smi that shows one."""
     tools = project.parent / "tools"
     tools.mkdir(exist_ok=True)
     if gpu:
@@ -25,7 +25,7 @@ def call(project, gpu: bool, *sweeps: str):
         smi.write_text("#!/bin/sh\necho NVIDIA GeForce RTX 4090\n")
         smi.chmod(0o755)
     return subprocess.run(
-        [sys.executable, "-m", "workflow.record", *sweeps],
+        [sys.executable, "-m", "planning.record", *sweeps],
         cwd=project,
         env={"PATH": f"{tools}:/usr/bin:/bin", "CC": sys.executable},
         capture_output=True,
@@ -51,13 +51,6 @@ def test_a_sweep_that_is_not_a_standard_one_is_refused(project):
     assert done.stderr.startswith("error: 'fused' is not one of the standard sweeps; did you mean ")
     assert "fused_softmax" in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_some_sweeps_only():
-    assert record.chosen([]) == record.SWEEPS
-    assert record.chosen(["frontier", "oneflow", "frontier"]) == ("frontier", "oneflow")
-    assert record.repeated_by([]) == "make record"
-    assert record.repeated_by(["frontier", "oneflow"]) == 'make record SWEEPS="frontier oneflow"'
 
 
 def test_what_is_not_committed_is_refused(project):
@@ -100,7 +93,7 @@ def test_what_was_recorded_before_is_replaced_and_the_rest_kept(tmp_path):
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    record.take(staging, recorded)
+    record.replace(staging, recorded)
     assert {path.name: path.read_text() for path in recorded.iterdir()} == {"a.csv": "new", "b": ""}
     assert not staging.exists()
 

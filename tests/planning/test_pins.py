@@ -5,7 +5,7 @@ import re
 import yaml
 
 from measure.fingerprint import ROOT
-from workflow import pins
+from planning import pins
 
 CONDA = ["environment.yml", "workflow/envs/analysis.yml"]
 
@@ -69,4 +69,4 @@ def test_every_rule_that_runs_something_names_an_environment_that_exists():
                 (name,) = re.findall(r'conda:\s+"(.+)"', rule)
                 assert (path.parent / name).resolve() in {ROOT / n for n in CONDA}
                 seen.add(rule.split(":")[0])
-    assert seen >= {"point", "merge", "collect", "summary", "claims", "draw", "bars", "report"}
+    assert seen >= {"point", "merge", "collect", "summary", "claims", "plot_sweep", "report"}

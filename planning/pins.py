@@ -1,8 +1,8 @@
-"""``python -m workflow.pins``: the lock and the conda environments, from what is installed.
+"""``make lock``: write the lock and the conda environments from the installed packages.
 
-pyproject.toml names the direct dependencies; this writes everything that they need, pinned at the
-version installed now, to requirements.txt, and the shares of it that jobs need to environment.yml
-and workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: ``-r`` inside it would
+pyproject.toml names the direct dependencies. This module pins them, and all that they need, at the
+installed versions: in requirements.txt, and for the jobs in environment.yml and
+workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: ``-r`` inside it would
 break, because Snakemake copies the file elsewhere.
 """
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")  # the lock must hold for each
 CONDA_PYTHON = "3.12"
-# groups that a run works without: pinned in pyproject.toml, not in the lock
+# groups that a run does not need: pinned in pyproject.toml, not in the lock
 OPTIONAL = {"peers", "flaggems"}
 
 LOCK_HEAD = """\
@@ -37,16 +37,16 @@ dependencies:
 
 
 def groups() -> dict[str, list[Requirement]]:
-    """The dependency groups of pyproject.toml."""
+    """Return the dependency groups of pyproject.toml."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         given = tomllib.load(file)["dependency-groups"]
     return {name: [Requirement(line) for line in lines] for name, lines in given.items()}
 
 
 def closure(roots: list[Requirement]) -> dict[str, str]:
-    """name -> installed version of all that ``roots`` need on Linux under any of PYTHONS.
+    """Return name -> installed version of all that ``roots`` need on Linux under any of PYTHONS.
 
-    Raises PackageNotFoundError when one of them is not installed.
+    Raises PackageNotFoundError for a package that is not installed.
     """
     seen, todo, versions = set(), [(r.name, frozenset(r.extras)) for r in roots], {}
     while todo:
@@ -78,7 +78,7 @@ def _applies(needed: Requirement, extras: frozenset[str]) -> bool:
 
 
 def files() -> dict[Path, str]:
-    """What each generated file must hold."""
+    """Return the content of each generated file."""
     group = groups()
     everything = closure([r for name in group.keys() - OPTIONAL for r in group[name]])
     purposes = {

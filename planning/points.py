@@ -1,0 +1,146 @@
+"""Expand a config into points: their order, their rows' paths, and their commands."""
+
+import itertools
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import kernels
+from measure.device import gpus
+from measure.point import Point
+from measure.row import PATH
+
+from .config import ConfigError
+
+CLUSTER_PROFILE = "profiles/slurm"
+RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
+ROW = f"results/cells/{PATH}"
+SETTINGS = ("op", "distribution", "seed", "interval_width", "time_budget_s", "rival")
+
+
+def row_path(point: Point) -> str:
+    """Return the path of a point's row; sweeps that share a point share its row."""
+    return ROW.format(**vars(point))
+
+
+def gpu_names(config: dict) -> list[str]:
+    """Return the GPUs to measure, each once: ``auto`` resolved, ``recorded`` left out."""
+    wanted = (gpu for gpu in config["gpus"] if gpu != RECORDED_ONLY)
+    return list(dict.fromkeys(gpus.resolve(gpu) for gpu in wanted))
+
+
+def expand(config: dict, gpu: str) -> list[Point]:
+    """Return every point of the sweep on one GPU, in order, each once.
+
+    Points beyond the config's limits for a CPU are left out. Raises ConfigError when no point
+    remains.
+    """
+    points = [p for p in _all_points(config, gpu) if not _too_large(p, config["cpu"])]
+    if not points:
+        raise ConfigError(
+            f"nothing to measure on {gpu}: every point is larger than the limits under 'cpu'; "
+            "raise them or choose smaller shapes"
+        )
+    return points
+
+
+def left_out(config: dict, gpu: str) -> int:
+    """Return how many points of the sweep are too large for this device."""
+    return sum(_too_large(p, config["cpu"]) for p in _all_points(config, gpu))
+
+
+def announce(config: dict, gpu: str, points: list[Point]) -> str:
+    """Return one line that says what the sweep has on a GPU."""
+    count = left_out(config, gpu)
+    note = f" ({count} left out: too large for it, see 'cpu' in the config)" if count else ""
+    return f"sweep {config['sweep']} on {gpu}: {len(points)} points{note}"
+
+
+def _all_points(config: dict, gpu: str) -> list[Point]:
+    settings = {key: config[key] for key in SETTINGS}
+    files = {kernels.add(path): path for path in config["kernels"]}
+    points = {}
+    for shape in config["shapes"]:
+        variants = shape.get("variants", config["variants"])
+        variants = kernels.by_default(config["op"], files) if variants == "all" else variants
+        dtypes = shape.get("dtypes", config["dtypes"])
+        for dtype, (M, N), variant in itertools.product(dtypes, _matrices(shape), variants):
+            # only the point's own files: another file in the list must not measure it again
+            named = (kernels.split(name)[0] for name in (variant, config["rival"]) if name)
+            own = tuple(files[stem] for stem in dict.fromkeys(named) if stem in files)
+            point = Point(gpu, dtype, M, N, variant, files=own, **settings)
+            points.setdefault(row_path(point), point)
+    return list(points.values())
+
+
+def dtypes(config: dict) -> list[str]:
+    """Return every dtype of the sweep, in order."""
+    each = (name for shape in config["shapes"] for name in shape.get("dtypes", config["dtypes"]))
+    return list(dict.fromkeys(each))
+
+
+def _matrices(shape: dict) -> list[tuple[int, int]]:
+    """Return every (M, N) of an entry of ``shapes``."""
+    if "elements" in shape:
+        return [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
+    return list(itertools.product(_sizes(shape["M"]), _sizes(shape["N"])))
+
+
+def _sizes(given) -> Iterable[int]:
+    if isinstance(given, int):
+        return [given]
+    if isinstance(given, dict):
+        sizes = range(given["from"], given["to"] + 1, given["step"])
+        if not sizes:
+            raise ConfigError(f"no sizes from {given['from']} to {given['to']}: 'to' is smaller")
+        return sizes
+    return given
+
+
+def _too_large(point: Point, limits: dict) -> bool:
+    if not point.is_cpu:
+        return False
+    too_long = point.interpreted and limits["max_interpreted_N"] < point.N
+    return too_long or limits["max_elements"] < point.M * point.N
+
+
+def options(point: Point) -> list[str]:
+    """Return a point as options of ``python -m measure point``, without its time-out.
+
+    The time-out changes no number: a longer one must not measure existing rows again.
+    """
+    words = []
+    for field, value in vars(point).items():
+        if field == "files":
+            words += [f"--kernel={path}" for path in value]  # a path may begin with a dash
+        elif value is not None and field != "timeout_s":
+            words += [f"--{field.removesuffix('_s').replace('_', '-')}", str(value)]
+    return words
+
+
+def threads(point: Point, cores: int | None) -> int:
+    """Return the cores that a job holds: all of them where the CPU itself is timed."""
+    return cores or 1 if point.is_cpu and point.timed else 1
+
+
+def command(
+    configfiles: Iterable[Path],
+    overrides: Mapping[str, object],
+    snakefile: Path,
+    on_cluster: bool = False,
+) -> str:
+    """Return the commands that repeat this sweep, with paths relative to the working directory."""
+    files = [os.path.relpath(path) for path in configfiles]
+    values = [f"{key}={value}" for key, value in overrides.items()]
+    words = ["--configfile", *files] if files else []
+    words += ["--config", *values] if values else []
+    where = os.path.relpath(snakefile)
+    call = ["snakemake", *(["--snakefile", where] if where != "Snakefile" else [])]
+    if on_cluster:
+        return shlex.join([*call, "--workflow-profile", CLUSTER_PROFILE, *words])
+    by_snakemake = shlex.join([*call, "--cores", "all", *words])
+    if where != "Snakefile":
+        return by_snakemake
+    by_make = ["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])]
+    return f"{shlex.join(by_make)}\n# or, where Snakemake is installed:\n{by_snakemake}"

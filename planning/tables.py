@@ -1,0 +1,85 @@
+"""The tables that come with the project, recorded and published, and what is drawn of them."""
+
+import csv
+import functools
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+import kernels
+from measure import fingerprint
+from measure.device import gpus
+from measure.point import Point
+
+from . import points
+
+# What rows are compared with. The hashes are those of the current code; the settings are part of
+# what decides a row, but not of its path, and empty for recorded rows.
+EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256", "seed", "rival")
+
+
+class FigureSet(NamedTuple):
+    """What one figure over N shows."""
+
+    gpu: str
+    dtype: str
+    sweep: str
+
+
+def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
+    """Return the recorded tables of the GPUs that this sweep does not measure."""
+    return sorted(path for path in folder.glob("*/*.csv") if path.parent.name not in measured)
+
+
+@functools.cache
+def _recorded_rows(path: Path) -> list[tuple[str, str]]:
+    """Return (dtype, variant) of every row."""
+    with path.open(newline="") as file:
+        return [(row["dtype"], row["variant"]) for row in csv.DictReader(file)]
+
+
+def figure_sets(
+    config: dict, recorded: Iterable[Path], published: Path
+) -> tuple[list[FigureSet], list[FigureSet]]:
+    """Return the sets to draw over N, and those to draw beside a published table.
+
+    ``published``: the folder with sources.yaml, which says of every table what to draw of it.
+    """
+    sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
+    measured = points.gpu_names(config)
+    sets = [FigureSet(g, d, config["sweep"]) for g in measured for d in points.dtypes(config)]
+    for path in recorded:
+        dtypes = (dtype for dtype, _ in _recorded_rows(path))
+        sets += [FigureSet(path.parent.name, dtype, path.stem) for dtype in dtypes]
+    sets += [FigureSet(source["gpu"], source["dtype"], source["sweep"]) for source in sources]
+    sets = list(dict.fromkeys(sets))
+    beside = {(source["dtype"], source["sweep"]) for source in sources if source["beside_measured"]}
+    # a CPU's times have no place beside a GPU's
+    return sets, [each for each in sets if each[1:] in beside and each.gpu != gpus.CPU]
+
+
+def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[str, ...]]:
+    """Return the lines of results/expected.csv, one for each GPU and variant; see EXPECTED.
+
+    A recorded variant that the project no longer has gets none.
+    """
+    known = {(p.gpu, p.variant): (str(p.seed), p.rival or "") for p in planned}
+    for path in recorded:
+        for _, variant in _recorded_rows(path):
+            known.setdefault((path.parent.name, variant), ("", ""))
+    lines = [EXPECTED]
+    for (gpu, variant), settings in sorted(known.items()):
+        try:
+            digest = kernels.sha256(variant, gpu)
+        except KeyError:
+            continue
+        lines.append((gpu, variant, digest, fingerprint.measure_sha256(), *settings))
+    return lines
+
+
+@functools.cache
+def code_sha256(folder: Path) -> str:
+    """Return the hash over the Python files of a folder; its rules run again when it changes."""
+    return kernels.digest(folder.rglob("*.py"))

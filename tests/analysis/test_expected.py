@@ -1,0 +1,69 @@
+"""Rows of other code than the current one: refused when measured, marked when recorded."""
+
+import csv
+
+import pytest
+
+from analysis import frame
+from analysis.collect import collect
+from analysis.errors import InputError
+from analysis.expected import HASHES
+from analysis.merge import merge_cells
+from analysis.report import environment
+from tests.analysis import synthetic
+
+CURRENT = dict.fromkeys(HASHES, "1" * 64)
+SETTINGS = {"seed": "3407", "rival": ""}
+
+
+@pytest.fixture
+def expected(tmp_path):
+    """Write results/expected.csv for triton_row on an H200, with these settings."""
+
+    def write(**settings):
+        path = tmp_path / "expected.csv"
+        line = {"gpu": "h200", "variant": "triton_row"} | CURRENT | settings
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([line.keys(), line.values()])
+        return path
+
+    return write
+
+
+def test_rows_of_the_current_code_and_settings_are_merged(expected, tmp_path):
+    cell = synthetic.write_cell(
+        tmp_path, synthetic.row(variant="triton_row", **CURRENT, **SETTINGS)
+    )
+    assert merge_cells([cell], "s", tmp_path / "merged.csv", expected(**SETTINGS)) == 1
+
+
+@pytest.mark.parametrize("column", [*HASHES, *SETTINGS])
+def test_rows_of_other_code_or_settings_are_not_merged(expected, tmp_path, column):
+    values = CURRENT | SETTINGS | {column: "7"}
+    cell = synthetic.write_cell(tmp_path, synthetic.row(variant="triton_row", **values))
+    with pytest.raises(InputError) as raised:
+        merge_cells([cell], "s", tmp_path / "merged.csv", expected(**SETTINGS))
+    assert str(cell) in str(raised.value)
+    assert f"({column} differ)" in str(raised.value)
+    assert not (tmp_path / "merged.csv").exists()
+
+
+def test_recorded_rows_of_other_code_are_marked_kept_and_reported(expected, tmp_path):
+    rows = [
+        synthetic.row(variant="triton_row", N=8, **CURRENT),
+        synthetic.row(variant="triton_row", N=9, **CURRENT | {"kernel_sha256": "7"}),
+        synthetic.row(variant="torch_softmax", N=8, **CURRENT),  # no longer in the project
+    ]
+    table = synthetic.write_csv(tmp_path / "recorded" / "h200" / "mine.csv", rows)
+    out = tmp_path / "all.csv"
+    collect([], [table], out, expected_file=expected(seed="", rival=""))
+    found = frame.load(out)
+    stale = found.set_index(["variant", "N"])["stale"].to_dict()
+    assert stale == {
+        ("triton_row", 8): "false",
+        ("triton_row", 9): "true",
+        ("torch_softmax", 8): "true",
+    }
+    assert "measured 2 of these rows, in the sweeps mine" in environment.section(found)[-1].text
+    collect([], [table], out)
+    assert set(frame.load(out)["stale"]) == {"false"}

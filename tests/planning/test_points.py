@@ -1,0 +1,149 @@
+"""From a configuration to points, to files, to figure sets."""
+
+import shlex
+
+import pytest
+import yaml
+
+import kernels
+from measure import __main__ as command_line
+from measure.fingerprint import ROOT
+from measure.point import Point
+from planning import points as planned
+from planning.config import ConfigError
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def overlay(name):
+    return DEFAULT | yaml.safe_load((ROOT / f"sweeps/{name}.yaml").read_text())
+
+
+def test_the_default_sweep_is_the_online_softmax_protocol_with_every_variant():
+    points = planned.expand(DEFAULT, "h200")
+    sizes = {2**i for i in range(8, 18)}
+    assert {p.N for p in points} == sizes | {262144}
+    assert {p.M for p in points} == {1024}
+    for n in sizes:
+        assert {p.variant for p in points if n == p.N} == set(kernels.by_default("softmax"))
+    assert {p.variant for p in points if p.N == 262144} == {"torch_softmax", "triton_fused"}
+    assert {(p.distribution, p.seed, p.dtype) for p in points} == {("uniform", 3407, "float32")}
+
+
+def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
+    points = planned.expand(DEFAULT, "cpu")
+    assert max(p.M * p.N for p in points) == DEFAULT["cpu"]["max_elements"]
+    assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
+    left = len(planned.expand(DEFAULT, "h200")) - len(points)
+    assert planned.left_out(DEFAULT, "cpu") == left > 0
+    assert f"({left} left out" in planned.announce(DEFAULT, "cpu", points)
+    assert "left out" not in planned.announce(DEFAULT, "h200", planned.expand(DEFAULT, "h200"))
+
+
+def test_protocols_have_the_sizes_of_their_sources():
+    fused = planned.expand(overlay("fused_softmax"), "h200")
+    assert sorted({p.N for p in fused}) == [128 * i for i in range(2, 100)]
+    assert {(p.M, p.distribution) for p in fused} == {(4096, "normal")}
+    eighth = {p.N for p in planned.expand(overlay("fused_softmax_eighth"), "h200")}
+    assert eighth == {128 * i for i in range(2, 100, 8)} | {12160}
+    online = planned.expand(overlay("online_softmax"), "h200")
+    assert len(online) == 6 * 10 + 2
+    oneflow = {(p.M, p.N) for p in planned.expand(overlay("oneflow"), "h200")}
+    assert oneflow == {(32 * 64 * seq, seq) for seq in (16, 32, 64, 128, 512)}
+
+
+def test_elements_fix_the_size_of_a_matrix_whatever_its_rows():
+    config = DEFAULT | {"shapes": [{"elements": 1000, "N": [10, 300, 2000]}]}
+    points = planned.expand(config | {"variants": ["torch_softmax"]}, "h200")
+    assert [(p.M, p.N) for p in points] == [(100, 10), (3, 300), (1, 2000)]
+
+
+def test_an_entry_may_have_dtypes_of_its_own():
+    shapes = [{"M": 4, "N": 8}, {"M": 4, "N": 16, "dtypes": ["float16"]}]
+    config = DEFAULT | {"shapes": shapes, "variants": ["torch_softmax"], "gpus": ["h200"]}
+    points = planned.expand(config, "h200")
+    assert [(p.dtype, p.N) for p in points] == [("float32", 8), ("float16", 16)]
+    assert planned.dtypes(config) == ["float32", "float16"]
+
+
+def test_the_operation_is_part_of_every_point():
+    points = planned.expand(DEFAULT | {"op": "log_softmax"}, "h200")
+    assert {p.op for p in points} == {"log_softmax"}
+    assert "/log_softmax/" in planned.row_path(points[0])
+    assert "log_softmax" in planned.options(points[0])
+
+
+def test_all_are_those_that_have_the_operation():
+    points = planned.expand(DEFAULT | {"op": "softmax_backward", "variants": "all"}, "h200")
+    names = {"cuda_backward", "torch_softmax", "triton_backward"}
+    assert {p.variant for p in points if p.N == 256} == names
+    backward = planned.expand(overlay("softmax_backward"), "h200")
+    assert {(p.op, p.variant) for p in backward} == {("softmax_backward", name) for name in names}
+
+
+def test_a_point_that_is_named_twice_is_measured_once():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": [8, 8]}, {"M": [4, 4], "N": 8}]}
+    assert len(planned.expand(config, "h200")) == len(kernels.by_default("softmax"))
+
+
+def test_a_row_lies_where_its_identity_says():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"]}
+    (point,) = planned.expand(config, "h200")
+    path = "results/cells/h200/softmax/float32/uniform/M4/N8/triton_row.csv"
+    assert planned.row_path(point) == path
+
+
+def test_nothing_to_measure_is_an_error():
+    config = DEFAULT | {"shapes": [{"M": 2**20, "N": 2**20}]}
+    with pytest.raises(ConfigError, match="nothing to measure on cpu"):
+        planned.expand(config, "cpu")
+    backwards = DEFAULT | {"shapes": [{"M": 4, "N": {"from": 9, "to": 8, "step": 1}}]}
+    with pytest.raises(ConfigError, match="'to' is smaller"):
+        planned.expand(backwards, "h200")
+
+
+def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
+    variants = ["torch_jit", "triton_row", "cuda_oneflow"]
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": variants}
+    assert [planned.threads(p, 8) for p in planned.expand(config, "cpu")] == [8, 1, 1]
+    assert [planned.threads(p, 8) for p in planned.expand(config, "h200")] == [1, 1, 1]
+
+
+def test_recorded_measures_nothing():
+    assert planned.gpu_names(overlay("recorded")) == []
+    assert planned.gpu_names(DEFAULT | {"gpus": ["h200", "recorded", "cpu", "h200"]}) == [
+        "h200",
+        "cpu",
+    ]
+
+
+def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
+    here = {"snakefile": ROOT / "Snakefile"}
+    lines = planned.command([], {}, **here).splitlines()
+    assert (lines[0], lines[-1]) == ("make run", "snakemake --cores all")
+    lines = planned.command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **here).splitlines()
+    assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
+    (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
+    assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
+    by_slurm = planned.command([], {"gpus": "[a100, h200]"}, **here, on_cluster=True)
+    assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
+    monkeypatch.chdir(tmp_path)
+    there = planned.command([], {}, snakefile=tmp_path / "a b/Snakefile")
+    assert there == "snakemake --snakefile 'a b/Snakefile' --cores all"
+
+
+def test_a_point_survives_its_way_through_the_command_line():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "rival": "torch_naive", "seed": 5}
+    for point in planned.expand(config, "h200"):
+        words = ["point", *planned.options(point), "--output", "row.csv"]
+        given = vars(command_line.parser().parse_args(words))
+        for other in ("command", "output", "served_for"):
+            del given[other]
+        assert Point(**given) == point
+
+
+def test_another_time_out_changes_no_option_of_a_point():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}]}
+    short, long = (planned.expand(config | {"timeout_s": s}, "h200") for s in (1, 1000))
+    assert list(map(planned.options, short)) == list(map(planned.options, long))

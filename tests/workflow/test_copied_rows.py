@@ -1,0 +1,69 @@
+"""Rows that were copied here are taken as they are, unless other code measured them."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+import kernels
+from measure import fingerprint
+from tests.analysis import synthetic
+from tests.workflow.runner import TINY, Runner, configure
+
+GPUS = ("a100", "h200")
+SWEEP = {"gpus": list(GPUS), "variants": ["torch_softmax", "triton_online", "triton_row"]}
+
+
+def rows(gpu, **given):
+    """Yield the rows that a machine with such a GPU would have measured with the current code."""
+    (shape,) = TINY["shapes"]
+    for variant in SWEEP["variants"]:
+        code = {"kernel_sha256": kernels.sha256(variant, gpu)}
+        code |= {"measure_sha256": fingerprint.measure_sha256()}
+        for n in shape["N"]:
+            yield synthetic.row(gpu=gpu, variant=variant, M=shape["M"], N=n, **code | given)
+
+
+@pytest.fixture
+def runner(tmp_path, project):
+    """A project with the rows of two machines, neither of which is this one."""
+    for gpu in GPUS:
+        for row in rows(gpu):
+            synthetic.write_cell(tmp_path / gpu, row)
+        shutil.copytree(tmp_path / gpu / "cells", project / "results/cells", dirs_exist_ok=True)
+    configure(project, **SWEEP)
+    return Runner(project)
+
+
+def test_rows_of_two_machines_are_merged_and_nothing_is_measured_again(runner):
+    for index, path in enumerate(sorted((runner.folder / "results/cells").rglob("*.*"))):
+        os.utime(path, (1e9 + index % 3, 1e9 + index % 3))
+    done = runner("--until", "merge")
+    assert done.returncode == 0, done.stderr
+    for gpu in GPUS:
+        merged = (runner.folder / f"results/measurements/{gpu}.csv").read_text()
+        assert len(merged.splitlines()) == 7
+    assert "point" not in runner.jobs()
+
+
+@pytest.mark.parametrize(
+    "other", [{"kernel_sha256": "0" * 64}, {"measure_sha256": "0" * 64}, {"seed": "7"}]
+)
+def test_rows_of_other_code_or_settings_are_refused_by_name_and_kept(runner, other):
+    wrong = [row for row in rows("h200", **other) if row["variant"] == "triton_row"]
+    paths = [synthetic.write_cell(runner.folder / "results", row) for row in wrong]
+    done = runner("--until", "merge")
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    (column,) = other
+    assert f"other code or settings than the current ones measured this row ({column} differ" in (
+        output
+    )
+    assert "Traceback" not in output
+    (line,) = (line for line in output.splitlines() if line.startswith("analysis merge: error"))
+    named = re.findall(r"results/cells/[\w/]+\.csv", line)
+    assert sorted(runner.folder / name for name in named) == sorted(paths)
+    for path in paths:
+        path.unlink()
+    assert runner.jobs()["point"] == len(paths)
