@@ -42,7 +42,7 @@ def flags() -> tuple[str, ...]:
 
 
 def ranking(carried: str, unranked: Collection[str] = UNRANKED) -> list[str]:
-    """Return `ranked` and `unranked_by` of a row with these flags; those in `unranked` exclude it."""
+    """Return `ranked` and `unranked_by` of a row with these flags; `unranked` ones exclude it."""
     excluding = " ".join(flag for flag in carried.split() if flag in unranked)
     return ["false" if excluding else "true", excluding]
 

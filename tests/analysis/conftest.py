@@ -23,7 +23,9 @@ def measurements():
         names = [*schema.COLLECTED, *schema.COLUMNS]
         lines = [
             {"sweep": sweep, "origin": origin}
-            | dict(zip(schema.RANKING, schema.ranking(row["flags"], unranked), strict=True))
+            | dict(
+                zip(schema.RANKING, [*schema.ranking(row["flags"], unranked), "false"], strict=True)
+            )
             | row
             for row in rows
         ]

@@ -34,7 +34,7 @@ def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> p
     """The rows as a merged file would give them."""
     lines = [
         {"sweep": sweep, "origin": "measured"}
-        | dict(zip(schema.RANKING, schema.ranking(row["flags"]), strict=True))
+        | dict(zip(schema.RANKING, [*schema.ranking(row["flags"]), "false"], strict=True))
         | row
         for row in some
     ]
