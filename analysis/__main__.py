@@ -190,7 +190,7 @@ COMMANDS = {
         "cells --sweep --output --expected",
     ),
     "collect": (
-        "collect:collect",
+        "merge:collect",
         "collect merged rows, and recorded rows of the other GPUs",
         "merged --recorded --output --unranked-flags --expected",
     ),

@@ -1,12 +1,17 @@
-"""Merge the cells of one sweep into one file."""
+"""Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
-from collections.abc import Iterable
+import csv
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from analysis import expected, rows, schema
+from analysis import rows, schema
 from analysis.errors import InputError
 
-NAMED = 20  # paths in a message; what comes after them is counted
+NAMED = 20  # paths in a message; the number of the others follows
+HASHES = ("kernel_sha256", "measure_sha256")
+KEY = ("gpu", "variant")
+
+Expected = Mapping[tuple[str, str], Mapping[str, str]]
 
 
 def merge_cells(
@@ -17,15 +22,14 @@ def merge_cells(
     `expected_file`: results/expected.csv, the hashes and settings that every row must have.
     Columns: `sweep`, `origin` = measured, then those of a row, with the digits of the cell. The
     order of `paths` does not matter. Plain csv rather than pandas: 10,000 one-row files take
-    seconds. Raises InputError before anything is written: for rows or
-    samples that are broken (see rows.read_cell and rows.check_samples; one error for all of them),
-    rows of other code or settings, a duplicate point, no cells at all, and an empty name of the
-    sweep.
+    seconds. Raises InputError before anything is written: for broken rows or samples (see
+    rows.read_cell and rows.check_samples; one error for all of them), rows of other code or
+    settings, a duplicate point, no cells at all, and an empty name of the sweep.
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
     names = schema.COLUMNS
-    known = expected.read(expected_file) if expected_file else None
+    known = read_expected(expected_file) if expected_file else None
     keyed, broken = [], {}
     for path in map(Path, paths):
         try:
@@ -48,9 +52,9 @@ def merge_cells(
     return len(keyed)
 
 
-def _check_code(path: Path, row: dict[str, str], known: expected.Expected) -> None:
+def _check_code(path: Path, row: dict[str, str], known: Expected) -> None:
     """Raise InputError unless the current code and settings would give this row."""
-    if names := expected.differing(row, known):
+    if names := differing(row, known):
         raise InputError(
             f"{path}: other code or settings than the current ones measured this row "
             f"({', '.join(names)} differ); delete it and run again, or check out its commit "
@@ -66,3 +70,81 @@ def _message(broken: dict[Path, InputError]) -> str:
     named = " ".join(str(path) for path, _ in others[:NAMED])
     more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
     return f"{first}. Refused as well: {named}{more}"
+
+
+def collect(
+    merged: Iterable[Path],
+    recorded: Iterable[Path],
+    output: Path,
+    unranked: Collection[str] = schema.UNRANKED,
+    expected_file: Path | None = None,
+) -> int:
+    """Write results/measurements.csv from `merged` files and `recorded` ones.
+
+    The recorded files are {gpu}/{sweep}.csv with the plain columns of a row. Their rows are added
+    (origin = recorded, sweep = the file's stem) only when no merged file has that GPU: fresh rows
+    always replace recorded ones. `ranked` is false for a row that carries one of the flags
+    `unranked`, and `unranked_by` lists these flags. `stale` is true for a row of other code than
+    `expected_file` (results/expected.csv) names; without that file, for no row. Sorted by sweep,
+    origin and identity. Returns the number of rows. Raises InputError, before anything is written,
+    when a file does not pass the reader, a recorded row carries another gpu than its folder, or a
+    (sweep, point) comes twice.
+    """
+    names = (*schema.COLLECTED, *schema.COLUMNS)
+    gpu_at, ranked_at, flags_at = (names.index(name) for name in ("gpu", "ranked", "flags"))
+    known = read_expected(expected_file) if expected_file else None
+    entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
+    measured_gpus = {row[gpu_at] for row, _ in entries}
+    for path in map(Path, recorded):
+        fresh = path.parent.name in measured_gpus
+        for row in _recorded_rows(path):
+            if not fresh:
+                entries.append(([path.stem, "recorded", *rows.with_ranking(row)], path))
+    for row, _ in entries:
+        row[ranked_at : ranked_at + 2] = schema.ranking(row[flags_at], unranked)
+        stale = known is not None and is_stale(dict(zip(names, row, strict=True)), known)
+        row[names.index("stale")] = str(stale).lower()
+    keyed = [((row[0], *rows.point_of(row, names)), path, row) for row, path in entries]
+    rows.refuse_duplicates((key, path) for key, path, _ in keyed)
+    keyed.sort(key=lambda entry: entry[0])
+    rows.write_rows(output, names, (row for _, _, row in keyed))
+    return len(keyed)
+
+
+def _recorded_rows(path: Path) -> list[list[str]]:
+    found = rows.read_rows(path)
+    gpu_at = schema.COLUMNS.index("gpu")
+    for number, row in enumerate(found, start=2):
+        if row[gpu_at] != path.parent.name:
+            raise InputError(
+                f"{path}: line {number} is of gpu {row[gpu_at]}, its folder says "
+                f"{path.parent.name}; move the file to recorded/{row[gpu_at]}/"
+            )
+    return found
+
+
+# results/expected.csv: the hashes of the current code and the settings of the sweep.
+
+
+def read_expected(path: Path) -> Expected:
+    """Return (gpu, variant) -> the values that a row should have.
+
+    Raises InputError when the file is missing or lacks a column.
+    """
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            lines = list(csv.DictReader(file))
+        return {tuple(line.pop(name) for name in KEY): line for line in lines}
+    except (OSError, KeyError, csv.Error) as error:
+        raise InputError(f"{path}: not the hashes of the code ({error}); run again") from error
+
+
+def differing(row: Mapping[str, str], expected: Expected) -> list[str]:
+    """Return the columns in which a row differs; the hashes, if its variant is not expected."""
+    known = expected.get((row["gpu"], row["variant"]), dict.fromkeys(HASHES))
+    return [name for name, value in known.items() if row[name] != value]
+
+
+def is_stale(row: Mapping[str, str], expected: Expected) -> bool:
+    """Return whether other code than the current one measured a row."""
+    return not set(HASHES).isdisjoint(differing(row, expected))

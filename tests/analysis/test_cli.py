@@ -117,7 +117,7 @@ def test_unknown_command_is_refused(tmp_path):
 
 def test_torch_is_not_imported(tmp_path):
     program = (
-        "import sys, analysis.__main__, analysis.merge, analysis.collect, analysis.record, "
+        "import sys, analysis.__main__, analysis.merge, analysis.record, "
         "analysis.ranking, analysis.claims, analysis.figures.write, analysis.html.document; "
         "print([m for m in ('torch', 'triton') if m in sys.modules])"
     )

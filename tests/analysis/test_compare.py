@@ -6,8 +6,7 @@ import re
 import pytest
 
 from analysis import __main__ as cli
-from analysis.collect import collect
-from analysis.merge import merge_cells
+from analysis.merge import collect, merge_cells
 from tests.analysis import compared, synthetic
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]

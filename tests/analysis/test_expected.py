@@ -5,10 +5,8 @@ import csv
 import pytest
 
 from analysis import frame
-from analysis.collect import collect
 from analysis.errors import InputError
-from analysis.expected import HASHES
-from analysis.merge import merge_cells
+from analysis.merge import HASHES, collect, merge_cells
 from analysis.report import environment
 from tests.analysis import synthetic
 

@@ -7,9 +7,8 @@ import pytest
 import yaml
 
 from analysis import frame, schema
-from analysis.collect import collect
 from analysis.errors import InputError
-from analysis.merge import merge_cells
+from analysis.merge import collect, merge_cells
 from analysis.record import record
 from tests.analysis import synthetic
 

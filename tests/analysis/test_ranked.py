@@ -8,11 +8,10 @@ import yaml
 
 from analysis import __main__ as cli
 from analysis import claims, frame, ranking, schema
-from analysis.collect import collect
 from analysis.errors import InputError
 from analysis.figures.curves import draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.merge import merge_cells
+from analysis.merge import collect, merge_cells
 from analysis.panels import select
 from analysis.report import document, quality
 from analysis.report.markdown import render
