@@ -145,7 +145,7 @@ def test_a_first_meeting_needs_not_wait_for_another_stream(config, device, monke
     """Memory to meet in is zero at once, though the stream that asked first is busy."""
     from kernels.cuda import grid_workspace
 
-    monkeypatch.setattr(grid_workspace, "_of", {})
+    monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_free", {})
     x = torch.randn(3, 2**20, device=device)
     expected, softmax = torch.softmax(x, -1), kernels.load(config).softmax

@@ -13,13 +13,13 @@ from kernels.cuda import grid_workspace
 def pools(monkeypatch):
     """(sizes of memory that was asked for, the number of the graph that is being recorded)."""
     asked, recording = [], {"now": 0}
-    monkeypatch.setattr(grid_workspace, "_of", {})
+    monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_free", {})
     monkeypatch.setattr(
         grid_workspace, "_zeros", lambda count: asked.append(count) or len(asked) * 2**32
     )
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: recording["now"] > 0)
-    monkeypatch.setattr(grid_workspace, "_recording", lambda stream: recording["now"])
+    monkeypatch.setattr(grid_workspace, "_capture_id", lambda stream: recording["now"])
     return asked, recording
 
 

@@ -86,7 +86,7 @@ def _new_in(project, language):
         ("1st", "begins with a letter"),
         ("_mine", "begins with a letter"),
         ("my__kernel", "two underscores"),
-        ("class", "a word of Python's own"),
+        ("class", "a keyword of Python"),
         ("triton_row", "there is a kernel of this name"),
         ("torch", "the name of an installed package"),
         ("../mine", "letters, digits and underscores"),

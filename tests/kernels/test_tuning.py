@@ -16,6 +16,7 @@ from kernels.frontier import (
     frontier_packed,
     frontier_staged,
 )
+from kernels.frontier._tiling import parse
 from tests import copies
 
 H200 = nvrtc.GPUS["sm_90"]
@@ -227,8 +228,8 @@ def test_a_staged_row_is_shared_so_that_all_but_two_words_of_a_lane_are_there(it
     for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
         words = -(-cols * itemsize // 16)
         for config in frontier_staged.CONFIGS:
-            found = frontier_staged.shape(words, *map(int, config[1:].split("w")), 16)
+            found = frontier_staged.shape_of(words, *parse(config).values(), 16)
             if found:
                 of_warp = words // (found.warps * found.cluster)
-                assert 32 * (found.words - 1) <= of_warp <= 32 * found.words
+                assert 32 * (found.per_lane - 1) <= of_warp <= 32 * found.per_lane
                 assert found.warps * found.cluster > 1
