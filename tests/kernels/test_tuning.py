@@ -224,7 +224,7 @@ def test_without_clusters_a_block_takes_rows_that_are_not_whole_words_up_to_64_k
 
 @pytest.mark.parametrize("itemsize", [2, 4])
 def test_a_staged_row_is_shared_so_that_all_but_two_words_of_a_lane_are_there(itemsize):
-    """kUnsure in frontier_staged.cu: the others are taken without a look."""
+    """kMaybeAbsent in frontier_staged.cu: the other vectors are read without a check."""
     for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
         words = -(-cols * itemsize // 16)
         for config in frontier_staged.CONFIGS:
