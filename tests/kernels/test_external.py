@@ -95,12 +95,6 @@ def test_two_files_of_one_name_are_refused(write):
         kernels.add(write("other/mine.py"))
 
 
-def test_a_name_that_nobody_added_is_unknown(write):
-    write("mine.py")
-    with pytest.raises(KeyError, match="unknown variant 'mine'"):
-        kernels.check_name("mine")
-
-
 @pytest.mark.parametrize("line", IMPORTS)
 def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     helper = write("helper.py", "import nowhere_at_all\nf = 1\n")

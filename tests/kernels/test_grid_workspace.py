@@ -1,4 +1,4 @@
-"""Who shares a place where the blocks of a launch meet; the driver's memory is pretended."""
+"""Which launches share a grid workspace; a fake stands in for the driver's memory."""
 
 import itertools
 import threading
@@ -11,7 +11,7 @@ from kernels.cuda import grid_workspace
 
 @pytest.fixture
 def pools(monkeypatch):
-    """(sizes of memory that was asked for, the number of the graph that is being recorded)."""
+    """(sizes of the allocations, the id of the current capture)."""
     asked, recording = [], {"now": 0}
     monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_free", {})
@@ -40,7 +40,7 @@ def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
     assert len(asked) == 2  # the other GPU's own
 
 
-def test_places_do_not_overlap_and_more_are_made_when_all_are_taken(pools):
+def test_workspaces_do_not_overlap_and_more_are_allocated_on_demand(pools):
     asked, _ = pools
     found = sorted(
         grid_workspace.address(0, stream) for stream in range(2 * grid_workspace.POOL + 1)
@@ -50,7 +50,7 @@ def test_places_do_not_overlap_and_more_are_made_when_all_are_taken(pools):
     assert min(gaps) >= grid_workspace.BYTES
 
 
-def test_threads_get_places_of_their_own(pools):
+def test_threads_get_different_workspaces(pools):
     found, together = [], threading.Barrier(16)
 
     def take(stream: int) -> None:
@@ -65,7 +65,7 @@ def test_threads_get_places_of_their_own(pools):
     assert len(set(found)) == 16
 
 
-def test_what_the_driver_refuses_is_said():
+def test_an_error_of_the_driver_is_raised():
     with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"):
         grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
     assert grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_SUCCESS, 5)) == (5,)
