@@ -53,7 +53,7 @@ def fake(modules, name: str, **members) -> None:
 
 
 class Launched:
-    """A stand-in for a Triton kernel: computes the softmax and notes (grid, arguments, settings)."""
+    """A stand-in for a Triton kernel, which notes (grid, arguments, settings) of each launch."""
 
     fn = object()
 
