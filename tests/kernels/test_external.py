@@ -23,7 +23,8 @@ def forget():
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_known():
+def nothing_is_known(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])  # loading a file adds its folder
     forget()
     yield
     forget()
