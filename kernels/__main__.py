@@ -1,4 +1,4 @@
-"""``python -m kernels``: which kernels there are. ``python -m kernels new NAME``: one more."""
+"""List the kernels: ``python -m kernels``. Add a kernel: ``python -m kernels new NAME``."""
 
 import argparse
 import signal
@@ -8,21 +8,21 @@ from pathlib import Path
 from . import BadKernel, configs, file, names, ops, packages
 from .registry import scaffold, source_scan
 
-# What of a kernel's imports tells where it runs; the others come with Python or with these.
-TOLD = ("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion")
+# The packages of a kernel that the list names; all others come with Python or with these.
+LISTED_PACKAGES = ("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command-line parser."""
     top = argparse.ArgumentParser(prog="python -m kernels", description=__doc__)
     commands = top.add_subparsers(dest="command", metavar="command")
-    new = commands.add_parser("new", help="write a kernel to start from, which is right already")
-    new.add_argument("name", help="of the kernel: letters, digits and underscores")
+    new = commands.add_parser("new", help="write a correct kernel to start from")
+    new.add_argument("name", help="name of the kernel: letters, digits and underscores")
     new.add_argument(
         "--language",
         choices=scaffold.LANGUAGES,
         default=scaffold.LANGUAGES[0],
-        help="what to write it in (default %(default)s)",
+        help="language of the kernel (default %(default)s)",
     )
     new.add_argument(
         "--output",
@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit code 0; 2 for bad input, after one line that says why."""
+    """Return exit code 0; 2 for bad input, after one line that says why."""
     given = parser().parse_args(argv)
     try:
         if given.command is None:
@@ -49,18 +49,21 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def listing() -> str:
-    """Every kernel: its idea, what it computes, its what it is written with."""
-    return "\n".join(_told(name) for name in names())
+    """Return a text that lists every kernel: its idea, operations, packages and configs."""
+    return "\n".join(_entry(name) for name in names())
 
 
-def _told(name: str) -> str:
+def _entry(name: str) -> str:
     idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
-    facts = [" ".join(sorted(ops(name))), " ".join(p for p in TOLD if p in packages(name))]
-    if found := configs(name):
-        facts.append(f"configs {' '.join(found)}")
+    facts = [
+        " ".join(sorted(ops(name))),
+        " ".join(p for p in LISTED_PACKAGES if p in packages(name)),
+    ]
+    if offered := configs(name):
+        facts.append(f"configs {' '.join(offered)}")
     return f"{name}\n  {idea}\n  {'; '.join(filter(None, facts))}"
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` is no error
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` is not an error
     sys.exit(main())

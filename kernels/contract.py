@@ -1,6 +1,6 @@
-"""What every kernel promises: operations, dtypes, GPUs, and the functions of a variant.
+"""Define what every kernel promises: operations, dtypes, GPUs, and the functions of a variant.
 
-Imports no torch, so that a sweep can be planned on a machine without it.
+This module imports no torch, so that a sweep can be planned on a machine without it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-# Operation -> the matrices (M, N) that it reads: x; or the gradient g and y = softmax(x) or
-# log_softmax(x).
+# Operation -> the matrices (M, N) that it reads: x, or the gradient g and the output y.
 OPS = {
     "softmax": ("x",),
     "log_softmax": ("x",),
@@ -26,25 +25,29 @@ DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of
 OLDEST = (8, 0)  # bfloat16; Triton supports no older one
 CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
+LONGEST_ROW = 2**30  # elements: kernels count columns, rounded up to a tile, in 32 bits
+MAX_BLOCKS = 2**31 - 1  # of a launch, in x
+
 
 @dataclass(frozen=True)
 class Variant:
     """One way to compute row softmax, log-softmax, or the backward of either.
 
-    ``softmax(x, out=None)``: x of shape (M, N), any row stride, unit column stride, dtype float32,
-    float16 or bfloat16. Arithmetic is in float32, the result in x's dtype. Returns ``out``, or a
-    new tensor. ``log_softmax(x, out=None)``: likewise.
-    ``softmax_backward(g, y, out=None)``: y·(g - Σ g·y), the gradient by x, from y = softmax(x) and
-    the gradient g by y, all of one shape and dtype. ``log_softmax_backward(g, y, out=None)``:
-    g - exp(y)·Σ g. An operation is None where the variant lacks it.
+    ``softmax(x, out=None)`` returns ``out``, or a new tensor of x's dtype. x has shape (M, N), any
+    row stride, unit column stride, and dtype float32, float16 or bfloat16. Arithmetic is in
+    float32. ``log_softmax(x, out=None)`` has the same contract.
+    ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect to x.
+    ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the forward
+    and g the gradient with respect to y; both have one shape and dtype.
+    An operation is None where the variant lacks it.
 
-    ``unsupported(x)``: None, or one sentence that says why the variant cannot take x. A variant
-    that takes x also takes fewer rows and any row stride. The caller asks ``unsupported`` first,
-    and gives an ``out`` of x's shape, dtype and device with unit column stride.
+    ``unsupported(x)`` returns None, or one sentence that says why the variant cannot take x. A
+    variant that takes x also takes fewer rows and any row stride. The caller asks ``unsupported``
+    first. It passes an ``out`` of x's shape, dtype and device with unit column stride.
     """
 
     name: str
-    module: object  # the variant's file, or the config of it
+    module: object  # the variant's module, or its config
     unsupported: Callable
     softmax: Callable | None = None
     log_softmax: Callable | None = None

@@ -1,1 +1,1 @@
-"""CUDA C++ on torch tensors: compilation by NVRTC, launches by cuda-core."""
+"""Run CUDA C++ on torch tensors: NVRTC compiles, cuda-core launches."""

@@ -1,11 +1,12 @@
-"""Where the blocks of a launch meet: parts in global memory, and the number of turns so far.
+"""Allocate the global memory in which the blocks of a launch exchange softmax states.
 
-Zero at first; launches that never overlap may share one: those of a stream, those that one CUDA
-graph has recorded from a stream. A graph may be replayed on any stream,
-and two graphs at once, so each has meetings of its own, for good.
+A workspace starts as zeros. Launches that never overlap share a workspace: the launches of one
+stream, or those that one CUDA graph captured from one stream. Two graphs may be replayed at once
+and on any stream, so each graph keeps a workspace of its own for good.
 
-The memory is the driver's, not torch's: what torch allocates while a graph is recorded belongs to
-the graph, zeroing included, and what it zeroes on one stream another would have to wait for.
+The memory comes from the driver, not from torch. What torch allocates during a capture belongs to
+the graph, and its zeroing is replayed. What torch zeroes on one stream, another would have to wait
+for.
 """
 
 import threading
@@ -15,60 +16,60 @@ from cuda.bindings import driver
 
 MAX_STATES = 2048  # kMaxStates in kernels/cuda/include/grid_workspace.cuh
 BYTES = 129 * 1024  # of `GridWorkspace` in kernels/cuda/include/grid_workspace.cuh
-POOL = 16  # meetings that are allocated together
+POOL = 16  # workspaces that one allocation holds
 
-_of: dict[tuple[int, int, int], int] = {}  # by device, stream, and recording (0: none)
+_addresses: dict[tuple[int, int, int], int] = {}  # by device, stream and capture (0: none)
 _free: dict[int, list[int]] = {}  # by device
-_taking = threading.Lock()
+_lock = threading.Lock()
 
 
 def address(device: int, stream: int) -> int:
-    """Where the blocks of a launch on this stream, torch's current one, meet.
+    """Return the address of the workspace for a launch on this stream, torch's current one.
 
-    ``device`` must be the current one. Raises RuntimeError with the driver's words.
+    ``device`` must be the current one. Raises RuntimeError with the driver's error name.
     """
-    recording = _recording(stream) if torch.cuda.is_current_stream_capturing() else 0
-    key = device, stream, recording
-    found = _of.get(key)
-    return _take(key) if found is None else found
+    capture = _capture_id(stream) if torch.cuda.is_current_stream_capturing() else 0
+    key = device, stream, capture
+    known = _addresses.get(key)
+    return _assign(key) if known is None else known
 
 
-def _take(key: tuple[int, int, int]) -> int:
-    with _taking:
-        if key not in _of:
+def _assign(key: tuple[int, int, int]) -> int:
+    with _lock:
+        if key not in _addresses:
             free = _free.setdefault(key[0], [])
             if not free:
                 first = _zeros(POOL * BYTES)
                 free += [first + index * BYTES for index in range(POOL)]
-            _of[key] = free.pop()
-        return _of[key]
+            _addresses[key] = free.pop()
+        return _addresses[key]
 
 
-def _recording(stream: int) -> int:
-    """A number for the graph that is being recorded on a stream, never given twice."""
+def _capture_id(stream: int) -> int:
+    """Return the driver's id of the capture on a stream; no two captures share an id."""
     _, number, *_ = _checked(driver.cuStreamGetCaptureInfo(stream))
     return int(number)
 
 
 def _zeros(count: int) -> int:
-    """Address of so many bytes that are zero by now; also while a graph is recorded."""
+    """Return the address of ``count`` zeroed bytes; works during a capture, too."""
     relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     (before,) = _checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
     try:
-        apart = driver.CUstream_flags.CU_STREAM_NON_BLOCKING  # waits for no other stream
-        (stream,) = _checked(driver.cuStreamCreate(apart))
-        (found,) = _checked(driver.cuMemAlloc(count))
-        _checked(driver.cuMemsetD8Async(found, 0, count, stream))
+        flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING  # waits for no other stream
+        (stream,) = _checked(driver.cuStreamCreate(flags))
+        (memory,) = _checked(driver.cuMemAlloc(count))
+        _checked(driver.cuMemsetD8Async(memory, 0, count, stream))
         _checked(driver.cuStreamSynchronize(stream))
         _checked(driver.cuStreamDestroy(stream))
     finally:
         _checked(driver.cuThreadExchangeStreamCaptureMode(before))
-    return int(found)
+    return int(memory)
 
 
 def _checked(answer: tuple) -> tuple:
-    """What the driver has answered, after its error code."""
+    """Return the values of a driver call. Raises RuntimeError if it failed."""
     error, *rest = answer
     if error != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"no memory for the frontier's blocks to meet in: {error.name}")
+        raise RuntimeError(f"cannot allocate the grid workspace: {error.name}; free GPU memory")
     return tuple(rest)

@@ -1,4 +1,4 @@
-"""CUDA C++ to a binary, by NVRTC through NVIDIA's cuda-core. Needs neither a GPU nor a driver."""
+"""Compile CUDA C++ by NVRTC through NVIDIA's cuda-core, without a GPU or a driver."""
 
 import contextlib
 import functools
@@ -14,33 +14,37 @@ from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
 from ..contract import OLDEST
 from ..registry.source_hash import digest
+from ..tensors import DTYPES
 
 INCLUDE = Path(__file__).parent / "include"
-TYPES = {torch.float32: "float", torch.float16: "Half", torch.bfloat16: "BFloat16"}  # of row.cuh
+# The element types of row.cuh, in the order of contract.DTYPES.
+TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))
 
+WARP = 32  # threads; kWarp in row.cuh
 VEC_BYTES = 16  # that one instruction moves at most
+PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters can place
 CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
 
 
-PORTABLE_CLUSTER = 8  # blocks that every GPU with clusters can have in one
-
-
 class Gpu(NamedTuple):
-    """What of a GPU decides which kernel runs."""
+    """The properties of a GPU that decide which kernel runs."""
 
-    name: str  # as torch and NVML have it
+    name: str  # torch's and NVML's
     capability: tuple[int, int]
     max_shared_per_block: int  # bytes of shared memory that a block may have
     sm_count: int  # multiprocessors
 
     @property
     def max_cluster(self) -> int:
-        """Blocks of the largest cluster: CUDA C++ Programming Guide, "Thread Block Clusters"."""
+        """Return the blocks of the largest cluster.
+
+        Source: CUDA C++ Programming Guide, "Thread Block Clusters".
+        """
         return {8: 1, 9: 16, 10: 16}.get(self.capability[0], PORTABLE_CLUSTER)
 
 
-# For compiling where there is no GPU to ask: an A100, an H200, a B200. CUDA C++ Programming Guide,
-# "Compute Capabilities", and NVIDIA's white papers.
+# To compile without a GPU. CUDA C++ Programming Guide, "Compute Capabilities", and NVIDIA's white
+# papers.
 GPUS = {
     "sm_80": Gpu("NVIDIA A100", (8, 0), 163 * 1024, 108),
     "sm_90": Gpu("NVIDIA H200", (9, 0), 227 * 1024, 132),
@@ -49,12 +53,12 @@ GPUS = {
 
 
 class Call(NamedTuple):
-    """What of a call decides which kernel runs: no address, no stride but by what they allow."""
+    """What decides which kernel runs; addresses and strides count only through ``pack``."""
 
     dtype: torch.dtype
     rows: int
     cols: int
-    pack: int  # elements that may be moved at once: 8, 4, 2 or 1, at most 16 bytes
+    pack: int  # elements that one instruction may move: 8, 4, 2 or 1, at most 16 bytes
     log: bool  # log_softmax instead of softmax
     gpu: Gpu
 
@@ -63,47 +67,47 @@ class LaunchPlan(NamedTuple):
     """A kernel to compile, and how to launch it."""
 
     source: Path  # a .cu file
-    kernel: str  # C++ name of a template's instance
+    kernel: str  # C++ name of the template's instance
     threads: int  # of a block
     blocks: int  # that the rows fill
     shared_bytes: int = 0  # dynamic shared memory of a block
-    # For kernels that stride over rows: no more blocks than fill the GPU with threads so many
-    # times, or than can be resident at once.
+    # Kernels that stride over rows launch fewer blocks: what fills the GPU with threads `waves`
+    # times, or what is resident at once.
     waves: int | None = None
     resident: bool = False
     cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
-    cooperative: bool = False  # its blocks meet: all are resident at once, and share a Meeting
+    cooperative: bool = False  # all blocks are resident at once and share a GridWorkspace
     extra_args: tuple[int, ...] = ()  # arguments after those that every kernel has
     min_capability: tuple[int, int] = OLDEST  # compute capability
 
 
-# From a call to the kernels that may serve it, block sizes ascending; none where it is beyond what
-# the algorithm can do.
+# Maps a call to the kernels that may serve it, in ascending block sizes; to none if the algorithm
+# does not take the call.
 Planner = Callable[[Call], tuple[LaunchPlan, ...]]
 
 
 def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
-    """8, 4, 2 or 1: how many elements of ``itemsize`` bytes one load or store may move.
+    """Return how many elements of ``itemsize`` bytes one load or store may move: 8, 4, 2 or 1.
 
-    ``addresses``: all addresses in bytes, or-ed together; ``counts``: all row strides and the row's
-    length in elements, likewise. A pack's address must be a multiple of its size, and a row must be
-    a whole number of packs.
+    ``addresses`` is the bitwise or of all addresses, in bytes. ``counts`` is the bitwise or of all
+    row strides and the row's length, in elements. A pack's address must be a multiple of the
+    pack's size, and the row's length a multiple of the pack.
     """
     elements = (addresses // itemsize) | counts
     return min(elements & -elements, VEC_BYTES // itemsize)
 
 
 def call_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Call:
-    """The call that x (M, N) makes, with an output that lies in memory as x does."""
+    """Return the call that x (M, N) makes, with an output of x's alignment."""
     rows, cols = x.shape
     pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
     return Call(x.dtype, rows, cols, pack, log, gpu)
 
 
 def instance(template: str, *arguments: str | int | bool) -> str:
-    """C++ name of a template's instance, e.g. "f<float, 4, true>"."""
-    words = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
-    return f"{template}<{', '.join(words)}>"
+    """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
+    texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
+    return f"{template}<{', '.join(texts)}>"
 
 
 def build(
@@ -111,8 +115,8 @@ def build(
 ) -> ObjectCode:
     """Return a binary of these kernels of ``source`` for ``arch``, such as "sm_90".
 
-    ``log`` receives the compiler's warnings and, kernel by kernel, ptxas's account of registers and
-    spills. Raises cuda-core's NVRTCError, which quotes the compiler.
+    ``log`` receives the compiler's warnings, and ptxas's registers and spills of each kernel.
+    Raises cuda-core's NVRTCError, which quotes the compiler.
     """
     options = _options(source, arch, ptxas_options=["-v"] if log else None)
     program = Program(source.read_text(), code_type="c++", options=options)
@@ -120,10 +124,10 @@ def build(
 
 
 def build_once(source: Path, kernel: str, arch: str) -> ObjectCode:
-    """As ``build`` of one kernel; its binary is kept in the user's cache for later processes.
+    """Return the binary of one kernel, from the user's cache if it is there.
 
-    There, NVRTC's version, the options and all sources are part of its name. Without a cache, in a
-    home that cannot be written say, it is built every time.
+    NVRTC's version, the options and all sources are part of its key. Without a cache, such as in a
+    read-only home, every process builds the kernel again.
     """
     key = make_program_cache_key(
         code=source.read_text(),
@@ -151,10 +155,10 @@ def _cached(cache, key: bytes, source: Path, kernel: str, arch: str) -> ObjectCo
 
 
 def build_for(plan: Planner, x: torch.Tensor, log: bool, arch: str) -> list[str]:
-    """Compile, for a GPU that need not be here, whatever a call on x (M, N) may launch on it.
+    """Compile all kernels that a call on x (M, N) may launch on a GPU of ``arch``.
 
-    Returns the kernels' C++ names: none where x is beyond the algorithm or the architecture. Raises
-    as ``build`` does, and KeyError for an architecture that is not in GPUS.
+    Returns their C++ names: none if the algorithm or the architecture does not take x. Raises as
+    ``build``, and KeyError for an architecture that is not in GPUS.
     """
     gpu = GPUS[arch]
     specs = [spec for spec in plan(call_of(x, log, gpu)) if spec.min_capability <= gpu.capability]
@@ -163,26 +167,26 @@ def build_for(plan: Planner, x: torch.Tensor, log: bool, arch: str) -> list[str]
     return [spec.kernel for spec in specs]
 
 
-def _options(source: Path, arch: str, **more) -> ProgramOptions:
+def _options(source: Path, arch: str, **options) -> ProgramOptions:
     return ProgramOptions(
         name=source.name,
         arch=arch,
         std="c++17",
         include_path=[str(source.parent), str(INCLUDE)],
-        device_as_default_execution_space=True,  # for lambdas, which cannot be marked
-        **more,
+        device_as_default_execution_space=True,  # for lambdas
+        **options,
     )
 
 
 def _cache() -> Path:
-    """A folder of this project alone, in the user's cache: one that fills up empties no other."""
+    """Return the project's folder in the user's cache. Its size limit evicts no other program."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home, "softmax-bench", "nvrtc")
 
 
 @functools.cache
 def _version() -> str:
-    """Of NVRTC, as exact as its package tells; cuda-core's key has major and minor."""
+    """Return the version of NVRTC's package; cuda-core's key has only major and minor."""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         return importlib.metadata.version("nvidia-cuda-nvrtc")
     return ""

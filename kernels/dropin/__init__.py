@@ -1,1 +1,1 @@
-"""The drop-in ``softmax`` and ``log_softmax``: routing, torch operators, autograd."""
+"""Offer the drop-in ``softmax`` and ``log_softmax``: routing, torch operators, autograd."""

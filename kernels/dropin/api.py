@@ -1,15 +1,15 @@
-"""``softmax`` and ``log_softmax`` with torch's signature; this is what ``kernels.softmax`` is.
+"""Define ``kernels.softmax`` and ``kernels.log_softmax``, which have torch's signatures.
 
-A call takes one of three ways:
+A call takes one of three routes:
 
-- directly to a kernel, when nothing needs to see it: no compiler, no transform, no mode;
-- through the custom operator (``operators``), when something does;
-- to torch, which has the answer, or the error, for all that the kernels do not take: other
-  devices, dtypes and classes of tensors, and torch.func's derivatives.
+- directly to a kernel, when no compiler, transform or mode needs to see the call;
+- through the custom operator (``operators``), when one does;
+- to torch, for all that the kernels do not take: other devices, dtypes and tensor classes, and
+  torch.func's derivatives. torch then gives the result or the error.
 
-Bytes: 2·M·N·itemsize with adjacent rows or rows evenly apart, as long as a row fits where the
-kernel keeps it. Any other tensor is made contiguous first, which torch does too.
-Host: the direct way spends its time on one allocation and one launch; see ``plain_tensor``.
+Bytes: 2·M·N·itemsize if all rows have one stride and a row fits where the kernel keeps it. Any
+other tensor is made contiguous first, as torch does.
+Host: the direct route costs one allocation and one launch; see ``plain_tensor``.
 """
 
 import torch
@@ -28,41 +28,41 @@ from .plain_tensor import TYPES, plain
 
 
 def softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    """``torch.softmax(input, dim, dtype)``: any rank, dimension and strides; differentiable.
+    """Return ``torch.softmax(input, dim, dtype)`` for any rank and strides; differentiable.
 
-    float32, float16 and bfloat16 on an NVIDIA GPU are computed by this package's kernels, in
-    float32 whatever the dtype; everything else by torch. input is cast to ``dtype`` first.
-    Returns a contiguous tensor of input's shape. Raises what torch raises.
+    This package's kernels compute float32, float16 and bfloat16 on an NVIDIA GPU, with arithmetic
+    in float32. torch computes everything else. input is cast to ``dtype`` first.
+    The result is contiguous and has input's shape. Raises what torch raises.
     """
     y = None if torch.compiler.is_dynamo_compiling() else _direct(input, dim, dtype, False)
     return _general(input, dim, dtype, False) if y is None else y
 
 
 def log_softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    """``torch.log_softmax(input, dim, dtype)``; see ``softmax``."""
+    """Return ``torch.log_softmax(input, dim, dtype)``; see ``softmax``."""
     y = None if torch.compiler.is_dynamo_compiling() else _direct(input, dim, dtype, True)
     return _general(input, dim, dtype, True) if y is None else y
 
 
-# One name for a user: in help(), in tracebacks, and for pickle.
+# The public name, for help(), tracebacks and pickle.
 softmax.__module__ = log_softmax.__module__ = __package__.partition(".")[0]
 
 
 def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor | None:
-    """The result without any of torch's layers in between, or None where they are needed.
+    """Return the result without torch's layers in between, or None if they are needed.
 
-    torch casts the input, then takes the softmax. Only where the cast loses nothing, to float32,
-    is it the same to read the input as it is and to write the other dtype.
+    torch casts the input, then computes the softmax. Only a cast to float32 loses nothing, so only
+    then may a kernel read the input's dtype and write the other.
     """
     if not plain(x) or type(dim) is not int or forward_ad._current_level >= 0:
         return None
-    rank, own = x.dim(), x.dtype
-    if not -rank <= dim < rank or own not in DTYPES:
+    rank, x_dtype = x.dim(), x.dtype
+    if not -rank <= dim < rank or x_dtype not in DTYPES:
         return None
     if dtype is None:
-        if own is not torch.float32 and torch.is_autocast_enabled("cuda"):
+        if x_dtype is not torch.float32 and torch.is_autocast_enabled("cuda"):
             dtype = torch.float32
-    elif dtype is not own and dtype is not torch.float32:
+    elif dtype is not x_dtype and dtype is not torch.float32:
         if dtype not in DTYPES:
             return None
         x, dtype = x.to(dtype), None
@@ -72,7 +72,7 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
 
 
 def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:
-    """The result through torch: its own function, or the custom operator."""
+    """Return the result through torch: its own function, or the custom operator."""
     if not _takes(x, dim, dtype):
         return (torch.log_softmax if log else torch.softmax)(x, dim, dtype=dtype)
     if dtype is None and x.dtype != torch.float32 and torch.is_autocast_enabled("cuda"):
@@ -83,7 +83,7 @@ def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tenso
 
 
 def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
-    """Whether the operator is for this call; asks nothing that a compiler cannot answer."""
+    """Return whether the operator takes the call; safe to trace by a compiler."""
     return (
         (type(x) in TYPES or isinstance(x, FakeTensor))
         and devices.usable(x)
@@ -98,7 +98,7 @@ def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
     )
 
 
-@devices.constant  # a compiler asks again where the transforms are others
+@devices.constant  # a compiler guards on the transforms by itself
 def _only_vmap() -> bool:
-    """Whether of torch.func's transforms none but vmap is at work; operators know no other."""
+    """Return whether vmap is torch.func's only active transform; operators support no other."""
     return all(t.key() == TransformType.Vmap for t in retrieve_all_functorch_interpreters())

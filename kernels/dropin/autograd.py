@@ -1,8 +1,9 @@
-"""The derivatives of softmax and log-softmax, both from the result y alone.
+"""Compute the derivatives of softmax and log-softmax from the output y alone.
 
-With g the gradient by y, over one row: softmax dx = y·(g - Σ g·y), log-softmax dx = g - exp(y)·Σ g.
-Bytes: reads g and y, writes dx: 3·M·N·itemsize; kernels in ``backward`` and
-``inner_dim``. Second derivatives are written in torch's functions, hence have all further ones.
+With g the gradient with respect to y, over one row: softmax has dx = y·(g - Σ g·y), log-softmax
+dx = g - exp(y)·Σ g. ``backward`` and ``inner_dim`` have the kernels.
+Bytes: reads g and y, writes dx: 3·M·N·itemsize.
+The second derivative uses torch's functions, so all further derivatives exist.
 """
 
 import torch
@@ -13,9 +14,9 @@ from .plain_tensor import plain
 
 
 class Softmax(torch.autograd.Function):
-    """Softmax of a plain tensor (``plain_tensor``) for eager callers that want its gradient.
+    """Differentiable softmax of a plain tensor (``plain_tensor``) for eager callers.
 
-    What the custom operator does too, for less of the host's time.
+    The custom operator does the same, but takes more host time.
     """
 
     @staticmethod
@@ -28,19 +29,19 @@ class Softmax(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g: Tensor):
         (y,) = ctx.saved_tensors
-        # With gradients enabled somebody wants the derivative of this one.
+        # With gradients enabled, the caller wants the derivative of this derivative.
         direct = not torch.is_grad_enabled() and plain(g) and plain(y)
         function = run.launch_backward if direct else torch.ops.softmax_bench.softmax_backward
         return function(g, y, *ctx.rest), None, None, None
 
 
-# torch.autograd.Function.apply without what it does for torch.func, whose transforms a plain tensor
-# has not: 4 instead of 6 µs (measured on a CPU).
+# torch.autograd.Function.apply without its support for torch.func, which plain tensors never need:
+# 4 instead of 6 µs (measured on a CPU).
 apply = super(torch.autograd.Function, Softmax).apply
 
 
 def second(g: Tensor, y: Tensor, dim: int, log: bool, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradients by g and by y of the sum of v · dx, all of one shape; in y's dtype."""
+    """Return the gradients of Σ v·dx with respect to g and y, in y's dtype; all have one shape."""
 
     def total(t: Tensor) -> Tensor:
         return t.sum(dim, keepdim=True)

@@ -1,4 +1,4 @@
-"""Which devices the drop-in's kernels run on."""
+"""Decide which devices the drop-in's kernels run on."""
 
 import functools
 import importlib.util
@@ -10,26 +10,26 @@ from ..contract import CLUSTERS_SINCE, OLDEST
 
 
 def constant(function):
-    """Have compilers call ``function`` and take its result as a constant.
+    """Make compilers treat the result of ``function`` as a constant.
 
-    What torch.compiler.assume_constant_result does, which imports the compiler, for a second.
+    torch.compiler.assume_constant_result does the same, but imports the compiler for a second.
     """
     function._dynamo_marked_constant = True
     return function
 
 
 def usable(x: Tensor) -> bool:
-    """Whether x is on a device that the kernels run on."""
+    """Return whether x is on a device that the kernels run on."""
     return x.is_cuda and _usable_gpu(x.get_device())
 
 
 @constant
 def _usable_gpu(index: int) -> bool:
-    return _look(index)
+    return _has_triton(index)
 
 
 @functools.cache
-def _look(index: int) -> bool:
+def _has_triton(index: int) -> bool:
     if not torch.version.cuda or importlib.util.find_spec("triton") is None:
         return False
     return torch.cuda.get_device_capability(index) >= OLDEST
@@ -37,9 +37,9 @@ def _look(index: int) -> bool:
 
 @functools.cache
 def has_clusters(index: int) -> bool:
-    """Whether kernels in CUDA C++ run on a GPU, those for clusters of blocks too.
+    """Return whether a GPU runs the CUDA C++ kernels, including those for clusters of blocks.
 
-    They need NVIDIA's cuda-core, which torch and Triton do without.
+    They need NVIDIA's cuda-core, which torch and Triton do not bring.
     """
     if index < 0 or torch.cuda.get_device_capability(index) < CLUSTERS_SINCE:
         return False

@@ -1,12 +1,12 @@
-"""Softmax, log-softmax and their backwards over a dimension that is not the last.
+"""Compute softmax, log-softmax and their backwards over a dimension that is not the last.
 
 Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
-neighbouring columns of inner and all of n: what lies together is read together. Where n of these
-columns fit in registers all is read once; else twice, with the online normaliser of
-``triton_online`` in every lane, and the second time from the end, which the caches still hold.
+adjacent columns of inner and all of n, so its loads are coalesced. If they fit in registers, they
+are read once. Otherwise they are read twice, with the online normaliser of ``triton_online`` in
+every lane, and the second time from the end, which the caches still hold.
 Bytes: as over rows: 2·itemsize for each element forward, 3 backward; long columns 3 and up to 5.
-Limits: with inner short and n long little lies together; with both short programs are small.
-Source: the formulas of ``backward`` and ``triton_online``, turned.
+Limits: with a short inner and a long n loads are short; with both short programs are small.
+Source: the formulas of ``backward`` and ``triton_online``, over columns.
 """
 
 import triton
@@ -15,15 +15,15 @@ from torch import Tensor
 
 from .backward import slope
 
-COLUMNS = 32  # neighbours that a program takes: a warp's load, 128 bytes of float32
-ONE_TILE = 2**13  # elements that a program holds at most: 32 in each thread of 8 warps
-TILE = 2**12  # … when it holds a tile after another, with a maximum and a sum for each element
-ELEMENTS_A_WARP = 256  # 8 in each thread; up to 8 warps
+COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
+ONE_TILE = 2**13  # most elements of a program that reads once: 32 in each thread of 8 warps
+TILE = 2**12  # elements of a tile, each with its own maximum and sum
+ELEMENTS_PER_WARP = 256  # 8 in each thread; up to 8 warps
 
 
 @triton.jit
 def place(n, n_inner, ROWS: tl.constexpr, COLS: tl.constexpr):
-    """Where this program's columns begin, its first rows, and which columns there are."""
+    """Return the offsets of this program's columns, its first rows, and which columns exist."""
     parts = tl.cdiv(n_inner, COLS)
     outer = (tl.program_id(0) // parts).to(tl.int64)
     columns = ((tl.program_id(0) % parts) * COLS + tl.arange(0, COLS)).to(tl.int64)[None, :]
@@ -124,25 +124,25 @@ def softmax_bwd_kernel_inner(
 
 
 def _tile(outer: int, n: int, inner: int) -> tuple[tuple[int], dict]:
-    """The grid, and how a program goes over its columns."""
+    """Return the grid and the kernel's settings."""
     cols = min(COLUMNS, triton.next_power_of_2(inner))
     once = triton.next_power_of_2(n) * cols <= ONE_TILE
     rows = triton.next_power_of_2(n) if once else TILE // cols
-    warps = min(8, max(1, rows * cols // ELEMENTS_A_WARP))
-    how = {"ROWS": rows, "COLS": cols, "ONCE": once, "num_warps": warps}
-    return (outer * triton.cdiv(inner, cols),), how
+    warps = min(8, max(1, rows * cols // ELEMENTS_PER_WARP))
+    settings = {"ROWS": rows, "COLS": cols, "ONCE": once, "num_warps": warps}
+    return (outer * triton.cdiv(inner, cols),), settings
 
 
 def forward(x: Tensor, out: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
     """Write the (log-)softmax over n of x (outer, n, inner) to ``out``.
 
-    Both contiguous and on one GPU, the current one, of any rank and with a dtype each.
+    Both are contiguous, on the current GPU, and have any rank and dtype.
     """
-    grid, how = _tile(outer, n, inner)
-    softmax_fwd_kernel_inner[grid](out, x, n, inner, LOG=log, **how)
+    grid, settings = _tile(outer, n, inner)
+    softmax_fwd_kernel_inner[grid](out, x, n, inner, LOG=log, **settings)
 
 
 def backward(g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
-    """Write the gradient by the input to ``dx``; g, y, dx: (outer, n, inner), as in ``forward``."""
-    grid, how = _tile(outer, n, inner)
-    softmax_bwd_kernel_inner[grid](dx, g, y, n, inner, LOG=log, **how)
+    """Write the gradient with respect to the input to ``dx``, all (outer, n, inner)."""
+    grid, settings = _tile(outer, n, inner)
+    softmax_bwd_kernel_inner[grid](dx, g, y, n, inner, LOG=log, **settings)

@@ -1,9 +1,8 @@
-"""From a tensor and a dimension to rows and columns, and to the kernel for them.
+"""Map a tensor and a dimension to rows and columns, and launch the kernel for them.
 
-Softmax over the last dimension is softmax over the rows of a matrix: ``forward``,
-``backward``. Over another dimension a tensor is (outer, n, inner), and kernels of their own
-read it as it lies (``inner_dim``): transposing it to rows and back would move every byte three
-times.
+Softmax over the last dimension is softmax over the rows of a matrix (``forward``, ``backward``).
+Over another dimension the tensor is (outer, n, inner), and ``inner_dim`` reads it in place:
+transposing it to rows and back would move every byte three times.
 """
 
 import functools
@@ -14,36 +13,34 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
+from ..contract import LONGEST_ROW, MAX_BLOCKS
 from ..tensors import DTYPES
 from . import device as devices
 
-LONGEST = 2**30  # of a row: kernels count its columns, rounded up to a tile, in 32 bits
-MOST = 2**31 - 1  # blocks of a grid
-
 
 def forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
-    """Softmax of any x over ``dim`` (0 … rank-1), in dtype or else x's; contiguous."""
+    """Return the contiguous softmax of any x over ``dim`` (0 … rank-1), in dtype or x's dtype."""
     if x.dtype in DTYPES and dtype in (None, x.dtype, torch.float32) and devices.usable(x):
         return launch_forward(x, dim, log, dtype)
     return _torch_forward(x, dim, log, dtype)
 
 
 def backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
-    """The gradient by softmax's input, in dtype, contiguous; g by the result y, of y's shape."""
+    """Return the gradient with respect to the input, contiguous in dtype, from g and y."""
     if {g.dtype, y.dtype, dtype} <= set(DTYPES) and devices.usable(y) and devices.usable(g):
         return launch_backward(g, y, dim, log, dtype)
     return _torch_backward(g, y, dim, log, dtype)
 
 
 def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
-    """As ``forward``, for x of one of DTYPES on a usable device."""
+    """Compute ``forward`` for x of one of DTYPES on a usable device."""
     shape, numel = x.shape, x.numel()
     n = stride = shape[dim]
-    if numel == 0 or n > LONGEST or numel // n > MOST:
+    if numel == 0 or n > LONGEST_ROW or numel // n > MAX_BLOCKS:
         return _torch_forward(x, dim, log, dtype)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
     if dtype is None and x.is_contiguous():
-        out = torch.empty_like(x)  # to name the default dtype and layout costs 0.2 µs
+        out = torch.empty_like(x)  # dtype and memory_format would cost 0.2 µs
     else:
         x, stride = _rows(x, n, inner)
         out = _empty(x, dtype or x.dtype)
@@ -55,10 +52,10 @@ def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) ->
 
 
 def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
-    """As ``backward``, for g and y of DTYPES on one usable device."""
+    """Compute ``backward`` for g and y of DTYPES on one usable device."""
     shape, numel = y.shape, y.numel()
     n = shape[dim]
-    if numel == 0 or n > LONGEST or numel // n > MOST:
+    if numel == 0 or n > LONGEST_ROW or numel // n > MAX_BLOCKS:
         return _torch_backward(g, y, dim, log, dtype)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
     g, stride = _rows(g, n, inner)
@@ -71,27 +68,27 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     return dx
 
 
-def _launch(launch, x: Tensor, *more) -> None:
-    """``launch(x, *more)`` with x's GPU as the current one."""
+def _launch(launch, x: Tensor, *arguments) -> None:
+    """Call ``launch(x, *arguments)`` with x's GPU as the current one."""
     device = x.get_device()
     if device < 0 or device == torch.cuda.current_device():
-        launch(x, *more)
+        launch(x, *arguments)
     else:
         with torch.cuda.device(device):
-            launch(x, *more)
+            launch(x, *arguments)
 
 
 @functools.cache
 def _module(name: str) -> ModuleType:
-    """A file of kernels. They import Triton: only now, as there are machines without it."""
+    """Return a module of kernels; late, because it imports Triton, which some machines lack."""
     return importlib.import_module(f"{__package__}.{name}")
 
 
 def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
-    """x, or a contiguous copy, and how many elements its rows of n are apart.
+    """Return x or a contiguous copy, and its row stride.
 
-    Rows may lie apart, or be one row for all; with inner > 1 there are no rows, and it is a copy
-    unless x is contiguous.
+    Rows may be non-contiguous, and a stride of 0 repeats one row. With inner > 1 there are no rows,
+    so x is copied unless it is contiguous.
     """
     if x.is_contiguous():
         return x, n
@@ -100,10 +97,10 @@ def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
 
 
 def row_stride(x: Tensor) -> int | None:
-    """The one distance between all rows (the last dimension) of x, or None where there is none.
+    """Return the stride of the rows (the last dimension) of x, or None if a copy is needed.
 
-    That of ``x.view(-1, x.shape[-1])``, which raises where a copy would be needed. None also where
-    the elements of a row are not adjacent.
+    It is the row stride of ``x.view(-1, x.shape[-1])``, which raises where a copy is needed. The
+    elements of a row must be adjacent, too.
     """
     *outer, (columns, distance) = zip(x.shape, x.stride(), strict=True)
     if columns > 1 and distance != 1:

@@ -1,8 +1,8 @@
-"""The drop-in as torch's custom operators: what compilers, transforms and modes see.
+"""Register the drop-in as torch's custom operators, for compilers, transforms and modes.
 
-``softmax_bench::softmax`` and ``softmax_bench::softmax_backward`` run on every device: where there
-is no kernel, torch's own does it. Each has an implementation, a fake one, which knows shapes only,
-a derivative and a rule for ``vmap``. Source: torch's manual, "Custom Python operators".
+``softmax_bench::softmax`` and ``softmax_bench::softmax_backward`` run on every device; without a
+kernel they call torch's own. Each has an implementation, a fake implementation for shapes, a
+derivative and a rule for ``vmap``. Source: torch's manual, "Custom Python operators".
 """
 
 import torch
@@ -15,13 +15,13 @@ from .autograd import second
 
 @custom_op("softmax_bench::softmax", mutates_args=())
 def softmax(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None = None) -> Tensor:
-    """(Log-)softmax of x over ``dim``, 0 … rank-1; contiguous, in dtype or else x's."""
+    """Return the contiguous (log-)softmax of x over ``dim`` (0 … rank-1), in dtype or x's dtype."""
     return run.forward(x, dim, log, dtype)
 
 
 @custom_op("softmax_bench::softmax_backward", mutates_args=())
 def softmax_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
-    """The gradient by the input of ``softmax``, in dtype, from its result y and the gradient g."""
+    """Return the gradient with respect to the input, in dtype, from g and the output y."""
     return run.backward(g, y, dim, log, dtype)
 
 

@@ -1,61 +1,66 @@
-"""How the frontier's kernels divide a row: by its length and type alone, never by how many rows.
+"""Divide a row over lanes, warps and blocks, by its length and dtype alone.
 
-The same row then gives the same bits in any batch.
+The number of rows never decides, so a row gives the same bits in any batch.
 """
 
+import re
 from typing import NamedTuple
 
 from ..contract import CLUSTERS_SINCE, OLDEST
-from ..cuda.nvrtc import TYPES, VEC_BYTES, Call, instance
+from ..cuda.nvrtc import TYPES, VEC_BYTES, WARP, Call, instance
 
-WARP = 32
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
-OWN_BYTES = 7 * 1024  # of shared memory, that a kernel has besides rows: barriers and parts
-# Elements of a row that all blocks share: counted in 32 bits, rounded up to what these have.
-LONGEST = 2**30
+OWN_BYTES = 7 * 1024  # of shared memory that a kernel needs beside its tiles: barriers and states
 
 
 class Shape(NamedTuple):
-    """Who shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
+    """What shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
 
-    words: int  # of 16 bytes that a lane has
+    per_lane: int  # vectors
     warps: int  # of a block, for one row
     cluster: int  # blocks that share a row
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
 
     @property
     def min_capability(self) -> tuple[int, int]:
-        """The compute capability that it needs."""
+        """Return the compute capability that the shape needs."""
         return CLUSTERS_SINCE if self.cluster > 1 else OLDEST
 
 
-def sharing(units: int, per_lane: int, max_warps: int, max_cluster: int) -> tuple[int, int] | None:
-    """Warps of a block, and blocks: the fewest blocks that hold a row of so many units.
+def parse(config: str) -> dict[str, int]:
+    """Return the numbers of a config by their letters: "k8w16r" is {"k": 8, "w": 16, "r": 1}."""
+    return {key: int(value or 1) for key, value in re.findall(r"([a-z])(\d*)", config)}
 
-    With ``per_lane`` of them at most; None if the row is too long.
+
+def fewest_blocks(
+    vectors: int, per_lane: int, max_warps: int, max_cluster: int
+) -> tuple[int, int] | None:
+    """Return (warps of a block, blocks) with the fewest blocks that hold a row.
+
+    A lane has at most ``per_lane`` vectors. Returns None if the row is too long.
     """
     for cluster in (c for c in CLUSTERS if c <= max_cluster):
-        warps = -(-units // (WARP * per_lane * cluster))
+        warps = -(-vectors // (WARP * per_lane * cluster))
         if warps <= max_warps:
             return warps, cluster
     return None
 
 
 def vectors_of(call: Call) -> int:
-    """Words of 16 bytes, the last of them perhaps in part, that a row has."""
+    """Return the vectors of 16 bytes of a row; the last one may be partial."""
     return -(-call.cols * call.dtype.itemsize // VEC_BYTES)
 
 
 def is_vector_multiple(call: Call) -> bool:
-    """Whether a row is a whole number of words."""
+    """Return whether a row's bytes are a multiple of a vector."""
     return call.cols * call.dtype.itemsize % VEC_BYTES == 0
 
 
 def is_unaligned(call: Call) -> bool:
-    """Whether rows may begin in the middle of a word, or end there."""
+    """Return whether rows may begin or end inside a vector."""
     return call.pack * call.dtype.itemsize != VEC_BYTES
 
 
 def name(template: str, call: Call, *arguments: int | bool, log: str, normal: str) -> str:
-    """C++ name of an instance: element type, kind of output, then these."""
+    """Return the C++ name of an instance: element type, epilogue, then ``arguments``."""
     return instance(template, TYPES[call.dtype], log if call.log else normal, *arguments)

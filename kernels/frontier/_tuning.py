@@ -1,9 +1,8 @@
-"""What a sweep on a GPU found to be the fastest of the frontier's kernels for a length of row.
+"""Look up the fastest of the frontier's kernels for a length of row, as a sweep measured it.
 
-``make tuning`` writes ``tuning/<gpu>.csv`` on that GPU: a row for each dtype and N that was tried,
-with the variant that won there. A row of another length takes the winner of the
-next longer N that can take it: what suits a shorter row may need a cluster for this one. How many
-rows there are, and where they lie, is not asked, so that a row gives the same bits in any batch.
+``make tuning`` writes ``tuning/<gpu>.csv`` on that GPU: the fastest variant for each dtype and N of
+the sweep. Another N takes the variant of the next longer N, because the variant of a shorter one
+may need a cluster here. M and the address never decide, so a row gives the same bits in any batch.
 """
 
 import csv
@@ -14,13 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..contract import DTYPES
-from ..cuda.nvrtc import Call
+from ..cuda.nvrtc import VEC_BYTES, Call
 from ._tiling import is_vector_multiple
 
 FOLDER = Path(__file__).parent
 TABLES = "tuning/*.csv"
-# Whose table a GPU takes that has none of its own, by its compute capability. What an H100 would
-# lose by that is in docs/frontier.md.
+# Compute capability -> the GPU whose table serves GPUs without one. docs/frontier.md says what an
+# H100 would lose by that.
 STANDS_IN = {(9, 0): "NVIDIA H200"}
 
 
@@ -32,18 +31,18 @@ class Winner(NamedTuple):
 
 
 def candidates(call: Call) -> Iterator[str]:
-    """Winners for rows like these, the best guess first; none where no table is for such a GPU.
+    """Yield the winners for rows like the call's, the best guess first; none without a table.
 
-    Rows that are whole words of 16 bytes have winners of their own. Where the table lacks a type's,
-    those of types of its size stand in, which are moved alike; where it has none of these either,
-    or the GPU has no table, those of another GPU of its compute capability.
+    Rows whose bytes are a multiple of a vector have winners of their own. A dtype without winners
+    takes those of a dtype of its size, which moves the same bytes. A GPU without winners takes
+    those of another GPU of its compute capability.
     """
-    like = str(call.dtype).removeprefix("torch."), is_vector_multiple(call)
-    standing_in = STANDS_IN.get(call.gpu.capability, "")
-    known = _winners(call.gpu.name, *like) or _winners(standing_in, *like)
+    kind = str(call.dtype).removeprefix("torch."), is_vector_multiple(call)
+    stand_in = STANDS_IN.get(call.gpu.capability, "")
+    known = _winners(call.gpu.name, *kind) or _winners(stand_in, *kind)
 
     def distance(winner: Winner) -> tuple[bool, float]:
-        """First what was tried for rows as long or longer."""
+        """Sort winners for rows as long or longer first."""
         times = winner.N / call.cols
         return times < 1, abs(math.log(times))
 
@@ -52,13 +51,13 @@ def candidates(call: Call) -> Iterator[str]:
 
 
 @functools.cache
-def _winners(gpu: str, dtype: str, whole: bool) -> tuple[Winner, ...]:
+def _winners(gpu: str, dtype: str, multiple: bool) -> tuple[Winner, ...]:
     size, own, alike = DTYPES[dtype], {}, {}
     for path in sorted(FOLDER.glob(TABLES)):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 N = int(row["N"])
-                like = row["gpu_name"], DTYPES[row["dtype"]], N * size % 16 == 0
-                if like == (gpu, size, whole):
+                kind = row["gpu_name"], DTYPES[row["dtype"]], N * size % VEC_BYTES == 0
+                if kind == (gpu, size, multiple):
                     (own if row["dtype"] == dtype else alike)[N] = Winner(N, row["variant"])
     return tuple(sorted((alike | own).values()))

@@ -1,14 +1,13 @@
-"""The fastest of ours for each length of row.
+"""The fastest of this project's kernels for each length of row.
 
-Idea: short rows take parts of warps, longer ones a warp, a block, or the blocks of a cluster, in
-registers or in shared memory, and the longest all blocks of the GPU; rows that are not whole words
-of 16 bytes have kernels of their own. The choice is that of the table that a sweep has
-left for this GPU or one of its kind (``_tuning``), or a rule of thumb. It depends on N and the
-type, never on M, so that a row gives the same bits in any batch.
+Idea: a short row takes several lanes of a warp; longer rows take a warp, a block or a cluster; the
+longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have kernels of their
+own. The tuning table of this GPU, or of one like it, chooses (``_tuning``), else a rule of thumb.
+The choice depends on N and the dtype, never on M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
-Limits: N up to 2^30; compute capability 9.0, or 8.0 for rows of 32 KiB and less, 64 KiB where they
-are not whole words.
-Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for rows that begin anywhere
+Limits: N up to 2^30. Compute capability 9.0; 8.0 is enough for rows of at most 32 KiB, or 64 KiB
+where the bytes of a row are no multiple of 16.
+Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unaligned rows
 ``frontier_packed`` and ``frontier_staged``.
 """
 
@@ -32,39 +31,38 @@ PARTS = {
     "frontier_spread": frontier_spread,
     "frontier_staged": frontier_staged,
 }
-# (bytes of a row up to which, what): a rule of thumb for where no table has a choice that takes the
-# row, by whether rows are whole words.
+# The rule of thumb where no table has a variant that takes the row: (most bytes of a row, variant),
+# by whether the bytes are a multiple of a vector.
 RULE = {
     True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows")),
     False: (
         (2048, "frontier_packed"),
         (12 * 1024, "frontier_rows"),
         (512 * 1024, "frontier_staged"),
-        (64 * 1024, "frontier_staged__k8w16"),  # the most that a block takes, without clusters
+        (64 * 1024, "frontier_staged__k8w16"),  # the most that one block takes
     ),
 }
 
 
 def choices(call: Call) -> list[str]:
-    """Variants that may take a row like this, the best first; the last takes almost any."""
+    """Return variants that may take the row, the best first; the last takes almost any."""
     return [*_tuning.candidates(call), *by_rule(call)]
 
 
 def by_rule(call: Call) -> list[str]:
-    """``choices`` where no table has any."""
+    """Return what ``choices`` has without a table."""
     row_bytes = call.cols * call.dtype.itemsize
-    return [name for most, name in RULE[is_vector_multiple(call)] if row_bytes <= most] + [
-        "frontier_spread"
-    ]
+    rule = RULE[is_vector_multiple(call)]
+    return [*(name for most, name in rule if row_bytes <= most), "frontier_spread"]
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """The instance for a row of this length; see ``nvrtc.Planner``."""
-    return taken(choices(call), call)[1]
+    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    return first_plan(choices(call), call)[1]
 
 
-def taken(variants: list[str], call: Call) -> tuple[str, tuple[LaunchPlan, ...]]:
-    """Return the first that takes the row, with its config, and its plan; "" and () if none."""
+def first_plan(variants: list[str], call: Call) -> tuple[str, tuple[LaunchPlan, ...]]:
+    """Return the first variant that takes the row, and its plan; "" and () if none does."""
     for variant in variants:
         part, config = split(variant)
         config = config or PARTS[part].DEFAULT_CONFIG

@@ -1,51 +1,53 @@
-// Short rows of any length, a contiguous run of them at once: the run passes through shared memory
-// as it lies, and elements are unpacked only there.
+// Short rows of any N, a contiguous run of them at once. The run passes through shared memory,
+// where lanes read the elements of their rows.
 #include "epilogue.cuh"
 #include "run.cuh"
 #include "state.cuh"
 
 constexpr int kThreads = 128;
 
-// Rows that are not contiguous.
+// Load and store non-contiguous rows.
 template <typename T>
-__device__ void load_rows(T* held, const T* x, Index stride, int rows, int cols) {
+__device__ void load_rows(T* elements, const T* x, Index stride, int rows, int cols) {
   for (int at = threadIdx.x; at < rows * cols; at += kThreads) {
-    held[at] = x[at / cols * stride + at % cols];
+    elements[at] = x[at / cols * stride + at % cols];
   }
 }
 template <typename T>
-__device__ void store_rows(T* out, Index stride, const T* held, int rows, int cols) {
+__device__ void store_rows(T* out, Index stride, const T* elements, int rows, int cols) {
   for (int at = threadIdx.x; at < rows * cols; at += kThreads) {
-    out[at / cols * stride + at % cols] = held[at];
+    out[at / cols * stride + at % cols] = elements[at];
   }
 }
 
-// The block's row that a thread works on, where LANES neighbours share one. The distance between a
-// warp's rows spreads them over the banks of shared memory, at least for an odd number of columns.
+// Return the block's row of a thread, where LANES adjacent threads share a row. The distance
+// between a warp's rows spreads them over the banks of shared memory, at least for an odd number of
+// columns.
 template <typename T, int LANES>
 __device__ int row_of(int thread) {
-  constexpr int kOfWarp = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
-  constexpr int kApart = kWanted < kThreads / kWarp ? kWanted : kThreads / kWarp;
+  constexpr int kWarpRows = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
+  constexpr int kDistance = kWanted < kThreads / kWarp ? kWanted : kThreads / kWarp;
   const int warp = thread / kWarp, own = thread % kWarp / LANES;
-  return warp / kApart * (kApart * kOfWarp) + own * kApart + warp % kApart;
+  return warp / kDistance * (kDistance * kWarpRows) + own * kDistance + warp % kDistance;
 }
 
-// A thread's elements, every STEP-th from `held` on; the last one may not exist.
+// A thread's elements: every STEP-th from `elements` on. The last one may not exist.
 template <typename T, int K, int STEP, bool KEEP_EXP>
 struct LaneElements {
   float value[K];  // KEEP_EXP: exp(x - top), else x
   float top;
   const bool full;
 
-  __device__ LaneElements(const T* held, bool all) : full(all) {
+  __device__ LaneElements(const T* elements, bool all) : full(all) {
 #pragma unroll
-    for (int i = 0; i < K; ++i) value[i] = i < K - 1 || full ? to_float(held[STEP * i]) : lowest();
+    for (int i = 0; i < K; ++i)
+      value[i] = i < K - 1 || full ? to_float(elements[STEP * i]) : lowest();
   }
 
   __device__ SoftmaxState state() {
-    SoftmaxState found{fmaxf(lowest(), tree_reduce<Max, K>(value)), 0.0f};  // not NaN
-    top = found.max;
-    const float pivot = found.pivot();
+    SoftmaxState state{fmaxf(lowest(), tree_reduce<Max, K>(value)), 0.0f};  // not NaN
+    top = state.max;
+    const float pivot = state.pivot();
     float sum[4] = {};
 #pragma unroll
     for (int i = 0; i < K; ++i) {
@@ -53,28 +55,28 @@ struct LaneElements {
       sum[i % 4] += exp_x;
       if constexpr (KEEP_EXP) value[i] = exp_x;
     }
-    found.sum = tree_reduce<Sum, 4>(sum);
-    return found;
+    state.sum = tree_reduce<Sum, 4>(sum);
+    return state;
   }
 
   template <typename Op>
-  __device__ void put(T* held, float max, const Op& epilogue) const {
+  __device__ void put(T* elements, float max, const Op& epilogue) const {
     float factor = 0.0f;
     if constexpr (KEEP_EXP) factor = epilogue.factor(top - max);
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       if (i == K - 1 && !full) continue;
       if constexpr (KEEP_EXP) {
-        from_float(held[STEP * i], value[i] * factor);
+        from_float(elements[STEP * i], value[i] * factor);
       } else {
-        from_float(held[STEP * i], epilogue.template of_shifted<T>(value[i] - max));
+        from_float(elements[STEP * i], epilogue.template of_shifted<T>(value[i] - max));
       }
     }
   }
 };
 
-// LANES: neighbouring threads that share a row. K: elements of each. Both follow from cols alone,
-// and so does the order of every sum. Dynamic shared memory: the rows of a block, and two vectors.
+// LANES: adjacent threads that share a row. K: elements of each. Both follow from cols alone, and
+// so does the order of every sum. Dynamic shared memory: the rows of a block, and two vectors.
 template <typename T, typename Op, int K, int LANES>
 __global__ void __launch_bounds__(kThreads)
     frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
@@ -84,24 +86,24 @@ __global__ void __launch_bounds__(kThreads)
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % LANES;
   const Index first = static_cast<Index>(blockIdx.x) * kRows;
   const int count = rows - first < kRows ? static_cast<int>(rows - first) : kRows;
-  T* const held = reinterpret_cast<T*>(smem);
+  T* const elements = reinterpret_cast<T*>(smem);
   const T* const from = x + first * x_stride;
   T* const to = out + first * out_stride;
   int before = 0, after = 0;  // offsets of the first row in smem
   if (x_stride == cols) {
     before = load_run<T, kThreads, K / kVecElems<T> + 1>(smem, from, count * width, thread);
   } else {
-    load_rows(held, from, x_stride, count, width);
+    load_rows(elements, from, x_stride, count, width);
   }
   if (out_stride == cols) after = AlignedRow<T>(to).elements_off();
   __syncthreads();
 
   const int row = row_of<T, LANES>(thread);
-  T* const begin = held + min(row, count - 1) * width + lane;
+  T* const begin = elements + min(row, count - 1) * width + lane;
   LaneElements<T, K, LANES, Op::kScalesExp> own(begin + before, lane + LANES * (K - 1) < width);
   const SoftmaxState state = merge_lanes<LANES>(own.state());
-  // Otherwise a lane overwrites only its own elements, unless threads without a row read the last
-  // row.
+  // Without a shift, lanes overwrite only their own elements. But threads without a row read the
+  // last row.
   if (after != before || count < kRows) __syncthreads();
   if (row < count) own.put(begin + after, state.max, Op(state.sum));
 
@@ -109,6 +111,6 @@ __global__ void __launch_bounds__(kThreads)
   if (out_stride == cols) {
     store_run<T, kThreads>(to, smem, count * width, thread);
   } else {
-    store_rows(to, out_stride, held, count, width);
+    store_rows(to, out_stride, elements, count, width);
   }
 }

@@ -1,9 +1,8 @@
-// A row in the registers of one warp, of a block, or of a cluster of blocks: memory is touched
-// once.
+// A row in the registers of a warp, a block, or a cluster of blocks, so each element is read once.
 #include "cluster.cuh"
 #include "row_tile.cuh"
 
-// Resident blocks for which the compiler reserves registers, found by trying: more blocks hide the
+// Resident blocks for which the compiler limits registers, found by measuring. More blocks hide the
 // exchange inside a cluster, as long as nothing spills. 0: the compiler decides.
 template <int BYTES, int K, int THREADS, int CLUSTER, bool UNALIGNED, bool KEEP_EXP>
 constexpr int kLeastBlocks = !UNALIGNED || K <= 4       ? (CLUSTER > 1 && K <= 4 ? 1 : 0)
@@ -24,16 +23,16 @@ __global__ void __launch_bounds__(
   // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   Index row = blockIdx.x;
-  int share = warp;
+  int number = warp;  // of the tile
   if constexpr (ROWS > 1) {
-    row = row * ROWS + warp, share = 0;
+    row = row * ROWS + warp, number = 0;
     if (row >= rows) return;
   }
   using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
   __shared__ Buffer buffer;
-  enter_row<WARPS, CLUSTER>(buffer, row, share);
-  RowTile<T, K, UNALIGNED, KEEP_EXP && Op::kScalesExp> tile(x + row * x_stride, share * (K * kWarp),
-                                                            cols);
+  enter_row<WARPS, CLUSTER>(buffer, row, number);
+  RowTile<T, K, UNALIGNED, KEEP_EXP && Op::kScalesExp> tile(x + row * x_stride,
+                                                            number * (K * kWarp), cols);
   const SoftmaxState state = merge_row<WARPS, CLUSTER>(tile.state(), buffer);
   tile.store(out + row * out_stride, state.max, Op(state.sum));
 }

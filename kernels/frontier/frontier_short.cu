@@ -3,28 +3,27 @@
 
 constexpr int kThreads = 128;
 
-// UNIT: neighbouring elements of a lane. K: units of a lane. LANES: lanes of a row, a power of two.
-// All three follow from cols alone, so a row's sums do not depend on where it lies. PACK: elements
-// moved at once, UNIT or fewer where rows begin in the middle of a unit. WHOLE: K * LANES * UNIT is
-// cols.
-template <typename T, typename Op, int UNIT, int PACK, int K, int LANES, bool WHOLE>
+// UNIT: adjacent elements of a lane. K: units of a lane. LANES: lanes of a row, a power of two. All
+// three follow from cols alone, so sums do not depend on the address. PACK: elements moved at once,
+// fewer than UNIT where rows are unaligned. FULL: K * LANES * UNIT is cols.
+template <typename T, typename Op, int UNIT, int PACK, int K, int LANES, bool FULL>
 __global__ void __launch_bounds__(kThreads)
     frontier_short(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                    Index rows, Index cols) {
   constexpr int kPacks = UNIT / PACK;
   const int lane = threadIdx.x % LANES, width = static_cast<int>(cols);
-  // Neighbouring groups of lanes have neighbouring rows, so that a warp's loads are adjacent.
+  // Adjacent groups of lanes have adjacent rows, so that a warp's loads are coalesced.
   const Index row = static_cast<Index>(blockIdx.x) * (kThreads / LANES) + threadIdx.x / LANES;
 
-  Pack<T, PACK> held[K][kPacks];
+  Pack<T, PACK> loaded[K][kPacks];
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     const int at = (k * LANES + lane) * UNIT;
-    if (row < rows && (WHOLE || at < width)) {
+    if (row < rows && (FULL || at < width)) {
       const T* const from = x + row * x_stride + at;
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
-        held[k][p].vec = *reinterpret_cast<const typename Pack<T, PACK>::Vec*>(from + p * PACK);
+        loaded[k][p].vec = *reinterpret_cast<const typename Pack<T, PACK>::Vec*>(from + p * PACK);
       }
     }
   }
@@ -32,10 +31,10 @@ __global__ void __launch_bounds__(kThreads)
   float value[K][UNIT], top = lowest(), sum = 0.0f;
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    const bool inside = WHOLE || (k * LANES + lane) * UNIT < width;
+    const bool inside = FULL || (k * LANES + lane) * UNIT < width;
 #pragma unroll
     for (int i = 0; i < UNIT; ++i) {
-      value[k][i] = inside ? to_float(held[k][i / PACK].at[i % PACK]) : lowest();
+      value[k][i] = inside ? to_float(loaded[k][i / PACK].at[i % PACK]) : lowest();
       top = fmaxf(top, value[k][i]);
     }
   }
@@ -45,8 +44,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < UNIT; ++i) {
       const float shifted = value[k][i] - top;
-      // Columns beyond the row add nothing, also where the row is all -inf and shifted is NaN.
-      const bool inside = WHOLE || (k * LANES + lane) * UNIT < width;
+      // Columns beyond the row add nothing, even if the row is all -inf and shifted is NaN.
+      const bool inside = FULL || (k * LANES + lane) * UNIT < width;
       const float exponential = inside ? exp_approx(shifted) : 0.0f;
       sum += exponential;
       value[k][i] = Op::keep(shifted, exponential);
@@ -57,7 +56,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     const int at = (k * LANES + lane) * UNIT;
-    if (!WHOLE && at >= width) continue;
+    if (!FULL && at >= width) continue;
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       float result[PACK];

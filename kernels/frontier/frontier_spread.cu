@@ -1,4 +1,4 @@
-// Few long rows: a row in the registers of many blocks, which merge their states in global memory.
+// Long rows: a row in the registers of many blocks, which merge their states in global memory.
 #include "cluster.cuh"
 #include "grid_workspace.cuh"
 #include "row_tile.cuh"
@@ -10,15 +10,15 @@ __device__ inline void prefetch(const void* from, unsigned bytes) {
 
 // K, UNALIGNED: as in RowTile. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. A row
 // has `row_blocks` blocks. All blocks of the launch, a multiple of these, must be resident at once.
-// STREAMED: a row is longer than its blocks hold in registers. It has `tiles` tiles, each shared by
-// all its blocks. The last tile stays in registers, the `kept` before it in shared memory; the
-// others are read a second time, from the end, which L2 still holds.
+// STREAMED: a row is longer than its blocks hold in registers, so it has `tiles` tiles, each shared
+// by all its blocks. The last tile stays in registers, the `kept` tiles before it in shared memory.
+// The others are read a second time, from the end, which L2 still holds.
 template <typename T, typename Op, int K, int WARPS, int RESIDENT, bool UNALIGNED, bool STREAMED>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     frontier_spread(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks, int tiles,
                     int kept) {
-  // in 16 bits the exps would take twice the registers of the elements
+  // in 16 bits, exps take twice the registers of the elements
   constexpr bool kKeepExp = Op::kScalesExp && sizeof(T) == sizeof(float);
   constexpr int kThreads = kWarp * WARPS;
   constexpr int kBlockVecs = K * kThreads;
@@ -34,7 +34,8 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   for (Index row = group; row < rows; row += groups, ++epoch) {
     const T* const x_row = x + row * x_stride;
     T* const out_row = out + row * out_stride;
-    // opaque: the compiler would keep the offsets for the next row, in as many registers as a tile
+    // opaque: otherwise the compiler keeps the offsets for the next row, in as many registers as a
+    // tile
     const auto first_vec = [&](int tile) {
       return opaque(first + warp * K * kWarp + tile * row_blocks * kBlockVecs);
     };

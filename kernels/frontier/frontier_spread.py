@@ -1,38 +1,37 @@
-"""Few long rows: a row in the registers of many blocks, up to all that are resident at once.
+"""Long rows: a row in the registers of many blocks, up to all blocks that are resident at once.
 
-Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange maxima and sums in
-global memory, so there may be any number of them. Each block loads its tile at once, publishes its
-maximum and sum, and waits for those of the others; then it writes its tile from registers. While it
-waits, L2 prefetches what it reads next. How many blocks share a row follows from the row's length
-alone. A row that is longer than all registers has several tiles for each block: the last stays in
-registers, those before it in shared memory, and the first ones are read twice.
-Bytes: 2·M·N·itemsize up to what registers and shared memory of the GPU hold, about 8 million
-float32 elements on an H200, twice that in 16 bits; beyond, up to half as much again, less what L2
-keeps.
-Limits: rows of two blocks and more; compute capability 9.0. A cooperative launch: it waits until no
-other kernel is in its way.
-Source: our own. Blocks poll for the maxima and sums themselves, which carry the number of their
-turn.
+Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states in
+global memory, so a row may have any number of blocks. Each block loads its tile at once, publishes
+its state, and polls for the states of the others. Then it stores its tile from registers. While
+the block waits, its next tile is prefetched into L2. The row's length alone decides how many blocks
+share a row. A row longer than all registers has several tiles for each block: the last stays in
+registers, those before it in shared memory, and the others are read twice.
+Bytes: 2·M·N·itemsize up to what registers and shared memory of the GPU hold: about 8 million
+float32 elements on an H200, twice that in 16 bits. Longer rows take up to half as much again, less
+what L2 keeps.
+Limits: rows of two blocks and more; compute capability 9.0. The launch is cooperative: it waits
+until all its blocks fit on the GPU.
+Source: our own. Every state carries the number of its epoch, so no flag or barrier is needed.
 """
 
 import functools
 from pathlib import Path
 
-from ..contract import CLUSTERS_SINCE
+from ..contract import CLUSTERS_SINCE, LONGEST_ROW
 from ..cuda import launch
 from ..cuda.grid_workspace import MAX_STATES
-from ..cuda.nvrtc import VEC_BYTES, Call, LaunchPlan
-from ._tiling import LONGEST, OWN_BYTES, WARP, is_unaligned, name, vectors_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
+from ._tiling import OWN_BYTES, is_unaligned, name, parse, vectors_of
 
-ON_REQUEST = True  # a part of ``frontier``, which is measured by default
+ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-# k: words of a lane. w: warps of a block, at most.
+# k: vectors of a lane. w: most warps of a block.
 CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
 DEFAULT_CONFIG = "k8w8"
-# Of a thread: as many as it takes for so many words without a spill, by whether elements are of 32
-# bits, words of a lane, and whether rows begin anywhere. Found by trying, for compute capability
-# 9.0; for 10.0 those of rows that begin anywhere are sometimes too few.
+# Registers of a thread without a spill, by whether elements have 32 bits, vectors of a lane, and
+# whether rows are unaligned. Found by compiling for compute capability 9.0; for 10.0 those of
+# unaligned rows are sometimes too few.
 REGISTERS = {
     (True, 4, False): 48,
     (True, 4, True): 80,
@@ -43,67 +42,63 @@ REGISTERS = {
     (False, 8, False): 64,
     (False, 8, True): 128,
 }
-# A multiprocessor has four parts, each with its own warps and their registers.
-PARTS, REGISTERS_OF_PART = 4, 16 * 1024
+# A multiprocessor has four sub-partitions, each with its own warps and registers.
+PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MAX_RESIDENT = 32  # blocks
-MIN_STREAMED = 8  # words of a lane, of rows of several tiles
-
-
-# Of a thread that streams tiles, on GPUs newer than these.
+MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
+# Registers of a thread that streams tiles, after compute capability 9.0.
 REGISTERS_STREAMED = 168
 
 
-def resident(call: Call, per_lane: int, warps: int, apart: bool, streamed: bool) -> int:
-    """Return how many blocks of so many warps a multiprocessor has at once."""
-    of_thread = REGISTERS[call.dtype.itemsize == 4, per_lane, apart or streamed]
+def resident(call: Call, per_lane: int, warps: int, unaligned: bool, streamed: bool) -> int:
+    """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
+    registers = REGISTERS[call.dtype.itemsize == 4, per_lane, unaligned or streamed]
     if streamed and call.gpu.capability > CLUSTERS_SINCE:
-        of_thread = REGISTERS_STREAMED
-    of_part = REGISTERS_OF_PART // (of_thread * WARP)  # warps
-    return min(MAX_RESIDENT, PARTS * of_part // warps)
+        registers = REGISTERS_STREAMED
+    partition_warps = PARTITION_REGISTERS // (registers * WARP)
+    return min(MAX_RESIDENT, PARTITIONS * partition_warps // warps)
 
 
-def max_blocks(call: Call, blocks_of_sm: int) -> int:
-    """Return the blocks of a launch: all are resident at once, and each publishes a part."""
-    return min(blocks_of_sm * call.gpu.sm_count, MAX_STATES)
+def max_blocks(call: Call, per_sm: int) -> int:
+    """Return the most blocks of a launch: all are resident, and each publishes a state."""
+    return min(per_sm * call.gpu.sm_count, MAX_STATES)
 
 
 def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """The instance for a row of this length; see ``nvrtc.Planner``."""
-    per_lane, max_warps = map(int, config[1:].split("w"))
-    words, apart = vectors_of(call), is_unaligned(call)
-    shares = -(-words // (WARP * per_lane * max_warps))
-    if call.cols > LONGEST or shares < 2:
+    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    numbers = parse(config)
+    per_lane, max_warps = numbers["k"], numbers["w"]
+    vectors, unaligned = vectors_of(call), is_unaligned(call)
+    row_blocks = -(-vectors // (WARP * per_lane * max_warps))
+    if call.cols > LONGEST_ROW or row_blocks < 2:
         return ()  # frontier_rows takes the row of a single block
-    # Where rows begin must not decide on the division: it is that of rows that begin anywhere.
-    tiles, kept = 1, 0
-    most = max_blocks(call, resident(call, per_lane, max_warps, True, False))
-    if streamed := shares > most:
-        blocks_of_sm = resident(call, per_lane, max_warps, True, True)
-        if per_lane < MIN_STREAMED or not blocks_of_sm:
-            return ()  # registers would be spilled
-        tiles = -(-shares // max_blocks(call, blocks_of_sm))
-        shares = -(-shares // tiles)
-    warps = -(-words // (WARP * per_lane * shares * tiles))
-    blocks_of_sm = resident(call, per_lane, warps, apart, streamed)
+    # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
+    tiles, saved = 1, 0
+    if streamed := row_blocks > max_blocks(call, resident(call, per_lane, max_warps, True, False)):
+        per_sm = resident(call, per_lane, max_warps, True, True)
+        if per_lane < MIN_STREAMED or not per_sm:
+            return ()  # registers would spill
+        tiles = -(-row_blocks // max_blocks(call, per_sm))
+        row_blocks = -(-row_blocks // tiles)
+    warps = -(-vectors // (WARP * per_lane * row_blocks * tiles))
+    per_sm = resident(call, per_lane, warps, unaligned, streamed)
     tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
-        kept = min(
-            tiles - 1, (call.gpu.max_shared_per_block // blocks_of_sm - OWN_BYTES) // tile_bytes
-        )
-    turns = -(-call.rows // (max_blocks(call, blocks_of_sm) // shares))
-    at_once = -(-call.rows // turns)
-    kernel = name("frontier_spread", call, per_lane, warps, blocks_of_sm, apart, streamed,
+        saved = min(tiles - 1, (call.gpu.max_shared_per_block // per_sm - OWN_BYTES) // tile_bytes)
+    rounds = -(-call.rows // (max_blocks(call, per_sm) // row_blocks))
+    groups = -(-call.rows // rounds)  # of blocks, a row each
+    kernel = name("frontier_spread", call, per_lane, warps, per_sm, unaligned, streamed,
                   log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
     return (
         LaunchPlan(
             SOURCE,
             kernel,
             WARP * warps,
-            at_once * shares,
-            shared_bytes=kept * tile_bytes,
+            groups * row_blocks,
+            shared_bytes=saved * tile_bytes,
             cooperative=True,
             min_capability=CLUSTERS_SINCE,
-            extra_args=(shares, tiles, kept),
+            extra_args=(row_blocks, tiles, saved),
         ),
     )
 

@@ -1,11 +1,11 @@
-// Long rows that begin anywhere: each warp copies its tile to shared memory as it lies. There,
-// vectors are counted from the row's first element, so that sums do not depend on where the row
-// begins. The output is computed from the same elements, in the aligned vectors of the output.
+// Long unaligned rows: each warp copies the aligned vectors of its tile to shared memory. States
+// are computed over vectors counted from the row's first element, so sums do not depend on the
+// alignment. The output is computed from the same elements, in the aligned vectors of the output.
 #include "cluster.cuh"
 #include "epilogue.cuh"
 #include "unaligned.cuh"
 
-// Vectors between the beginning of a cache line and this one.
+// Return the vectors between the beginning of a cache line and this one.
 __device__ inline int place_in_line(const void* vec) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(vec) / kVecBytes % kLineVecs);
 }
@@ -21,7 +21,7 @@ __device__ inline void cp_async_vec(uint4* to, const void* from) {
 // Wait for all copies of this thread.
 __device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Copy vector `at`, which may be below 0, and every 32nd from there, below `end`.
+// Copy vector `at`, which may be negative, and every 32nd from there on, below `end`.
 template <int TURNS, int TURN = 0>
 __device__ inline void cp_async_vecs(uint4* to, const void* from, int at, int end) {
   if constexpr (TURN < TURNS) {
@@ -30,7 +30,7 @@ __device__ inline void cp_async_vecs(uint4* to, const void* from, int at, int en
   }
 }
 
-// Copy all aligned vectors that hold some of `count` elements, at most K for each lane and two
+// Copy all aligned vectors that hold some of `count` elements: at most K for each lane, and two
 // more. Returns the offset of the first element in `smem`. A whole warp calls it, and must
 // synchronise before it reads.
 template <typename T, int K>
@@ -44,7 +44,7 @@ __device__ int load_tile(uint4* smem, const T* from, int count) {
   return before;
 }
 
-// Elements in shared memory; the first may lie anywhere in a vector.
+// Elements in shared memory; the first one may be anywhere in a vector.
 template <typename T>
 struct SmemTile {
   const uint4* vecs;
@@ -64,14 +64,14 @@ struct SmemTile {
 // A lane's K vectors of its warp's tile, every 32nd.
 template <typename T, int K, int QUARTER>
 struct LaneVecs {
-  static constexpr int kUnsure = 2;  // the last vectors, which the tile may lack
+  static constexpr int kMaybeAbsent = 2;  // last vectors, which a tile may lack
   const SmemTile<T>& tile;
   int end;  // elements of the tile
 
   __device__ uint4 operator[](int k) const {
     const int i = k * kWarp + static_cast<int>(threadIdx.x) % kWarp;
     uint4 vec = tile.template vec<QUARTER>(i);
-    if (k >= K - kUnsure) {
+    if (k >= K - kMaybeAbsent) {
       const int count = end - i * kVecElems<T>;
       if (count < kVecElems<T>) vec = mask_tail<T>(vec, count);
     }
@@ -82,53 +82,54 @@ struct LaneVecs {
     uint4 most = (*this)[0];
 #pragma unroll
     for (int k = 1; k < K; ++k) most = vec_max<T>(most, (*this)[k]);
-    SoftmaxState found{max_element<T>(most), 0.0f};
-    const float base = found.pivot();
-    __syncwarp();  // else the compiler keeps all vectors in registers, and fewer warps are resident
+    SoftmaxState state{max_element<T>(most), 0.0f};
+    const float base = state.pivot();
+    // otherwise the compiler keeps all vectors in registers, and fewer warps are resident
+    __syncwarp();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>];
       exp_elements<T>((*this)[k], base, value);
-      found.sum += tree_reduce<Sum, kVecElems<T>>(value);
+      state.sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
-    return found;
+    return state;
   }
 };
 
 // Store `vecs` output vectors, at most K for each lane.
 template <int K, typename T, typename Op>
 __device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, float max,
-                           const Op& finish) {
+                           const Op& epilogue) {
   const int lane = threadIdx.x % kWarp;
   if (tile.off == 0) {
-    // In 32 bits stores of whole cache lines are worth one more turn.
+    // In 32 bits, stores of whole cache lines are worth one more iteration.
     constexpr bool kLines = sizeof(T) == sizeof(float);
     const int at = lane - (kLines ? place_in_line(to) : 0);
 #pragma unroll
     for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
       const int i = at + k * kWarp;
       if (i < vecs && (k > 0 || i >= 0))
-        store_vec(to + i, apply_epilogue<T>(tile.vecs[i], max, finish));
+        store_vec(to + i, apply_epilogue<T>(tile.vecs[i], max, epilogue));
     }
   } else {
     dispatch_quarter(tile.off, [&](auto quarter) {
       uint4* next = to + lane;
 #pragma unroll 1
       for (int i = lane; i < vecs; i += kWarp, next += kWarp) {
-        store_vec(next, apply_epilogue<T>(tile.template vec<quarter.value>(i), max, finish));
+        store_vec(next, apply_epilogue<T>(tile.template vec<quarter.value>(i), max, epilogue));
       }
     });
   }
 }
 
-// Registers of a thread: the fewest without a spill on compute capabilities 8.0 and 9.0. By itself
-// the compiler takes more, and fewer warps are resident.
+// Registers of a thread: the fewest without a spill on compute capabilities 8.0 and 9.0. Without
+// the limit the compiler takes more, and fewer warps are resident.
 template <int K>
 constexpr int kRegisters = K <= 6 ? 32 : 40;
 
-// K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that tile a row. All three follow
-// from cols alone, and so does the order of every sum. Dynamic shared memory: for each warp its
-// vectors, and two more.
+// K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. All three follow
+// from cols alone, and so does the order of every sum. Dynamic shared memory: the vectors of each
+// warp, and two more.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER>
 __global__ void __maxnreg__(kRegisters<K>)
     frontier_staged(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
@@ -142,35 +143,34 @@ __global__ void __maxnreg__(kRegisters<K>)
   Index row = blockIdx.x;
   int number = warp;  // of the tile
   enter_row<WARPS, CLUSTER>(buffer, row, number);
-  // tiles differ by one vector at most
+  // the lengths of tiles differ by one vector at most
   const int vecs = (static_cast<int>(cols) + kVecElems<T> - 1) / kVecElems<T>;
   const int each = vecs / kTiles, longer = vecs % kTiles;
   const int own = each + (number < longer ? 1 : 0);
   const int from = (number * each + min(number, longer)) * kVecElems<T>;
   const int left = static_cast<int>(cols) - from;  // elements, to the row's end
   T* const to = out + row * out_stride + from;
-  // As many aligned vectors of the output begin in the tile; all of them begin so much later.
+  // The tile's output has as many aligned vectors, each shifted by `later` elements.
   const int later = (kVecElems<T> - AlignedRow<T>(to).elements_off()) % kVecElems<T>;
 
   uint4* const smem = all_smem + warp * kTileVecs;
   const int end = min(left, own * kVecElems<T>), count = min(left, own * kVecElems<T> + later);
   const int before = load_tile<T, K>(smem, x + row * x_stride + from, count);
   __syncwarp();
-  const SmemTile<T> counted(smem, before);
+  const SmemTile<T> tile(smem, before);
   SoftmaxState state;
-  dispatch_quarter(counted.off, [&](auto quarter) {
-    state = LaneVecs<T, K, quarter.value>{counted, end}.state();
-  });
+  dispatch_quarter(tile.off,
+                   [&](auto quarter) { state = LaneVecs<T, K, quarter.value>{tile, end}.state(); });
   state = merge_row<WARPS, CLUSTER>(state, buffer);
 
   const Op epilogue(state.sum);
-  const int whole = (count - later) / kVecElems<T>;
-  store_tile<K>(reinterpret_cast<uint4*>(to + later), SmemTile<T>(smem, before + later), whole,
+  const int full = (count - later) / kVecElems<T>;
+  store_tile<K>(reinterpret_cast<uint4*>(to + later), SmemTile<T>(smem, before + later), full,
                 state.max, epilogue);
-  // Both ends of the row inside an output vector, element by element.
-  const T* const held = reinterpret_cast<const T*>(smem) + before;
-  const int first = from == 0 ? 0 : later + whole * kVecElems<T>, at = first + lane;
+  // Store both ends of the row, which are partial vectors of the output, element by element.
+  const T* const elements = reinterpret_cast<const T*>(smem) + before;
+  const int first = from == 0 ? 0 : later + full * kVecElems<T>, at = first + lane;
   if (at < (from == 0 ? later : count)) {
-    from_float(to[at], epilogue.template of_shifted<T>(to_float(held[at]) - state.max));
+    from_float(to[at], epilogue.template of_shifted<T>(to_float(elements[at]) - state.max));
   }
 }

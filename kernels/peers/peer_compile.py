@@ -1,15 +1,15 @@
 """torch.compile of torch.softmax, for static shapes.
 
 Idea: Inductor writes a Triton kernel for this M and N. Up to N = 1024 a block holds the row. A
-longer row is read twice, online softmax first; few long rows are split over blocks by two more
-kernels. Inductor fuses ``out.copy_(…)`` into the store of the last kernel, so nothing is copied.
-The config ``max`` is max-autotune: at the first call it searches block sizes and warps on this GPU.
-Bytes: 2·M·N·itemsize to N = 1024; beyond it half as much again, less what caches keep.
-Limits: NVIDIA GPUs, since on a CPU the kernel would be another one, in C++; a new shape or new
-strides compile, at most eight in a process. The search of ``max`` takes seconds, and another
-process may end with another result, unless Inductor's cache on disk holds it.
-Source: PyTorch's own compiler, in its modes default and max-autotune-no-cudagraphs: every variant
-is timed in CUDA graphs, so it must record none itself.
+longer row is read twice, with the online softmax first. Few long rows are split over blocks by two
+more kernels. Inductor fuses ``out.copy_(…)`` into the last store, so nothing is copied.
+The config ``max`` is max-autotune: its first call searches block sizes and warps on this GPU.
+Bytes: 2·M·N·itemsize up to N = 1024; longer rows half as much again, less what caches keep.
+Limits: NVIDIA GPUs; on a CPU Inductor writes another kernel, in C++. Every new shape or stride is
+compiled, at most eight in a process. The search of ``max`` takes seconds. Another process may find
+another result, unless Inductor's cache on disk has it.
+Source: PyTorch's own compiler, in its modes default and max-autotune-no-cudagraphs. Every variant
+is timed in CUDA graphs, so the compiled code must capture none.
 """
 
 import functools
@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import torch
 
 from ..tensors import empty_output
-from ._package import unsupported as unsupported  # a GPU is all that is asked for
+from ._package import unsupported as unsupported  # the only limit is a GPU
 
 ON_REQUEST = True  # another project's kernel
 
@@ -37,11 +37,11 @@ def _log_softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
 
 @functools.cache
 def _compiled(into: Callable, config: str) -> Callable:
-    from torch._inductor import config as inductor  # here: only who runs it waits for this import
+    from torch._inductor import config as inductor  # here, because the import is slow
 
-    # Else it starts a process for every core, which would run on beside the timing.
+    # By default it starts a process for every core, which would disturb the timing.
     inductor.compile_threads = 1
-    # fullgraph: with more layouts than torch compiles (8) an error, not eager kernels in silence
+    # fullgraph: more layouts than torch compiles (8) are an error, not silently eager kernels
     return torch.compile(into, mode=_MODES[config], dynamic=False, fullgraph=True)
 
 

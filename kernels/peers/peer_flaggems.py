@@ -1,16 +1,15 @@
-"""FlagGems' softmax: a Triton program per row; the row in one block, or walked over twice.
+"""FlagGems' softmax: a Triton program per row, with the row in one block or read twice.
 
-Idea: to N = 32768 a row is one block of the next power of two, with up to 16 warps. A longer one is
-walked over in blocks of 4096: each place of the block keeps a maximum and a sum of its own, which
-are joined at the end; the second walk goes backwards, as a cache has the row's end.
-Bytes: 2·M·N·itemsize to N = 32768; beyond it half as much again, less what caches keep.
-Limits: fewer than 2^31 elements, for the kernel counts them in 32 bits. NVIDIA GPUs here. It takes
-rows that touch; its own function makes x contiguous and returns a new tensor. This calls its kernel
-with its own rules for blocks and warps, on x and out as they lie where their rows touch, else on
-copies; and not through its own launcher (LibEntry), which does not know Triton from 3.7 on.
-Source: FlagGems (flagos-ai/FlagGems), flag_gems/ops/softmax.py; the package is optional, and must
-come without what it pins itself, other versions of numpy and others than those here:
-``pip install --no-deps --group flaggems``.
+Idea: up to N = 32768 a row is one block of the next power of two, with up to 16 warps. A longer row
+is read in blocks of 4096: each lane keeps a maximum and a sum, which are merged at the end. The
+second pass goes backwards, because the caches hold the row's end.
+Bytes: 2·M·N·itemsize up to N = 32768; longer rows half as much again, less what caches keep.
+Limits: fewer than 2^31 elements, which the kernel counts in 32 bits. NVIDIA GPUs here. The kernel
+needs contiguous rows; FlagGems' own function copies x and returns a new tensor. This variant calls
+the kernel with FlagGems' rules for blocks and warps, and copies only non-contiguous x or out. It
+bypasses FlagGems' launcher (LibEntry), which fails with Triton 3.7 and newer.
+Source: FlagGems (flagos-ai/FlagGems), flag_gems/ops/softmax.py. The package is optional, and its
+own pins conflict with the versions here: ``pip install --no-deps --group flaggems``.
 """
 
 import torch
@@ -18,29 +17,29 @@ import torch
 from ..tensors import empty_output
 from . import _package
 
-ON_REQUEST = True  # another project's, and its package may not be here
+ON_REQUEST = True  # another project's kernel, from an optional package
 
 with _package.optional_package("--no-deps --group flaggems"):
     from flag_gems.ops.softmax import softmax_kernel_inner
 
-_ruled = softmax_kernel_inner.fn  # what picks the block and the warps
-_kernel = _ruled.fn  # the kernel by itself, in this module, where rows find its registers
+_heuristics = softmax_kernel_inner.fn  # picks the block and the warps
+_kernel = _heuristics.fn  # a global of this module, because rows read its registers from there
 
-MOST = 2**31  # elements
+MAX_ELEMENTS = 2**31
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why FlagGems cannot take this."""
+    """Return None, or why FlagGems cannot take x."""
     rows, cols = x.shape
-    if rows * cols >= MOST:
-        return f"{rows} x {cols} elements: FlagGems' kernel counts them in 32 bits, below {MOST}"
+    if rows * cols >= MAX_ELEMENTS:
+        return f"{rows} x {cols} elements: FlagGems' kernel counts fewer than 2^31"
     return _package.unsupported(x)
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     out = empty_output(x, out)
     rows, cols = x.shape
     y = out if out.is_contiguous() else empty_output(out, None)
-    _ruled[(rows, 1, 1)](y, x.contiguous(), rows, cols)
+    _heuristics[(rows, 1, 1)](y, x.contiguous(), rows, cols)
     return out if y is out else out.copy_(y)

@@ -1,15 +1,14 @@
 """Helion's kernel for torch.softmax, for static shapes.
 
-Idea: Helion, a language of tiles over Triton, is given the rows and torch.softmax of each, and
-writes a Triton kernel for this shape. Its default configuration, on compute capability 9.0 and
-10.0: up to some 34,000 elements a row is held whole, by 4 to 32 warps, several short ones to a
-program; a longer row is read three times, in blocks of 16384. On other GPUs a row is held to
-N = 4096. The config ``max`` searches, at Helion's effort "quick", for tiles, loops, warps and
-cache hints on this GPU.
-Bytes: 2·M·N·itemsize where a row is held; else twice as much, less what caches keep.
-Limits: NVIDIA GPUs here; a new shape or new strides compile. With ``max`` the first call for a
-dtype and an N searches for about a minute (42 to 80 s on an H200); other numbers of rows take its
-result. Another process may end with another result, unless Helion's cache on disk holds it.
+Idea: Helion is a language of tiles over Triton. From torch.softmax of a tile of rows it writes a
+Triton kernel for this shape. Its default configuration on compute capability 9.0 and 10.0 keeps a
+row of up to some 34,000 elements in 4 to 32 warps, and gives a program several short rows. A longer
+row is read three times, in blocks of 16384. On other GPUs rows are kept up to N = 4096.
+The config ``max`` searches tiles, loops, warps and cache hints on this GPU, at the effort "quick".
+Bytes: 2·M·N·itemsize where a row is kept; else twice as much, less what caches keep.
+Limits: NVIDIA GPUs here. Every new shape or stride is compiled. With ``max`` the first call for a
+dtype and an N searches for about a minute (42 to 80 s on an H200); any M uses its result. Another
+process may find another result, unless Helion's cache on disk has it.
 Source: Helion (pytorch/helion); the lines in its language are ours. The package is optional:
 ``pip install --group peers``.
 """
@@ -22,17 +21,17 @@ import torch
 
 from ..tensors import empty_output
 from ._package import optional_package
-from ._package import unsupported as unsupported  # a GPU is all that is asked for
+from ._package import unsupported as unsupported  # the only limit is a GPU
 
 with optional_package():
     import helion
     import helion.language as hl
 
-ON_REQUEST = True  # another project's kernel, and its package may not be here
+ON_REQUEST = True  # another project's kernel, from an optional package
 
 CONFIGS = ("max",)
 _EFFORTS = {"": "none", "max": "quick"}
-# Seconds after which a search begins nothing new: a point has 120 s by default.
+# The search ends after these seconds; a point has 120 s by default.
 SEARCH_S = 40
 
 
@@ -52,28 +51,28 @@ _kernels: dict[tuple, Callable] = {}
 
 
 def _kernel(into: Callable, effort: str, x: torch.Tensor, out: torch.Tensor) -> Callable:
-    """Return the kernel for rows of this dtype and length; it is kept."""
+    """Return the kernel for rows of this dtype and length, from the cache if it is there."""
     key = into, effort, x.dtype, x.device, x.shape[1]
     if key not in _kernels:
-        _kernels[key] = _written(into, **_choice(into, effort, x, out))
+        _kernels[key] = _compile(into, **_configuration(into, effort, x, out))
     return _kernels[key]
 
 
-def _choice(into: Callable, effort: str, x: torch.Tensor, out: torch.Tensor) -> dict:
-    """Return the setting for Helion's default configuration, or for the best one found."""
+def _configuration(into: Callable, effort: str, x: torch.Tensor, out: torch.Tensor) -> dict:
+    """Return the setting for Helion's default configuration, or for the result of a search."""
     if effort == "none":
         return {"autotune_effort": effort}
-    searching = _written(
+    searching = _compile(
         into,
         autotune_effort=effort,
         autotune_budget_seconds=SEARCH_S,
         autotune_progress_bar=False,  # a worker's output goes to a log
     )
-    # not forced: a result in Helion's cache on disk is taken
+    # not forced: Helion's cache on disk may have a result
     return {"config": searching.autotune((x, out), force=False)}
 
 
-def _written(into: Callable, **settings) -> Callable:
+def _compile(into: Callable, **settings) -> Callable:
     return helion.kernel(into, static_shapes=True, **settings)
 
 

@@ -1,12 +1,12 @@
 """Liger-Kernel's softmax: one Triton program per row, the whole row in one block.
 
-Idea: as ``triton_row``, with its own rule for warps (up to 32) and cache hints: loads are kept in
-every cache, stores leave first.
+Idea: as ``triton_row``, with another rule for warps (up to 32) and with cache hints: caches keep
+loads and evict stores first.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: N up to 65536, the largest block that Liger allows itself; its loop over blocks is never
-reached. NVIDIA GPUs here. Its own function makes x contiguous and returns a new tensor; this calls
-its kernel as that function does, with the same settings, but on x and out as they lie.
-Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/softmax.py; the package is optional:
+Limits: N up to 65536, Liger's largest block; its loop over blocks is never reached. NVIDIA GPUs
+here. Liger's own function makes x contiguous and returns a new tensor. This variant calls the
+kernel with the same settings, but on x and out with any row stride.
+Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/softmax.py. The package is optional:
 ``pip install --group peers``.
 """
 
@@ -15,26 +15,26 @@ import torch
 from ..tensors import empty_output
 from . import _package
 
-ON_REQUEST = True  # another project's, and its package may not be here
+ON_REQUEST = True  # another project's kernel, from an optional package
 
 with _package.optional_package():
-    # the kernel by its name, in this module, where rows find its registers and spills
+    # a global of this module, because rows read the kernel's registers and spills from there
     from liger_kernel.ops.softmax import _softmax_single_block_forward_kernel
     from liger_kernel.ops.utils import calculate_settings
 
-LONGEST = 65536  # MAX_FUSED_SIZE in liger_kernel/ops/utils.py
+MAX_COLS = 65536  # MAX_FUSED_SIZE in liger_kernel/ops/utils.py
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why Liger cannot take this."""
+    """Return None, or why Liger cannot take x."""
     cols = x.shape[1]
-    if cols > LONGEST:
-        return f"N = {cols}: a row is one block, and Liger's largest block is {LONGEST}"
+    if cols > MAX_COLS:
+        return f"N = {cols}: a row is one block, and Liger's largest block is {MAX_COLS}"
     return _package.unsupported(x)
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     out = empty_output(x, out)
     rows, cols = x.shape
     block, warps = calculate_settings(cols)

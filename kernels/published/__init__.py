@@ -1,1 +1,1 @@
-"""Kernels of the write-ups and torch's own, as they were published."""
+"""Reproduce published kernels: those of the write-ups, and torch's own."""

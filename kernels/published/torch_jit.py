@@ -1,7 +1,7 @@
 """The five operations of ``torch_naive`` under torch.jit.script.
 
 Bytes: as ``torch_naive``, less what TorchScript's fuser merges.
-Limits: TorchScript is deprecated; where this torch or Python has none, the variant says so.
+Limits: TorchScript is deprecated, and Python 3.14 and newer have none.
 Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090.
 """
 
@@ -17,18 +17,18 @@ from ._five_operations import softmax_in_five
 
 @functools.cache
 def _scripted():
-    with warnings.catch_warnings():  # the deprecation is stated above; every row need not repeat it
+    with warnings.catch_warnings():  # the docstring states the deprecation
         warnings.simplefilter("ignore")
         return torch.jit.script(softmax_in_five)
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why TorchScript cannot be used here."""
+    """Return None, or why TorchScript cannot be used here."""
     if sys.version_info >= (3, 14):
         return "torch.jit.script does not support Python 3.14 and newer"
     return None
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     return _scripted()(x, empty_output(x, out))

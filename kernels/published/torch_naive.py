@@ -1,7 +1,7 @@
 """Eager softmax in five separate operations: row max, subtract, exp, row sum, divide.
 
-Bytes: reads 5MN + 2M elements, writes 3MN + 2M; 16-bit input is first widened to float32,
-which adds a pass.
+Bytes: reads 5MN + 2M elements, writes 3MN + 2M. 16-bit input is first widened to float32, which
+adds a pass.
 Source: the "naive" baseline of the Triton tutorial "Fused Softmax", as used in notes on it
 (Jan 2026) and in Nagi-ovo, "Softmax in OpenAI Triton" (Sep 2024).
 """
@@ -13,5 +13,5 @@ from ._five_operations import softmax_in_five
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     return softmax_in_five(x, empty_output(x, out))

@@ -1,10 +1,10 @@
 """One program per row, the whole row in one block: one load and one store per element.
 
-Idea: a row that fits in a block's registers needs global memory only at its two ends.
+Idea: a row that fits in a block's registers is loaded once and stored once.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: 32 warps whatever N, so short rows leave most lanes idle; a row past the registers of
-a block (65536 float32 values) spills to local memory. The article reports that it cannot start
-past N = 131072 (triton 2.1.0); today's limit is Triton's largest tensor.
+Limits: 32 warps for every N, so short rows leave most lanes idle. A row beyond the registers of a
+block (65536 float32 values) spills to local memory. The article reports that it cannot start
+beyond N = 131072 (triton 2.1.0); today's limit is Triton's largest tensor.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
 """
 
@@ -31,7 +31,7 @@ def softmax_fwd_kernel_fused(out_ptr, x_ptr, out_stride, x_stride, n_cols, BLOCK
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why a row of x does not fit in one Triton block."""
+    """Return None, or why a row of x does not fit in one Triton block."""
     limit = tl.TRITON_MAX_TENSOR_NUMEL
     if triton.next_power_of_2(x.shape[1]) > limit:
         return f"N = {x.shape[1]} exceeds Triton's largest block of {limit} elements"
@@ -39,7 +39,7 @@ def unsupported(x: torch.Tensor) -> str | None:
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     out = empty_output(x, out)
     rows, cols = x.shape
     softmax_fwd_kernel_fused[(rows,)](

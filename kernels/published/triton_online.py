@@ -1,4 +1,4 @@
-"""Two passes: maximum and sum together, rescaled as the maximum grows, then the output.
+"""Two passes over a row: maximum and rescaled sum together, then the output.
 
 Idea: the online normaliser. Each lane keeps the maximum m of what it has seen and the sum s of
 exp(x - m); a new maximum m' rescales s by exp(m - m'). Lanes are reduced once, after the loop.
@@ -59,7 +59,7 @@ def softmax_fwd_kernel_online(
 
 
 def launch(x: torch.Tensor, out: torch.Tensor | None, backwards: bool) -> torch.Tensor:
-    """Row softmax of x (M, N), with or without the cache trick."""
+    """Return the row softmax of x (M, N), with or without the cache trick."""
     out = empty_output(x, out)
     softmax_fwd_kernel_online[(x.shape[0],)](
         out,
@@ -75,5 +75,5 @@ def launch(x: torch.Tensor, out: torch.Tensor | None, backwards: bool) -> torch.
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     return launch(x, out, backwards=True)

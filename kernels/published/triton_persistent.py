@@ -1,7 +1,7 @@
-"""As many programs as the GPU holds at once; each walks rows with that stride.
+"""Persistent programs: as many as are resident at once, each striding over rows.
 
-Idea: no block is ever launched twice on a multiprocessor, and the loop over rows lets the
-compiler prefetch the next row while this one is reduced (software pipelining).
+Idea: every block is launched once, and the loop over rows lets the compiler prefetch the next row
+while this one is reduced (software pipelining).
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: the row must fit in one block, and the pipeline's stages in shared memory: at depth 4
 that ends near N = 14336 float32 on a GPU with 227 KiB per block.
@@ -47,10 +47,10 @@ def softmax_fwd_kernel_persistent(
 
 
 def resident_programs(properties: dict, registers: int, shared_bytes: int) -> int:
-    """Programs that the whole GPU holds at once, by registers and by shared memory.
+    """Return how many programs are resident on the GPU, by registers and shared memory.
 
-    ``properties``: what Triton's driver says of the device; ``registers``: per thread.
-    The tutorial's formula; at least one program per multiprocessor.
+    ``properties`` come from Triton's driver; ``registers`` are per thread. The formula is the
+    tutorial's, with at least one program per multiprocessor.
     """
     per_program = registers * properties["warpSize"] * NUM_WARPS
     per_sm = properties["max_num_regs"] // per_program
@@ -61,7 +61,7 @@ def resident_programs(properties: dict, registers: int, shared_bytes: int) -> in
 
 @functools.cache
 def _plan(block: int, dtype: torch.dtype, device: int, aligned: bool) -> tuple[int, int]:
-    """(programs, pipeline depth) for a row of ``block`` elements on this device."""
+    """Return (programs, pipeline depth) for a row of ``block`` elements on this device."""
     properties = driver.active.utils.get_device_properties(device)
     stages = 4 if properties["max_shared_mem"] > LARGE_SHARED_MEMORY else 2
     divisible = 16 if aligned else 1  # Triton compiles strides divisible by 16 separately
@@ -82,12 +82,12 @@ def _plan(block: int, dtype: torch.dtype, device: int, aligned: bool) -> tuple[i
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     out = empty_output(x, out)
     rows, cols = x.shape
     block = triton.next_power_of_2(cols)
     if isinstance(softmax_fwd_kernel_persistent, InterpretedFunction):
-        programs, stages = 4, 2  # no device to ask; any number of programs is right
+        programs, stages = 4, 2  # no device; any number of programs is right
     else:
         aligned = cols % 16 == 0 and x.stride(0) % 16 == 0 and out.stride(0) % 16 == 0
         programs, stages = _plan(block, x.dtype, x.device.index, aligned)

@@ -2,7 +2,7 @@
 
 Idea: ``triton_fused`` with fewer warps for short rows, so that each thread has work.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: as ``triton_fused``; at most 16 warps, so rows spill from half its length on.
+Limits: as ``triton_fused``. At most 16 warps, so rows of half the length already spill.
 Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090; Nagi-ovo, "Softmax in OpenAI
 Triton" (Sep 2024), RTX 3090 Ti, has the same kernel and the same rule for the warps.
 """
@@ -31,17 +31,17 @@ def softmax_fwd_kernel_row(
 
 
 def warps_for(block: int) -> int:
-    """Both write-ups' rule: 4 warps, 8 from a block of 2048, 16 from 4096."""
+    """Return both write-ups' rule: 4 warps, 8 from a block of 2048, 16 from 4096."""
     return 16 if block >= 4096 else 8 if block >= 2048 else 4
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     return _launch(x, out, log=False)
 
 
 def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row log-softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row log-softmax of x (M, N); see ``kernels.Variant``."""
     return _launch(x, out, log=True)
 
 

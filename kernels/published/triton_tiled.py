@@ -1,8 +1,8 @@
-"""Three passes over a row in tiles, each pass against the direction of the one before.
+"""Three passes over a row in tiles, each in the opposite direction of the one before.
 
-Idea: a row of any length is walked tile by tile: an elementwise running maximum, reduced once;
-an elementwise running sum of exp, reduced once; then the output. A pass that starts where the
-last one ended finds those tiles still in cache (the "cache trick").
+Idea: the first pass keeps an elementwise running maximum, the second an elementwise running sum of
+exp; each is reduced once. The third pass writes the output. A pass that starts where the last one
+ended finds those tiles still in cache (the "cache trick").
 Bytes: reads 3·M·N, writes M·N elements, less what the caches serve.
 Limits: any N; short rows leave most of a 2^14 tile masked.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
@@ -59,7 +59,7 @@ def softmax_fwd_kernel_tiled(
 
 
 def launch(x: torch.Tensor, out: torch.Tensor | None, back_and_forth: bool) -> torch.Tensor:
-    """Row softmax of x (M, N), with or without the cache trick."""
+    """Return the row softmax of x (M, N), with or without the cache trick."""
     out = empty_output(x, out)
     softmax_fwd_kernel_tiled[(x.shape[0],)](
         out,
@@ -75,5 +75,5 @@ def launch(x: torch.Tensor, out: torch.Tensor | None, back_and_forth: bool) -> t
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     return launch(x, out, back_and_forth=True)

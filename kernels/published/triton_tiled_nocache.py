@@ -1,6 +1,6 @@
 """``triton_tiled`` with every pass walking forward: what the cache trick is worth.
 
-Bytes: reads 3·M·N, writes M·N elements; each pass begins on the tiles longest out of cache.
+Bytes: reads 3·M·N, writes M·N elements; each pass begins with the tiles that left the cache first.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
 """
 
@@ -10,5 +10,5 @@ from .triton_tiled import launch
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Row softmax of x (M, N); see ``kernels.Variant``."""
+    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     return launch(x, out, back_and_forth=False)

@@ -1,1 +1,1 @@
-"""Which variants there are: found by their files, without a list to edit."""
+"""Find variants by their files, without a list to edit."""

@@ -1,4 +1,4 @@
-"""Which files and packages a variant uses, read from its text without importing it."""
+"""Find the files and packages that a variant uses, from its text, without importing it."""
 
 import functools
 import sys

@@ -5,10 +5,10 @@ with an underscore. The file's stem is the variant's name, unique over all famil
 or more of ``contract.OPS``, such as ``softmax(x, out=None)``, and may define
 ``unsupported(x)``. There is no list to edit.
 
-A file may offer several configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
-``with_config(config)``, which returns an object with the same functions. A config is a variant
-named ``file__config``. With ``ON_REQUEST = True`` a file is measured where its name is given, not as one
-of ``all``.
+A file may offer several configs of its kernel, such as block sizes. It then defines
+``CONFIGS = ("w4", "w8")`` and ``with_config(config)``, which returns an object with the same
+functions. A config is a variant named ``file__config``. A file with ``ON_REQUEST = True`` is not
+part of ``all``; it is measured where its name is given.
 
 A variant may also be a file from elsewhere; see ``add``.
 """

@@ -1,4 +1,4 @@
-"""The hashes by which rows know the code that they were measured with."""
+"""Compute the hashes that identify the code that a row was measured with."""
 
 import functools
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``python -m kernels new``: a kernel to start from, which is right already."""
+"""Write a correct kernel to start from: ``python -m kernels new``."""
 
 import importlib.util
 import keyword
@@ -14,7 +14,7 @@ from .external import BadKernel, why_bad_name
 LANGUAGES = ("triton", "torch", "cuda")
 FOLDER = KERNELS / FAMILIES[-1]
 TEMPLATES = Path(__file__).parent / "templates"
-# By whether the file is one of this folder; sorted as ruff sorts imports there, and elsewhere.
+# The imports of a file in this folder (True) or elsewhere (False), sorted as ruff sorts them there.
 CUDA_IMPORTS = {
     True: """\
 from pathlib import Path
@@ -33,10 +33,10 @@ from kernels.cuda.nvrtc import TYPES, Call, LaunchPlan, instance""",
 
 
 def write(name: str, language: str, output: Path | None = None) -> list[Path]:
-    """Write the file of a new kernel, and of its CUDA source; their paths, the kernel's first.
+    """Write the files of a new kernel. Return their paths, the Python file first.
 
-    ``output``: where outside this folder. Raises BadKernel for a name that no new kernel may have,
-    and for a place that cannot take it.
+    ``output`` is a path outside this folder. Raises BadKernel for a name that no new kernel may
+    have, and for a path that cannot be written.
     """
     check(name)
     path = output or FOLDER / f"{name}.py"
@@ -63,7 +63,7 @@ def check(name: str) -> None:
     """Raise BadKernel unless a new kernel may have this name."""
     fault = why_bad_name(name)
     if keyword.iskeyword(name):
-        fault = "it is a word of Python's own"
+        fault = "it is a keyword of Python"
     elif name in names():
         fault = "there is a kernel of this name"
     elif not fault and importlib.util.find_spec(name):
@@ -78,17 +78,17 @@ def _filled(template: str, name: str, here: bool) -> str:
 
 
 def next_steps(paths: list[Path], given: Path | None) -> str:
-    """What to do with a new kernel; ``given``: the --output, None for a kernel of this folder."""
+    """Return what to do with a new kernel; ``given`` is the --output, or None."""
     name = paths[0].stem
-    which = ["--kernel", str(given)] if given else ["--variant", name]
+    kernel = ["--kernel", str(given)] if given else ["--variant", name]
     size = ["--M", "1024", "--N", "4096", "--output", f"{name}.csv"]
     chosen = f"variants=[torch_softmax, {name}]"
     config = [*([f"kernels=['{_in_yaml(given)}']"] if given else []), chosen]
     written = " and ".join(map(os.path.relpath, paths))
     lines = [
-        f"wrote {written}: right already, and slow. Make it fast, say in its docstring how, then",
+        f"wrote {written}: correct, but slow. Make it fast, describe how in its docstring, then",
         "  check and time one size:",
-        f"    {shlex.join(['python', '-m', 'measure', 'point', *which, *size])}",
+        f"    {shlex.join(['python', '-m', 'measure', 'point', *kernel, *size])}",
     ]
     if not given:
         lines += [
@@ -97,7 +97,7 @@ def next_steps(paths: list[Path], given: Path | None) -> str:
         ]
     sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}", *config]
     lines += ["  run a sweep, which ends in figures and a report:", f"    {shlex.join(sweep)}"]
-    lines += ["  or have it in a configuration of yours:"]
+    lines += ["  or add it to a configuration:"]
     lines += [f"    kernels: ['{_in_yaml(given)}']"] if given else []
     lines += [f"    variants: [torch_softmax, {name}]"]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""The identity of code: a hash over what its sources mean, not over how they are written.
+"""Hash code without its comments, docstrings, blank lines and file names.
 
-Rows carry it, and are measured again when it changes. Comments, docstrings and blank lines are not
-part of it, nor are the names of files: prose may be mended and files moved, and no row is lost.
+Rows carry the hash and are measured again when it changes. So edited prose and moved files keep
+their rows.
 """
 
 import ast
@@ -17,23 +17,23 @@ STRING = (
 LINE_END = r"[ \t]*(?:\#[^\n]*)?\n"
 PYTHON_TEXT = re.compile(rf"({STRING})|(?:{LINE_END})+", re.DOTALL)
 CUDA_TEXT = re.compile(rf"({STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-CUDA_WORD = re.compile(rf"{STRING}|\w+|[^\w\s]")
+CUDA_TOKEN = re.compile(rf"{STRING}|\w+|[^\w\s]")
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """Return the SHA-256 over the meaning of these files, in whatever order they are given."""
+    """Return the SHA-256 over the meaning of these files, in any order."""
     each = sorted(_digest_of_file(path, path.stat().st_mtime_ns) for path in paths)
     return hashlib.sha256("\n".join(each).encode()).hexdigest()
 
 
 @functools.cache
 def _digest_of_file(path: Path, changed: int) -> str:
-    """``changed``: the file's time, so that an edited file is read anew."""
+    """Return the SHA-256 of a file; ``changed``, its time, makes an edited file a new key."""
     return hashlib.sha256(meaning(path)).hexdigest()
 
 
 def meaning(path: Path) -> bytes:
-    """Return a Python or CUDA file without what no compiler reads; any other file as it is."""
+    """Return a Python or CUDA file without what compilers ignore; any other file unchanged."""
     content = path.read_bytes()
     try:
         if path.suffix == ".py":
@@ -41,7 +41,7 @@ def meaning(path: Path) -> bytes:
         if path.suffix in (".cu", ".cuh"):
             return "\0".join(_cuda(content.decode())).encode()
     except (SyntaxError, ValueError):
-        pass  # what is wrong with it is for its compiler to say
+        pass  # its compiler will report the error
     return content
 
 
@@ -68,10 +68,10 @@ def _docstrings(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _cuda(source: str) -> Iterator[str]:
-    """Yield the directives of CUDA C++, and the words and signs between them."""
+    """Yield the directives of CUDA C++, and the tokens between them."""
     text = CUDA_TEXT.sub(lambda found: found[1] or " ", source.replace("\\\n", " "))
     for line in text.splitlines():
         if line.lstrip().startswith("#"):
-            yield "\n" + " ".join(line.split())  # it ends with its line
+            yield "\n" + " ".join(line.split())  # a directive ends with its line
         else:
-            yield from CUDA_WORD.findall(line)
+            yield from CUDA_TOKEN.findall(line)

@@ -1,4 +1,4 @@
-"""What a kernel's files say of themselves, read from their text: nothing is imported or run."""
+"""Read facts about a kernel from the text of its files, without importing or running them."""
 
 import ast
 import functools
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Import(NamedTuple):
-    """Something that a Python file imports: ``from ..a import b`` is a.b with 2 dots."""
+    """An import of a Python file: ``from ..a import b`` is a.b with 2 dots."""
 
     dots: int
     name: str
@@ -21,16 +21,16 @@ class Import(NamedTuple):
 
 @functools.cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """All of a file's syntax tree, the module first; () for a file that does not parse."""
+    """Return the nodes of a file's syntax tree, the module first; () if it does not parse."""
     try:
         return tuple(ast.walk(ast.parse(path.read_bytes(), filename=str(path))))
     except (SyntaxError, ValueError):
-        return ()  # loading it will say so, where that costs its own row only
+        return ()  # loading the file reports the error, in its own row
 
 
 @functools.cache
 def constant(path: Path, name: str) -> object:
-    """What a file sets a name to, in so many letters; None where it does not."""
+    """Return the literal that a file assigns to a name, or None."""
     for node in nodes(path):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return ast.literal_eval(node.value)
@@ -38,13 +38,13 @@ def constant(path: Path, name: str) -> object:
 
 
 def docstring(path: Path) -> str:
-    """The docstring of a file; "" where there is none."""
+    """Return the docstring of a file, or ""."""
     tree = nodes(path)
     return (ast.get_docstring(tree[0]) if tree else None) or ""
 
 
 def defined(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Which of the names a module gives a value to: by def, import or assignment."""
+    """Return those of the names that a module defines, by def, import or assignment."""
     tree = nodes(path)
     body = tree[0].body if tree else []
     return frozenset(name for node in body for name in names if _binds(node, name))
@@ -66,7 +66,7 @@ def _is_bound(name: ast.Name) -> bool:
 
 @functools.cache
 def imports(path: Path) -> frozenset[Import]:
-    """All that a file imports; of a from-import, with and without the imported name."""
+    """Return the imports of a file; of a from-import, with and without the imported name."""
     found = set()
     for node in nodes(path):
         if isinstance(node, ast.Import):
@@ -85,5 +85,5 @@ def named_files(path: Path) -> set[str]:
 
 
 def includes(path: Path) -> list[str]:
-    """Names of the files that a CUDA source includes in quotes."""
+    """Return the names of the files that a CUDA source includes in quotes."""
     return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)

@@ -105,17 +105,6 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
     assert dx[3:].isfinite().all()
 
 
-@both
-@every
-def test_it_is_the_derivative_that_autograd_takes(name, op, device):
-    x = torch.randn(4, 500, device=device, requires_grad=True)
-    y = inputs.forward(op, x)
-    g = torch.randn(4, 500, device=device)
-    (expected,) = torch.autograd.grad(y, x, g)
-    dx = kernels.load(name).function(op)(g, y.detach())
-    torch.testing.assert_close(dx, expected, rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.gpu
 @pytest.mark.usefixtures("large")
 @both

@@ -80,13 +80,13 @@ def test_long_rows(op, cols, launches, device):
         (torch.float32, 8192, True),
         (torch.float32, 50_304, True),
         (torch.bfloat16, 262_144, True),
-        (torch.bfloat16, 50_257, False),  # no whole words
+        (torch.bfloat16, 50_257, False),  # not aligned
         (torch.float32, 4096, False),  # short
         (torch.float32, 300_000, False),  # more than a cluster holds
     ],
 )
 @one_op
-def test_the_backward_keeps_long_rows_of_whole_words(
+def test_the_backward_keeps_long_aligned_rows(
     op, dtype, cols, kept, expanded, launches, device, monkeypatch
 ):
     from kernels.cuda import launch
@@ -183,21 +183,6 @@ def test_a_tensor_on_another_gpu_than_the_current_one(launches):
     assert len(launches) == 4
 
 
-def test_on_the_callers_stream(launches, device):
-    """The input is written late on a stream of its own; the default stream would not wait."""
-    source = torch.randn(64, 1000, device=device)
-    x = torch.zeros_like(source)
-    kernels.softmax(x, 1)
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        torch.cuda._sleep(100_000_000)
-        x.copy_(source)
-        y = kernels.softmax(x, 1)
-    torch.cuda.synchronize()
-    torch.testing.assert_close(y, torch.softmax(source, 1))
-
-
 @pytest.mark.parametrize("dim", [1, 0])
 def test_it_waits_for_nothing_and_takes_no_memory_but_the_results(dim, launches, device):
     x = torch.randn(1024, 2048, device=device, requires_grad=True)
@@ -214,21 +199,3 @@ def test_it_waits_for_nothing_and_takes_no_memory_but_the_results(dim, launches,
             torch.cuda.set_sync_debug_mode("default")
     assert torch.cuda.max_memory_allocated() - before <= 2 * x.nbytes + 1024
     del y, dx
-
-
-@pytest.mark.parametrize(("shape", "dim"), [((300, 5000), 1), ((40, 300, 70), 1), ((3, 90_000), 1)])
-def test_the_same_bits_every_time(shape, dim, launches, device):
-    torch.manual_seed(4)
-    x = torch.randn(shape, device=device, requires_grad=True)
-    g = torch.randn_like(x)
-    results = []
-    for _ in range(5):
-        y = kernels.softmax(x, dim)
-        results.append((y, *torch.autograd.grad(y, x, g)))
-    assert all(torch.equal(a, b) for r in results for a, b in zip(r, results[0], strict=True))
-
-
-def test_a_tensor_of_the_host_is_torchs(launches):
-    x = torch.randn(3, 4)
-    assert torch.equal(kernels.softmax(x, 1), torch.softmax(x, 1))
-    assert not launches

@@ -15,13 +15,13 @@ from tests.marks import slow
 OPS = ("softmax", "log_softmax")
 # N at which each kernel takes another config, and what `make test-all` adds.
 SIZES = {
-    # units of one element; of whole words
+    # units of one element; of a vector
     "frontier_short": ([33, 64], [4, 8, 96, 256]),
     # a few lanes; a warp
     "frontier_packed": ([33, 781], [1, 2, 100, 250]),
     # a block; a cluster
     "frontier_staged": ([5001, 33001], [2101, 3001, 8321]),
-    # a warp; a block; a cluster, of rows that do not begin at a word
+    # a warp; a block; a cluster, of unaligned rows
     "frontier_rows": ([100, 5001, 16384 + 5], [3, 781, 1024, 2500, 8320]),
     # a row in registers; one that is also in shared memory, and in part read twice
     "frontier_spread": ([40001, 300001], [17000, 65000, 140000]),
@@ -29,7 +29,7 @@ SIZES = {
 CASES = [(name, cols) for name, (paths, _) in SIZES.items() for cols in paths]
 CASES += [slow(name, cols) for name, (_, more) in SIZES.items() for cols in more]
 CONFIGS = [(name, config) for name in SIZES for config in kernels.configs(name)]
-SECOND_POWERS = ("frontier_rows", "k8w8r")  # the only config with code of its own
+SECOND_EXPS = ("frontier_rows", "k8w8r")  # the only config with code of its own
 # rows of several warps, of several blocks, of several tiles for each block
 SHARED = [
     ("frontier_rows", 5001),
@@ -76,10 +76,8 @@ def test_other_types_and_operations(name, check):
             check(name, torch.randn(2, cols).to(dtype), log=log)
 
 
-@pytest.mark.parametrize(
-    ("name", "config"), [f if f == SECOND_POWERS else slow(*f) for f in CONFIGS]
-)
-def test_every_form(name, config, check):
+@pytest.mark.parametrize(("name", "config"), [f if f == SECOND_EXPS else slow(*f) for f in CONFIGS])
+def test_every_config(name, config, check):
     torch.manual_seed(0)
     both = itertools.product((torch.bfloat16, torch.float32), lengths(name))
     taken = [(dtype, n) for dtype, n in both if config_takes(f"{name}__{config}", n, dtype, SMALL)]
@@ -100,7 +98,7 @@ def test_infinities_and_nan_as_torch_has_them(name, cols, emulated):
     torch.testing.assert_close(out, torch.softmax(x, dim=-1), equal_nan=True, rtol=1e-4, atol=1e-7)
 
 
-# 16 bits begin at more places of a word
+# 16-bit rows have more alignments
 @pytest.mark.parametrize("dtype", [slow(torch.float32), torch.bfloat16], ids=str)
 @pytest.mark.parametrize(("name", "cols"), SHARED)
 def test_rows_and_their_results_may_begin_anywhere(name, cols, dtype, check):
@@ -130,7 +128,7 @@ def test_a_row_gives_the_same_bits_in_any_batch(name, cols, dtype, less, check):
 
 @pytest.mark.parametrize(("name", "cols"), [("frontier_short", 64), ("frontier_packed", 33)])
 def test_short_rows_give_the_same_bits_wherever_they_lie(name, cols, check):
-    """One behind the other or with gaps, wherever in a word the first begins; in 16 bits, too."""
+    """One behind the other or with gaps, wherever in a vector the first begins; in 16 bits, too."""
     for dtype in (torch.float32, torch.bfloat16):
         x = torch.randn(5, cols).to(dtype)
         together = check(name, x)

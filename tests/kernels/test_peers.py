@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import kernels
-from kernels.__main__ import TOLD
+from kernels.__main__ import LISTED_PACKAGES
 from measure import status
 from measure.point import Point
 from planning import pins
@@ -33,14 +33,14 @@ H200_SHARED = 232_448  # bytes that a block may have
 def modules():
     """sys.modules without the peers and their packages; afterwards as it was, as to these."""
 
-    def taken() -> dict:
+    def remove() -> dict:
         ours = {f"kernels.peers.{name}" for name in PACKAGES}
         names = [n for n in sys.modules if n in ours or n.split(".")[0] in PACKAGES.values()]
         return {name: sys.modules.pop(name) for name in names}
 
-    before = taken()
+    before = remove()
     yield sys.modules
-    taken()
+    remove()
     sys.modules.update(before)
 
 
@@ -50,6 +50,23 @@ def fake(modules, name: str, **members) -> None:
     for end in range(1, len(parts) + 1):
         modules.setdefault(".".join(parts[:end]), ModuleType(".".join(parts[:end])))
     vars(modules[name]).update(members)
+
+
+class Launched:
+    """A stand-in for a Triton kernel, which notes (grid, arguments, settings) of each launch."""
+
+    fn = object()
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __getitem__(self, grid):
+        def launch(out, *arguments, **settings):
+            self.calls.append((grid, out, *arguments, settings))
+            (x,) = (a for a in arguments if isinstance(a, torch.Tensor))
+            out.copy_(torch.softmax(x, dim=-1))
+
+        return launch
 
 
 def quack(modules):
@@ -65,37 +82,18 @@ def quack(modules):
 
 
 def liger(modules):
-    """The same for Liger, whose kernel is launched on a grid."""
+    """Likewise for Liger."""
     calls = []
-
-    class Kernel:
-        def __getitem__(self, grid):
-            def launch(out, out_stride, x, x_stride, n_cols, *, BLOCK_SIZE, num_warps):
-                calls.append((grid, out, out_stride, x, x_stride, n_cols, BLOCK_SIZE, num_warps))
-                out.copy_(torch.softmax(x, dim=-1))
-
-            return launch
-
-    fake(modules, "liger_kernel.ops.softmax", _softmax_single_block_forward_kernel=Kernel())
+    kernel = Launched(calls)
+    fake(modules, "liger_kernel.ops.softmax", _softmax_single_block_forward_kernel=kernel)
     fake(modules, "liger_kernel.ops.utils", calculate_settings=lambda n: (2 * n, 7))
     return kernels.load("peer_liger"), calls
 
 
 def flaggems(modules):
-    """The same for FlagGems: launcher, rules and kernel, of which the rules are called."""
+    """Likewise for FlagGems: a launcher over heuristics over the kernel."""
     calls = []
-
-    class Rules:
-        fn = object()  # the kernel
-
-        def __getitem__(self, grid):
-            def launch(out, x, rows, cols):
-                calls.append((grid, out, x, rows, cols))
-                out.copy_(torch.softmax(x, dim=-1))
-
-            return launch
-
-    launcher = SimpleNamespace(fn=Rules())
+    launcher = SimpleNamespace(fn=Launched(calls))
     fake(modules, "flag_gems.ops.softmax", softmax_kernel_inner=launcher)
     return kernels.load("peer_flaggems"), calls
 
@@ -125,14 +123,6 @@ def helion(modules, name="peer_helion"):
     return kernels.load(name), asked, searched
 
 
-def test_the_peers_are_there():
-    assert set(PEERS) >= {*PACKAGES, "peer_compile"}
-
-
-def test_the_list_of_kernels_tells_what_package_each_needs():
-    assert set(PACKAGES.values()) <= set(TOLD)
-
-
 @pytest.mark.parametrize(("name", "package"), PACKAGES.items())
 def test_an_absent_package_is_unavailable_and_says_how_to_get_it(name, package, modules):
     modules[package] = None  # importing it fails, installed or not
@@ -144,7 +134,8 @@ def test_an_absent_package_is_unavailable_and_says_how_to_get_it(name, package, 
     assert f"pip install {GROUPS.get(name, '--group peers')}" in message
 
 
-def test_every_package_of_a_peer_is_pinned_in_its_group():
+def test_every_package_of_a_peer_is_listed_and_pinned_in_its_group():
+    assert set(PACKAGES.values()) <= set(LISTED_PACKAGES)
     for name in PEERS:
         group = pins.groups()[GROUPS.get(name, "peers").split()[-1]]
         pinned = {requirement.name.replace("-", "_") for requirement in group}
@@ -152,51 +143,6 @@ def test_every_package_of_a_peer_is_pinned_in_its_group():
         assert needed == {PACKAGES[name]} if name in PACKAGES else not needed
         for module in needed:
             assert {module, f"{module}_kernels"} & pinned, f"{module} has no pin"
-
-
-def test_quack_is_given_x_and_out(modules):
-    variant, calls = quack(modules)
-    x, out = torch.randn(4, 64), torch.empty(4, 96)[:, :64]
-    assert variant.softmax(x, out) is out
-    new = variant.softmax(x)
-    assert [(a is x, b is given) for (a, b), given in zip(calls, (out, new), strict=True)] == [
-        (True, True)
-    ] * 2
-    for y in (out, new):
-        torch.testing.assert_close(y, torch.softmax(x, dim=-1))
-
-
-def test_liger_is_launched_with_its_own_settings_on_rows_as_they_lie(modules):
-    variant, calls = liger(modules)
-    x, out = torch.randn(4, 80)[:, :50], torch.empty(4, 60)[:, :50]
-    assert variant.softmax(x, out) is out
-    (call,) = calls
-    assert call[1] is out
-    assert call[3] is x
-    assert (call[0], call[2], *call[4:]) == ((4,), 60, 80, 50, 100, 7)
-    torch.testing.assert_close(out, torch.softmax(x, dim=-1))
-
-
-def test_flaggems_is_launched_by_its_rules_beneath_its_launcher(modules):
-    variant, calls = flaggems(modules)
-    x, out = torch.randn(4, 50), torch.empty(4, 50)
-    assert variant.softmax(x, out) is out
-    ((grid, written, read, *sizes),) = calls
-    assert written is out
-    assert read is x
-    assert (grid, sizes) == ((4, 1, 1), [4, 50])
-    torch.testing.assert_close(variant.softmax(x), torch.softmax(x, dim=-1))
-
-
-def test_flaggems_works_on_copies_where_rows_lie_apart(modules):
-    variant, calls = flaggems(modules)
-    x, held = torch.randn(4, 60)[:, :50], torch.full((4, 60), 9.0)
-    out = held[:, :50]
-    assert variant.softmax(x, out) is out
-    torch.testing.assert_close(out, torch.softmax(x, dim=-1))
-    assert (held[:, 50:] == 9).all()
-    ((_, written, read, *_),) = calls
-    assert (written.stride(), read.stride()) == ((50, 1), (50, 1))
 
 
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])
@@ -215,7 +161,7 @@ def test_what_helion_is_given_is_right_tile_by_tile(name, op, modules):
     assert all(settings["static_shapes"] for settings in asked)
 
 
-def test_helion_unsearched_is_one_kernel_with_its_defaults(modules):
+def test_helion_without_a_search_is_one_kernel_with_its_defaults(modules):
     variant, asked, searched = helion(modules)
     for rows in (4, 5):
         variant.softmax(torch.randn(rows, 50))
@@ -262,48 +208,64 @@ def test_a_compiled_call_writes_to_out(name, op, monkeypatch):
     assert asked == [{"mode": mode(name), "dynamic": False, "fullgraph": True}]
 
 
-@pytest.mark.slow
-def test_one_of_the_compiled_searches_and_none_records_graphs():
-    modes = torch._inductor.list_mode_options()
-    plain, searched = (modes[mode(name)] for name in COMPILED)
-    assert plain == {}
-    assert searched["max_autotune"]
-    assert not searched.get("triton.cudagraphs")  # the clock records graphs of its own
+@pytest.mark.parametrize("peer", [quack, liger, flaggems])
+def test_a_peers_kernel_is_given_x_and_out(peer, modules):
+    variant, calls = peer(modules)
+    x, out = torch.randn(4, 64), torch.empty(4, 64)
+    assert variant.softmax(x, out) is out
+    for y in (out, variant.softmax(x)):
+        torch.testing.assert_close(y, torch.softmax(x, dim=-1))
+    assert any(argument is x for argument in calls[0])
+    assert any(argument is out for argument in calls[0])
+
+
+def test_liger_is_launched_with_its_own_settings_and_any_row_stride(modules):
+    variant, calls = liger(modules)
+    x, out = torch.randn(4, 80)[:, :50], torch.empty(4, 60)[:, :50]
+    variant.softmax(x, out)
+    ((grid, _, out_stride, _, *rest),) = calls
+    settings = {"BLOCK_SIZE": 100, "num_warps": 7}
+    assert (grid, out_stride, rest) == ((4,), 60, [80, 50, settings])
+
+
+def test_flaggems_works_on_copies_of_non_contiguous_rows(modules):
+    variant, calls = flaggems(modules)
+    x, wide = torch.randn(4, 60)[:, :50], torch.full((4, 60), 9.0)
+    out = wide[:, :50]
+    assert variant.softmax(x, out) is out
+    torch.testing.assert_close(out, torch.softmax(x, dim=-1))
+    assert (wide[:, 50:] == 9).all()
+    ((grid, written, read, *sizes),) = calls
+    assert (written.stride(), read.stride()) == ((50, 1), (50, 1))
+    assert (grid, sizes) == ((4, 1, 1), [4, 50, {}])
+
+
+NO_GPU = "NVIDIA GPUs only"
 
 
 def test_without_a_gpu_a_peer_is_unsupported(modules):
-    x = torch.randn(4, 64)
     variants = [peer(modules)[0] for peer in (quack, liger, flaggems, helion)]
     variants += map(kernels.load, [*COMPILED, HELION[1]])
     assert {kernels.split(variant.name)[0] for variant in variants} == set(PEERS)
     for variant in variants:
-        assert "NVIDIA GPUs only" in variant.unsupported(x)
+        assert NO_GPU in variant.unsupported(torch.randn(4, 64))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "start", "cols", "words"),
-    [
-        (torch.float32, 0, 1022, "N = 1022: QuACK takes multiples of 4"),
-        (torch.bfloat16, 0, 1020, "N = 1020: QuACK takes multiples of 8"),
-        (torch.float32, 0, 1020, "the device cpu"),  # nothing else is against it
-        (torch.float32, 2, 1020, "do not begin at multiples of 16 bytes"),
-        (torch.float32, 4, 1020, "the device cpu"),
-        (torch.float16, 4, 1016, "do not begin at multiples of 16 bytes"),
-        (torch.float16, 8, 1016, "the device cpu"),
-    ],
-)
-def test_limits_of_quack(dtype, start, cols, words, modules):
-    variant, _ = quack(modules)
-    x = torch.zeros(4, 1024 + 16, dtype=dtype)
-    assert words in variant.unsupported(x[:, start : start + cols])
-
-
-def test_a_row_stride_that_is_no_multiple_of_a_pack(modules):
-    variant, _ = quack(modules)
+def test_limits_of_quack(modules):
+    unsupported = quack(modules)[0].unsupported
+    for dtype, start, cols, words in (
+        (torch.float32, 0, 1022, "multiples of 4"),
+        (torch.bfloat16, 0, 1020, "multiples of 8"),
+        (torch.float32, 2, 1020, "do not begin"),
+        (torch.float32, 4, 1020, NO_GPU),  # no other limit applies
+        (torch.float16, 4, 1016, "do not begin"),
+        (torch.float16, 8, 1016, NO_GPU),
+    ):
+        x = torch.zeros(4, 1040, dtype=dtype)[:, start : start + cols]
+        assert words in unsupported(x)
     x = torch.zeros(4, 1022)[:, :1020]
-    assert "do not begin" in variant.unsupported(x)
-    assert "the device cpu" in variant.unsupported(x[:1])  # there is no second row
-    assert "the device cpu" in variant.unsupported(torch.zeros(1020).expand(7, 1020))
+    assert "do not begin" in unsupported(x)  # the row stride
+    assert NO_GPU in unsupported(x[:1])
 
 
 @pytest.mark.parametrize(
@@ -312,29 +274,24 @@ def test_a_row_stride_that_is_no_multiple_of_a_pack(modules):
         ((9, 0), H200_SHARED, 917_504),  # 16 blocks of 56 tiles of 4096 bytes
         ((8, 0), 166_912, 40_960),  # one block of 40 tiles
         ((12, 0), 101_376, 196_608),  # 8 blocks of 24 tiles
+        ((7, 5), 65_536, None),
     ],
 )
 def test_the_longest_row_of_quack(capability, shared, longest, modules, monkeypatch):
     module = quack(modules)[0].module
     monkeypatch.setattr(module, "_capability", lambda device: (capability, shared))
-    assert module._too_much(4 * longest, torch.device("cuda")) is None
-    assert "shared memory" in module._too_much(4 * (longest + 4), torch.device("cuda"))
+    if longest is None:
+        assert "QuACK needs 8.0" in module._too_long(64, torch.device("cuda"))
+    else:
+        assert module._too_long(4 * longest, torch.device("cuda")) is None
+        assert "shared memory" in module._too_long(4 * (longest + 4), torch.device("cuda"))
 
 
-def test_quack_on_an_old_gpu(modules, monkeypatch):
-    module = quack(modules)[0].module
-    monkeypatch.setattr(module, "_capability", lambda device: ((7, 5), 65_536))
-    assert module._too_much(64, torch.device("cuda")) == "compute capability 7.5; QuACK needs 8.0"
-
-
-def test_the_longest_row_of_liger(modules):
-    variant, _ = liger(modules)
-    assert "NVIDIA GPUs only" in variant.unsupported(torch.empty(1, 65_536))
-    assert "N = 65537" in variant.unsupported(torch.empty(1, 65_537))
-
-
-def test_limits_of_flaggems(modules):
-    variant, _ = flaggems(modules)
+def test_limits_of_liger_and_flaggems(modules):
+    unsupported = liger(modules)[0].unsupported
+    assert NO_GPU in unsupported(torch.empty(1, 65_536))
+    assert "N = 65537" in unsupported(torch.empty(1, 65_537))
+    unsupported = flaggems(modules)[0].unsupported
     most = torch.empty(2**16, 2**15, device="meta")
-    assert "in 32 bits" in variant.unsupported(most)
-    assert "the device meta" in variant.unsupported(most[1:])  # nothing else is against it
+    assert "fewer than 2^31" in unsupported(most)
+    assert NO_GPU in unsupported(most[1:])

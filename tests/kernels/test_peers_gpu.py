@@ -145,19 +145,6 @@ def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh)
     assert f"+ {cols + 64}*x0" in code  # the store walks by the stride of out
 
 
-@compiled
-def test_a_kernel_compiled_for_aligned_data_takes_other_data_too(name, device, fresh):
-    softmax = kernels.load(name).softmax
-    wide, held = torch.randn(6, 512, device=device), torch.empty(6, 512, device=device)
-    for x_start, out_start in ((0, 0), (1, 0), (0, 1), (3, 2)):
-        x, out = wide[:, x_start : x_start + 256], held[:, out_start : out_start + 256]
-        held.fill_(9)
-        softmax(x, out)
-        torch.testing.assert_close(out, torch.softmax(x, dim=-1))
-        assert (held[:, :out_start] == 9).all()
-        assert (held[:, out_start + 256 :] == 9).all()
-
-
 def test_more_layouts_than_torch_compiles_are_an_error(device, fresh):
     softmax = kernels.load("peer_compile").softmax
     most = torch._dynamo.config.recompile_limit

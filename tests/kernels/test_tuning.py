@@ -16,6 +16,7 @@ from kernels.frontier import (
     frontier_packed,
     frontier_staged,
 )
+from kernels.frontier._tiling import parse
 from tests import copies
 
 H200 = nvrtc.GPUS["sm_90"]
@@ -23,8 +24,8 @@ TABLES = sorted(_tuning.FOLDER.glob(_tuning.TABLES))
 
 
 def call(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
-    whole = min(cols & -cols, 16 // dtype.itemsize)
-    return nvrtc.Call(dtype, rows, cols, pack or whole, False, gpu)
+    widest = min(cols & -cols, 16 // dtype.itemsize)
+    return nvrtc.Call(dtype, rows, cols, pack or widest, False, gpu)
 
 
 def test_the_next_longer_row_decides_or_else_the_nearest(tables):
@@ -41,20 +42,9 @@ def test_the_next_longer_row_decides_or_else_the_nearest(tables):
         (4096, torch.float32, "frontier_rows__k8w4"),
         (16384, torch.float32, "frontier_rows__k8w4"),  # none is longer
         (1024, torch.float16, "frontier_rows__k2w8"),  # as bfloat16, until it has its own
-        (1023, torch.float32, "frontier_rows__k4w16"),  # not whole words
+        (1023, torch.float32, "frontier_rows__k4w16"),  # rows are no multiple of a vector
     ):
         assert frontier.choices(call(cols, dtype))[0] == expected
-
-
-def test_types_of_one_size_have_winners_of_their_own(tables):
-    tables(
-        (H200.name, "bfloat16", 1024, "frontier_rows__k2w8"),
-        (H200.name, "float16", 8192, "frontier_rows__k4w16"),
-    )
-    assert frontier.choices(call(1024, torch.bfloat16))[0] == "frontier_rows__k2w8"
-    assert frontier.choices(call(8192, torch.float16))[0] == "frontier_rows__k4w16"
-    # where it has none, the sibling's
-    assert frontier.choices(call(1024, torch.float16))[0] == "frontier_rows__k2w8"
 
 
 def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
@@ -108,7 +98,7 @@ def test_the_division_of_a_row_depends_on_neither_the_batch_nor_the_address(tabl
         assert len(choice) == 1
 
 
-def test_every_table_names_forms_that_exist_and_can_take_the_row():
+def test_every_table_names_configs_that_exist_and_can_take_the_row():
     for path in TABLES:
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
@@ -124,7 +114,7 @@ def test_the_rule_covers_every_length(tables):
             assert frontier.plan(call(cols, dtype))
 
 
-def test_the_rule_has_kernels_of_their_own_for_rows_that_are_not_whole_words(tables):
+def test_the_rule_has_kernels_for_rows_that_are_no_multiple_of_a_vector(tables):
     def source(cols: int, dtype: torch.dtype) -> str:
         (spec,) = frontier.plan(call(cols, dtype))
         return spec.source.stem
@@ -182,8 +172,8 @@ def test_rows_that_no_kernel_can_count_are_refused():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("stem", [stem for stem in frontier.PARTS if stem != "frontier_short"])
-def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
-    """Else the same row would have other sums, or another kernel, elsewhere."""
+def test_the_alignment_does_not_decide_how_a_row_is_divided(stem, dtype):
+    """Otherwise the same row would have other sums at another address."""
     lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
     lengths += range(300_000, 20_000_000, 250_112)
     for sm_count in (132, 148, 20):
@@ -191,13 +181,15 @@ def test_where_rows_begin_decides_on_nothing_but_how_words_are_cut(stem, dtype):
         for config in kernels.configs(stem):
             for cols in lengths:
                 of = kernels.load(stem).module.plan
-                whole, apart = (
+                aligned, unaligned = (
                     [(s.threads, s.blocks, s.cluster, s.extra_args) for s in of(a_call, config)]
                     for a_call in (call(cols, dtype, gpu=gpu), call(cols, dtype, pack=1, gpu=gpu))
                 )
-                if stem == "frontier_spread":  # more rows are worked on at once
-                    whole, apart = ([(s[0], *s[2:]) for s in each] for each in (whole, apart))
-                assert whole == apart, (config, cols, sm_count)
+                if stem == "frontier_spread":  # blocks follow from the number of rows in flight
+                    aligned, unaligned = (
+                        [(s[0], *s[2:]) for s in each] for each in (aligned, unaligned)
+                    )
+                assert aligned == unaligned, (config, cols, sm_count)
 
 
 def test_constants_that_python_and_cuda_share_are_the_same():
@@ -213,7 +205,7 @@ def test_constants_that_python_and_cuda_share_are_the_same():
 
 
 @pytest.mark.parametrize("row_bytes", [10_000, 33_000, 50_000, 64 * 1024 - 4])
-def test_without_clusters_a_block_takes_rows_that_are_not_whole_words_up_to_64_kib(row_bytes):
+def test_without_clusters_a_block_takes_unaligned_rows_up_to_64_kib(row_bytes):
     """As the docstring of ``frontier`` says."""
     for dtype in (torch.float32, torch.bfloat16):
         cols = row_bytes // dtype.itemsize - (row_bytes // dtype.itemsize + 1) % 2
@@ -222,13 +214,13 @@ def test_without_clusters_a_block_takes_rows_that_are_not_whole_words_up_to_64_k
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
-def test_a_staged_row_is_shared_so_that_all_but_two_words_of_a_lane_are_there(itemsize):
-    """kUnsure in frontier_staged.cu: the others are taken without a look."""
+def test_at_most_two_vectors_of_a_lane_of_a_staged_row_are_absent(itemsize):
+    """kMaybeAbsent in frontier_staged.cu: the other vectors are read without a check."""
     for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
-        words = -(-cols * itemsize // 16)
+        vectors = -(-cols * itemsize // 16)
         for config in frontier_staged.CONFIGS:
-            found = frontier_staged.shape(words, *map(int, config[1:].split("w")), 16)
+            found = frontier_staged.shape_of(vectors, *parse(config).values(), 16)
             if found:
-                of_warp = words // (found.warps * found.cluster)
-                assert 32 * (found.words - 1) <= of_warp <= 32 * found.words
+                per_warp = vectors // (found.warps * found.cluster)
+                assert 32 * (found.per_lane - 1) <= per_warp <= 32 * found.per_lane
                 assert found.warps * found.cluster > 1

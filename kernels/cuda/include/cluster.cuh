@@ -1,4 +1,4 @@
-// Merging the states of a row that a block, or a cluster of blocks, shares.
+// Merge the softmax states of a row that a block, or a cluster of blocks, shares.
 #pragma once
 #include "mbarrier.cuh"
 #include "state.cuh"
@@ -8,7 +8,8 @@ __device__ inline unsigned cluster_rank() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// Relaxed: fence_mbarrier_init() publishes the barriers, and states are sent, not stored.
+// Relaxed is enough: fence_mbarrier_init() publishes the barriers, and st_async() carries the
+// states.
 __device__ inline void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
@@ -16,7 +17,7 @@ __device__ inline void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// The same address in another block's shared memory.
+// Return the same address in another block's shared memory.
 __device__ inline unsigned address_in(unsigned block, const void* place) {
   unsigned there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;"
@@ -25,8 +26,8 @@ __device__ inline unsigned address_in(unsigned block, const void* place) {
   return there;
 }
 
-// Store a state at the same address in another block's shared memory, without waiting. Its bytes
-// count for `mbarrier` there.
+// Store a state at the same address in another block's shared memory, without waiting. `mbarrier`
+// of that block counts the bytes.
 __device__ inline void st_async(SoftmaxState* place, Mbarrier* mbarrier, unsigned block,
                                 SoftmaxState state) {
   asm volatile(
@@ -36,7 +37,7 @@ __device__ inline void st_async(SoftmaxState* place, Mbarrier* mbarrier, unsigne
       : "memory");
 }
 
-// The merged state of all, known to each lane; by a whole warp.
+// Merge all states; each lane gets the result. A whole warp must call it.
 template <int COUNT>
 __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
   constexpr int kEach = (COUNT + kWarp - 1) / kWarp;
@@ -54,9 +55,9 @@ __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
   return merge_lanes(all);
 }
 
-// The merged state of a block of WARPS warps, known to every thread; all threads call it. Two calls
-// in turn need two `states`: while a slow warp still reads one, a fast warp may already write the
-// other, and the barrier of that call keeps it from reaching the first one too early.
+// Merge the states of a block of WARPS warps; all threads call it and get the result. Two calls in
+// a row need two `states`: a fast warp may write the second while a slow warp still reads the
+// first. The second barrier keeps the fast warp from writing the first again too early.
 template <int WARPS>
 __device__ inline SoftmaxState merge_block(SoftmaxState state, SoftmaxState (&states)[WARPS]) {
   state = merge_lanes(state);
@@ -66,13 +67,13 @@ __device__ inline SoftmaxState merge_block(SoftmaxState state, SoftmaxState (&st
   return merge_all(states);
 }
 
-// Where each block of a cluster receives the states of all warps.
+// The buffer in which each block of a cluster receives the states of all warps.
 template <int COUNT>
 struct ClusterReduceBuffer {
   SoftmaxState states[COUNT];
   Mbarrier mbarrier;
 
-  // By one thread, before the cluster's first barrier.
+  // One thread calls it before the cluster's first barrier.
   __device__ void init() {
     mbarrier.init();
     fence_mbarrier_init();
@@ -80,9 +81,9 @@ struct ClusterReduceBuffer {
   }
 };
 
-// For kernels in which each block, or cluster, has one row. On entry `row` is the block's number
-// and `tile` the warp's; on return the row's number and the warp's tile of the row. Where blocks
-// share a row, merge_row() must follow.
+// Begin a kernel in which each block or cluster has one row. On entry `row` is the block's number
+// and `tile` the warp's. On return they are the row's number and the warp's tile of the row. If
+// blocks share a row, merge_row() must follow.
 template <int WARPS, int CLUSTER>
 __device__ inline void enter_row(ClusterReduceBuffer<WARPS * CLUSTER>& buffer, Index& row,
                                  int& tile) {
@@ -93,7 +94,7 @@ __device__ inline void enter_row(ClusterReduceBuffer<WARPS * CLUSTER>& buffer, I
   }
 }
 
-// The merged state of a row, known to all threads that share it; all of them call it, once.
+// Merge the states of a row. All threads that share the row call it once and get the result.
 template <int WARPS, int CLUSTER>
 __device__ inline SoftmaxState merge_row(SoftmaxState state,
                                          ClusterReduceBuffer<WARPS * CLUSTER>& buffer) {

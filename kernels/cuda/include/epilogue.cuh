@@ -1,9 +1,9 @@
-// From the state of a row to its softmax or log-softmax.
+// Compute softmax or log-softmax from the state of a row.
 #pragma once
 #include "vec.cuh"
 
-// From x - max and the row's sum to the output. kScalesExp: the output is also exp(x - top) times a
-// factor of top - max.
+// Compute the output from x - max and the row's sum. kScalesExp: the output is also exp(x - top)
+// times factor(top - max).
 struct SoftmaxEpilogue {
   static constexpr bool kScalesExp = true;
   float scale, log2_scale;

@@ -1,15 +1,15 @@
-// Merging the states of a row that many blocks share, in global memory. All blocks of the launch
-// are resident at once.
+// Merge the softmax states of a row that many blocks share, in global memory. All blocks of the
+// launch are resident at once.
 #pragma once
 #include "state.cuh"
 
 constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
-// A block may be two rows ahead of another: states of the row that is written and of the next one,
-// and as many that the slower block has not read yet.
+// A block may be two rows ahead of another. It writes the states of two rows while the slower block
+// has not yet read those of two earlier rows.
 constexpr int kSlots = 4;
 
-// A float with the number of its epoch. One access moves both, so a reader that finds the epoch it
-// waits for has the value, too.
+// A float with the number of its epoch. One access moves both, so a reader that sees the epoch it
+// waits for also has the value.
 union TaggedFloat {
   struct {
     float value;
@@ -19,8 +19,8 @@ union TaggedFloat {
   __device__ TaggedFloat() {}
 };
 
-// An epoch is a row of one group of blocks. Epochs are counted on from launch to launch, so nothing
-// is ever cleared; after 2^32 of them the count wraps, when no old tag is left.
+// An epoch is one row of a group of blocks. Each launch continues the count, so nothing is ever
+// cleared. The count wraps after 2^32 epochs, when no old tag is left.
 struct GridWorkspace {
   ulonglong2 states[kSlots][kMaxStates];  // maximum and sum
   unsigned epochs;                        // before this launch
@@ -40,7 +40,8 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// The states of the blocks that share a row: `count` of them, from `first` on.
+// Exchanges the states of the `count` blocks that share a row. `first` is the place of the first
+// one.
 struct GridReducer {
   static constexpr int kInFlight = 2;  // loads that a thread issues before it looks at the first
 
@@ -51,7 +52,7 @@ struct GridReducer {
   __device__ GridReducer(GridWorkspace* where, int first_state, int states)
       : workspace(where), first(first_state), count(states), epochs(where->epochs) {}
 
-  // By one thread: publish the state of block number `block` of the row.
+  // One thread calls it: publish the state of block number `block` of the row.
   __device__ void publish(SoftmaxState state, int block, unsigned epoch) const {
     TaggedFloat max, sum;
     max.value = state.max, sum.value = state.sum;
@@ -59,8 +60,8 @@ struct GridReducer {
     store_relaxed(workspace->states[epoch % kSlots] + first + block, {max.bits, sum.bits});
   }
 
-  // By each of the THREADS threads of every block, after the block has published its own state:
-  // poll and merge a strided subset. The block's threads together cover every state.
+  // All THREADS threads of every block call it after the block has published its own state. Each
+  // thread polls and merges a strided subset; together they cover every state.
   template <int THREADS>
   __device__ SoftmaxState collect(unsigned epoch) const {
     const ulonglong2* const states = workspace->states[epoch % kSlots] + first;
@@ -93,7 +94,8 @@ struct GridReducer {
     return all;
   }
 
-  // By one thread of every block, when it has read all states; `most`: the most rows of a block.
+  // One thread of every block calls it after the block has read all states. `most` is the most rows
+  // of a block.
   __device__ void finish(unsigned most) const {
     if (atomicAdd(&workspace->finished, 1u) != gridDim.x - 1u) return;
     workspace->epochs = epochs + most;

@@ -14,12 +14,12 @@ __device__ inline void fence_mbarrier_init() {
 struct Mbarrier {
   unsigned long long barrier;
 
-  // By one thread, which then calls fence_mbarrier_init(), before anyone waits.
+  // One thread calls it before any thread waits, and then calls fence_mbarrier_init().
   __device__ void init() {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier)));
   }
 
-  // By one thread: the barrier opens once so many bytes have arrived.
+  // One thread calls it: the barrier opens once this many bytes have arrived.
   __device__ void expect_tx(unsigned bytes) {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
@@ -27,7 +27,7 @@ struct Mbarrier {
         : "memory");
   }
 
-  // By all threads that read the bytes of the first phase.
+  // All threads that read the bytes call it; only the first phase is used.
   __device__ void wait() {
     unsigned done = 0;
     while (!done) {

@@ -1,7 +1,7 @@
-// What the softmax kernels share: element types, packs, reductions over a warp and over a block.
+// Element types, packs, and reductions over a warp and over a block.
 //
-// Compiled by NVRTC, which brings no header files: 16-bit types are converted by one instruction
-// each, so that none is needed. bfloat16 conversion needs compute capability 8.0.
+// NVRTC brings no header files, so 16-bit types are converted by PTX, one instruction each. The
+// conversion of bfloat16 needs compute capability 8.0.
 #pragma once
 
 using Index = long long;  // rows and strides: a matrix may hold more than 2^31 elements
@@ -36,8 +36,8 @@ __device__ inline void from_float(BFloat16& y, float x) {
 
 __device__ inline float lowest() { return __int_as_float(0xff800000); }  // -inf
 
-// Words of 2 to 16 bytes, each stored by one instruction. Left to itself the compiler stores
-// element by element wherever it has unrolled the loop around the store.
+// Store a vector of 2 to 16 bytes by one instruction. Without PTX the compiler stores element by
+// element where it has unrolled the loop around the store.
 __device__ inline void store_vec(unsigned short* to, unsigned short vec) {
   asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(vec) : "memory");
 }
@@ -72,7 +72,7 @@ struct VecOf<16> {
   using type = uint4;
 };
 
-// N neighbouring elements, moved at once. Their address must be a multiple of their size.
+// N adjacent elements, moved at once. Their address must be a multiple of their size.
 template <typename T, int N>
 union Pack {
   using Vec = typename VecOf<sizeof(T) * N>::type;
@@ -106,7 +106,7 @@ struct Sum {
   __device__ static float of(float a, float b) { return a + b; }
 };
 
-// The reduction over LANES neighbouring lanes, known to each of them: a butterfly of shuffles. All
+// Reduce over LANES adjacent lanes by a butterfly of shuffles; each of them gets the result. All
 // lanes of the warp must call it.
 template <typename Op, int LANES = kWarp>
 __device__ inline float warp_reduce(float value) {
@@ -117,10 +117,10 @@ __device__ inline float warp_reduce(float value) {
   return value;
 }
 
-// The reduction over a block of THREADS, known to all of them, for one barrier. Each warp leaves
-// its part in shared memory and then adds up all parts by itself. Two reductions in turn need two
-// `parts`: while a slow warp still reads one, a fast warp may already write the other, and the
-// barrier of that one keeps it from coming back to the first too early.
+// Reduce over a block of THREADS threads with one barrier; all threads get the result. Each warp
+// writes its value to shared memory and then reduces all values by itself. Two reductions in a row
+// need two `parts`: a fast warp may write the second while a slow warp still reads the first. The
+// second barrier keeps the fast warp from writing the first again too early.
 template <typename Op, int THREADS>
 __device__ inline float block_reduce(float value, float (&parts)[THREADS / kWarp]) {
   value = warp_reduce<Op>(value);
@@ -133,20 +133,20 @@ __device__ inline float block_reduce(float value, float (&parts)[THREADS / kWarp
   return value;
 }
 
-// How an element of the output follows from x - max and the row's sum of exp(x - max). Division and
-// exp are the fast ones: by the CUDA Math API, 2 units in the last place, and 2 + |1.173 x| for
-// exp(x), hence more for the smaller, less important elements of a row.
+// Compute an element of the output from x - max and the row's sum of exp(x - max). Division and exp
+// are the fast ones. By the CUDA Math API their errors are 2 ulp, and 2 + |1.173 x| ulp for exp(x),
+// which is larger for the smaller, less important elements of a row.
 struct Softmax {
   float scale;
   __device__ explicit Softmax(float sum) : scale(__fdividef(1.0f, sum)) {}
-  // kept in place of x between the passes: exp(x - max)
+  // keep exp(x - max) in place of x between the passes
   __device__ static float keep(float, float exponential) { return exponential; }
   __device__ float of_kept(float kept) const { return kept * scale; }
 };
 struct LogSoftmax {
   float log_sum;
   __device__ explicit LogSoftmax(float sum) : log_sum(logf(sum)) {}
-  // kept in place of x between the passes: x - max
+  // keep x - max in place of x between the passes
   __device__ static float keep(float shifted, float) { return shifted; }
   __device__ float of_kept(float kept) const { return kept - log_sum; }
 };

@@ -4,14 +4,14 @@
 #include "state.cuh"
 #include "unaligned.cuh"
 
-// A warp's tile of a row: vectors first + lane, first + 32 + lane, ..., K for each lane. UNALIGNED:
-// rows may begin inside a vector. KEEP_EXP: the exps of state() are kept for the output, in
-// float32.
+// A warp's tile of a row: K vectors for each lane, first + lane, first + 32 + lane, ... UNALIGNED:
+// rows may begin inside a vector. KEEP_EXP: state() keeps the exps in float32 for the output.
 template <typename T, int K, bool UNALIGNED, bool KEEP_EXP>
 struct RowTile {
   static constexpr int kAll = K * kVecElems<T>;
-  static constexpr int kRound = kWarp * kVecElems<T>;  // elements from a lane's vector to its next
-  static constexpr int kLast = (K - 1) * kRound + kVecElems<T>;  // from its first past its last
+  static constexpr int kRound = kWarp * kVecElems<T>;  // elements between two vectors of a lane
+  // from the begin of a lane's first vector to the end of its last
+  static constexpr int kLast = (K - 1) * kRound + kVecElems<T>;
 
   uint4 vec[K];  // as loaded
   float exp_x[KEEP_EXP ? kAll : 1];
@@ -20,13 +20,13 @@ struct RowTile {
   int cols;
   unsigned zero;
 
-  // This lane's first element, and how many elements the row has from there: 0 or less where none.
+  // This lane's first element, and how many elements the row has from there on; may be negative.
   __device__ int first_of_lane() const {
     return (first + static_cast<int>(threadIdx.x) % kWarp) * kVecElems<T>;
   }
   __device__ int left() const { return cols - first_of_lane(); }
 
-  // From x_row, or from what the same thread saved at `saved`, every `step` vectors.
+  // Load from x_row, or what the same thread saved at `saved`, `step` vectors apart.
   __device__ RowTile(const T* x_row, int first_vec, Index columns, const uint4* saved = nullptr,
                      int step = 0)
       : first(first_vec),
@@ -56,11 +56,11 @@ struct RowTile {
     for (int k = 0; k < K; ++k) to[k * step] = vec[k];
   }
 
-  // The state of this lane's elements.
+  // Compute the state of this lane's elements.
   __device__ SoftmaxState state() {
-    SoftmaxState found{max_element<T>(vec), 0.0f};
-    top = found.max;
-    const float pivot = found.pivot();
+    SoftmaxState state{max_element<T>(vec), 0.0f};
+    top = state.max;
+    const float pivot = state.pivot();
     float value[kVecElems<T>];
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -69,12 +69,12 @@ struct RowTile {
 #pragma unroll
         for (int i = 0; i < kVecElems<T>; ++i) exp_x[k * kVecElems<T> + i] = value[i];
       }
-      found.sum += tree_reduce<Sum, kVecElems<T>>(value);
+      state.sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
-    return found;
+    return state;
   }
 
-  // The output of vector k.
+  // Compute the output of vector k.
   template <typename Op>
   __device__ uint4 result(int k, float max, const Op& epilogue) {
     if constexpr (KEEP_EXP) {
@@ -99,16 +99,16 @@ struct RowTile {
   }
 
  private:
-  // Every load shares its 16 aligned bytes with an element of the row. A vector of the row ends in
-  // the aligned vector that follows. In 16 bits that one comes from the next lane, because
-  // registers are short there; in 32 bits from the cache, which is faster.
+  // Every aligned vector that is loaded holds an element of the row. A vector of the row ends in
+  // the next aligned vector. In 16 bits that one comes from the next lane, because registers are
+  // scarce; in 32 bits it comes from the cache, which is faster.
   template <int QUARTER>
   __device__ void load_between(const AlignedRow<const T>& row) {
     constexpr bool kFromLane = sizeof(T) < sizeof(float);
     const T* const from = row.vecs + first_of_lane();
     const int lane = threadIdx.x % kWarp;
-    const int in_first =
-        kVecElems<T> - row.elements_off();  // elements of a vector of the row in its aligned one
+    // elements of a vector of the row that lie in its first aligned vector
+    const int in_first = kVecElems<T> - row.elements_off();
     uint4 following[kFromLane ? 1 : K];
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -131,9 +131,9 @@ struct RowTile {
       uint4 next = following[kFromLane ? 0 : k];
       if constexpr (kFromLane) {
         // lane 31 continues in lane 0's next vector
-        const uint4 given = lane == 0 && k + 1 < K ? vec[(k + 1) % K] : vec[k];
-        const uint4 got = shuffled(given, (lane + 1) % kWarp);
-        if (k + 1 < K || lane < kWarp - 1) next = got;
+        const uint4 sent = lane == 0 && k + 1 < K ? vec[(k + 1) % K] : vec[k];
+        const uint4 received = shuffled(sent, (lane + 1) % kWarp);
+        if (k + 1 < K || lane < kWarp - 1) next = received;
       }
       vec[k] = funnel_shift<T, QUARTER>(vec[k], next, row.off % 4);
       if (elements < kVecElems<T>) vec[k] = mask_tail<T>(vec[k], elements);
@@ -153,40 +153,40 @@ struct RowTile {
 
   template <typename Op>
   __device__ void store_between(T* out_row, float max, const Op& epilogue) {
-    // In 16 bits the outputs are computed before the branches, in 32 bits inside them: the other
-    // way the compiler hoists parts of a branch into more registers.
+    // In 16 bits the outputs are computed before the branches, in 32 bits inside them. Otherwise
+    // the compiler hoists parts of a branch, which takes more registers.
     constexpr bool kBefore = sizeof(T) < sizeof(float);
     if constexpr (kBefore) {
 #pragma unroll
       for (int k = 0; k < K; ++k) vec[k] = result(k, max, epilogue);
     }
-    const auto made = [&](int k) { return kBefore ? vec[k] : result(k, max, epilogue); };
+    const auto output = [&](int k) { return kBefore ? vec[k] : result(k, max, epilogue); };
     const AlignedRow<T> out(out_row);
-    if (out.off == 0) return store_aligned_but_the_last(out_row, made);
+    if (out.off == 0) return store_aligned_but_the_last(out_row, output);
     dispatch_quarter(kVecBytes - out.off,
-                     [&](auto quarter) { store_shifted<quarter.value>(out_row, out, made); });
+                     [&](auto quarter) { store_shifted<quarter.value>(out_row, out, output); });
   }
 
-  template <typename Made>
-  __device__ void store_aligned_but_the_last(T* out_row, const Made& made) const {
+  template <typename Output>
+  __device__ void store_aligned_but_the_last(T* out_row, const Output& output) const {
     T* const to = out_row + first_of_lane();
     PartialVec<T> last;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int elements = left() - k * kRound;
       if (elements >= kVecElems<T>) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRound), made(k));
+        store_vec(reinterpret_cast<uint4*>(to + k * kRound), output(k));
       } else if (elements > 0) {
-        last = {made(k), to + k * kRound, elements};
+        last = {output(k), to + k * kRound, elements};
       }
     }
     last.store_beginning();
   }
 
-  // Each aligned vector begins with the end of the vector before, which the lane before has. The
-  // two vectors at the tile's ends, which it shares with its neighbours, are stored in part.
-  template <int QUARTER, typename Made>
-  __device__ void store_shifted(T* out_row, const AlignedRow<T>& out, const Made& made) const {
+  // Each aligned vector begins with the end of the previous vector, which the previous lane has.
+  // The two vectors at the tile's ends are shared with the neighbouring tiles and stored in part.
+  template <int QUARTER, typename Output>
+  __device__ void store_shifted(T* out_row, const AlignedRow<T>& out, const Output& output) const {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
     T* const to = out_row + first_of_lane() - back;
     const int all = left() + back;  // elements from there on
@@ -194,7 +194,7 @@ struct RowTile {
     PartialVec<T> last;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      own = made(k);
+      own = output(k);
       const uint4 neighbour = shuffled(own, (lane + kWarp - 1) % kWarp);
       const uint4 both = funnel_shift<T, QUARTER>(lane == 0 ? before : neighbour, own, out.off % 4);
       before = neighbour;  // lane 0 gets lane 31's vector, which it needs next

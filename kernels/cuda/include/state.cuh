@@ -1,4 +1,4 @@
-// The state of the online softmax, and how states merge inside a warp.
+// The state of the online softmax, and its merge inside a warp.
 #pragma once
 #include "vec.cuh"
 
@@ -7,12 +7,12 @@ struct alignas(8) SoftmaxState {  // one access moves both
   float max;
   float sum;
   __device__ static SoftmaxState identity() { return {lowest(), 0.0f}; }
-  // What exp subtracts: where all elements are -inf, -inf - -inf would be NaN.
+  // Return what exp subtracts: not the maximum if that is -inf, because -inf - -inf is NaN.
   __device__ float pivot() const { return max == lowest() ? 0.0f : max; }
 };
 
-// Commutative bit by bit: every product and sum is rounded, since a fused multiply-add would favour
-// one side.
+// Merge two states; commutative bit by bit. Every product is rounded, because a fused multiply-add
+// would favour one side.
 __device__ inline SoftmaxState merge(SoftmaxState a, SoftmaxState b) {
   SoftmaxState both{fmaxf(a.max, b.max), 0.0f};
   const float of_a = __fmul_rn(a.sum, exp_approx(a.max - both.pivot()));
@@ -21,7 +21,8 @@ __device__ inline SoftmaxState merge(SoftmaxState a, SoftmaxState b) {
   return both;
 }
 
-// The merged state of LANES neighbouring lanes, known to each. All lanes of the warp must call it.
+// Merge the states of LANES adjacent lanes; each gets the result. All lanes of the warp must call
+// it.
 template <int LANES = kWarp>
 __device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
   SoftmaxState all{warp_reduce<Max, LANES>(state.max), 0.0f};

@@ -1,9 +1,9 @@
-// Rows that begin anywhere in a 16-byte vector.
+// Access rows that begin anywhere in a 16-byte vector.
 #pragma once
 #include "vec.cuh"
 
-// 16 of the 32 bytes of two neighbouring vectors, from byte 4 * QUARTER + rest on; `rest` is 0, or
-// 2 for elements of 16 bits.
+// Return 16 of the 32 bytes of two adjacent vectors, from byte 4 * QUARTER + rest on. `rest` is 0,
+// or 2 for elements of 16 bits.
 template <typename T, int QUARTER>
 __device__ inline uint4 funnel_shift(uint4 low, uint4 high, int rest) {
   const unsigned r[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -23,8 +23,8 @@ struct Constant {
   static constexpr int value = N;
 };
 
-// Call run(Constant<bytes / 4>). `bytes` is even, below 16 and the same in all threads of the warp:
-// one branch replaces many selects.
+// Call run(Constant<bytes / 4>), so that one branch replaces many selects. `bytes` is even, below
+// 16 and uniform over the warp.
 template <typename F>
 __device__ inline void dispatch_quarter(int bytes, const F& run) {
   switch (bytes / 4) {
@@ -39,9 +39,9 @@ __device__ inline void dispatch_quarter(int bytes, const F& run) {
   }
 }
 
-// A row that may begin anywhere, and the aligned vectors that it lies in. Vectors of the row are
-// counted from its first element, so its sums do not depend on its address: vector v begins with
-// element v * kVecElems. The aligned vector v begins `off` bytes before it.
+// A row that may begin anywhere, and the aligned vectors that hold it. Vector v of the row begins
+// with element v * kVecElems, so sums do not depend on the address. Aligned vector v begins `off`
+// bytes before it.
 template <typename T>
 struct AlignedRow {
   T* vecs;  // aligned
@@ -59,7 +59,7 @@ struct AlignedRow {
 template <typename T>
 struct PartialVec {
   uint4 vec;
-  T* to;  // where the vector is to be
+  T* to;  // destination of the whole vector
   int count = 0;
 
   __device__ void store_beginning() const {
@@ -95,7 +95,7 @@ struct PartialVec {
     }
   }
 
-  // Elements [from, end), whatever `count` is: for rows that are shorter than a vector.
+  // Store elements [from, end), for rows that are shorter than a vector; `count` is not used.
   __device__ void store_middle(int from, int end) const {
     Pack<T, kVecElems<T>> pack;
     pack.vec = vec;

@@ -4,13 +4,13 @@
 
 constexpr float kLog2e = 1.44269504088896341f;
 constexpr int kVecBytes = 16;
-constexpr int kLineVecs = 8;  // of a line of the cache, 128 bytes
+constexpr int kLineVecs = 8;  // in a cache line of 128 bytes
 
 // Elements of a type in a vector.
 template <typename T>
 constexpr int kVecElems = kVecBytes / static_cast<int>(sizeof(T));
 
-// 2^x by the special function unit: 2 units in the last place (PTX ISA, ex2.approx), 0 for -inf.
+// Compute 2^x by the special function unit: error 2 ulp (PTX ISA, ex2.approx), 0 for -inf.
 __device__ inline float exp2_approx(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -19,8 +19,8 @@ __device__ inline float exp2_approx(float x) {
 
 __device__ inline float exp_approx(float x) { return exp2_approx(x * kLog2e); }
 
-// A vector has four registers, each with one element of 32 bits, or with two of 16, the first in
-// the lower half. The maximum, element by element; a number where the other one is NaN.
+// The maximum, element by element; of NaN and a number, the number. A vector has four registers,
+// each with one element of 32 bits, or with two of 16 and the first in the lower half.
 template <typename T>
 __device__ unsigned vec_max(unsigned a, unsigned b);
 template <>
@@ -44,7 +44,7 @@ __device__ inline uint4 vec_max(uint4 a, uint4 b) {
   return make_uint4(vec_max<T>(a.x, b.x), vec_max<T>(a.y, b.y), vec_max<T>(a.z, b.z),
                     vec_max<T>(a.w, b.w));
 }
-// Two elements of 16 bits from float32, rounded to the nearest by one instruction.
+// Round two floats to the nearest 16-bit elements, by one instruction.
 template <typename T>
 __device__ unsigned from_floats(float first, float second);
 template <>
@@ -64,7 +64,7 @@ __device__ inline uint4 load_vec(const void* from) {
   return __ldg(reinterpret_cast<const uint4*>(from));
 }
 
-// float32 from two elements of 16 bits. AGAIN selects another instruction for the second
+// Convert two elements of 16 bits to float32. AGAIN selects another instruction for the second
 // conversion, so the compiler cannot keep the first result alive, in twice the registers.
 template <typename T, bool AGAIN>
 __device__ void to_floats(unsigned both, float& first, float& second);
@@ -87,8 +87,8 @@ __device__ inline void to_floats<Half, true>(unsigned both, float& first, float&
   to_floats<Half, false>(both, first, second);  // after opaque()
 }
 
-// Compiler barriers: the value stays as it is, but the compiler must take it for a new one. Else it
-// would keep what it computed from the old one, or move a load to the first use.
+// Compiler barriers: the value does not change, but the compiler treats it as new. Otherwise it
+// would keep what it computed from the old value, or move a load to the first use.
 __device__ inline int opaque(int value) {
   asm volatile("" : "+r"(value));
   return value;
@@ -96,8 +96,8 @@ __device__ inline int opaque(int value) {
 __device__ inline void opaque(uint4& vec) {
   asm volatile("" : "+r"(vec.x), "+r"(vec.y), "+r"(vec.z), "+r"(vec.w));
 }
-// Half has one conversion only. It adds a zero that is known at run time alone, which costs less
-// than a barrier.
+// Half has only one conversion. This barrier adds a zero that is known at run time only, which
+// costs less than an asm barrier.
 template <typename T>
 __device__ inline void opaque(uint4&, unsigned) {}
 template <>
@@ -132,7 +132,7 @@ __device__ inline uint4 pack(const float (&from)[kVecElems<T>]) {
   return make_uint4(part[0], part[1], part[2], part[3]);
 }
 
-// exp(x - pivot) of a vector's elements.
+// Compute exp(x - pivot) of a vector's elements.
 template <typename T>
 __device__ inline void exp_elements(uint4 vec, float pivot, float (&to)[kVecElems<T>]) {
   unpack<T>(vec, to);
@@ -140,7 +140,7 @@ __device__ inline void exp_elements(uint4 vec, float pivot, float (&to)[kVecElem
   for (int i = 0; i < kVecElems<T>; ++i) to[i] = exp_approx(to[i] - pivot);
 }
 
-// The output of a vector, from the maximum of the row and its epilogue. AGAIN: as in to_floats().
+// Compute the output of a vector from the row's maximum and epilogue. AGAIN: as in to_floats().
 template <typename T, bool AGAIN = false, typename Op>
 __device__ inline uint4 apply_epilogue(uint4 vec, float max, const Op& epilogue) {
   float value[kVecElems<T>];
@@ -150,7 +150,7 @@ __device__ inline uint4 apply_epilogue(uint4 vec, float max, const Op& epilogue)
   return pack<T>(value);
 }
 
-// The first `count` elements of a vector, then -inf, which changes no maximum and no sum.
+// Keep the first `count` elements of a vector. The others become -inf, which changes no state.
 template <typename T>
 __device__ inline uint4 mask_tail(uint4 vec, int count) {
   Pack<T, kVecElems<T>> pack;
@@ -162,7 +162,7 @@ __device__ inline uint4 mask_tail(uint4 vec, int count) {
   return pack.vec;
 }
 
-// The largest element of a vector.
+// Return the largest element of a vector.
 template <typename T>
 __device__ inline float max_element(uint4 all) {
   all.x = vec_max<T>(vec_max<T>(all.x, all.y), vec_max<T>(all.z, all.w));
@@ -179,7 +179,7 @@ __device__ inline float max_element(const uint4 (&vec)[N]) {
   return max_element<T>(all);
 }
 
-// The reduction of N values as a tree, which is a shorter chain of dependent operations.
+// Reduce N values as a tree, which is a shorter chain of dependent operations.
 template <typename Op, int N>
 __device__ inline float tree_reduce(const float* of) {
   if constexpr (N == 1) {

@@ -1,9 +1,9 @@
-// The backward of softmax or of log-softmax: rows of g and y in the registers of a block, or of a
-// cluster of blocks, so that memory is touched once.
+// The backward of softmax or log-softmax: rows of g and y in the registers of a block, or of a
+// cluster of blocks, so each element is read once.
 #include "cluster.cuh"
 #include "vec.cuh"
 
-// dx from the row's sum of of(g, y).
+// Compute dx from the row's sum of of(g, y).
 struct OfSoftmax {
   __device__ static float of(float g, float y) { return g * y; }
   __device__ static float slope(float g, float y, float sum) { return y * (g - sum); }
@@ -13,9 +13,8 @@ struct OfLogSoftmax {
   __device__ static float slope(float g, float y, float sum) { return g - exp_approx(y) * sum; }
 };
 
-// The vector of run(i, element of g, element of y) for all elements of two vectors. AGAIN: as in
-// to_floats(), so that registers keep the vectors between the two calls, not their float32
-// elements.
+// Return the vector of run(i, g_i, y_i) for the elements of two vectors. AGAIN: as in to_floats(),
+// so that registers keep the vectors between the two calls, not their float32 elements.
 template <typename T, bool AGAIN, typename F>
 __device__ inline uint4 with_elements(uint4 g_vec, uint4 y_vec, const F& run) {
   float g[kVecElems<T>], y[kVecElems<T>];
@@ -26,13 +25,13 @@ __device__ inline uint4 with_elements(uint4 g_vec, uint4 y_vec, const F& run) {
   return pack<T>(g);
 }
 
-// Resident blocks for which the compiler reserves registers, found by trying: for some block sizes
-// it would reserve for one more, and spill. 0: the compiler decides.
+// Resident blocks for which the compiler limits registers, found by compiling. For some block sizes
+// it would allow for one block more, and spill. 0: the compiler decides.
 template <int WARPS>
 constexpr int kLeastBlocks = (WARPS & (WARPS - 1)) == 0 ? 0 : 1;
 
-// K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. Rows are whole,
-// aligned vectors. The order of every sum depends on these parameters alone.
+// K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. Rows are aligned
+// and a multiple of a vector long. The order of every sum depends on these parameters alone.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER>
 __global__ void __launch_bounds__(kWarp* WARPS, kLeastBlocks<WARPS>)
     backward(T* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y, Index dx_stride,
@@ -40,31 +39,32 @@ __global__ void __launch_bounds__(kWarp* WARPS, kLeastBlocks<WARPS>)
   using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
   __shared__ Buffer buffer;
   Index row = blockIdx.x;
-  int share = static_cast<int>(threadIdx.x) / kWarp;
-  enter_row<WARPS, CLUSTER>(buffer, row, share);
+  int number = static_cast<int>(threadIdx.x) / kWarp;
+  enter_row<WARPS, CLUSTER>(buffer, row, number);
   const int vecs = static_cast<int>(cols) / kVecElems<T>;
-  const int first = share * (K * kWarp) + static_cast<int>(threadIdx.x) % kWarp;
+  const int first = number * (K * kWarp) + static_cast<int>(threadIdx.x) % kWarp;
   const T* const g_row = g + row * g_stride;
   const T* const y_row = y + row * y_stride;
 
-  uint4 of_g[K], of_y[K];  // 0 beyond the row, which changes no sum
+  uint4 g_vec[K], y_vec[K];  // 0 beyond the row, which changes no sum
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     const int at = first + k * kWarp;
-    of_g[k] = of_y[k] = make_uint4(0, 0, 0, 0);
+    g_vec[k] = y_vec[k] = make_uint4(0, 0, 0, 0);
     if (at < vecs) {
-      of_g[k] = load_vec(g_row + at * kVecElems<T>);
-      of_y[k] = load_vec(y_row + at * kVecElems<T>);
+      g_vec[k] = load_vec(g_row + at * kVecElems<T>);
+      y_vec[k] = load_vec(y_row + at * kVecElems<T>);
     }
   }
   float sum[K];
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     float term[kVecElems<T>];
-    with_elements<T, false>(of_g[k], of_y[k],
+    with_elements<T, false>(g_vec[k], y_vec[k],
                             [&](int i, float a, float b) { return term[i] = Op::of(a, b); });
     sum[k] = tree_reduce<Sum, kVecElems<T>>(term);
-    opaque(of_y[k]);  // else the compiler loads y only after the cluster has merged its states
+    // otherwise the compiler loads y only after the cluster has merged its states
+    opaque(y_vec[k]);
   }
   // all states have one maximum, so merging adds their sums
   const SoftmaxState all = merge_row<WARPS, CLUSTER>({0.0f, tree_reduce<Sum, K>(sum)}, buffer);
@@ -75,9 +75,9 @@ __global__ void __launch_bounds__(kWarp* WARPS, kLeastBlocks<WARPS>)
   for (int k = 0; k < K; ++k) {
     const int at = first + k * kWarp;
     if (at < vecs) {
-      opaque<T>(of_g[k], zero), opaque<T>(of_y[k], zero);
+      opaque<T>(g_vec[k], zero), opaque<T>(y_vec[k], zero);
       const uint4 vec = with_elements<T, true>(
-          of_g[k], of_y[k], [&](int, float a, float b) { return Op::slope(a, b, all.sum); });
+          g_vec[k], y_vec[k], [&](int, float a, float b) { return Op::slope(a, b, all.sum); });
       store_vec(reinterpret_cast<uint4*>(dx_row + at * kVecElems<T>), vec);
     }
   }

@@ -1,11 +1,11 @@
-"""The backward of softmax and log-softmax: a program has a row, or several short ones.
+"""The backward of softmax and log-softmax: a program has one row, or several short ones.
 
-Idea: dx = y·(g - Σ g·y), and of log-softmax g - exp(y)·Σ g, is one sum over the row and one
-elementwise step. A row that fits in registers is read once; a longer one twice, the second time
-from its end, where the caches still hold it.
-Bytes: reads g and y, writes dx: 3·M·N·itemsize; beyond a block up to 5·M·N·itemsize (log-softmax
-4, as its sum needs no y).
-Limits: none but a row's length in 32 bits.
+Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g, is one sum over the row and one
+elementwise step. A row that fits in registers is read once. A longer row is read twice, the second
+time from its end, which the caches still hold.
+Bytes: reads g and y, writes dx: 3·M·N·itemsize. Rows longer than a block take up to 5·M·N·itemsize,
+for log-softmax 4, because its sum needs no y.
+Limits: N below 2^31.
 Source: the derivative of softmax, dy_i/dx_j = y_i·(δ_ij - y_j), and of its logarithm, δ_ij - p_j.
 """
 
@@ -15,14 +15,14 @@ import triton.language as tl
 
 from ...tensors import empty_output
 
-LONGEST_BLOCK = 2**14  # g and y of so long a row are 64 registers in each thread of 16 warps
-TILE = {4: 2**14, 2: 2**13}  # elements, by their bytes
-TOGETHER = 2**10  # elements of short rows that a program has: a row of 128 leaves its threads idle
+LONGEST_BLOCK = 2**14  # g and y of such a row take 64 registers in each thread of 16 warps
+TILE = {4: 2**14, 2: 2**13}  # elements, by itemsize
+MIN_ELEMENTS = 2**10  # of a program: a single row of 128 would leave threads idle
 
 
 @triton.jit
 def slope(g, y, total, LOG: tl.constexpr):
-    """dx from the row's sum."""
+    """Return dx from the row's sum."""
     return g - tl.exp(y) * total if LOG else y * (g - total)
 
 
@@ -77,18 +77,20 @@ def softmax_bwd_kernel_tiled(
 def softmax_backward(
     g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """The gradient by softmax's input, from its output y (M, N); see ``kernels.Variant``."""
-    return _of_rows(g, y, out, log=False)
+    """Return the gradient with respect to x, from y = softmax(x); see ``kernels.Variant``."""
+    return _backward(g, y, out, log=False)
 
 
 def log_softmax_backward(
     g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """The gradient by log-softmax's input, from its output y (M, N); see ``kernels.Variant``."""
-    return _of_rows(g, y, out, log=True)
+    """Return the gradient with respect to x, from y = log_softmax(x); see ``kernels.Variant``."""
+    return _backward(g, y, out, log=True)
 
 
-def _of_rows(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
+def _backward(
+    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None, log: bool
+) -> torch.Tensor:
     out = empty_output(y, out)
     launch(g, y, out, *y.shape, (out.stride(0), g.stride(0), y.stride(0)), log)
     return out
@@ -105,15 +107,24 @@ def launch(
 ) -> None:
     """Write the gradient by the input of a (rows, cols) matrix to ``dx``.
 
-    All on one GPU, the current one, of any rank and with a dtype each, with adjacent columns.
-    ``strides``: elements from row to row of dx, g and y, 0 for one row for all.
+    g, y and dx are on the current GPU, have any rank and dtype, and adjacent columns. ``strides``
+    are the row strides of dx, g and y in elements; 0 repeats one row.
     """
     block = triton.next_power_of_2(cols)
     if block <= LONGEST_BLOCK:
         warps = 16 if block >= 2**13 else 8 if block >= 2**11 else 4
-        together = max(1, TOGETHER // block)
-        softmax_bwd_kernel_rows[(triton.cdiv(rows, together),)](
-            dx, g, y, *strides, rows, cols, ROWS=together, BLOCK=block, LOG=log, num_warps=warps
+        rows_per_program = max(1, MIN_ELEMENTS // block)
+        softmax_bwd_kernel_rows[(triton.cdiv(rows, rows_per_program),)](
+            dx,
+            g,
+            y,
+            *strides,
+            rows,
+            cols,
+            ROWS=rows_per_program,
+            BLOCK=block,
+            LOG=log,
+            num_warps=warps,
         )
     else:
         softmax_bwd_kernel_tiled[(rows,)](

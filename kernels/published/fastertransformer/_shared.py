@@ -1,9 +1,10 @@
-"""What FasterTransformer's softmax kernels share on the host's side."""
+"""Share the host code of FasterTransformer's softmax kernels."""
 
 from pathlib import Path
 
 import torch
 
+from ...contract import MAX_BLOCKS
 from ...cuda import launch
 from ...cuda.nvrtc import TYPES, Call, LaunchPlan, instance
 
@@ -12,12 +13,12 @@ THREADS = (32, 64, 128, 256, 512, 1024)
 
 
 def threads_for(cols: int) -> int:
-    """N rounded up to the next size of a block. Raises StopIteration above MAX_COLS."""
+    """Return N rounded up to a size of a block. Raises StopIteration above MAX_COLS."""
     return next(threads for threads in THREADS if threads >= cols)
 
 
 def groups(rows: int, cols: int) -> int:
-    """batch·heads of a matrix: how many groups of N rows it has, the last one perhaps short."""
+    """Return batch·heads: the groups of N rows of a matrix; the last one may be short."""
     return -(-rows // cols)
 
 
@@ -31,9 +32,9 @@ def specs(source: Path, call: Call, blocks: int) -> tuple[LaunchPlan, ...]:
 
 
 def why_unsupported(x: torch.Tensor, blocks: int) -> str | None:
-    """None, or why a kernel that takes so many blocks for x cannot run it."""
+    """Return None, or why a kernel with this many blocks for x cannot run it."""
     if x.shape[1] > MAX_COLS:
         return f"N = {x.shape[1]}: one thread per column allows at most {MAX_COLS} columns"
-    if blocks > launch.MAX_BLOCKS:
+    if blocks > MAX_BLOCKS:
         return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
     return launch.why_no_gpu(x)

@@ -11,13 +11,15 @@ from ...cuda import launch
 from ...cuda.nvrtc import Call, LaunchPlan
 from . import cuda_fastertransformer_v1, cuda_fastertransformer_v2
 from ._shared import groups
-from .cuda_fastertransformer_v1 import unsupported as unsupported  # v2 runs far below its own limit
+from .cuda_fastertransformer_v1 import (
+    unsupported as unsupported,
+)  # v2 runs only far below its limit
 
-FEW = 120  # FasterTransformer's own border
+FEW = 120  # FasterTransformer's own threshold
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """The instance of the kernel that is chosen; see ``nvrtc.Planner``."""
+    """Return the instance of the chosen kernel; see ``nvrtc.Planner``."""
     few = groups(call.rows, call.cols) <= FEW
     chosen = cuda_fastertransformer_v2 if few else cuda_fastertransformer_v1
     return chosen.plan(call)

@@ -1,4 +1,4 @@
-// FasterTransformer's first softmax: a block per (batch, head), which walks over its rows.
+// FasterTransformer's first softmax: a block per (batch, head), which loops over its rows.
 #include "fastertransformer.cuh"
 
 // A (batch, head) is a square of `cols` rows; the last one may be short.

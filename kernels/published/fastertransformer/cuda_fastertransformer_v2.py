@@ -1,7 +1,7 @@
 """A block per row: FasterTransformer's softmax for small batches.
 
-Idea: as ``cuda_fastertransformer_v1``, but every row has a block of its own, so that few (batch,
-head) pairs still fill the GPU.
+Idea: as ``cuda_fastertransformer_v1``, but every row has its own block, so that few (batch, head)
+pairs still fill the GPU.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: N up to 1024, the threads of a block; M below 2^31; compute capability 8.0.
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
@@ -19,12 +19,12 @@ SOURCE = Path(__file__).with_suffix(".cu")
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """The instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
     return specs(SOURCE, call, call.rows)
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
+    """Return None, or why this kernel cannot run x."""
     return why_unsupported(x, x.shape[0])
 
 

@@ -1,11 +1,10 @@
-// The step that both of FasterTransformer's softmax kernels take: a row by a block, a thread per
-// column.
+// The softmax of a row by a block, a thread per column, for both of FasterTransformer's kernels.
 #pragma once
 #include "row.cuh"
 
 constexpr float kEpsilon = 1e-6f;  // FasterTransformer adds it to every sum
 
-// All threads of the block must call it; those beyond the last column only lend a hand.
+// All threads of the block must call it, because they share the reductions.
 template <typename T, int THREADS>
 __device__ inline void softmax_of_row(T* out_row, const T* x_row, Index cols,
                                       float (&max_parts)[THREADS / kWarp],

@@ -1,22 +1,19 @@
-"""What OneFlow's three softmax kernels share on the host's side."""
+"""Share the host code of OneFlow's three softmax kernels."""
 
 from ...cuda.nvrtc import TYPES, Call, instance
 
-WARP = 32
-# OneFlow's: as many times as all threads of the GPU, blocks are started; a block beyond that would
-# only add to the cost of starting, as each walks over rows until none is left.
+# OneFlow's limit: blocks for 32 times the threads of the GPU. Each block strides over rows, so more
+# blocks would only cost their start.
 WAVES = 32
-
-
-MAX_PACK = 4
+MAX_PACK = 4  # OneFlow's
 
 
 def pack_of(call: Call) -> int:
-    """Elements that OneFlow's kernels move at once."""
+    """Return the elements that one load or store moves."""
     return min(call.pack, MAX_PACK)
 
 
 def kernel(template: str, call: Call, *arguments: int | bool) -> str:
-    """C++ name of a template's instance: element type, Softmax or LogSoftmax, then these."""
+    """Return the C++ name of an instance: element type, epilogue, then ``arguments``."""
     output = "LogSoftmax" if call.log else "Softmax"
     return instance(template, TYPES[call.dtype], output, *arguments)

@@ -1,7 +1,7 @@
 """OneFlow's softmax: the first of its three kernels that can hold the row.
 
-Idea: registers of a warp up to N = 1024, else shared memory as long as a float32 row fits, else
-three passes over global memory.
+Idea: rows up to N = 1024 take the registers of a warp. Longer rows take shared memory if a float32
+row fits, else three passes over global memory.
 Bytes: 2·M·N·itemsize; beyond shared memory as ``cuda_oneflow_uncached``.
 Limits: compute capability 8.0; none on N.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
@@ -15,7 +15,7 @@ unsupported = launch.why_no_gpu
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """The instances of the first kernel that has any; see ``nvrtc.Planner``."""
+    """Return the instances of the first kernel that has any; see ``nvrtc.Planner``."""
     return (
         cuda_oneflow_warp.plan(call)
         or cuda_oneflow_smem.plan(call)

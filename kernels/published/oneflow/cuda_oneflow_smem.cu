@@ -2,8 +2,8 @@
 #include "row.cuh"
 
 // PACK: elements per load; divides cols. THREADS: of the block. Dynamic shared memory: one row in
-// float32, element by element of the packs (element i of pack p at [i * packs + p]), so that the 32
-// lanes of a warp, which hold neighbouring packs, always meet 32 different banks.
+// float32, with element i of pack p at [i * packs + p]. So the 32 lanes of a warp, which have
+// adjacent packs, always access 32 different banks.
 template <typename T, typename Out, int PACK, int THREADS>
 __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
                              Index x_stride, Index rows, Index cols) {
@@ -15,9 +15,8 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
   for (Index row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* const x_row = x + row * x_stride;
     T* const out_row = out + row * out_stride;
-    // A thread meets only its own packs again, so `kept` needs no barrier. Loops are unrolled
-    // twice: more is not faster, and takes registers that could hold more rows on the
-    // multiprocessor.
+    // A thread reads only its own packs again, so `kept` needs no barrier. Loops are unrolled
+    // twice: more is not faster, and its registers would cost resident blocks.
     float row_max = lowest();
 #pragma unroll 2
     for (int p = threadIdx.x; p < packs; p += THREADS) {

@@ -1,10 +1,9 @@
 """A block keeps its row in shared memory: OneFlow's kernel for rows of medium length.
 
-Idea: the row is read once, in packs of 4, 2 or 1, into shared memory as float32, element by element
-of the packs, so that a warp never hits a bank twice; then come a block reduction for the maximum,
-exp in place, a block reduction for the sum, and the output. Of blocks of 128, 256, 512 and 1024
-threads it takes the largest of which as many are resident on a multiprocessor as of 128. Blocks
-stride over the rows.
+Idea: the row is read once, in packs of 4, 2 or 1, into shared memory as float32. Packs are stored
+element by element, so that a warp never hits a bank twice. Then come a block reduction for the
+maximum, exp in place, a block reduction for the sum, and the output. Blocks have 128, 256, 512 or
+1024 threads: the most that cost no resident block. Blocks stride over the rows.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: a float32 row must fit in a block's shared memory (N up to about 58,000 on an H100 or H200,
 41,700 on an A100); compute capability 8.0.
@@ -16,20 +15,20 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, LaunchPlan
-from ._shared import WARP, WAVES, kernel, pack_of
+from ...cuda.nvrtc import WARP, Call, LaunchPlan
+from ._shared import WAVES, kernel, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = (128, 256, 512, 1024)
 
 
 def bytes_needed(cols: int, threads: int) -> tuple[int, int]:
-    """Dynamic shared memory of a block (the row) and static (one part of max and sum a warp)."""
+    """Return a block's dynamic shared memory (the row) and static (max and sum of each warp)."""
     return 4 * cols, 2 * 4 * (threads // WARP)
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """An instance for every size of block that can hold the row; see ``nvrtc.Planner``."""
+    """Return an instance for every size of block that can hold the row; see ``nvrtc.Planner``."""
     return tuple(
         LaunchPlan(
             SOURCE,
@@ -45,7 +44,7 @@ def plan(call: Call) -> tuple[LaunchPlan, ...]:
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
+    """Return None, or why this kernel cannot run x."""
     if problem := launch.why_no_gpu(x):
         return problem
     need, have = (

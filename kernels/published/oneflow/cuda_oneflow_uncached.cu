@@ -1,10 +1,10 @@
 // OneFlow's softmax for rows of any length: a block per row, three passes over global memory.
 #include "row.cuh"
 
-// PACK: elements per load; divides cols. What the first pass brought into L1 and L2 is all that
-// makes the second and third cheaper than the first. The compiler unrolls the loops as far as it
-// likes, which leaves room for one block on a multiprocessor: at N = 65536 on an H200, where the
-// dispatch comes here, that was a fifth faster than two, whose rows no longer fit in L2 together.
+// PACK: elements per load; divides cols. The second and third pass are cheaper only by what L1 and
+// L2 still hold. The compiler may unroll the loops without a limit, so one block is resident on a
+// multiprocessor. At N = 65536 on an H200, which the dispatch sends here, one block was a fifth
+// faster than two, whose rows no longer fit in L2 together.
 template <typename T, typename Out, int PACK, int THREADS>
 __global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
                                  Index x_stride, Index rows, Index cols) {

@@ -1,8 +1,8 @@
-"""A block passes over its row three times: OneFlow's kernel for rows of any length.
+"""A block reads its row three times: OneFlow's kernel for rows of any length.
 
 Idea: nothing is kept. Max, sum and output each read the row from global memory in packs of 4, 2 or
-1 and hope for the caches: all rows in flight together must fit in L2. Blocks of 1024 threads stride
-over the rows.
+1. The second and third pass are cheap if all rows in flight fit in L2. Blocks of 1024 threads
+stride over the rows.
 Bytes: 2·M·N·itemsize where the caches keep the row, up to 4·M·N·itemsize where they do not.
 Limits: compute capability 8.0; none on N.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
@@ -21,7 +21,7 @@ unsupported = launch.why_no_gpu
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """The one instance; see ``nvrtc.Planner``."""
+    """Return the only instance; see ``nvrtc.Planner``."""
     name = kernel("oneflow_uncached", call, pack_of(call), THREADS)
     return (LaunchPlan(SOURCE, name, THREADS, call.rows, waves=WAVES),)
 

@@ -1,12 +1,12 @@
-// OneFlow's softmax for short rows: a row lives in the registers of a warp, or of a part of one.
+// OneFlow's softmax for short rows: a row in the registers of a warp, or of several of its lanes.
 #include "row.cuh"
 
 constexpr int kThreads = 128;
 
 // Out: Softmax or LogSoftmax. PACK: elements per load. COLS: elements of a row per lane, a multiple
 // of PACK. LANES: lanes that share a row, a power of two up to 32. ROWS: rows that they hold at
-// once. WHOLE: a row is exactly COLS * LANES long, so that no column needs to be compared.
-template <typename T, typename Out, int PACK, int COLS, int LANES, int ROWS, bool WHOLE>
+// once. FULL: a row is exactly COLS * LANES long, so that no column needs a check.
+template <typename T, typename Out, int PACK, int COLS, int LANES, int ROWS, bool FULL>
 __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
                              Index x_stride, Index rows, Index cols) {
   constexpr int kPacks = COLS / PACK;
@@ -16,7 +16,7 @@ __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index
   const Index warp = static_cast<Index>(blockIdx.x) * (kThreads / kWarp) + threadIdx.x / kWarp;
   const Index step = static_cast<Index>(gridDim.x) * (kThreads / kWarp) * kRowsPerWarp;
 
-  // All lanes of a warp make the same rounds, for the shuffles; those beyond the last row idle.
+  // All lanes of a warp make the same iterations, for the shuffles; those beyond the last row idle.
   for (Index first = warp * kRowsPerWarp; first < rows; first += step) {
     const Index row = first + group * ROWS;
     const bool inside = row < rows;
@@ -30,7 +30,7 @@ __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index
         const int col = (p * LANES + lane) * PACK;
 #pragma unroll
         for (int i = 0; i < PACK; ++i) value[r][p][i] = lowest();
-        if (inside && (WHOLE || col < cols)) load(value[r][p], x + (row + r) * x_stride + col);
+        if (inside && (FULL || col < cols)) load(value[r][p], x + (row + r) * x_stride + col);
 #pragma unroll
         for (int i = 0; i < PACK; ++i) row_max[r] = fmaxf(row_max[r], value[r][p][i]);
       }
@@ -55,7 +55,7 @@ __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index
         const int col = (p * LANES + lane) * PACK;
 #pragma unroll
         for (int i = 0; i < PACK; ++i) value[r][p][i] = finish.of_kept(value[r][p][i]);
-        if (inside && (WHOLE || col < cols)) store(out + (row + r) * out_stride + col, value[r][p]);
+        if (inside && (FULL || col < cols)) store(out + (row + r) * out_stride + col, value[r][p]);
       }
     }
   }

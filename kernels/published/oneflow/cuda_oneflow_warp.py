@@ -1,11 +1,10 @@
-"""A warp, or a part of one, keeps whole rows in registers: OneFlow's kernel for short rows.
+"""A warp, or several of its lanes, keep a row in registers: OneFlow's kernel for short rows.
 
 Idea: no shared memory and no barrier. Each lane holds its columns of a row, moved in packs of 4, 2
-or 1; max and sum are butterflies of shuffles. A row that is short enough takes only a power-of-two
-part of a warp, which then holds two rows at once where M is even. Blocks of 128 threads stride over
-the rows.
+or 1. Max and sum are butterflies of shuffles. A short row takes a power-of-two number of lanes,
+which hold two rows at once if M is even. Blocks of 128 threads stride over the rows.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: N up to 1024, since a lane holds at most 32 columns; compute capability 8.0.
+Limits: N up to 1024, because a lane holds at most 32 columns; compute capability 8.0.
 Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 """
 
@@ -14,8 +13,8 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, LaunchPlan
-from ._shared import WARP, WAVES, kernel, pack_of
+from ...cuda.nvrtc import WARP, Call, LaunchPlan
+from ._shared import WAVES, kernel, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
@@ -23,23 +22,23 @@ THREADS = 128  # kThreads in the source
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """The instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
     if call.cols > MAX_COLS:
         return ()
     pack = pack_of(call)
     packs = -(-call.cols // pack)
     lanes = min(WARP, 1 << (packs - 1).bit_length())
     per_lane = -(-packs // lanes) * pack
-    at_once = 2 if per_lane == pack and call.rows % 2 == 0 else 1
-    whole = per_lane * lanes == call.cols
-    name = kernel("oneflow_warp", call, pack, per_lane, lanes, at_once, whole)
-    rows_per_block = THREADS // lanes * at_once
+    lane_rows = 2 if per_lane == pack and call.rows % 2 == 0 else 1
+    full = per_lane * lanes == call.cols
+    name = kernel("oneflow_warp", call, pack, per_lane, lanes, lane_rows, full)
+    rows_per_block = THREADS // lanes * lane_rows
     blocks = -(-call.rows // rows_per_block)
     return (LaunchPlan(SOURCE, name, THREADS, blocks, waves=WAVES),)
 
 
 def unsupported(x: torch.Tensor) -> str | None:
-    """None, or why this kernel cannot run x."""
+    """Return None, or why this kernel cannot run x."""
     if x.shape[1] > MAX_COLS:
         return f"N = {x.shape[1]}: a warp's registers hold rows of at most {MAX_COLS} columns"
     return launch.why_no_gpu(x)

@@ -36,8 +36,8 @@ extern "C" const char* run(void* out, const void* x, Index second, Index out_str
 """
 ONE = "static_cast<const T*>(x)"  # matrix that is read
 TWO = f"{ONE}, {ONE} + second"
-# What a launch of blocks that meet must leave as it found it.
-NOBODY = """
+# A launch must leave the workspace ready for the next one.
+CHECK_WORKSPACE = """
   if (workspace.finished) problem = "a launch that did not finish";
 """
 SMALL = GPUS["sm_90"]._replace(sm_count=4)  # on which a row is soon all blocks
@@ -90,17 +90,17 @@ def _run(spec: LaunchPlan, x: torch.Tensor, out: torch.Tensor, second: int) -> N
 
 
 @functools.cache
-def _library(source: Path, kernel: str, meets: bool, more: tuple[int, ...], two: bool):
-    words = [*(["&workspace"] if meets else []), *map(str, more)]
+def _library(source: Path, kernel: str, cooperative: bool, extra_args: tuple[int, ...], two: bool):
+    extra = [*(["&workspace"] if cooperative else []), *map(str, extra_args)]
     text = MAIN.format(
-        source=translated(source) + ("\nstatic GridWorkspace workspace;" if meets else ""),
+        source=translated(source) + ("\nstatic GridWorkspace workspace;" if cooperative else ""),
         element=kernel.split("<")[1].split(",")[0],
         kernel=kernel,
         read=TWO if two else ONE,
         strides="x_stride, x_stride" if two else "x_stride",
-        at_once=str(meets).lower(),
-        more="".join(f", {word}" for word in words),
-        after=NOBODY if meets else "",
+        at_once=str(cooperative).lower(),
+        more="".join(f", {argument}" for argument in extra),
+        after=CHECK_WORKSPACE if cooperative else "",
     )
     run = ctypes.CDLL(str(_compiled(text))).run
     long = ctypes.c_longlong

@@ -1,4 +1,4 @@
-"""Who shares a place where the blocks of a launch meet; the driver's memory is pretended."""
+"""Which launches share a grid workspace; a fake stands in for the driver's memory."""
 
 import itertools
 import threading
@@ -11,15 +11,15 @@ from kernels.cuda import grid_workspace
 
 @pytest.fixture
 def pools(monkeypatch):
-    """(sizes of memory that was asked for, the number of the graph that is being recorded)."""
+    """(sizes of the allocations, the id of the current capture)."""
     asked, recording = [], {"now": 0}
-    monkeypatch.setattr(grid_workspace, "_of", {})
+    monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_free", {})
     monkeypatch.setattr(
         grid_workspace, "_zeros", lambda count: asked.append(count) or len(asked) * 2**32
     )
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: recording["now"] > 0)
-    monkeypatch.setattr(grid_workspace, "_recording", lambda stream: recording["now"])
+    monkeypatch.setattr(grid_workspace, "_capture_id", lambda stream: recording["now"])
     return asked, recording
 
 
@@ -40,7 +40,7 @@ def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
     assert len(asked) == 2  # the other GPU's own
 
 
-def test_places_do_not_overlap_and_more_are_made_when_all_are_taken(pools):
+def test_workspaces_do_not_overlap_and_more_are_allocated_on_demand(pools):
     asked, _ = pools
     found = sorted(
         grid_workspace.address(0, stream) for stream in range(2 * grid_workspace.POOL + 1)
@@ -50,7 +50,7 @@ def test_places_do_not_overlap_and_more_are_made_when_all_are_taken(pools):
     assert min(gaps) >= grid_workspace.BYTES
 
 
-def test_threads_get_places_of_their_own(pools):
+def test_threads_get_different_workspaces(pools):
     found, together = [], threading.Barrier(16)
 
     def take(stream: int) -> None:
@@ -65,7 +65,7 @@ def test_threads_get_places_of_their_own(pools):
     assert len(set(found)) == 16
 
 
-def test_what_the_driver_refuses_is_said():
+def test_an_error_of_the_driver_is_raised():
     with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"):
         grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
     assert grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_SUCCESS, 5)) == (5,)
