@@ -1,5 +1,6 @@
 # Which row-softmax kernel is fastest on your GPU: config.yaml says what to measure,
 # results/report.md has the answer.
+import os
 import sys
 
 from snakemake.utils import min_version

@@ -201,7 +201,7 @@ COMMANDS = {
         "--measurements --published --output",
     ),
     "figures": ("figures.write:write", "draw a set over N", SET),
-    "bars": ("figures.write:write_published", "draw published times beside a set's", SET),
+    "published": ("figures.write:write_published", "draw published times beside a set's", SET),
     "overview": (
         "figures.write:write_overview",
         "draw the fraction of the copy bandwidth, of all sets",

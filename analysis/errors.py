@@ -5,5 +5,5 @@ class InputError(Exception):
     """Something given to `analysis` cannot be used.
 
     The message says what was given, what is allowed and what to do. The command line prints it
-    on one line and exits with 1; nothing has been written by then.
+    on one line and exits with 1 (`compare` with 2); nothing has been written by then.
     """

@@ -192,8 +192,7 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
         at = next(i for i, name in enumerate(expected) if given[i] != name)
         fault = f"column {at + 1} is {given[at]}, expected {expected[at]}"
     raise InputError(
-        f"{path}: wrong header: {fault}; the columns are those of workflow/schemas/row.csv; "
-        f"{_REMEDY}"
+        f"{path}: wrong header: {fault}; the columns are those of measure/row.csv; {_REMEDY}"
     )
 
 

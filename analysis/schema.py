@@ -1,6 +1,6 @@
 """The columns of a row, the values that they may have, and the flags that keep a row from ranking.
 
-workflow/schemas/row.csv defines the columns, measure.row reads it.
+measure/row.csv defines the columns, measure.row reads it.
 """
 
 import math

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-_SCHEMA_FILE = Path(__file__).resolve().parents[1] / "workflow" / "schemas" / "row.csv"
+_SCHEMA_FILE = Path(__file__).with_name("row.csv")
 
 
 class Column(NamedTuple):
@@ -34,7 +34,6 @@ def _schema() -> dict[str, Column]:
 
 SCHEMA = _schema()
 COLUMNS = tuple(SCHEMA)
-STATUSES = SCHEMA["status"].allowed
 
 # What identifies a point, and where its row lies below the folder of all rows.
 POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")

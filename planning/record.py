@@ -27,6 +27,7 @@ SWEEPS = (
     "oneflow_wide",
     "log_softmax",
     "softmax_backward",
+    "log_softmax_backward",
     "frontier",
     "peers",
 )

@@ -56,7 +56,7 @@ def test_from_cells_to_report(run, tmp_path):
             ("figures", *read, *published, *set_, "--output-dir", "f")
             for set_ in [("--gpu", "h200", "--dtype", "float32", "--sweep", "mine")]
         ),
-        ("bars", *read, *published, *a100, "--output-dir", "f"),
+        ("published", *read, *published, *a100, "--output-dir", "f"),
         ("overview", *read, *published, "--output-dir", "f"),
         ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
         (

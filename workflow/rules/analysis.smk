@@ -137,7 +137,7 @@ rule claims:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        published=published_folder,
+        published=str(PUBLISHED),
     message:
         "Checking the published claims"
     shell:
@@ -159,7 +159,7 @@ rule plot_sweep:
     params:
         code=ANALYSIS,
         command="figures",
-        published=published_folder,
+        published=str(PUBLISHED),
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
@@ -169,13 +169,13 @@ rule plot_sweep:
 
 
 use rule plot_sweep as plot_published with:
-    # A short published table beside the rows of one GPU, dtype and sweep.
+    """A short published table beside the rows of one GPU, dtype and sweep."""
     output:
         *drawn(["published"]),
     log:
         "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
     params:
-        command="bars",
+        command="published",
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
 
@@ -194,7 +194,7 @@ rule plot_overview:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        published=published_folder,
+        published=str(PUBLISHED),
     message:
         "Drawing the overview"
     shell:
@@ -220,7 +220,7 @@ rule report:
     params:
         code=ANALYSIS,
         document="report --figures-dir results/figures",
-        published=published_folder,
+        published=str(PUBLISHED),
         unranked=config["unranked_flags"],
         command=COMMAND,
     message:
@@ -234,7 +234,7 @@ rule report:
 
 
 use rule report as html with:
-    # results/report.html: the same for a browser, with a picker for any size.
+    """results/report.html: the same for a browser, with a picker for any size."""
     input:
         measurements="results/measurements.csv",
         summary="results/summary.csv",
