@@ -137,7 +137,7 @@ rule claims:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        published=str(PUBLISHED),
+        published=published_folder,
     message:
         "Checking the published claims"
     shell:
@@ -159,7 +159,7 @@ rule plot_sweep:
     params:
         code=ANALYSIS,
         command="figures",
-        published=str(PUBLISHED),
+        published=published_folder,
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
@@ -194,7 +194,7 @@ rule plot_overview:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        published=str(PUBLISHED),
+        published=published_folder,
     message:
         "Drawing the overview"
     shell:
@@ -220,7 +220,7 @@ rule report:
     params:
         code=ANALYSIS,
         document="report --figures-dir results/figures",
-        published=str(PUBLISHED),
+        published=published_folder,
         unranked=config["unranked_flags"],
         command=COMMAND,
     message:

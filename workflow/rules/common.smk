@@ -81,6 +81,11 @@ def rows_of(wildcards):
     return [points.row_path(p) for p in of_sweep(POINTS, wildcards.gpu, "GPU")]
 
 
+def published_folder(wildcards, input):
+    """Return the folder of the published tables; ``snakemake --lint`` refuses it as a constant."""
+    return os.path.dirname(input.tables[0])
+
+
 def drawn(kinds):
     """Return a set's figures; ``snakemake --report`` takes the SVG, which is smaller."""
     for kind in kinds:

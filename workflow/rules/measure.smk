@@ -26,6 +26,9 @@ rule point:
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
         runtime=cluster.minutes(config["timeout_s"]),
+        # not among params: another time-out changes no number, so it measures nothing again; and
+        # --lint refuses the config in a command
+        timeout_s=str(config["timeout_s"]),
         # jobs inherit it; Snakemake's default would be worked out for each of them
         tmpdir=None,
     params:
@@ -39,9 +42,8 @@ rule point:
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:
         "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
-    # the time-out is no param: another one changes no number, so it measures nothing again
     shell:
-        "python3 -m measure point {params.options} --timeout {config[timeout_s]}"
+        "python3 -m measure point {params.options} --timeout {resources.timeout_s}"
         # $PPID: whoever runs the jobs; with it ends the process that points are forked from
         " --served-for $PPID"
         " --output {output.row:q} > {log:q} 2>&1"
