@@ -2,7 +2,7 @@
 
 A workspace starts as zeros. Launches that never overlap share a workspace: the launches of one
 stream, or those that one CUDA graph captured from one stream. Two graphs may be replayed at once
-and on any stream, so each graph keeps a workspace of its own for good.
+and on any stream, so each graph keeps its workspace for good.
 
 The memory comes from the driver, not from torch. What torch allocates during a capture belongs to
 the graph, and its zeroing is replayed. What torch zeroes on one stream, another would have to wait

@@ -20,7 +20,7 @@ COUNTERS = Path("/proc/vmstat")
 
 
 def measure_point(point: Point, owner: int | None = None) -> tuple[dict, list[tuple]]:
-    """Measure a point in a process of its own, alone on its GPU; return its row and its samples.
+    """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
     ``owner``: the process whose fork server is used (default: this one). Raises NoRow if the
     machine lacks the GPU, or if the worker failed before the kernel had a part in it.
