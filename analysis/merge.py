@@ -91,7 +91,8 @@ def collect(
     (sweep, point) comes twice.
     """
     names = (*schema.COLLECTED, *schema.COLUMNS)
-    gpu_at, ranked_at, flags_at = (names.index(name) for name in ("gpu", "ranked", "flags"))
+    places = (names.index(name) for name in ("gpu", "ranked", "stale", "flags"))
+    gpu_at, ranked_at, stale_at, flags_at = places
     known = read_expected(expected_file) if expected_file else None
     entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
     measured_gpus = {row[gpu_at] for row, _ in entries}
@@ -103,7 +104,7 @@ def collect(
     for row, _ in entries:
         row[ranked_at : ranked_at + 2] = schema.ranking(row[flags_at], unranked)
         stale = known is not None and is_stale(dict(zip(names, row, strict=True)), known)
-        row[names.index("stale")] = str(stale).lower()
+        row[stale_at] = str(stale).lower()
     keyed = [((row[0], *rows.point_of(row, names)), path, row) for row, path in entries]
     rows.refuse_duplicates((key, path) for key, path, _ in keyed)
     keyed.sort(key=lambda entry: entry[0])

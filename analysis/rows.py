@@ -197,14 +197,6 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
 
 
 def _check_values(path: Path, number: int, row: dict[str, str]) -> None:
-    for name in (*schema.POINT, "status", "ranked"):
-        if row.get(name) == "":
-            raise InputError(f"{path}: line {number}: {name} is empty; {_REMEDY}")
-    for name in ("ranked", "stale"):
-        if row.get(name, "true") not in ("true", "false"):
-            raise InputError(
-                f"{path}: line {number}: {name} is {row[name]!r}, expected true or false; {_REMEDY}"
-            )
     for name, (parse, allowed) in schema.parsers().items():
         value = row.get(name, "")
         if value:
@@ -214,3 +206,6 @@ def _check_values(path: Path, number: int, row: dict[str, str]) -> None:
                 raise InputError(
                     f"{path}: line {number}: {name} is {value!r}, expected {allowed}; {_REMEDY}"
                 ) from error
+    for name in (*schema.POINT, "status", "ranked", "stale"):
+        if row.get(name) == "":
+            raise InputError(f"{path}: line {number}: {name} is empty; {_REMEDY}")

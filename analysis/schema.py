@@ -65,7 +65,7 @@ def _one_of(allowed: Collection[str]) -> Callable[[str], str]:
 
 @cache
 def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
-    """Map each column that is not free text, and `ranked`, to a parser and what it allows.
+    """Map each column that is not free text, `ranked` and `stale` to a parser and what it allows.
 
     The parser raises ValueError. Only an accuracy may be nan or inf: a kernel may return NaN.
     """
@@ -74,7 +74,7 @@ def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
         "float": (_float, "a finite number"),
         "bool": (_one_of(("true", "false")), "true or false"),
     }
-    found = {"ranked": kinds["bool"]}
+    found = dict.fromkeys(("ranked", "stale"), kinds["bool"])
     for column in SCHEMA.values():
         if column.allowed:
             found[column.name] = (_one_of(column.allowed), f"one of {', '.join(column.allowed)}")
