@@ -18,6 +18,7 @@ from ..tensors import DTYPES
 
 INCLUDE = Path(__file__).parent / "include"
 # The element types of row.cuh, in the order of contract.DTYPES.
+EPILOGUES = "Softmax", "LogSoftmax"  # of row.cuh
 TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))
 
 WARP = 32  # threads; kWarp in row.cuh
@@ -108,6 +109,16 @@ def instance(template: str, *arguments: str | int | bool) -> str:
     """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
     texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
     return f"{template}<{', '.join(texts)}>"
+
+
+def instance_of(
+    template: str, call: Call, epilogues: tuple[str, str], *arguments: int | bool
+) -> str:
+    """Return the C++ name of an instance for a call: element type, epilogue, then ``arguments``.
+
+    ``epilogues``: of softmax and of log-softmax.
+    """
+    return instance(template, TYPES[call.dtype], epilogues[call.log], *arguments)
 
 
 def build(

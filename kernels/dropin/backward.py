@@ -10,9 +10,6 @@ import functools
 from torch import Tensor
 
 from ..frontier.backward import triton_backward
-from ..frontier.backward.triton_backward import (
-    slope as slope,  # the same formula over another dimension
-)
 from .device import has_clusters
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200

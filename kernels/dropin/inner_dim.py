@@ -2,18 +2,19 @@
 
 Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
 adjacent columns of inner and all of n, so its loads are coalesced. If they fit in registers, they
-are read once. Otherwise they are read twice, with the online normaliser of ``triton_online`` in
+are read once. Otherwise they are read twice, with the online normaliser of ``rows`` in
 every lane, and the second time from the end, which the caches still hold.
 Bytes: as over rows: 2·itemsize for each element forward, 3 backward; long columns 3 and up to 5.
 Limits: with a short inner and a long n loads are short; with both short programs are small.
-Source: the formulas of ``backward`` and ``triton_online``, over columns.
+Source: the formulas of ``triton_backward`` and ``rows``, over columns.
 """
 
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from .backward import slope
+from ..frontier.backward.triton_backward import slope
+from .rows import online_update
 
 COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
 ONE_TILE = 2**13  # most elements of a program that reads once: 32 in each thread of 8 warps
@@ -64,10 +65,7 @@ def softmax_fwd_kernel_inner(
             here = inside & (rows < n)
             at = base + rows * n_inner
             x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
-            new_max = tl.maximum(lane_max, x)
-            pivot = tl.where(new_max == float("-inf"), 0.0, new_max)  # -inf - -inf is NaN
-            lane_sum = lane_sum * tl.exp(lane_max - pivot) + tl.exp(x - pivot)
-            lane_max = new_max
+            lane_max, lane_sum = online_update(lane_max, lane_sum, x)
         most = tl.max(lane_max, axis=0)[None, :]
         total = tl.sum(lane_sum * tl.exp(lane_max - most), axis=0)[None, :]
         for step in range(n_tiles):

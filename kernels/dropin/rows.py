@@ -18,6 +18,14 @@ TILE, TILE_WARPS = 2**14, 32  # 3 to 9 % less time than 2^12 on an H100
 
 
 @triton.jit
+def online_update(lane_max, lane_sum, x):
+    """Return each lane's maximum and sum of exp(x - maximum), with one more element."""
+    new_max = tl.maximum(lane_max, x)
+    pivot = tl.where(new_max == float("-inf"), 0.0, new_max)  # -inf - -inf is NaN
+    return new_max, lane_sum * tl.exp(lane_max - pivot) + tl.exp(x - pivot)
+
+
+@triton.jit
 def softmax_fwd_kernel_rows(
     out_ptr, x_ptr, x_stride, n_cols, BLOCK: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr
 ):
@@ -40,10 +48,7 @@ def softmax_fwd_kernel_rows(
         for tile in range(n_tiles):
             cols = tile * BLOCK + lanes
             x = tl.load(x_row + cols, mask=cols < n_cols, other=float("-inf")).to(tl.float32)
-            new_max = tl.maximum(lane_max, x)
-            pivot = tl.where(new_max == float("-inf"), 0.0, new_max)  # -inf - -inf is NaN
-            lane_sum = lane_sum * tl.exp(lane_max - pivot) + tl.exp(x - pivot)
-            lane_max = new_max
+            lane_max, lane_sum = online_update(lane_max, lane_sum, x)
         row_max = tl.max(lane_max, axis=0)
         row_sum = tl.sum(lane_sum * tl.exp(lane_max - row_max), axis=0)
         for step in range(n_tiles):

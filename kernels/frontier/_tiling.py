@@ -4,11 +4,13 @@ The number of rows never decides, so a row gives the same bits in any batch.
 """
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 from ..contract import CLUSTERS_SINCE, OLDEST
-from ..cuda.nvrtc import TYPES, VEC_BYTES, WARP, Call, instance
+from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
 
+TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in epilogue.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 OWN_BYTES = 7 * 1024  # of shared memory that a kernel needs beside its tiles: barriers and states
 
@@ -61,6 +63,18 @@ def is_unaligned(call: Call) -> bool:
     return call.pack * call.dtype.itemsize != VEC_BYTES
 
 
-def name(template: str, call: Call, *arguments: int | bool, log: str, normal: str) -> str:
-    """Return the C++ name of an instance: element type, epilogue, then ``arguments``."""
-    return instance(template, TYPES[call.dtype], log if call.log else normal, *arguments)
+def plan_of(
+    source: Path, kernel: str, shape: Shape, rows: int, shared_bytes: int = 0
+) -> tuple[LaunchPlan, ...]:
+    """Return the plan for a matrix of ``rows`` rows, each divided by ``shape``."""
+    return (
+        LaunchPlan(
+            source,
+            kernel,
+            WARP * shape.warps * shape.rows,
+            -(-rows // shape.rows),
+            shared_bytes=shared_bytes,
+            cluster=shape.cluster,
+            min_capability=shape.min_capability,
+        ),
+    )

@@ -17,6 +17,7 @@ from ..cuda.nvrtc import VEC_BYTES, Call
 from ._tiling import is_vector_multiple
 
 FOLDER = Path(__file__).parent
+# a literal pattern from FOLDER on: registry.source_scan reads it, and the tables count in hashes
 TABLES = "tuning/*.csv"
 # Compute capability -> the GPU whose table serves GPUs without one. docs/frontier.md says what an
 # H100 would lose by that.

@@ -14,8 +14,8 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
-from ._tiling import name, parse
+from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ._tiling import TILE_EPILOGUES, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -35,8 +35,7 @@ def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     lanes = lanes_of(call.cols, parse(config)["k"])
     if lanes > WARP:
         return ()
-    kernel = name("frontier_packed", call, -(-call.cols // lanes), lanes,
-                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
+    kernel = instance_of("frontier_packed", call, TILE_EPILOGUES, -(-call.cols // lanes), lanes)
     rows = THREADS // lanes  # of a block
     # the vectors at both ends of a run belong to it in part
     vectors = rows * call.cols * call.dtype.itemsize // VEC_BYTES + 2

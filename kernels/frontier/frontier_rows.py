@@ -20,8 +20,8 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
-from ._tiling import Shape, fewest_blocks, is_unaligned, name, parse, vectors_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ._tiling import TILE_EPILOGUES, Shape, fewest_blocks, is_unaligned, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -59,20 +59,10 @@ def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     keep_exp = "r" not in numbers
     if shape is None or not (_fits(shape, call) if keep_exp else call.dtype.itemsize < 4):
         return ()
-    kernel = name("frontier_rows", call, *shape, is_unaligned(call), keep_exp,
-                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
-    blocks = -(-call.rows // shape.rows)
-    threads = WARP * shape.warps * shape.rows
-    return (
-        LaunchPlan(
-            SOURCE,
-            kernel,
-            threads,
-            blocks,
-            cluster=shape.cluster,
-            min_capability=shape.min_capability,
-        ),
+    kernel = instance_of(
+        "frontier_rows", call, TILE_EPILOGUES, *shape, is_unaligned(call), keep_exp
     )
+    return plan_of(SOURCE, kernel, shape, call.rows)
 
 
 with_config = functools.partial(launch.functions, plan)

@@ -12,8 +12,8 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
-from ._tiling import name, parse
+from ..cuda.nvrtc import EPILOGUES, VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ._tiling import parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -45,8 +45,7 @@ def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
         return ()
     unit, per_lane, lanes = sizes
     full = per_lane * lanes * unit == call.cols
-    kernel = name("frontier_short", call, unit, call.pack, per_lane, lanes, full,
-                  log="LogSoftmax", normal="Softmax")  # fmt: skip
+    kernel = instance_of("frontier_short", call, EPILOGUES, unit, call.pack, per_lane, lanes, full)
     blocks = -(-call.rows // (THREADS // lanes))
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 

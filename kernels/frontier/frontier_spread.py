@@ -20,8 +20,8 @@ from pathlib import Path
 from ..contract import CLUSTERS_SINCE, LONGEST_ROW
 from ..cuda import launch
 from ..cuda.grid_workspace import MAX_STATES
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
-from ._tiling import OWN_BYTES, is_unaligned, name, parse, vectors_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ._tiling import OWN_BYTES, TILE_EPILOGUES, is_unaligned, parse, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -87,8 +87,9 @@ def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
         saved = min(tiles - 1, (call.gpu.max_shared_per_block // per_sm - OWN_BYTES) // tile_bytes)
     rounds = -(-call.rows // (max_blocks(call, per_sm) // row_blocks))
     groups = -(-call.rows // rounds)  # of blocks, a row each
-    kernel = name("frontier_spread", call, per_lane, warps, per_sm, unaligned, streamed,
-                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
+    kernel = instance_of(
+        "frontier_spread", call, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
+    )
     return (
         LaunchPlan(
             SOURCE,

@@ -19,8 +19,8 @@ import math
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
-from ._tiling import OWN_BYTES, Shape, fewest_blocks, name, parse, vectors_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ._tiling import OWN_BYTES, TILE_EPILOGUES, Shape, fewest_blocks, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -47,23 +47,14 @@ def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     shape = shape_of(vectors_of(call), numbers["k"], numbers["w"], call.gpu.max_cluster)
     if shape is None:
         return ()
-    kernel = name("frontier_staged", call, shape.per_lane, shape.warps, shape.cluster,
-                  log="LogSoftmaxEpilogue", normal="SoftmaxEpilogue")  # fmt: skip
+    kernel = instance_of(
+        "frontier_staged", call, TILE_EPILOGUES, shape.per_lane, shape.warps, shape.cluster
+    )
     # a tile of every warp, and two vectors more, because it may begin and end inside a vector
     shared = shape.warps * (shape.per_lane * WARP + 2) * VEC_BYTES
     if shared > call.gpu.max_shared_per_block - OWN_BYTES:
         return ()
-    return (
-        LaunchPlan(
-            SOURCE,
-            kernel,
-            WARP * shape.warps,
-            call.rows,
-            shared_bytes=shared,
-            cluster=shape.cluster,
-            min_capability=shape.min_capability,
-        ),
-    )
+    return plan_of(SOURCE, kernel, shape, call.rows, shared)
 
 
 with_config = functools.partial(launch.functions, plan)

@@ -1,9 +1,13 @@
-"""Share what all peers need: an optional package and a GPU."""
+"""Share what all peers need: an optional package, a GPU, kernels compiled for a call."""
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import torch
+
+from ..tensors import empty_output
 
 
 @contextlib.contextmanager
@@ -23,3 +27,23 @@ def unsupported(x: torch.Tensor) -> str | None:
     if not x.is_cuda:
         return f"x is on the device {x.device}; this peer's kernel is made for NVIDIA GPUs only"
     return None
+
+
+def functions(
+    softmax_into: Callable, log_softmax_into: Callable, compiled: Callable
+) -> SimpleNamespace:
+    """Return the functions of a config whose kernels are compiled; see ``kernels.Variant``.
+
+    ``compiled(into, x, out)`` compiles one of the first two, ``into(x, out)``, for these matrices.
+    """
+
+    def run(into: Callable, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        out = empty_output(x, out)
+        compiled(into, x, out)(x, out)
+        return out
+
+    return SimpleNamespace(
+        softmax=functools.partial(run, softmax_into),
+        log_softmax=functools.partial(run, log_softmax_into),
+        unsupported=unsupported,
+    )

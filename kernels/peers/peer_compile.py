@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import torch
 
-from ..tensors import empty_output
+from ._package import functions
 from ._package import unsupported as unsupported  # the only limit is a GPU
 
 ON_REQUEST = True  # another project's kernel
@@ -48,16 +48,10 @@ def _compiled(into: Callable, config: str) -> Callable:
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
 
-    def run(into: Callable, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-        out = empty_output(x, out)
-        _compiled(into, config)(x, out)
-        return out
+    def compiled(into: Callable, x: torch.Tensor, out: torch.Tensor) -> Callable:
+        return _compiled(into, config)
 
-    return SimpleNamespace(
-        softmax=functools.partial(run, _softmax_into),
-        log_softmax=functools.partial(run, _log_softmax_into),
-        unsupported=unsupported,
-    )
+    return functions(_softmax_into, _log_softmax_into, compiled)
 
 
 softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

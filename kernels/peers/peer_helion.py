@@ -13,14 +13,12 @@ Source: Helion (pytorch/helion); the lines in its language are ours. The package
 ``pip install --group peers``.
 """
 
-import functools
 from collections.abc import Callable
 from types import SimpleNamespace
 
 import torch
 
-from ..tensors import empty_output
-from ._package import optional_package
+from ._package import functions, optional_package
 from ._package import unsupported as unsupported  # the only limit is a GPU
 
 with optional_package():
@@ -79,16 +77,10 @@ def _compile(into: Callable, **settings) -> Callable:
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
 
-    def run(into: Callable, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-        out = empty_output(x, out)
-        _kernel(into, _EFFORTS[config], x, out)(x, out)
-        return out
+    def compiled(into: Callable, x: torch.Tensor, out: torch.Tensor) -> Callable:
+        return _kernel(into, _EFFORTS[config], x, out)
 
-    return SimpleNamespace(
-        softmax=functools.partial(run, _softmax_into),
-        log_softmax=functools.partial(run, _log_softmax_into),
-        unsupported=unsupported,
-    )
+    return functions(_softmax_into, _log_softmax_into, compiled)
 
 
 softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch as cuda
-from ...cuda.nvrtc import PORTABLE_CLUSTER, VEC_BYTES, WARP, Call, LaunchPlan, widest_pack
+from ...cuda.nvrtc import PORTABLE_CLUSTER, VEC_BYTES, Call, LaunchPlan, instance_of, widest_pack
 from ...tensors import empty_output
-from .._tiling import Shape, fewest_blocks, is_unaligned, name, parse, vectors_of
+from .._tiling import Shape, fewest_blocks, is_unaligned, parse, plan_of, vectors_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane, of g and of y each. w: most warps of a block. A row takes the first tiling
@@ -35,17 +35,8 @@ def plan(call: Call, tilings: tuple[str, ...] = TILINGS) -> tuple[LaunchPlan, ..
     if not shapes:
         return ()
     shape = min(shapes, key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
-    kernel = name("backward", call, *shape[:3], log="OfLogSoftmax", normal="OfSoftmax")
-    return (
-        LaunchPlan(
-            SOURCE,
-            kernel,
-            WARP * shape.warps,
-            call.rows,
-            cluster=shape.cluster,
-            min_capability=shape.min_capability,
-        ),
-    )
+    kernel = instance_of("backward", call, ("OfSoftmax", "OfLogSoftmax"), *shape[:3])
+    return plan_of(SOURCE, kernel, shape, call.rows)
 
 
 def _shape(call: Call, tiling: str) -> Shape | None:

@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import WARP, Call, LaunchPlan
-from ._shared import WAVES, kernel, pack_of
+from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
+from ._shared import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = (128, 256, 512, 1024)
@@ -32,7 +32,7 @@ def plan(call: Call) -> tuple[LaunchPlan, ...]:
     return tuple(
         LaunchPlan(
             SOURCE,
-            kernel("oneflow_smem", call, pack_of(call), threads),
+            instance_of("oneflow_smem", call, EPILOGUES, pack_of(call), threads),
             threads,
             call.rows,
             shared_bytes=bytes_needed(call.cols, threads)[0],

@@ -11,8 +11,8 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, LaunchPlan
-from ._shared import WAVES, kernel, pack_of
+from ...cuda.nvrtc import EPILOGUES, Call, LaunchPlan, instance_of
+from ._shared import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 1024
@@ -22,7 +22,7 @@ unsupported = launch.why_no_gpu
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
     """Return the only instance; see ``nvrtc.Planner``."""
-    name = kernel("oneflow_uncached", call, pack_of(call), THREADS)
+    name = instance_of("oneflow_uncached", call, EPILOGUES, pack_of(call), THREADS)
     return (LaunchPlan(SOURCE, name, THREADS, call.rows, waves=WAVES),)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 
 from ...cuda import launch
-from ...cuda.nvrtc import WARP, Call, LaunchPlan
-from ._shared import WAVES, kernel, pack_of
+from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
+from ._shared import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
@@ -31,7 +31,7 @@ def plan(call: Call) -> tuple[LaunchPlan, ...]:
     per_lane = -(-packs // lanes) * pack
     lane_rows = 2 if per_lane == pack and call.rows % 2 == 0 else 1
     full = per_lane * lanes == call.cols
-    name = kernel("oneflow_warp", call, pack, per_lane, lanes, lane_rows, full)
+    name = instance_of("oneflow_warp", call, EPILOGUES, pack, per_lane, lanes, lane_rows, full)
     rows_per_block = THREADS // lanes * lane_rows
     blocks = -(-call.rows // rows_per_block)
     return (LaunchPlan(SOURCE, name, THREADS, blocks, waves=WAVES),)

@@ -42,11 +42,6 @@ constexpr int kLanes = 32;
 constexpr size_t kStackBytes = 24 * 1024;
 constexpr long kMostRounds = 1000000;  // of all fibers; far more than any kernel needs
 
-struct Copy {  // by the copy engine
-  void* to;
-  const void* from;
-  unsigned bytes;
-};
 struct Block;
 struct Waiting {  // for each other, all of them
   int count = 0;
@@ -193,21 +188,6 @@ V* in_block(V* place, unsigned rank) {
   stop("an address that is not in shared memory");
 }
 
-// Copies by the copy engine are made as late as they may be: when somebody waits for them.
-inline std::map<void*, Copy> copies;
-inline void begin_copy(void* arrival, Copy copy) {
-  const auto room = reinterpret_cast<uintptr_t>(current->block->dynamic.data());
-  const auto to = reinterpret_cast<uintptr_t>(copy.to);
-  if (copies.count(arrival)) stop("a copy before the last one was waited for");
-  if (copy.bytes && (to % 16 || copy.bytes % 16)) stop("a copy that is not aligned");
-  if (copy.bytes && (to < room || to + copy.bytes > room + 16 * current->block->dynamic.size())) {
-    stop("a copy to outside of the shared memory");
-  }
-  for (unsigned byte = 0; byte < copy.bytes; byte += 16) {
-    check_load(static_cast<const char*>(copy.from) + byte);
-  }
-  copies[arrival] = copy;
-}
 // Words on their way, by the thread that has sent for them: they come when it waits.
 inline std::multimap<Fiber*, std::pair<uint4*, const uint4*>> words_under_way;
 inline void begin_copy_of_vec(uint4* to, const uint4* from) {
@@ -221,23 +201,12 @@ inline void end_copies_of_vecs() {
   for (auto each = first; each != last; ++each) *each->second.first = *each->second.second;
   words_under_way.erase(first, last);
 }
-// Bytes that other blocks write.
+// Bytes that other blocks write: a barrier opens when all that it expects have arrived.
 inline std::map<void*, long> expected;
-inline void arrive(void* arrival, long bytes) {
-  if ((expected[arrival] -= bytes) == 0) begin_copy(arrival, {nullptr, nullptr, 0});
-}
-inline void end_copy(void* arrival, unsigned long long& turns, unsigned turn) {
-  while (turns <= turn) {
-    const auto found = copies.find(arrival);
-    if (found == copies.end()) {
-      yield();
-      continue;
-    }
-    const Copy copy = found->second;
-    if (copy.bytes) std::memcpy(copy.to, copy.from, copy.bytes);
-    copies.erase(found);
-    ++turns;
-  }
+template <typename M>
+void arrive(M* mbarrier, long bytes) {
+  if (mbarrier->barrier) stop("bytes for a barrier that is open");
+  if ((expected[mbarrier] -= bytes) == 0) mbarrier->barrier = 1;
 }
 
 inline std::function<void()> kernel_call;
@@ -283,7 +252,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
       left -= fiber->done;
     }
   }
-  copies.clear(), expected.clear(), words_under_way.clear();
+  expected.clear(), words_under_way.clear();
 }
 
 inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,
