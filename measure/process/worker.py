@@ -24,6 +24,7 @@ class Journal:
     def __init__(self, folder: Path):
         self._folder = folder
         self._begin = time.monotonic()
+        self._worker = os.getpid()
         self.row: dict = {}
 
     def stage(self, name: str) -> None:
@@ -40,6 +41,8 @@ class Journal:
         self._write("refused", {"message": message})
 
     def _write(self, stem: str, content: dict) -> None:
+        if os.getpid() != self._worker:
+            return  # a kernel has forked this process: two writers would race for the file
         temporary = self._folder / f"{stem}.tmp"
         # default=float: numpy's numbers
         temporary.write_text(json.dumps(content, default=float))

@@ -11,7 +11,7 @@ import pytest
 
 from measure.device import gpu_lock
 from measure.fingerprint import ROOT
-from measure.process import reaper
+from measure.process import reaper, worker
 from tests.processes import PATIENCE_S, until
 
 # A reaper whose worker does what ACT says.
@@ -101,3 +101,14 @@ def test_the_end_of_a_process_is_noticed():
     process.wait()
     with pytest.raises(ProcessLookupError):
         reaper.end_of(process.pid)
+
+
+def test_a_copy_of_the_worker_that_a_kernel_has_forked_writes_no_journal(tmp_path):
+    journal = worker.Journal(tmp_path)
+    if (copy := os.fork()) == 0:
+        journal.finish([])
+        os._exit(0)
+    os.waitpid(copy, 0)
+    assert not list(tmp_path.iterdir())
+    journal.finish([])
+    assert [path.name for path in tmp_path.iterdir()] == ["done.json"]
