@@ -1,83 +1,81 @@
-# make run: set up .venv, run the default sweep, say where the report is.
-# make report: the same from recorded and published rows, measuring nothing.
-# make tuning: choose the kernels of the variant `frontier` for the GPU that is here.
-# make record: measure the standard sweeps on the GPU that is here, for data/recorded/.
-# make test: set up .venv, run every code path once. make test-all: every test.
-# make lint: the checks of style.
-
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
+# Every command below finds the project's Python first; what makes .venv does not.
+SYSTEM_PATH := $(PATH)
+export PATH := $(BIN):$(PATH)
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
 SWEEPS ?=
+WHERE := Report: results/report.html (for a browser), results/report.md    Figures: results/figures/
 
-.PHONY: run report tuning record test test-all lint format lock docs rulegraph clean
+.PHONY: run report tuning record test test-all lint format lock docs rulegraph clean help
 
-run: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" snakemake --cores all $(ARGS)
-	@echo "Report: results/report.html (for a browser), results/report.md    Figures: results/figures/"
+run: $(VENV)/.ready  ## set up .venv, run the default sweep, say where the report is
+	snakemake --cores all $(ARGS)
+	@echo "$(WHERE)"
 
-# What is recorded and published, without measuring anything.
-report: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" snakemake --cores all --configfile sweeps/recorded.yaml
-	@echo "Report: results/report.html (for a browser), results/report.md    Figures: results/figures/"
+report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
+	snakemake --cores all --configfile sweeps/recorded.yaml
+	@echo "$(WHERE)"
 
-# What the variant `frontier` chooses on the GPU that is here, from a sweep over all choices.
-tuning: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" snakemake --cores all --configfile sweeps/tuning.yaml --until merge $(ARGS)
-	PATH="$(BIN):$$PATH" python3 -m analysis tuning --command "make tuning" --output kernels/frontier/tuning results/measurements/*.csv
+tuning: $(VENV)/.ready  ## choose the kernels of the variant `frontier` for this GPU
+	snakemake --cores all --configfile sweeps/tuning.yaml --until merge $(ARGS)
+	python3 -m analysis tuning --command "make tuning" --output kernels/frontier/tuning results/measurements/*.csv
 
 # Kept as data/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
 # Some sweeps only: make record SWEEPS="fused_softmax frontier"
-record: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" python3 -m planning.record $(SWEEPS)
+record: $(VENV)/.ready  ## measure the standard sweeps on this GPU, for data/recorded/
+	python3 -m tools.record $(SWEEPS)
 
-test: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup -m "not slow"
+test: $(VENV)/.ready  ## set up .venv, run every code path once
+	python3 -m pytest -n auto --dist loadgroup -m "not slow"
 
-test-all: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" python3 -m pytest -n auto --dist loadgroup
+test-all: $(VENV)/.ready  ## run every test
+	python3 -m pytest -n auto --dist loadgroup
 
-lint: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" ruff check .
-	PATH="$(BIN):$$PATH" ruff format --check .
-	PATH="$(BIN):$$PATH" clang-format --dry-run -Werror $$(git ls-files "*.cu" "*.cuh")
-	PATH="$(BIN):$$PATH" snakefmt --check Snakefile workflow
-	PATH="$(BIN):$$PATH" snakemake --lint
+lint: $(VENV)/.ready  ## check the style
+	ruff check .
+	ruff format --check .
+	clang-format --dry-run -Werror $$(git ls-files "*.cu" "*.cuh")
+	snakefmt --check Snakefile workflow
+	snakemake --lint
 
-format: $(VENV)/.ready
-	PATH="$(BIN):$$PATH" ruff check --fix .
-	PATH="$(BIN):$$PATH" ruff format .
-	PATH="$(BIN):$$PATH" clang-format -i $$(git ls-files "*.cu" "*.cuh")
-	PATH="$(BIN):$$PATH" snakefmt Snakefile workflow
+format: $(VENV)/.ready  ## correct the style
+	ruff check --fix .
+	ruff format .
+	clang-format -i $$(git ls-files "*.cu" "*.cuh")
+	snakefmt Snakefile workflow
 
-# After a change of versions in pyproject.toml: install them, then pin what that brought.
-lock: $(VENV)/.ready
-	"$(BIN)/python3" -m planning.pins
+# After a change of versions in pyproject.toml: install them first.
+lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
+	python3 -m tools.pins
 
-# The figures of the README and of the documents, from the recorded and the published rows.
+# Figures of the documents.
 ONLINE := h200_float32_online_softmax
 SHOWN := overview $(ONLINE)_throughput $(ONLINE)_time $(ONLINE)_speedup h200_float32_fused_softmax_throughput \
   h200_bfloat16_frontier_throughput h200_float32_frontier_speedup h200_float32_peers_speedup \
   h200_bfloat16_peers_speedup h200_float32_oneflow_published \
   a100_float32_online_softmax_time a100_float32_online_softmax_throughput
 
-docs: report rulegraph
+docs: report rulegraph  ## draw the figures of the README and of the documents
 	cp $(SHOWN:%=results/figures/%.png) docs/figures/
-	PATH="$(BIN):$$PATH" python3 -m tests.browser.screenshots results/report.html docs/figures
+	python3 -m tests.browser.screenshots results/report.html docs/figures
 
-# The picture of the rules; needs dot, of the package graphviz.
-rulegraph: $(VENV)/.ready
+rulegraph: $(VENV)/.ready  ## draw the rules; needs dot, of the package graphviz
 	@command -v dot >/dev/null || { echo "error: no dot here; on Debian or Ubuntu: sudo apt install graphviz"; exit 1; }
 	mkdir -p .snakemake
-	PATH="$(BIN):$$PATH" snakemake --rulegraph > .snakemake/rulegraph.dot
+	snakemake --rulegraph > .snakemake/rulegraph.dot
 	dot -Tsvg -o docs/figures/rulegraph.svg .snakemake/rulegraph.dot
 
-clean:
+help:  ## print these targets
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1: /p' Makefile
+
+clean:  ## remove .venv and caches
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache
 
 # Made under its own name only when all went well, so that an interrupted install starts again.
+$(VENV)/.ready: PATH := $(SYSTEM_PATH)
 $(VENV)/.ready: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $$($(PYTHON) --version) is too old; Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }

@@ -37,4 +37,4 @@ include: "workflow/rules/analysis.smk"
 
 
 onstart:
-    machine.check(workflow)
+    machine.check(internals.gpus_to_measure(workflow))

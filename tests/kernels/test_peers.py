@@ -10,9 +10,9 @@ import kernels
 from kernels.__main__ import LISTED_PACKAGES
 from measure import status
 from measure.point import Point
-from planning import pins
 from tests.kernels.variants import PEERS
 from tests.marks import slow
+from tools import pins
 
 PACKAGES = {  # variant -> module that it needs
     "peer_quack": "quack",

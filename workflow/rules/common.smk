@@ -2,11 +2,10 @@
 import os
 from pathlib import Path
 
-from snakemake.common.configfile import load_configfile
 from snakemake.logging import logger
 
 from measure import row
-from planning import cluster, config as checks, machine, points, tables
+from planning import cluster, config as checks, internals, machine, points, tables
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of these names where they run
 shell.prefix(
@@ -14,15 +13,14 @@ shell.prefix(
     " PYTHONPATH={workflow.basedir:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
 )
 
-CLUSTER = cluster.table(workflow.resource_settings.overwrite_resources)
-layers = [*map(load_configfile, workflow.configfiles), workflow.config_settings.config]
-checks.check(config, layers)
+CLUSTER = cluster.table(internals.set_resources(workflow))
+checks.check(config, internals.config_layers(workflow))
 cluster.check(config["gpus"], CLUSTER)
 
 POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
-if workflow.is_main_process:
+if internals.is_first(workflow):
     for gpu, chosen in POINTS.items():
         logger.info(points.announce(config, gpu, chosen))
 
@@ -46,8 +44,7 @@ FIGURES = OVERVIEW + [
 # editing analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
-    workflow.config_settings.configfiles,
-    workflow.config_settings.config,
+    *internals.given_configs(workflow),
     snakefile=Path(workflow.main_snakefile),
     on_cluster=bool(CLUSTER),
 )

@@ -15,11 +15,11 @@ rule point:
     # only for a cluster: elsewhere a group would make planning slower
     group:
         (lambda wildcards: f"point_{wildcards.gpu}")
-        if CLUSTER and not workflow.remote_exec
+        if CLUSTER and not internals.is_in_allocation(workflow)
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As steps of the job
     # each would take 3 s more, for the step and another Snakemake.
-    localrule: workflow.remote_exec
+    localrule: internals.is_in_allocation(workflow)
     conda:
         "../../environment.yml"
     threads: lambda wildcards: points.threads(point_of(wildcards), workflow.cores)

@@ -11,13 +11,13 @@ import yaml
 
 from analysis import __main__ as cli
 from measure.fingerprint import ROOT
-from planning import record
 from tests.analysis.test_check_recorded import make
 from tests.workflow.runner import Runner
+from tools import record
 
 
 def call(project, gpu: bool, *sweeps: str):
-    """``python -m planning.record``; ``gpu``: with an nvidia-smi that shows one."""
+    """``python -m tools.record``; ``gpu``: with an nvidia-smi that shows one."""
     tools = project.parent / "tools"
     tools.mkdir(exist_ok=True)
     if gpu:
@@ -25,7 +25,7 @@ def call(project, gpu: bool, *sweeps: str):
         smi.write_text("#!/bin/sh\necho NVIDIA GeForce RTX 4090\n")
         smi.chmod(0o755)
     return subprocess.run(
-        [sys.executable, "-m", "planning.record", *sweeps],
+        [sys.executable, "-m", "tools.record", *sweeps],
         cwd=project,
         env={"PATH": f"{tools}:/usr/bin:/bin", "CC": sys.executable},
         capture_output=True,

@@ -14,8 +14,7 @@ from pathlib import Path
 from measure import fingerprint
 from measure.device import gpus
 from measure.point import nearest
-
-from .machine import missing_tool
+from planning.machine import missing_tool
 
 # Each is a file of sweeps/ and one table; but the default sweep's table has every variant, not only
 # those of its protocol's authors.

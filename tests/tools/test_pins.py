@@ -5,7 +5,7 @@ import re
 import yaml
 
 from measure.fingerprint import ROOT
-from planning import pins
+from tools import pins
 
 CONDA = ["environment.yml", "workflow/envs/analysis.yml"]
 

@@ -1,0 +1,45 @@
+"""Read what Snakemake documents no way to read: no other module uses its internals.
+
+The attributes exist in Snakemake 9.19 and 9.27. If another version renames one, change it here.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from snakemake.common.configfile import load_configfile
+
+
+def config_layers(workflow) -> list[dict]:
+    """Return what Snakemake merged into the config: merging hides empty tables."""
+    return [*map(load_configfile, workflow.configfiles), workflow.config_settings.config]
+
+
+def given_configs(workflow) -> tuple[list[Path], dict]:
+    """Return the values of --configfile and --config, which the report repeats."""
+    return workflow.config_settings.configfiles, workflow.config_settings.config
+
+
+def set_resources(workflow) -> Mapping[str, Mapping]:
+    """Return the resources that a profile or the command line sets, by rule."""
+    return workflow.resource_settings.overwrite_resources
+
+
+def is_first(workflow) -> bool:
+    """Return whether this is the process of the user, not of a job: only that one announces."""
+    return workflow.is_main_process
+
+
+def is_in_allocation(workflow) -> bool:
+    """Return whether this Snakemake runs inside an allocation of a cluster."""
+    return workflow.remote_exec
+
+
+def gpus_to_measure(workflow) -> set[str]:
+    """Return the GPUs of the points that are about to run on this machine.
+
+    On a cluster the GPUs are elsewhere, and each job looks for its GPU; ``--touch`` needs none.
+    """
+    if not workflow.local_exec or workflow.touch:
+        return set()
+    jobs = workflow.dag.needrun_jobs()
+    return {job.wildcards.gpu for job in jobs if job.rule.name == "point"}

@@ -1,0 +1,1 @@
+"""What maintainers run: pin the dependencies, record a GPU."""
