@@ -95,5 +95,5 @@ def project(tmp_path) -> Path:
 
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory):
-    """Measures points of the CPU; a kernel that a test adds has a name of its own."""
+    """Measures points of the CPU; a kernel that a test adds has a unique name."""
     return Bench(tmp_path_factory.mktemp("bench") / "project")

@@ -201,7 +201,7 @@ class Lab:
         (self.folder / "gres.conf").write_text("".join(lines))
 
     def _start_munge(self) -> None:
-        """Munge with a key and a socket of its own, as the user that the package made."""
+        """Munge with a separate key and socket, as the user that the package made."""
         folder = self.folder / "munge"
         key = folder / "key"
         key.write_bytes(secrets.token_bytes(128))

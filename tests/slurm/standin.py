@@ -55,7 +55,7 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
 
 
 def _held() -> bool:
-    with contextlib.suppress(FileNotFoundError):  # let go between one look and the next
+    with contextlib.suppress(FileNotFoundError):  # released between two looks
         return int(HOLD.read_text()) < VISITS.read_text().count('"begin"')
     return False
 

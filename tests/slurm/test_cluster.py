@@ -98,7 +98,7 @@ def killed(lab, folder):
     run.wait()
     (job,) = sweep.jobs()
     lab.tell("scancel", job["JobId"])
-    wait_for_cancelled(sweep, job["JobId"])  # or the held point would be let go before its end
+    wait_for_cancelled(sweep, job["JobId"])  # or the held point would be released before the allocation ends
     assert sweep("--unlock")[0] == 0
     return called_again(sweep, run)
 
@@ -139,7 +139,7 @@ def lab():
 
 @pytest.fixture(scope="module")
 def played(lab, tmp_path_factory):
-    """From a scene to what came of it. All are played at once: most of their time is waiting."""
+    """Map a scene to its outcome. All are played at once: most of their time is waiting."""
     with ThreadPoolExecutor(len(SCENES)) as pool:
         futures = {
             scene: pool.submit(scene, lab, tmp_path_factory.mktemp(scene.__name__) / "project")

@@ -29,7 +29,7 @@ def forked_snakemake() -> Snakemake:
 
 def environment() -> dict[str, str]:
     """That of a user who has activated the project's Python."""
-    # the tests' own; the second would give each test a server of its own, which is known by these
+    # the tests' own; the second would give each test a separate server, which is known by these
     hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")
     found = {k: v for k, v in os.environ.items() if k not in hidden}
     return found | {"PATH": f"{Path(sys.executable).parent}:{found['PATH']}"}

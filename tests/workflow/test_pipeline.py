@@ -190,7 +190,7 @@ def test_a_bad_config_is_refused_before_anything_runs(project, change, words):
     assert not (project / "results/cells").exists()
 
 
-@pytest.mark.slow  # every recorded figure; analysis/ without torch is a quick test of its own
+@pytest.mark.slow  # every recorded figure; analysis/ without torch has a quick test
 def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project):
     for name in ("torch", "triton"):  # the working directory comes first on the path
         (project / f"{name}.py").write_text("raise ImportError('there is no torch here')\n")
