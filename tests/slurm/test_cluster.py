@@ -98,7 +98,7 @@ def killed(lab, folder):
     run.wait()
     (job,) = sweep.jobs()
     lab.tell("scancel", job["JobId"])
-    wait_for_cancelled(sweep, job["JobId"])  # or the held point would be released before the allocation ends
+    wait_for_cancelled(sweep, job["JobId"])  # or the held point would go on
     assert sweep("--unlock")[0] == 0
     return called_again(sweep, run)
 
