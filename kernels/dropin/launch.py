@@ -1,6 +1,6 @@
 """Map a tensor and a dimension to rows and columns, and launch the kernel for them.
 
-Softmax over the last dimension is softmax over the rows of a matrix (``forward``, ``backward``).
+Softmax over the last dimension is softmax over the rows of a matrix (``dispatch``).
 Over another dimension the tensor is (outer, n, inner), and ``inner_dim`` reads it in place:
 transposing it to rows and back would move every byte three times.
 """
@@ -45,7 +45,7 @@ def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) ->
         x, stride = _rows(x, n, inner)
         out = _empty(x, dtype or x.dtype)
     if inner == 1:
-        _launch(_module("forward").forward, x, out, numel // n, n, stride, log)
+        _launch(_module("dispatch").forward, x, out, numel // n, n, stride, log)
     else:
         _launch(_module("inner_dim").forward, x, out, numel // (n * inner), n, inner, log)
     return out
@@ -62,7 +62,7 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     y = y.contiguous()
     dx = torch.empty_like(y) if dtype is y.dtype else _empty(y, dtype)
     if inner == 1:
-        _launch(_module("backward").backward, g, y, dx, numel // n, n, stride, log)
+        _launch(_module("dispatch").backward, g, y, dx, numel // n, n, stride, log)
     else:
         _launch(_module("inner_dim").backward, g, y, dx, numel // (n * inner), n, inner, log)
     return dx

@@ -60,7 +60,7 @@ def softmax_fwd_kernel_rows(
 
 
 def forward(x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool) -> None:
-    """Write the (log-)softmax of a (rows, cols) matrix to ``out``; see ``forward.forward``."""
+    """Write the (log-)softmax of a (rows, cols) matrix to ``out``; see ``dispatch.forward``."""
     once = cols <= LONGEST_BLOCK
     block = triton.next_power_of_2(cols) if once else TILE
     warps = min(16, max(4, block // 256)) if once else TILE_WARPS

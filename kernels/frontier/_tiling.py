@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..contract import CLUSTERS_SINCE, OLDEST
 from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
 
-TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in epilogue.cuh
+TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in state.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 OWN_BYTES = 7 * 1024  # of shared memory that a kernel needs beside its tiles: barriers and states
 

@@ -57,18 +57,12 @@ def by_rule(call: Call) -> list[str]:
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    return first_plan(choices(call), call)[1]
-
-
-def first_plan(variants: list[str], call: Call) -> tuple[str, tuple[LaunchPlan, ...]]:
-    """Return the first variant that takes the row, and its plan; "" and () if none does."""
-    for variant in variants:
+    """Return the launch plan of the first choice that takes the row; see ``nvrtc.Planner``."""
+    for variant in choices(call):
         part, config = split(variant)
-        config = config or PARTS[part].DEFAULT_CONFIG
-        if specs := PARTS[part].plan(call, config):
-            return f"{part}__{config}", specs
-    return "", ()
+        if plans := PARTS[part].plan(call, config or PARTS[part].DEFAULT_CONFIG):
+            return plans
+    return ()
 
 
 softmax, log_softmax, unsupported = launch.functions(plan)[:3]

@@ -2,7 +2,6 @@
 // are computed over vectors counted from the row's first element, so sums do not depend on the
 // alignment. The output is computed from the same elements, in the aligned vectors of the output.
 #include "cluster.cuh"
-#include "epilogue.cuh"
 #include "unaligned.cuh"
 
 // Return the vectors between the beginning of a cache line and this one.

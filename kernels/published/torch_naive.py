@@ -9,7 +9,16 @@ Source: the "naive" baseline of the Triton tutorial "Fused Softmax", as used in 
 import torch
 
 from ..tensors import empty_output
-from ._five_operations import softmax_in_five
+
+
+def softmax_in_five(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    """Write the row softmax of x (M, N), computed in float32, to ``out``. Return ``out``."""
+    wide = x.to(torch.float32)
+    row_max = torch.amax(wide, dim=1, keepdim=True)
+    shifted = wide - row_max
+    numerator = torch.exp(shifted)
+    denominator = torch.sum(numerator, dim=1, keepdim=True)
+    return torch.div(numerator, denominator, out=out)
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Find the files and packages that a variant uses, from its text, without importing it."""
+"""Find what a variant uses, from its text and without importing it: files, packages, their hash."""
 
 import functools
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import source_scan
 from .discover import FOLDER, PACKAGE, file
+from .source_hash import digest
 
 INCLUDE = FOLDER / "cuda" / "include"
 
@@ -60,6 +61,24 @@ def _modules(path: Path, root: Path) -> list[Path]:
             if top != FOLDER:  # packages of the project itself hold no code
                 found.append(stem / "__init__.py")
     return found
+
+
+@functools.cache
+def sha256(name: str, gpu: str) -> str:
+    """Return the hash over the code of ``sources(name)``, as it runs on a GPU of this short name.
+
+    Of the tuning tables, only the GPU's own counts; all count for a GPU without a table, since
+    another GPU's may stand in.
+    """
+    own = (FOLDER / "frontier" / "tuning" / gpu).with_suffix(".csv")
+    others = set(own.parent.glob("*.csv")) - {own} if own.is_file() else set()
+    return digest(path for path in sources(name) if path not in others)
+
+
+@functools.cache
+def own_sha256() -> str:
+    """Return the hash over the code that finds and loads variants."""
+    return digest([FOLDER / "contract.py", *Path(__file__).parent.glob("*.py")])
 
 
 @functools.cache

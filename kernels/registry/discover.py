@@ -10,23 +10,36 @@ A file may offer several configs of its kernel, such as block sizes. It then def
 functions. A config is a variant named ``file__config``. A file with ``ON_REQUEST = True`` is not
 part of ``all``; it is measured where its name is given.
 
-A variant may also be a file from elsewhere; see ``add``.
+A variant may also be a file from elsewhere; see ``add``. Such a file imports this project as
+``kernels``, and the modules beside it by name, with or without a leading dot.
 """
 
 import difflib
 import functools
+import hashlib
 import importlib
+import importlib.util
+import os
+import re
+import sys
+import types
 from collections.abc import Iterable
 from pathlib import Path
 
 from ..contract import OPS, Variant, why_unsupported
-from . import external, source_scan
-from .external import BadKernel
+from . import source_scan
 
 PACKAGE = __package__.partition(".")[0]
 FOLDER = Path(__file__).parents[1]
 FAMILIES = ("published", "frontier", "peers", "contributed")
 CONFIG_MARK = "__"  # between a file's name and a config's
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
+
+_added: dict[str, Path] = {}  # name -> file from elsewhere
+
+
+class BadKernel(ValueError):
+    """A file that cannot be a variant: says what was given, and what to do."""
 
 
 def names(op: str | None = None) -> list[str]:
@@ -50,18 +63,39 @@ def _files() -> dict[str, Path]:
     return files
 
 
-def add(path: str | Path) -> str:
+def why_bad_name(name: str) -> str | None:
+    """Return None, or why this cannot be a variant's name."""
+    if not NAME.fullmatch(name):
+        return "a name has letters, digits and underscores, and begins with a letter"
+    if CONFIG_MARK in name:
+        return "two underscores stand between a kernel and its config"
+    return None
+
+
+@functools.cache
+def add(given: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
-    A relative path is looked up now. Raises BadKernel for a missing file and for a name that no
-    variant may have or that another variant has.
+    Raises BadKernel for a missing file and for a name that no variant may have or that another
+    variant has.
     """
-    name = external.add(path)
-    if name in _files():
-        raise BadKernel(
-            f"kernel {str(path)!r}: the project has a variant {name!r}, too; rename the file, or "
-            "leave it out to measure the other"
+    path = Path(os.path.abspath(given))  # as named: a link's neighbours are those of the link
+    name, fault = path.stem, None
+    if path.suffix != ".py" or not path.is_file():
+        why = "no such file" if not path.exists() else "not a Python file"
+        fault = f"{why}; name a .py file that defines a softmax"
+    elif why := why_bad_name(name):
+        fault = f"{why}; rename the file"
+    elif _added.get(name, path) != path:
+        fault = f"{str(_added[name])!r} has the same name; rename one of them"
+    elif name in _files():
+        fault = (
+            f"the project has a variant {name!r}, too; rename the file, or leave it out to measure "
+            "the other"
         )
+    if fault:
+        raise BadKernel(f"kernel {str(given)!r}: {fault}")
+    _added[name] = path
     return name
 
 
@@ -91,7 +125,7 @@ def check_name(name: str) -> None:
     if name in known:
         return
     stem, config = split(name)
-    if stem in known or external.find(stem):
+    if stem in known or stem in _added:
         if not config or config in configs(stem):
             return
         known = [f"{stem}{CONFIG_MARK}{other}" for other in configs(stem)] or [stem]
@@ -104,7 +138,7 @@ def file(name: str) -> Path:
     """Return the file of a variant, or of a config. Raises KeyError as ``check_name``."""
     check_name(name)
     stem = split(name)[0]
-    return _files().get(stem) or external.find(stem)
+    return _files().get(stem) or _added[stem]
 
 
 def load(name: str) -> Variant:
@@ -119,7 +153,7 @@ def load(name: str) -> Variant:
         parts = path.relative_to(FOLDER).with_suffix("").parts
         module = importlib.import_module(".".join((PACKAGE, *parts)))
     else:
-        module = external.load(path)
+        module = _load_added(path)
     source = module.with_config(config) if config else module
     functions = {op: f for op in OPS if callable(f := getattr(source, op, None))}
     if not functions:
@@ -131,6 +165,27 @@ def load(name: str) -> Variant:
         return why_unsupported(x) or (own(x) if own else None)
 
     return Variant(name, source, unsupported, **functions)
+
+
+def _load_added(path: Path) -> types.ModuleType:
+    """Import an added file. Raises what its import raises."""
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: no file beside it hides an installed package
+    package = f"_external_{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    if package not in sys.modules:
+        sys.modules[package] = types.ModuleType(package)
+        sys.modules[package].__path__ = [folder]  # for imports that begin with a dot
+    full = f"{package}.{path.stem}"
+    if full not in sys.modules:
+        spec = importlib.util.spec_from_file_location(full, path)
+        module = sys.modules[full] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[full]
+            raise
+    return sys.modules[full]
 
 
 @functools.cache

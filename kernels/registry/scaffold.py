@@ -7,9 +7,8 @@ import shlex
 from pathlib import Path
 from string import Template
 
-from .discover import FAMILIES, names
+from .discover import FAMILIES, BadKernel, names, why_bad_name
 from .discover import FOLDER as KERNELS
-from .external import BadKernel, why_bad_name
 
 LANGUAGES = ("triton", "torch", "cuda")
 FOLDER = KERNELS / FAMILIES[-1]

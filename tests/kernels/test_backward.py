@@ -58,7 +58,7 @@ def test_any_number_of_columns(name, op, dtype, columns, device):
 @pytest.mark.parametrize(
     ("cols", "gaps", "starts"),
     [(257, (3, 8, 5), (2, 8, 1)), (17000, (3, 8, 5), (2, 8, 1)), (17000, (8, 12, 4), (4, 8, 4))],
-    ids=["a block", "tiles", "tiles in whole words"],
+    ids=["a block", "tiles", "tiles, aligned"],
 )
 @both
 @every

@@ -23,7 +23,7 @@ DROPIN = {
 
 
 def compile_offline(*jobs: tuple) -> list[dict]:
-    """One dict per kernel; run without the interpreter, hence in a process of its own."""
+    """One dict per kernel; run without the interpreter, hence in another process."""
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("offline.py")],

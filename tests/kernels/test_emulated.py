@@ -29,7 +29,7 @@ SIZES = {
 CASES = [(name, cols) for name, (paths, _) in SIZES.items() for cols in paths]
 CASES += [slow(name, cols) for name, (_, more) in SIZES.items() for cols in more]
 CONFIGS = [(name, config) for name in SIZES for config in kernels.configs(name)]
-SECOND_EXPS = ("frontier_rows", "k8w8r")  # the only config with code of its own
+SECOND_EXPS = ("frontier_rows", "k8w8r")  # the only config with other code
 # rows of several warps, of several blocks, of several tiles for each block
 SHARED = [
     ("frontier_rows", 5001),

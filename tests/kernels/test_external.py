@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kernels
-from kernels.registry import external
+from kernels.registry import discover
 from measure.point import BadPoint, Point
 from measure.process import fork_client
 
@@ -17,8 +17,8 @@ CACHED = (kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
 
 
 def forget():
-    external._files.clear()
-    for cached in (external.add, *CACHED):
+    discover._added.clear()
+    for cached in (kernels.add, *CACHED):
         cached.cache_clear()
 
 
@@ -120,9 +120,9 @@ def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
 
 
 def test_what_lies_beside_a_file_is_imported(write):
-    """In a Python of its own, where nothing that is imported here hides what is missing there."""
+    """In a new process, where nothing that is imported here hides what is missing there."""
     files = []
-    for i, line in enumerate(IMPORTS):  # each with a helper of its own, since all are loaded
+    for i, line in enumerate(IMPORTS):  # each with its own helper, since all are loaded
         write(f"helper{i}.py", "f = 1\n")
         line = line.replace("helper", f"helper{i}")
         files.append(str(write(f"mine{i}.py", f"{line}\n{KERNEL}")))

@@ -141,7 +141,7 @@ def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh)
     with torch._inductor.config.patch(force_disable_caches=True):  # or no code would be written
         _, (code,) = run_and_get_code(softmax, x, out[:, :cols])
     assert code.count("@triton.jit") == code.count(".run(") == 1
-    assert "empty_strided_cuda(" not in code  # no memory of its own
+    assert "empty_strided_cuda(" not in code  # no temporary memory
     assert f"+ {cols + 64}*x0" in code  # the store walks by the stride of out
 
 

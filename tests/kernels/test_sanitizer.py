@@ -21,7 +21,7 @@ pytestmark = [
 
 
 def sanitize(tool, *script):
-    # without torch's cache every tensor is an allocation of its own, and its end is known
+    # without torch's cache every tensor is a separate allocation, and its end is known
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     # cuda-bindings asks the driver for functions newer than it: no error of a kernel
     options = ["--tool", tool, "--report-api-errors", "no", "--error-exitcode", "66"]

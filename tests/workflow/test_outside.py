@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import kernels
-from kernels.registry import external
+from kernels.registry import discover
 from measure import __main__ as command_line
 from measure.point import Point
 from planning import config as checks
@@ -37,9 +37,9 @@ def mine(tmp_path):
     folder.mkdir()
     (folder / "helper.py").write_text(HELPER)
     (folder / "mine.py").write_text(KERNEL)
-    cached = (external.add, kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
+    cached = (kernels.add, kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
     yield folder / "mine.py"
-    external._files.clear()
+    discover._added.clear()
     for function in cached:
         function.cache_clear()
 

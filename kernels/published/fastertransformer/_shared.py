@@ -22,7 +22,7 @@ def groups(rows: int, cols: int) -> int:
     return -(-rows // cols)
 
 
-def specs(source: Path, call: Call, blocks: int) -> tuple[LaunchPlan, ...]:
+def plan_of(source: Path, call: Call, blocks: int) -> tuple[LaunchPlan, ...]:
     """Return the instance of ``source`` for a row of this length, if one can hold it."""
     if call.cols > MAX_COLS or call.log:
         return ()

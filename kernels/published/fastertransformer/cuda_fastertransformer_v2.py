@@ -13,14 +13,14 @@ import torch
 
 from ...cuda import launch
 from ...cuda.nvrtc import Call, LaunchPlan
-from ._shared import specs, why_unsupported
+from ._shared import plan_of, why_unsupported
 
 SOURCE = Path(__file__).with_suffix(".cu")
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    return specs(SOURCE, call, call.rows)
+    return plan_of(SOURCE, call, call.rows)
 
 
 def unsupported(x: torch.Tensor) -> str | None:

@@ -16,7 +16,7 @@ import torch
 
 from ...cuda import launch
 from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
-from ._shared import WAVES, pack_of
+from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = (128, 256, 512, 1024)

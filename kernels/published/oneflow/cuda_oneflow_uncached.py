@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...cuda import launch
 from ...cuda.nvrtc import EPILOGUES, Call, LaunchPlan, instance_of
-from ._shared import WAVES, pack_of
+from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 1024

@@ -14,11 +14,19 @@ import torch
 
 from ...cuda import launch
 from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
-from ._shared import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
 THREADS = 128  # kThreads in the source
+# OneFlow's limits, for its three kernels. A launch has blocks for at most 32 times the threads of
+# the GPU. Each block strides over rows, so more blocks would only cost their start.
+WAVES = 32
+MAX_PACK = 4
+
+
+def pack_of(call: Call) -> int:
+    """Return the elements that one load or store moves."""
+    return min(call.pack, MAX_PACK)
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
