@@ -9,13 +9,18 @@ from analysis.claims.claim import (
     HOLDS,
     UNDECIDED,
     Claim,
+    Evidence,
     Finding,
+    NotMeasurableError,
     Protocol,
     close,
+    interval,
+    listed,
     reaches,
+    sizes_on,
     verdict,
+    verdict_on_all,
 )
-from analysis.claims.evidence import Evidence, NotMeasurableError, interval, listed, sizes_on
 from analysis.statistics import BASELINE
 
 # N = 2^18 is not in the article's table: only claim S0-c asks for it.
@@ -48,13 +53,8 @@ def online_stable(evidence: Evidence) -> Finding:
     close to call. Needs MIN_SIZES.
     """
     every = evidence.speed_ratios("triton_online", BASELINE, MIN_SIZES)
-    wins, loses, unclear = (sizes_on(side, every) for side in ("above", "below", "unclear"))
-    decided = FAILS if loses else UNDECIDED if unclear else HOLDS
-    why = (
-        f"faster at {len(wins)} of {len(every)} sizes; slower at {listed(loses)}; "
-        f"too close to call at {listed(unclear)}"
-    )
-    return Finding(decided, why, len(wins) / len(every))
+    sides = {n: ratio.side() for n, ratio in every.items()}
+    return _share(sides, "faster", "slower")
 
 
 def fused_turns(evidence: Evidence) -> Finding:
@@ -69,15 +69,21 @@ def fused_turns(evidence: Evidence) -> Finding:
     if len(sides) < MIN_SIZES or min(sides) >= TURN or max(sides) < TURN:
         evidence.speed_ratios("triton_fused", "triton_online", least=MIN_SIZES)
         raise NotMeasurableError(f"sizes on both sides of N = {TURN} are needed")
-    wrong = [n for n, side in sides.items() if side == ("above" if n >= TURN else "below")]
-    unclear = [n for n, side in sides.items() if side == "unclear"]
-    agree = len(sides) - len(wrong) - len(unclear)
-    decided = FAILS if wrong else UNDECIDED if unclear else HOLDS
+    other = {"above": "below", "below": "above", "unclear": "unclear"}
+    claimed = {n: other[side] if n >= TURN else side for n, side in sides.items()}
+    return _share(claimed, "as claimed", "the other way")
+
+
+def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
+    """Return the share of the sizes on the side `above`; the claim is about every size."""
+    above, below, unclear = (
+        [n for n in sides if sides[n] == side] for side in ("above", "below", "unclear")
+    )
     why = (
-        f"as claimed at {agree} of {len(sides)} sizes; the other way at {listed(wrong)}; "
+        f"{as_claimed} at {len(above)} of {len(sides)} sizes; {otherwise} at {listed(below)}; "
         f"too close to call at {listed(unclear)}"
     )
-    return Finding(decided, why, agree / len(sides))
+    return Finding(verdict_on_all(sides.values()), why, len(above) / len(sides))
 
 
 def _fused_side(evidence: Evidence, n: int) -> str:
