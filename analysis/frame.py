@@ -29,13 +29,13 @@ def load(path: Path) -> pd.DataFrame:
     Text is str with "" for not applicable; M and N are int64; other numbers are float64 with NaN
     for not applicable; booleans stay text. `between_sd` is added (see between_processes).
     """
+    return from_rows(rows.read_collected(path))
+
+
+def from_rows(collected: list[rows.Row]) -> pd.DataFrame:
+    """Return rows of text as a frame with the types that `load` describes."""
     names = [*schema.COLLECTED, *schema.COLUMNS]
-    return typed(pd.DataFrame(rows.read_collected(path), columns=names, dtype="str"))
-
-
-def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return `frame`, of text, with the types that `load` describes."""
-    frame = frame.copy()
+    frame = pd.DataFrame(collected, columns=names, dtype="str")
     for column in schema.SCHEMA.values():
         if column.type in ("int", "float"):
             kind = "int64" if column.name in ("M", "N") else "float64"

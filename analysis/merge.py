@@ -1,11 +1,12 @@
 """Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
 import csv
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from analysis import rows, schema
 from analysis.errors import InputError
+from analysis.rows import Row
 
 NAMED = 20  # paths in a message; the number of the others follows
 HASHES = ("kernel_sha256", "measure_sha256")
@@ -28,38 +29,36 @@ def merge_cells(
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
-    names = schema.COLUMNS
     known = read_expected(expected_file) if expected_file else None
     keyed, broken = [], {}
     for path in map(Path, paths):
         try:
             row = rows.read_cell(path)
             rows.check_samples(path)
-            if known is not None:
-                _check_code(path, dict(zip(names, row, strict=True)), known)
+            if known is not None and (names := differing(row, known)):
+                raise InputError(
+                    f"{path}: other code or settings than the current ones measured this row "
+                    f"({', '.join(names)} differ); delete it and run again, or check out its "
+                    f"commit {row['git_commit'] or '(unknown)'}"
+                )
         except InputError as error:
             broken[path] = error
         else:
-            keyed.append((rows.point_of(row, names), path, row))
+            row |= {"sweep": sweep, "origin": "measured"}
+            keyed.append((rows.point_of(row), path, row))
     if broken:
         raise InputError(_message(broken))
     if not keyed:
         raise InputError("no cells to merge; give at least one cell")
-    rows.refuse_duplicates((point, path) for point, path, _ in keyed)
+    return _write(output, (*schema.LEADING, *schema.COLUMNS), keyed)
+
+
+def _write(output: Path, names: Sequence[str], keyed: list[tuple[tuple, Path, Row]]) -> int:
+    """Write the rows of (key, file, row), sorted by key; return their number."""
+    rows.refuse_duplicates((key, path) for key, path, _ in keyed)
     keyed.sort(key=lambda entry: entry[0])
-    lines = ([sweep, "measured", *row] for _, _, row in keyed)
-    rows.write_rows(output, (*schema.LEADING, *names), lines)
+    rows.write(output, rows.csv_text(names, (row for *_, row in keyed)))
     return len(keyed)
-
-
-def _check_code(path: Path, row: dict[str, str], known: Expected) -> None:
-    """Raise InputError unless the current code and settings would give this row."""
-    if names := differing(row, known):
-        raise InputError(
-            f"{path}: other code or settings than the current ones measured this row "
-            f"({', '.join(names)} differ); delete it and run again, or check out its commit "
-            f"{row['git_commit'] or '(unknown)'}"
-        )
 
 
 def _message(broken: dict[Path, InputError]) -> str:
@@ -90,36 +89,29 @@ def collect(
     when a file does not pass the reader, a recorded row carries another gpu than its folder, or a
     (sweep, point) comes twice.
     """
-    names = (*schema.COLLECTED, *schema.COLUMNS)
-    places = (names.index(name) for name in ("gpu", "ranked", "stale", "flags"))
-    gpu_at, ranked_at, stale_at, flags_at = places
     known = read_expected(expected_file) if expected_file else None
     entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
-    measured_gpus = {row[gpu_at] for row, _ in entries}
+    measured_gpus = {row["gpu"] for row, _ in entries}
     for path in map(Path, recorded):
         fresh = path.parent.name in measured_gpus
         for row in _recorded_rows(path):
             if not fresh:
-                entries.append(([path.stem, "recorded", *rows.with_ranking(row)], path))
-    for row, _ in entries:
-        row[ranked_at : ranked_at + 2] = schema.ranking(row[flags_at], unranked)
-        stale = known is not None and is_stale(dict(zip(names, row, strict=True)), known)
-        row[stale_at] = str(stale).lower()
-    keyed = [((row[0], *rows.point_of(row, names)), path, row) for row, path in entries]
-    rows.refuse_duplicates((key, path) for key, path, _ in keyed)
-    keyed.sort(key=lambda entry: entry[0])
-    rows.write_rows(output, names, (row for _, _, row in keyed))
-    return len(keyed)
+                entries.append((row | {"sweep": path.stem, "origin": "recorded"}, path))
+    keyed = []
+    for row, path in entries:
+        row = rows.with_ranking(row, unranked)
+        row["stale"] = str(known is not None and is_stale(row, known)).lower()
+        keyed.append(((row["sweep"], *rows.point_of(row)), path, row))
+    return _write(output, (*schema.COLLECTED, *schema.COLUMNS), keyed)
 
 
-def _recorded_rows(path: Path) -> list[list[str]]:
+def _recorded_rows(path: Path) -> list[Row]:
     found = rows.read_rows(path)
-    gpu_at = schema.COLUMNS.index("gpu")
     for number, row in enumerate(found, start=2):
-        if row[gpu_at] != path.parent.name:
+        if row["gpu"] != path.parent.name:
             raise InputError(
-                f"{path}: line {number} is of gpu {row[gpu_at]}, its folder says "
-                f"{path.parent.name}; move the file to recorded/{row[gpu_at]}/"
+                f"{path}: line {number} is of gpu {row['gpu']}, its folder says "
+                f"{path.parent.name}; move the file to recorded/{row['gpu']}/"
             )
     return found
 
@@ -140,12 +132,12 @@ def read_expected(path: Path) -> Expected:
         raise InputError(f"{path}: not the hashes of the code ({error}); run again") from error
 
 
-def differing(row: Mapping[str, str], expected: Expected) -> list[str]:
+def differing(row: Row, expected: Expected) -> list[str]:
     """Return the columns in which a row differs; the hashes, if its variant is not expected."""
     known = expected.get((row["gpu"], row["variant"]), dict.fromkeys(HASHES))
     return [name for name, value in known.items() if row[name] != value]
 
 
-def is_stale(row: Mapping[str, str], expected: Expected) -> bool:
+def is_stale(row: Row, expected: Expected) -> bool:
     """Return whether other code than the current one measured a row."""
     return not set(HASHES).isdisjoint(differing(row, expected))

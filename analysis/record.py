@@ -13,6 +13,7 @@ import yaml
 
 from analysis import rows, schema
 from analysis.errors import InputError
+from analysis.rows import Row
 from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
 
@@ -26,8 +27,6 @@ SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
 
-Row = dict[str, str]
-
 
 def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     """Write {sweep}.csv, {sweep}.samples.csv.gz and {sweep}.yaml to `output` for each sweep.
@@ -37,8 +36,7 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     written; the same input gives the same bytes. Raises InputError, before anything is written,
     for rows of another gpu than the folder's, and for a timed row without samples.
     """
-    names = (*schema.COLLECTED, *schema.COLUMNS)
-    merged_rows = [dict(zip(names, row, strict=True)) for row in rows.read_collected(merged)]
+    merged_rows = rows.read_collected(merged)
     output = Path(output)
     strangers = sorted({row["gpu"] for row in merged_rows} - {output.name})
     if strangers:
@@ -53,11 +51,10 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
-        lines = [[row[name] for name in schema.COLUMNS] for row in part]
-        samples = [[*_point(row), *line] for row in part for line in _samples(row, Path(cells))]
-        packed = rows.csv_text([[*schema.POINT, *SAMPLE], *samples]).encode()
+        samples = [line for row in part for line in _samples(row, Path(cells))]
+        packed = rows.csv_text([*schema.POINT, *SAMPLE], samples).encode()
         contents |= {
-            output / f"{sweep}.csv": rows.csv_text([schema.COLUMNS, *lines]),
+            output / f"{sweep}.csv": rows.csv_text(schema.COLUMNS, part),
             # No time in the gzip header: the same samples give the same bytes.
             output / f"{sweep}.samples.csv.gz": gzip.compress(packed, mtime=0),
             output / f"{sweep}.yaml": to_yaml(provenance(part, sweep, command)),
@@ -90,14 +87,13 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
     }
 
 
-def _point(row: Row) -> list[str]:
-    return [row[name] for name in schema.POINT]
-
-
-def _samples(row: Row, cells: Path) -> list[list[str]]:
-    path = samples_path(rows.cell_path(cells, _point(row)))
-    timed = row["time_us"] or path.is_file()
-    return _read_text(path, SAMPLE).to_numpy().tolist() if timed else []
+def _samples(row: Row, cells: Path) -> list[Row]:
+    """Return the samples of a row, each with the row's point."""
+    path = samples_path(rows.cell_path(cells, row))
+    if not row["time_us"] and not path.is_file():
+        return []
+    point = {name: row[name] for name in schema.POINT}
+    return [point | line for line in _read_text(path, SAMPLE).to_dict("records")]
 
 
 def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
@@ -186,11 +182,10 @@ def _table(folder: Path, sweep: str) -> list[Row]:
     lines = rows.read_rows(path)
     if not lines:
         raise InputError(f"{path}: no rows; record the sweep again")
-    rows.refuse_duplicates((rows.point_of(line, schema.COLUMNS), path) for line in lines)
-    table = [dict(zip(schema.COLUMNS, line, strict=True)) for line in lines]
-    if strangers := sorted({row["gpu"] for row in table} - {folder.name}):
+    rows.refuse_duplicates((rows.point_of(line), path) for line in lines)
+    if strangers := sorted({row["gpu"] for row in lines} - {folder.name}):
         raise InputError(f"{path}: has rows of gpu {strangers[0]}, expected {folder.name}")
-    return table
+    return lines
 
 
 def _check_commits(path: Path, part: list[Row]) -> None:
@@ -235,9 +230,8 @@ def _check_samples(path: Path, part: list[Row]) -> None:
     own = lines[lines["series"] == "variant"].groupby(list(schema.POINT))["time_us"]
     by_point = own.agg(["size", "median"]).to_dict("index")
     for row in part:
-        point = rows.point_of([row[name] for name in schema.COLUMNS], schema.COLUMNS)
-        of_row = by_point.pop(point, {"size": 0})
-        where = f"{path}: {' '.join(_point(row))}"
+        of_row = by_point.pop(point := rows.point_of(row), {"size": 0})
+        where = f"{path}: {' '.join(map(str, point))}"
         if of_row["size"] != int(row["n_samples"] or 0):
             raise InputError(f"{where}: {of_row['size']} samples, the row says {row['n_samples']}")
         if not of_row["size"]:

@@ -5,7 +5,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,14 +13,12 @@ from analysis import schema
 from analysis.errors import InputError
 from measure.row import PATH, samples_path
 
-_REMEDY = (
-    "if this project wrote it, delete it and run again "
-    "(a tracked file: restore it with git checkout)"
-)
+Row = dict[str, str]
+_NO_LINE_END = "the last line has no line end: a truncated line"
 
 
-def read_rows(path: Path, leading: Sequence[str] = ()) -> list[list[str]]:
-    """Return the rows of a CSV file as text, in the order of `leading` + schema.COLUMNS.
+def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of a CSV file with the columns `leading` + schema.COLUMNS, as text.
 
     The values are checked but not converted: what is written later has the same digits. Raises
     InputError, naming file and column or line, when the file is missing or empty, its header
@@ -28,19 +26,19 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[list[str]]:
     """
     text = _text(path)
     expected = (*leading, *schema.COLUMNS)
-    lines = _lines(path, text)
-    _check_header(path, lines[0], expected)
-    for number, line in enumerate(lines[1:], start=2):
+    header, *lines = _lines(path, text)
+    _check_header(path, header, expected)
+    rows = []
+    for number, line in enumerate(lines, start=2):
         if len(line) != len(expected):
-            raise InputError(
-                f"{path}: line {number} has {len(line)} values, the header {len(expected)}: "
-                f"a truncated line; {_REMEDY}"
-            )
-        _check_values(path, number, dict(zip(expected, line, strict=True)))
+            counts = f"line {number} has {len(line)} values, the header {len(expected)}"
+            raise _broken(path, f"{counts}: a truncated line")
+        rows.append(dict(zip(expected, line, strict=True)))
+        _check_values(path, number, rows[-1])
     # A file cut inside its last value has the right number of values but no line end.
     if not text.endswith("\n"):
-        raise InputError(f"{path}: the last line has no line end: a truncated line; {_REMEDY}")
-    return lines[1:]
+        raise _broken(path, _NO_LINE_END)
+    return rows
 
 
 def is_collected(path: Path) -> bool:
@@ -51,23 +49,24 @@ def is_collected(path: Path) -> bool:
     return "ranked" in _lines(path, _text(path))[0]
 
 
-def read_collected(path: Path) -> list[list[str]]:
-    """Return the rows of results/measurements.csv, as schema.COLLECTED + schema.COLUMNS.
+def read_collected(path: Path) -> list[Row]:
+    """Return the rows of results/measurements.csv, with schema.COLLECTED + schema.COLUMNS.
 
-    Accepts a merged file, too: its rows rank by default (schema.UNRANKED). Checks as `read_rows`.
+    A merged file is accepted, too: its rows rank by default (`with_ranking`).
     """
     if is_collected(path):
         return read_rows(path, schema.COLLECTED)
-    found = read_rows(path, schema.LEADING)
-    return [[sweep, origin, *with_ranking(row)] for sweep, origin, *row in found]
+    return [with_ranking(row) for row in read_rows(path, schema.LEADING)]
 
 
-def with_ranking(row: Sequence[str]) -> list[str]:
-    """Return schema.RANKING by default, then the columns of a row that does not state it."""
-    return [*schema.ranking(row[schema.COLUMNS.index("flags")]), "false", *row]
+def with_ranking(row: Row, unranked: Collection[str] = schema.UNRANKED) -> Row:
+    """Return a row that is not stale, and ranks unless it carries one of the flags `unranked`."""
+    excluding = " ".join(flag for flag in row["flags"].split() if flag in unranked)
+    ranked = "false" if excluding else "true"
+    return row | dict(zip(schema.RANKING, (ranked, excluding, "false"), strict=True))
 
 
-def read_cell(path: Path) -> list[str]:
+def read_cell(path: Path) -> Row:
     """Return the one row of a cell, checked as by `read_rows`.
 
     Raises InputError also when there is not exactly one row, or when the file lies in a folder
@@ -75,13 +74,12 @@ def read_cell(path: Path) -> list[str]:
     """
     found = read_rows(path)
     if len(found) != 1:
-        raise InputError(f"{path}: {len(found)} rows, a cell has exactly one; {_REMEDY}")
+        raise _broken(path, f"{len(found)} rows, a cell has exactly one")
     (row,) = found
     depth = len(schema.POINT)
     if Path(path).parts[-depth - 1 : -depth] == ("cells",):
-        given = Path(*Path(path).parts[-depth:])
-        expected = cell_path(Path(), point_of(row, schema.COLUMNS))
-        if given != expected:
+        expected = cell_path(Path(), row)
+        if Path(*Path(path).parts[-depth:]) != expected:
             raise InputError(
                 f"{path}: its row belongs at {expected}; "
                 "a row lies under its own identity, so delete the file and run again"
@@ -97,20 +95,19 @@ def check_samples(cell: Path) -> None:
     try:
         text = gzip.decompress(path.read_bytes())  # to its end, where the checksum is
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: not readable samples ({error}); {_REMEDY}") from error
+        raise _broken(path, f"not readable samples ({error})") from error
     if not text.endswith(b"\n"):
-        raise InputError(f"{path}: the last line has no line end: a truncated line; {_REMEDY}")
+        raise _broken(path, _NO_LINE_END)
 
 
-def cell_path(cells: Path, point: Sequence[object]) -> Path:
-    """Return the path of the cell of a point (in the order of schema.POINT) below `cells`."""
-    return cells / PATH.format(**dict(zip(schema.POINT, point, strict=True)))
+def cell_path(cells: Path, row: Row) -> Path:
+    """Return the path of the cell of a row below `cells`."""
+    return cells / PATH.format(**row)
 
 
-def point_of(row: Sequence[str], names: Sequence[str]) -> tuple:
+def point_of(row: Row) -> tuple:
     """Return the identity of a row; M and N are integers, for rows to sort by size."""
-    given = dict(zip(names, row, strict=True))
-    return tuple(int(given[name]) if name in ("M", "N") else given[name] for name in schema.POINT)
+    return tuple(int(row[name]) if name in ("M", "N") else row[name] for name in schema.POINT)
 
 
 def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
@@ -125,15 +122,12 @@ def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
         seen[key] = path
 
 
-def write_rows(target: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write header and rows to `target`."""
-    write(target, csv_text([names, *rows]))
-
-
-def csv_text(lines: Iterable[Sequence[object]]) -> str:
-    """Return the lines as CSV, with the line ends that all files of the project have."""
+def csv_text(names: Sequence[str], rows: Iterable[Row]) -> str:
+    """Return the columns `names` of rows as CSV, with the line ends of all files of the project."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    lines = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(rows)
     return text.getvalue()
 
 
@@ -156,17 +150,22 @@ def write(target: Path, content: str | bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def _broken(path: Path, fault: str) -> InputError:
+    remedy = "delete it and run again (a tracked file: restore it with git checkout)"
+    return InputError(f"{path}: {fault}; if this project wrote it, {remedy}")
+
+
 def _text(path: Path) -> str:
     try:
         text = Path(path).read_bytes().decode("utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the step that writes it first") from error
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {_REMEDY}") from error
+        raise _broken(path, f"cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not readable as UTF-8 text; {_REMEDY}") from error
+        raise _broken(path, "not readable as UTF-8 text") from error
     if not text.strip():
-        raise InputError(f"{path}: empty, expected a header line; {_REMEDY}")
+        raise _broken(path, "empty, expected a header line")
     return text
 
 
@@ -174,7 +173,7 @@ def _lines(path: Path, text: str) -> list[list[str]]:
     try:
         return list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
-        raise InputError(f"{path}: truncated or not CSV ({error}); {_REMEDY}") from error
+        raise _broken(path, f"truncated or not CSV ({error})") from error
 
 
 def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> None:
@@ -191,21 +190,18 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
     else:
         at = next(i for i, name in enumerate(expected) if given[i] != name)
         fault = f"column {at + 1} is {given[at]}, expected {expected[at]}"
-    raise InputError(
-        f"{path}: wrong header: {fault}; the columns are those of measure/row.csv; {_REMEDY}"
-    )
+    raise _broken(path, f"wrong header: {fault}; the columns are those of measure/row.csv")
 
 
-def _check_values(path: Path, number: int, row: dict[str, str]) -> None:
+def _check_values(path: Path, number: int, row: Row) -> None:
     for name, (parse, allowed) in schema.parsers().items():
         value = row.get(name, "")
         if value:
             try:
                 parse(value)
             except ValueError as error:
-                raise InputError(
-                    f"{path}: line {number}: {name} is {value!r}, expected {allowed}; {_REMEDY}"
-                ) from error
+                fault = f"line {number}: {name} is {value!r}, expected {allowed}"
+                raise _broken(path, fault) from error
     for name in (*schema.POINT, "status", "ranked", "stale"):
         if row.get(name) == "":
-            raise InputError(f"{path}: line {number}: {name} is empty; {_REMEDY}")
+            raise _broken(path, f"line {number}: {name} is empty")

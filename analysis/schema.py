@@ -41,12 +41,6 @@ def flags() -> tuple[str, ...]:
     return tuple(schema["properties"]["unranked_flags"]["items"]["enum"])
 
 
-def ranking(carried: str, unranked: Collection[str] = UNRANKED) -> list[str]:
-    """Return `ranked` and `unranked_by` of a row with these flags; `unranked` ones exclude it."""
-    excluding = " ".join(flag for flag in carried.split() if flag in unranked)
-    return ["false" if excluding else "true", excluding]
-
-
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):

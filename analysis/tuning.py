@@ -9,7 +9,7 @@ from statistics import geometric_mean
 import pandas as pd
 import yaml
 
-from analysis import frame, record, rows, schema
+from analysis import frame, record, rows
 from analysis.errors import InputError
 
 SWEEP = "tuning"
@@ -25,11 +25,13 @@ def write(merged: Iterable[Path], output: Path, command: str, keep: bool = False
     keep the lines of the present table for sizes without new rows. Returns the files written.
     Raises InputError where no row of the sweep has a time, and where there is no table to keep.
     """
-    names = (*schema.COLLECTED, *schema.COLUMNS)
-    given = [row for path in merged for row in rows.read_collected(path)]
-    table = pd.DataFrame(given, columns=names, dtype="str")
-    table = table[(table["sweep"] == SWEEP) & table["variant"].str.startswith(f"{DISPATCH}_")]
-    timed = frame.typed(table)
+    table = [
+        row
+        for path in merged
+        for row in rows.read_collected(path)
+        if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
+    ]
+    timed = frame.from_rows(table)
     timed = timed[frame.timed(timed)]
     if timed.empty:
         raise InputError(
@@ -39,7 +41,7 @@ def write(merged: Iterable[Path], output: Path, command: str, keep: bool = False
     for gpu, part in timed.groupby("gpu"):
         chosen, about = (Path(output) / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
         lines = _as_text(pd.DataFrame(winners(part), columns=COLUMNS))
-        facts = record.provenance(table[table["gpu"] == gpu].to_dict("records"), SWEEP, command)
+        facts = record.provenance([row for row in table if row["gpu"] == gpu], SWEEP, command)
         if keep:
             before, provenance = _present(chosen, about)
             new, lines = len(lines), _joined(lines, before)

@@ -3,8 +3,19 @@
 from functools import partial
 
 from analysis import statistics as stats
-from analysis.claims.claim import FAILS, Claim, Finding, Protocol, close, reaches, verdict
-from analysis.claims.evidence import Evidence, interval, listed, sizes_on
+from analysis.claims.claim import (
+    FAILS,
+    Claim,
+    Evidence,
+    Finding,
+    Protocol,
+    close,
+    interval,
+    listed,
+    reaches,
+    sizes_on,
+    verdict,
+)
 from analysis.statistics import BASELINE
 
 FUSED = Protocol("fused_softmax", {128 * i: 4096 for i in range(2, 100)}, ("normal",))

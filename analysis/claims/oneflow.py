@@ -1,7 +1,14 @@
 """Claim S3-a: OneFlow against FasterTransformer."""
 
-from analysis.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Finding, Protocol
-from analysis.claims.evidence import Evidence, interval
+from analysis.claims.claim import (
+    Claim,
+    Evidence,
+    Finding,
+    Protocol,
+    close,
+    interval,
+    verdict_on_all,
+)
 
 # The source used constant input; our own sweep uses normal (constant data draws less power).
 ONEFLOW = Protocol("oneflow", {s: 32 * 64 * s for s in (16, 32, 64, 128, 512)}, ("normal", "ones"))
@@ -16,13 +23,12 @@ def oneflow_faster(evidence: Evidence) -> Finding:
     call. Needs all five sizes. The sentence puts the published ratio beside each measured one.
     """
     every = {n: evidence.speed_ratio(*PAIR, n) for n in ONEFLOW.shapes}
-    sides = {ratio.side() for ratio in every.values()}
-    decided = FAILS if "below" in sides else UNDECIDED if "unclear" in sides else HOLDS
+    decided = verdict_on_all([ratio.side() for ratio in every.values()])
     why = "; ".join(
         f"{interval(ratio)} at N = {n}{_published(evidence, n)}" for n, ratio in every.items()
     )
-    why += "; too close to call" if decided == UNDECIDED else ""
-    return Finding.of(decided, min(every.values(), key=lambda ratio: ratio.value), why)
+    smallest = min(every.values(), key=lambda ratio: ratio.value)
+    return Finding.of(decided, smallest, why + close(decided).replace(",", ";"))
 
 
 def _published(evidence: Evidence, n: int) -> str:

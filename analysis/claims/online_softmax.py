@@ -4,18 +4,8 @@ import math
 from functools import partial
 
 from analysis import statistics as stats
-from analysis.claims.claim import (
-    FAILS,
-    HOLDS,
-    UNDECIDED,
-    Claim,
-    Finding,
-    Protocol,
-    close,
-    reaches,
-    verdict,
-)
-from analysis.claims.evidence import Evidence, NotMeasurableError, interval, listed, sizes_on
+from analysis.claims import claim as terms
+from analysis.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Evidence, Finding, Protocol
 from analysis.statistics import BASELINE
 
 # N = 2^18 is not in the article's table: only claim S0-c asks for it.
@@ -35,8 +25,8 @@ def online_faster(evidence: Evidence) -> Finding:
     26.1 % (claim.reaches, applied to speed-ups: 26.1 % is 1.353x).
     """
     ratio = evidence.speed_ratio("triton_online", BASELINE, LARGEST)
-    decided = reaches(ratio, 1 / (1 - 0.261), decimals=3)
-    why = f"a speed-up of {interval(ratio)} at N = {LARGEST}{close(decided)}; "
+    decided = terms.reaches(ratio, 1 / (1 - 0.261), decimals=3)
+    why = f"a speed-up of {terms.interval(ratio)} at N = {LARGEST}{terms.close(decided)}; "
     why += "26.1 % less time is 1.353x"
     return Finding(decided, why, 1 - 1 / ratio.value, 1 - 1 / ratio.low, 1 - 1 / ratio.high)
 
@@ -48,13 +38,8 @@ def online_stable(evidence: Evidence) -> Finding:
     close to call. Needs MIN_SIZES.
     """
     every = evidence.speed_ratios("triton_online", BASELINE, MIN_SIZES)
-    wins, loses, unclear = (sizes_on(side, every) for side in ("above", "below", "unclear"))
-    decided = FAILS if loses else UNDECIDED if unclear else HOLDS
-    why = (
-        f"faster at {len(wins)} of {len(every)} sizes; slower at {listed(loses)}; "
-        f"too close to call at {listed(unclear)}"
-    )
-    return Finding(decided, why, len(wins) / len(every))
+    sides = {n: ratio.side() for n, ratio in every.items()}
+    return _share(sides, "faster", "slower")
 
 
 def fused_turns(evidence: Evidence) -> Finding:
@@ -68,16 +53,22 @@ def fused_turns(evidence: Evidence) -> Finding:
     sides = {n: side for n in SIZES if (side := _fused_side(evidence, n))}
     if len(sides) < MIN_SIZES or min(sides) >= TURN or max(sides) < TURN:
         evidence.speed_ratios("triton_fused", "triton_online", least=MIN_SIZES)
-        raise NotMeasurableError(f"sizes on both sides of N = {TURN} are needed")
-    wrong = [n for n, side in sides.items() if side == ("above" if n >= TURN else "below")]
-    unclear = [n for n, side in sides.items() if side == "unclear"]
-    agree = len(sides) - len(wrong) - len(unclear)
-    decided = FAILS if wrong else UNDECIDED if unclear else HOLDS
-    why = (
-        f"as claimed at {agree} of {len(sides)} sizes; the other way at {listed(wrong)}; "
-        f"too close to call at {listed(unclear)}"
+        raise terms.NotMeasurableError(f"sizes on both sides of N = {TURN} are needed")
+    other = {"above": "below", "below": "above", "unclear": "unclear"}
+    claimed = {n: other[side] if n >= TURN else side for n, side in sides.items()}
+    return _share(claimed, "as claimed", "the other way")
+
+
+def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
+    """Return the share of the sizes on the side `above`; the claim is about every size."""
+    above, below, unclear = (
+        [n for n in sides if sides[n] == side] for side in ("above", "below", "unclear")
     )
-    return Finding(decided, why, agree / len(sides))
+    why = (
+        f"{as_claimed} at {len(above)} of {len(sides)} sizes; "
+        f"{otherwise} at {terms.listed(below)}; too close to call at {terms.listed(unclear)}"
+    )
+    return Finding(terms.verdict_on_all(sides.values()), why, len(above) / len(sides))
 
 
 def _fused_side(evidence: Evidence, n: int) -> str:
@@ -109,7 +100,7 @@ def fused_limit(evidence: Evidence) -> Finding:
         return Finding(FAILS, f"it ran: {outcome}", 2 * LARGEST)
     if beyond["status"] in ("unsupported", "compile_error") and below["status"] == "ok":
         return Finding(HOLDS, f"ok at N = {LARGEST}, {outcome}", LARGEST)
-    raise NotMeasurableError(f"{below['status']} at N = {LARGEST}, {outcome}")
+    raise terms.NotMeasurableError(f"{below['status']} at N = {LARGEST}, {outcome}")
 
 
 def cache_trick(cached: str):
@@ -122,11 +113,11 @@ def cache_trick(cached: str):
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(cached, f"{cached}_nocache", MIN_SIZES)
         mean = stats.geometric_mean(every.values())
-        decided = verdict(mean)
+        decided = terms.verdict(mean)
         why = (
-            f"geometric mean {interval(mean)} over {len(every)} sizes{close(decided)}; slower with "
-            f"the trick at {listed(sizes_on('below', every))}; no sure difference at "
-            f"{listed(sizes_on('unclear', every))}"
+            f"geometric mean {terms.interval(mean)} over {len(every)} sizes{terms.close(decided)}; "
+            f"slower with the trick at {terms.listed(terms.sizes_on('below', every))}; "
+            f"no sure difference at {terms.listed(terms.sizes_on('unclear', every))}"
         )
         return Finding.of(decided, mean, why)
 
@@ -143,7 +134,7 @@ def difference(evidence: Evidence) -> Finding:
     rows = [evidence.timed_row(name, 32768) for name in ("triton_online", BASELINE)]
     e, t = (row["max_abs_error"] for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):
-        raise NotMeasurableError("an error against float64 is not in the rows")
+        raise terms.NotMeasurableError("an error against float64 is not in the rows")
     low, high = abs(e - t), e + t
     limit = 1.55e-11
     decided = HOLDS if high < limit else FAILS if low >= limit else UNDECIDED

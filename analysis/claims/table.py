@@ -8,8 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.claims import fused_softmax, oneflow, online_softmax
-from analysis.claims.claim import SOURCES, UNDECIDED, Claim, Finding
-from analysis.claims.evidence import Evidence, NotMeasurableError
+from analysis.claims.claim import (
+    SOURCES,
+    UNDECIDED,
+    Claim,
+    Evidence,
+    Finding,
+    NotMeasurableError,
+)
 from analysis.frame import read_table
 from analysis.published import Published
 from analysis.rows import write as write_file

@@ -69,7 +69,7 @@ def _about(matched: Matched, paths: tuple[Path, Path]) -> list[str]:
 def _method(matched: Matched, limits: Limits) -> str:
     if matched.paired:
         used = (
-            "Ratio: old time / new time, each over torch in the same block of its own process, so "
+            "Ratio: old time / new time, each over torch in the same block of the same process, so "
             "that a drift of the machine cancels (torch's version is the same in both). Where "
             "torch and the copy both moved by the same time per call, though one is longer, that "
             "is taken off instead, and the note says so"

@@ -13,7 +13,6 @@ from analysis.record import SAMPLE, read_samples
 from measure.row import samples_path
 
 POINT = list(schema.POINT)
-NAMES = [*schema.RANKING, *schema.COLUMNS]
 VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 
 
@@ -21,8 +20,8 @@ VARIANT, TORCH, COPY = "variant", "torch", "copy"  # series of the samples
 class Run:
     """Rows and samples.
 
-    `rows` has the columns NAMES, typed as by frame.load, and the point as its index; `samples` maps
-    the point of every ok row to µs per call, one line per block, one column per series.
+    `rows` are typed as by frame.load, with the point as the index; `samples` maps the point of
+    every ok row to µs per call, one line per block, one column per series.
     """
 
     rows: pd.DataFrame
@@ -46,32 +45,21 @@ def load(path: Path) -> Run:
             raise InputError(f"{path}: no cells in this folder; give results/cells of a run")
         entries = [(rows.with_ranking(rows.read_cell(cell)), cell) for cell in cells]
     elif collected:
-        entries = _measured(path)
+        measured = [row for row in rows.read_collected(path) if row["origin"] == "measured"]
+        entries = [(row, rows.cell_path(path.parent / "cells", row)) for row in measured]
     else:
         entries = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
     if not entries:
         raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
-    rows.refuse_duplicates((rows.point_of(row, NAMES), file) for row, file in entries)
-    table = _typed([row for row, _ in entries])
+    rows.refuse_duplicates((rows.point_of(row), file) for row, file in entries)
+    leading = dict.fromkeys(schema.LEADING, "")
+    table = frame.from_rows([leading | row for row, _ in entries])
+    table.index = pd.MultiIndex.from_frame(table[POINT])
     if path.is_dir() or collected:
         samples = _of_cells(table, [file for _, file in entries])
     else:
         samples = _of_table(table, path)
     return Run(table, samples)
-
-
-def _measured(path: Path) -> list[tuple[list[str], Path]]:
-    """Return the measured rows of measurements.csv, each with the path of its cell."""
-    chosen = [row for _, origin, *row in rows.read_collected(path) if origin == "measured"]
-    cells = path.parent / "cells"
-    return [(row, rows.cell_path(cells, rows.point_of(row, NAMES))) for row in chosen]
-
-
-def _typed(lines: list[list[str]]) -> pd.DataFrame:
-    text = pd.DataFrame(lines, columns=NAMES, dtype="str")
-    leading = dict.fromkeys(schema.LEADING, "")
-    typed = frame.typed(text.assign(**leading)).drop(columns=[*leading, "between_sd"])
-    return typed.set_index(pd.MultiIndex.from_frame(typed[POINT]))
 
 
 def _of_cells(table: pd.DataFrame, files: Iterable[Path]) -> dict[tuple, pd.DataFrame]:

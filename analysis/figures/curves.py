@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from analysis import palette
 from analysis.figures import axes as shared
 from analysis.figures import lines
-from analysis.figures.page import DOUBLE, SINGLE, Page, fine_print, heading, text_width
+from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, text_width
 from analysis.panels import Panel, Selection, copy_rate, moved_kb, panels
 from analysis.ranking import in_front
 

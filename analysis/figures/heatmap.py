@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from analysis import palette
 from analysis.figures import axes as shared
-from analysis.figures.page import DOUBLE, SINGLE, Page, fine_print, heading, text_width
+from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, text_width
 from analysis.frame import timed
 from analysis.panels import Panel, Selection, evenly, panels
 from analysis.ranking import winner

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from analysis import palette
 from analysis import statistics as stats
 from analysis.figures import axes as shared
-from analysis.figures.page import DOUBLE, Page, fine_print, heading, text_width
+from analysis.figures.layout import DOUBLE, Page, fine_print, heading, text_width
 from analysis.frame import timed
 from analysis.panels import Selection
 

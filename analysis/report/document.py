@@ -12,7 +12,7 @@ from analysis import rows, schema
 from analysis.panels import SET, existing
 from analysis.published import Published
 from analysis.report import claims as claim_parts
-from analysis.report import environment, markdown, oneflow, quality, verdict
+from analysis.report import environment, markdown, oneflow, quality, winners
 from analysis.report.markdown import Block
 
 ORDER = [
@@ -73,7 +73,7 @@ def sections(inputs: Inputs) -> dict[str, list[Block]]:
         for path in map(Path, inputs.recorded)
     }
     return {
-        "Verdict": verdict.section(inputs.summary, names),
+        "Verdict": winners.section(inputs.summary, names),
         "OneFlow": oneflow.section(rows),
         "Noise floor": quality.noise(rows),
         "Cold calls": quality.cold(rows),

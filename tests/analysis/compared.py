@@ -1,4 +1,4 @@
-"""Synthetic runs with raw samples: noise with heavy tails, and processes that lie apart."""
+"""Synthetic runs with raw samples: noise with heavy tails, and deviations between processes."""
 
 import csv
 import gzip

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from analysis import frame, published, schema
+from analysis.rows import with_ranking
 from tests.analysis import synthetic
 
 
@@ -20,16 +20,8 @@ def measurements():
     """Function that makes a typed frame of measurements from synthetic rows."""
 
     def make(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
-        names = [*schema.COLLECTED, *schema.COLUMNS]
-        lines = [
-            {"sweep": sweep, "origin": origin}
-            | dict(
-                zip(schema.RANKING, [*schema.ranking(row["flags"], unranked), "false"], strict=True)
-            )
-            | row
-            for row in rows
-        ]
-        return frame.typed(pd.DataFrame(lines, columns=names, dtype="str"))
+        leading = {"sweep": sweep, "origin": origin}
+        return frame.from_rows([leading | with_ranking(row, unranked) | row for row in rows])
 
     return make
 

@@ -112,7 +112,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def judged(measurements, tables):
-    """The claims checked on the rows of all cases, each as a sweep of its own."""
+    """The claims checked on the rows of all cases, each as a separate sweep."""
     frames = [measurements(rows, sweep=str(i)) for i, (_, _, rows, *_) in enumerate(CASES)]
     return claims.check(pd.concat(frames, ignore_index=True), tables)
 

@@ -27,7 +27,7 @@ def fresh(*words, cwd):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """run(*arguments): (exit code, standard error) of the command, in a folder of its own."""
+    """run(*arguments): (exit code, standard error) of the command, in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):

@@ -6,7 +6,7 @@ import pytest
 
 from analysis import ranking
 from analysis.report import oneflow as report
-from analysis.report import verdict
+from analysis.report import winners
 from analysis.report.markdown import render
 from tests.analysis import oneflow_rows as made
 from tests.analysis import synthetic
@@ -107,12 +107,12 @@ def test_against_torch_and_the_best_triton_row(wide):
 
 def test_the_verdict_tells_where_the_runner_up_is_the_winner_under_another_name(wide):
     rows = [row for row in made.rows(made.WIDE) if not row["variant"].startswith("triton")]
-    text = render(verdict.section(ranking.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
+    text = render(winners.section(ranking.summarise(wide(rows)), {"h200": "NVIDIA H200"}))
     # at these the dispatch takes the fastest kernel; elsewhere another one wins, or torch
     twins = [128, 1025, 4096]
     assert f"At {len(twins)} of them winner and runner-up are one kernel" in text
     alone = [row for row in rows if row["variant"] not in made.ONEFLOW[1:]]
-    text = render(verdict.section(ranking.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
+    text = render(winners.section(ranking.summarise(wide(alone)), {"h200": "NVIDIA H200"}))
     assert "under two names" not in text
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from analysis import claims, ranking
 from analysis.panels import copy_rate
-from analysis.report import quality, verdict
+from analysis.report import quality, winners
 from analysis.report.markdown import render
 from tests.analysis import synthetic
 from tests.marks import slow
@@ -35,7 +35,7 @@ def test_each_operation_has_its_own_ranking(both):
 
 
 def test_the_verdict_has_a_sentence_for_each(both):
-    text = render(verdict.section(ranking.summarise(both), {"h200": "NVIDIA H200"}))
+    text = render(winners.section(ranking.summarise(both), {"h200": "NVIDIA H200"}))
     assert "(sweep `online_softmax`) **triton_row** is fastest at 1 of 1 point" in text
     assert "(sweep `online_softmax`, log_softmax) **triton_online** is fastest at 1 of 1" in text
 

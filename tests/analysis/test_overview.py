@@ -1,4 +1,4 @@
-"""The page of all that was timed: its panels, what stands in front, who is the fastest where."""
+"""The overview: its panels, the variants in front, and the fastest variant at every N."""
 
 import pytest
 from matplotlib.colors import to_hex

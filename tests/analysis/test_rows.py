@@ -32,13 +32,13 @@ def test_schema_is_the_contract():
 
 def test_values_come_back_as_they_were_written(cell):
     written = synthetic.row()
-    assert dict(zip(schema.COLUMNS, rows.read_cell(cell), strict=True)) == written
+    assert rows.read_cell(cell) == written
 
 
 def test_message_with_comma_quote_and_form_feed(tmp_path):
     message = 'a "b", c\x0c d \u2028 e'
     path = synthetic.write_cell(tmp_path, synthetic.row(status="crash", message=message))
-    assert message in rows.read_cell(path)
+    assert rows.read_cell(path)["message"] == message
 
 
 def test_nan_is_an_accuracy_and_nothing_else(tmp_path):

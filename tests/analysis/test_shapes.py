@@ -78,7 +78,7 @@ def test_equal_products_in_a_grid_are_chance():
 
 
 def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():
-    """As in a sweep of short and of long rows, each with an M of its own."""
+    """As in a sweep of short and of long rows, each with another M."""
     m_of_n = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
     parts = panels.split_by_m(frame(m_of_n))
     assert [panels.describe_m(part) for part in parts] == ["M = 1024", "M = 16384"]

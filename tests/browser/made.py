@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import claims, frame, published, ranking, schema
+from analysis import claims, frame, published, ranking
 from analysis.html import document
 from analysis.report.document import Inputs
+from analysis.rows import with_ranking
 from tests.analysis import synthetic
 
 document.drawing_library = functools.cache(
@@ -32,14 +33,8 @@ def rows() -> list[dict[str, str]]:
 
 def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> pd.DataFrame:
     """The rows as a merged file would give them."""
-    lines = [
-        {"sweep": sweep, "origin": "measured"}
-        | dict(zip(schema.RANKING, [*schema.ranking(row["flags"]), "false"], strict=True))
-        | row
-        for row in some
-    ]
-    names = [*schema.COLLECTED, *schema.COLUMNS]
-    return frame.typed(pd.DataFrame(lines, columns=names, dtype="str"))
+    leading = {"sweep": sweep, "origin": "measured"}
+    return frame.from_rows([leading | with_ranking(row) for row in some])
 
 
 def write(some: list[dict[str, str]], folder: Path) -> Path:

@@ -64,7 +64,7 @@ class Page:
         return self.figure.add_axes((left, bottom, width / self._size[0], height / self._size[1]))
 
     def nothing_timed(self, rows: pd.DataFrame) -> None:
-        """Write in the middle of a figure without a panel what became of its `rows`."""
+        """Write in the middle of a figure without a panel the outcomes of its `rows`."""
         text = f"no timed rows: {counts(outcomes(rows))}" if len(rows) else "no rows"
         self.figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, color="0.35")
 
