@@ -5,7 +5,7 @@ import torch
 import kernels
 
 from . import fingerprint, status
-from .check import edge_cases, gate, recheck, tamper
+from .check import correctness, edge_cases, recheck, tamper
 from .clock import buffers, controls, timing
 from .clock.graph import LeftWork
 from .device import compiled_stats, without_gpu
@@ -65,8 +65,8 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
         row |= compiled_stats.first_call(variant.name, call, inputs)
 
     journal.stage("correctness check")
-    checked = gate.rows_to_check(rows, point.N, point.seed, device.torch_device)
-    before = gate.check_call(call, inputs, checked, point.op, truncates=point.interpreted)
+    checked = correctness.rows_to_check(rows, point.N, point.seed, device.torch_device)
+    before = correctness.check_call(call, inputs, checked, point.op, truncates=point.interpreted)
     row |= before.columns()
     _pass("integrity", replaced())  # first: the check computes with what may have been replaced
     _pass("correctness check", before.problem)
@@ -91,7 +91,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
     afterwards = recheck.check(point, rotation, timed.clock)
-    row |= gate.worst([before, afterwards]).columns()
+    row |= correctness.worst([before, afterwards]).columns()
     _pass("after timing", afterwards.problem)
     row |= timed.columns | {"status": "ok", "message": remark}
     return timed.samples.raw

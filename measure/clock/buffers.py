@@ -4,7 +4,7 @@ import torch
 
 import kernels
 
-from ..check import gate
+from ..check import correctness
 from ..device.device import Device
 from ..inputs import draw_for
 from ..point import Point
@@ -49,7 +49,7 @@ def check_memory(rows: int, point: Point, device: Device) -> None:
         # rival.
         needed += 4 * itemsize * matrix
     # ten arrays of float64, and as many again for a gradient
-    needed += 80 * point.reads * min(matrix, gate.ELEMENTS_CHECKED)
+    needed += 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
     free = device.free_bytes()
     if needed > free:
         raise Ended(

@@ -10,7 +10,7 @@ import torch
 import kernels
 
 from .. import status
-from ..check import edge_cases, gate
+from ..check import correctness, edge_cases
 from ..device.device import Device
 from ..point import Point
 from .base import Call
@@ -54,7 +54,7 @@ def checked_rival(
         rival = kernels.load(point.rival)
         call = rival.function(point.op)
         reason = rival.unsupported(inputs[0])
-        reason = reason or gate.check_call(call, inputs, rows, point.op).problem
+        reason = reason or correctness.check_call(call, inputs, rows, point.op).problem
         wrong = None if reason else edge_cases.check(point, device, call, inputs)
         if wrong and edge_cases.check(point, device, call, inputs, skip=edge_cases.SPECIAL):
             reason = wrong

@@ -25,7 +25,8 @@ SATURDAYS = BODY.format(act="pass") + "\n\ndef unsupported(x):\n    return 'not 
 
 
 # One for each status, and for each way to it: an exception, an exit, a signal, a message that is no
-# text, a module that cannot be loaded. What the gate finds wrong is told apart in test_gate.
+# text, a module that cannot be loaded. test_correctness has one
+# for each problem that the correctness check finds.
 @pytest.mark.parametrize(
     ("source", "status", "message"),
     [
