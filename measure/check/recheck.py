@@ -15,8 +15,7 @@ import torch
 
 from ..clock import controls
 from ..clock.base import CallBuffers, Clock
-from ..clock.buffers import draw
-from ..inputs import draw_for
+from ..inputs import draw_at, draw_for
 from ..point import Point
 from ..stats import sampling
 from . import correctness
@@ -44,7 +43,7 @@ def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctnes
     # A kernel may have kept its results of all buffers but those that it was tried with.
     first = SEEDS // 2  # beyond the seeds of the timed values, below those of the edge cases
     for index, (*inputs, _) in enumerate(rotation):
-        for x, values in zip(inputs, draw(point, inputs[0], first + index), strict=True):
+        for x, values in zip(inputs, draw_at(point, inputs[0], first + index), strict=True):
             x.data.copy_(values)  # .data: without a new _version
     clock.replay(sampling.VARIANT)
     problems = [_compare(point, rotation[index], first + index).problem for index in some]
@@ -58,7 +57,7 @@ def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctnes
 def _compare(point: Point, buffers: CallBuffers, number: int) -> correctness.Accuracy:
     """Compare timed buffers with the point's inputs of this number, drawn anew."""
     *inputs, out = buffers
-    fresh = draw(point, out, number)
+    fresh = draw_at(point, out, number)
     rows = correctness.rows_to_check(
         point.M, point.N, (point.seed + 1 + number) % SEEDS, out.device
     )
