@@ -8,10 +8,10 @@ from pathlib import Path
 
 import kernels
 
-from . import row
 from .device import gpus
 from .point import DISTRIBUTIONS, BadPoint, NoRow, Point
 from .process.run_point import measure_point
+from .row import write
 
 
 def parser() -> argparse.ArgumentParser:
@@ -101,12 +101,12 @@ def _point(arguments: dict, output: Path, owner: int | None) -> None:
     if arguments["variant"] is None:
         arguments["variant"] = _only(arguments["files"])
     _refuse_unwritable(output)
-    measured, samples = measure_point(Point(**arguments), owner)
+    row, samples = measure_point(Point(**arguments), owner)
     try:
-        row.write(output, measured, samples)
+        write(output, row, samples)
     except OSError as error:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
-    print(summary(measured))
+    print(summary(row))
 
 
 def _refuse_unwritable(output: Path) -> None:
@@ -130,51 +130,50 @@ def _only(files: list[str]) -> str:
     return Path(files[0]).stem
 
 
-def summary(measured: dict) -> str:
+def summary(row: dict) -> str:
     """Return the lines that a person who measures by hand reads."""
     lines = [
-        f"{measured['variant']}  {measured['M']} x {measured['N']} {measured['dtype']} ({measured['distribution']})"
-        f"  on {measured['gpu_name']} [{measured['gpu']}]",
-        f"  status      {measured['status']}"
-        + (f": {measured['message']}" if measured.get("message") else ""),
+        f"{row['variant']}  {row['M']} x {row['N']} {row['dtype']} ({row['distribution']})"
+        f"  on {row['gpu_name']} [{row['gpu']}]",
+        f"  status      {row['status']}" + (f": {row['message']}" if row.get("message") else ""),
     ]
-    if measured.get("max_abs_error") is not None:
+    if row.get("max_abs_error") is not None:
         lines.append(
-            f"  accuracy    max abs error {measured['max_abs_error']:.2e}, relative "
-            f"{measured['max_rel_error']:.2e}, row sum {measured['max_row_sum_error']:.2e}"
+            f"  accuracy    max abs error {row['max_abs_error']:.2e}, relative "
+            f"{row['max_rel_error']:.2e}, row sum {row['max_row_sum_error']:.2e}"
         )
-    if measured["status"] == "ok":
-        lines += _times(measured)
-    if measured.get("registers") is not None:
+    if row["status"] == "ok":
+        lines += _times(row)
+    if row.get("registers") is not None:
         lines.append(
-            f"  kernel      {measured['registers']} registers, {measured['spilled_bytes']} B spilled, "
-            f"{measured['shared_bytes']} B shared, {measured['num_warps']} warps, "
-            f"{measured['blocks_per_sm']} blocks per SM"
+            f"  kernel      {row['registers']} registers, {row['spilled_bytes']} B spilled, "
+            f"{row['shared_bytes']} B shared, {row['num_warps']} warps, "
+            f"{row['blocks_per_sm']} blocks per SM"
         )
-    if measured.get("flags"):
-        lines.append(f"  flags       {measured['flags']}")
+    if row.get("flags"):
+        lines.append(f"  flags       {row['flags']}")
     return "\n".join(lines)
 
 
-def _times(measured: dict) -> list[str]:
+def _times(row: dict) -> list[str]:
     lines = [
-        f"  time        {measured['time_us']:.3f} µs cold "
-        f"(q20 {measured['time_us_q20']:.3f}, q80 {measured['time_us_q80']:.3f}; "
-        f"{measured['n_samples']} blocks, stopped by {measured['stopped_by']})"
-        + (f", warm {measured['warm_us']:.3f} µs" if measured.get("warm_us") is not None else ""),
-        f"  throughput  {measured['throughput_gbps']:.1f} GB/s = {measured['of_copy']:.1%} of a copy "
-        f"({measured['copy_us']:.3f} µs)",
-        f"  speed-up    {measured['speedup']:.4f} over torch "
-        f"[{measured['speedup_low']:.4f}, {measured['speedup_high']:.4f}] (torch {measured['torch_us']:.3f} µs)",
-        f"  noise floor torch against itself {measured['aa_ratio']:.4f} "
-        f"[{measured['aa_low']:.4f}, {measured['aa_high']:.4f}]",
+        f"  time        {row['time_us']:.3f} µs cold "
+        f"(q20 {row['time_us_q20']:.3f}, q80 {row['time_us_q80']:.3f}; "
+        f"{row['n_samples']} blocks, stopped by {row['stopped_by']})"
+        + (f", warm {row['warm_us']:.3f} µs" if row.get("warm_us") is not None else ""),
+        f"  throughput  {row['throughput_gbps']:.1f} GB/s = {row['of_copy']:.1%} of a copy "
+        f"({row['copy_us']:.3f} µs)",
+        f"  speed-up    {row['speedup']:.4f} over torch "
+        f"[{row['speedup_low']:.4f}, {row['speedup_high']:.4f}] (torch {row['torch_us']:.3f} µs)",
+        f"  noise floor torch against itself {row['aa_ratio']:.4f} "
+        f"[{row['aa_low']:.4f}, {row['aa_high']:.4f}]",
     ]
-    if measured.get("latency_us") is not None:
-        lines.append(f"  latency     {measured['latency_us']:.2f} µs of host time per eager call")
-    if measured.get("rival"):
+    if row.get("latency_us") is not None:
+        lines.append(f"  latency     {row['latency_us']:.2f} µs of host time per eager call")
+    if row.get("rival"):
         lines.append(
-            f"  rival       {measured['rival_speedup']:.4f} over {measured['rival']} "
-            f"[{measured['rival_low']:.4f}, {measured['rival_high']:.4f}]"
+            f"  rival       {row['rival_speedup']:.4f} over {row['rival']} "
+            f"[{row['rival_low']:.4f}, {row['rival_high']:.4f}]"
         )
     return lines
 

@@ -1,4 +1,4 @@
-"""The state of the checkout: what git says, without waiting for it before it is needed."""
+"""The state of the checkout: what git says."""
 
 import subprocess
 
