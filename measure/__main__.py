@@ -8,10 +8,10 @@ from pathlib import Path
 
 import kernels
 
-from . import row, summary
 from .device import gpus
 from .point import DISTRIBUTIONS, BadPoint, NoRow, Point
 from .process.run_point import measure_point
+from .row import write
 
 
 def parser() -> argparse.ArgumentParser:
@@ -89,24 +89,24 @@ def main(argv: list[str] | None = None) -> int:
     output, owner = arguments.pop("output"), arguments.pop("served_for")
     del arguments["command"]  # there is only one
     try:
-        return _point(arguments, output, owner)
+        _point(arguments, output, owner)
     except (BadPoint, NoRow) as error:
         print(f"error: {error}", file=sys.stderr)
-    return 2
+        return 2
+    return 0
 
 
-def _point(arguments: dict, output: Path, owner: int | None) -> int:
+def _point(arguments: dict, output: Path, owner: int | None) -> None:
     arguments["gpu"] = gpus.resolve(arguments["gpu"])
     if arguments["variant"] is None:
         arguments["variant"] = _only(arguments["files"])
     _refuse_unwritable(output)
-    measured, samples = measure_point(Point(**arguments), owner)
+    row, samples = measure_point(Point(**arguments), owner)
     try:
-        row.write(output, measured, samples)
+        write(output, row, samples)
     except OSError as error:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
-    print(summary.text(measured))
-    return 0
+    print(summary(row))
 
 
 def _refuse_unwritable(output: Path) -> None:
@@ -128,6 +128,54 @@ def _only(files: list[str]) -> str:
             "no variant is named; give --variant NAME, or the path of a kernel by --kernel FILE"
         )
     return Path(files[0]).stem
+
+
+def summary(row: dict) -> str:
+    """Return the lines that a person who measures by hand reads."""
+    lines = [
+        f"{row['variant']}  {row['M']} x {row['N']} {row['dtype']} ({row['distribution']})"
+        f"  on {row['gpu_name']} [{row['gpu']}]",
+        f"  status      {row['status']}" + (f": {row['message']}" if row.get("message") else ""),
+    ]
+    if row.get("max_abs_error") is not None:
+        lines.append(
+            f"  accuracy    max abs error {row['max_abs_error']:.2e}, relative "
+            f"{row['max_rel_error']:.2e}, row sum {row['max_row_sum_error']:.2e}"
+        )
+    if row["status"] == "ok":
+        lines += _times(row)
+    if row.get("registers") is not None:
+        lines.append(
+            f"  kernel      {row['registers']} registers, {row['spilled_bytes']} B spilled, "
+            f"{row['shared_bytes']} B shared, {row['num_warps']} warps, "
+            f"{row['blocks_per_sm']} blocks per SM"
+        )
+    if row.get("flags"):
+        lines.append(f"  flags       {row['flags']}")
+    return "\n".join(lines)
+
+
+def _times(row: dict) -> list[str]:
+    lines = [
+        f"  time        {row['time_us']:.3f} µs cold "
+        f"(q20 {row['time_us_q20']:.3f}, q80 {row['time_us_q80']:.3f}; "
+        f"{row['n_samples']} blocks, stopped by {row['stopped_by']})"
+        + (f", warm {row['warm_us']:.3f} µs" if row.get("warm_us") is not None else ""),
+        f"  throughput  {row['throughput_gbps']:.1f} GB/s = {row['of_copy']:.1%} of a copy "
+        f"({row['copy_us']:.3f} µs)",
+        f"  speed-up    {row['speedup']:.4f} over torch "
+        f"[{row['speedup_low']:.4f}, {row['speedup_high']:.4f}] (torch {row['torch_us']:.3f} µs)",
+        f"  noise floor torch against itself {row['aa_ratio']:.4f} "
+        f"[{row['aa_low']:.4f}, {row['aa_high']:.4f}]",
+    ]
+    if row.get("latency_us") is not None:
+        lines.append(f"  latency     {row['latency_us']:.2f} µs of host time per eager call")
+    if row.get("rival"):
+        lines.append(
+            f"  rival       {row['rival_speedup']:.4f} over {row['rival']} "
+            f"[{row['rival_low']:.4f}, {row['rival_high']:.4f}]"
+        )
+    return lines
 
 
 if __name__ == "__main__":

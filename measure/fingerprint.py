@@ -8,7 +8,6 @@ import hashlib
 import importlib.metadata
 import platform
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ def measure_sha256() -> str:
     return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 
-def provenance(device: "Device", variant: str, git_state: dict) -> dict:
+def provenance(device: "Device", variant: str) -> dict:
     """Return the row's provenance columns, except those of the clock."""
     import torch
 
@@ -51,7 +50,7 @@ def provenance(device: "Device", variant: str, git_state: dict) -> dict:
         "triton": _version("triton"),
         **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
         "python": platform.python_version(),
-        **git_state,
+        **git_state(),
         "kernel_sha256": kernels.sha256(variant, device.slug),
         "measure_sha256": measure_sha256(),
         "hostname": platform.node(),
@@ -78,33 +77,14 @@ def _cuda_versions() -> dict:
 
 
 def git_state() -> dict:
-    """Return ``git_commit`` and ``git_dirty`` of this checkout; None outside a checkout."""
-    return ask_git()()
-
-
-def ask_git() -> Callable[[], dict]:
-    """Start git in the background; return a function that waits and returns ``git_state``."""
-    unknown = {"git_commit": None, "git_dirty": None}
+    """Return ``git_commit`` and ``git_dirty`` of this checkout; None without a checkout or git."""
     # --no-optional-locks: points must not take the index's lock from a commit meanwhile.
     words = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2", "--branch"]
     words += ["--untracked-files=no", "--", *CODE]
     try:
-        git = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-    except OSError:  # git is not installed
-        return lambda: unknown
-
-    def state() -> dict:
-        try:
-            output, _ = git.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            git.kill()
-            output, _ = git.communicate()
-        if git.returncode:
-            return unknown
-        lines = output.decode(errors="replace").splitlines()
-        (commit,) = (line.split()[-1] for line in lines if line.startswith("# branch.oid "))
-        return {"git_commit": commit, "git_dirty": any(not line.startswith("# ") for line in lines)}
-
-    return state
+        done = subprocess.run(words, capture_output=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return {"git_commit": None, "git_dirty": None}
+    lines = done.stdout.decode(errors="replace").splitlines()
+    (commit,) = (line.split()[-1] for line in lines if line.startswith("# branch.oid "))
+    return {"git_commit": commit, "git_dirty": any(not line.startswith("# ") for line in lines)}

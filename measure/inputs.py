@@ -4,6 +4,11 @@ import torch
 
 import kernels
 
+from .device.device import Device
+from .point import Point
+
+COLD = 3  # the buffers of a rotation exceed this many caches …
+MAX_ROTATION = 4096  # … unless it takes more calls than this: each is a node of every graph
 GRADIENT_SEEDS = 2**40  # beyond the seeds of all matrices x
 _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); standard normal
 
@@ -50,3 +55,23 @@ def forward(op: str, x: torch.Tensor) -> torch.Tensor:
     """
     function = getattr(torch, op.removesuffix("_backward"))
     return function(x, dim=-1, dtype=torch.float32).to(x.dtype)
+
+
+def rotation_length(call_bytes: int, cache_bytes: int) -> int:
+    """Return how many calls' buffers exceed three caches; at least 2, at most MAX_ROTATION."""
+    return min(MAX_ROTATION, max(2, COLD * cache_bytes // call_bytes + 1))
+
+
+def rotation(
+    point: Point, device: Device, first: tuple[torch.Tensor, ...]
+) -> list[tuple[torch.Tensor, ...]]:
+    """Return the buffers of calls: ``first``, the inputs of one, and others with later seeds."""
+    count = rotation_length(point.call_bytes, device.cache_bytes)
+    others = [draw_at(point, first[0], index) for index in range(1, count)]
+    return [(*inputs, torch.empty_like(inputs[0])) for inputs in (first, *others)]
+
+
+def draw_at(point: Point, like: torch.Tensor, index: int) -> tuple[torch.Tensor, ...]:
+    """Return the inputs at an index of the rotation: matrices (M, N) of the dtype of ``like``."""
+    seed = point.seed + index
+    return draw_for(point.op, point.distribution, like.dtype, point.M, point.N, seed, like.device)

@@ -1,18 +1,24 @@
 """The stages of measuring a point: device, variant, first call, checks, timing, checks again."""
 
+from dataclasses import replace
+
+import numpy
 import torch
 
 import kernels
 
-from . import fingerprint, status
-from .check import edge_cases, gate, recheck, tamper
-from .clock import buffers, controls, timing
+from . import fingerprint, inputs, status
+from .check import correctness, edge_cases, recheck, tamper
+from .clock import timing
+from .clock.base import Call
 from .clock.graph import LeftWork
-from .device import compiled_stats, without_gpu
+from .device import compiled_stats
 from .device.device import Device, open_device
-from .inputs import draw_for
 from .point import Point
 from .status import Ended
+
+INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
+INTERPRETED_ELEMENTS = 2**20
 
 
 def measure(point: Point, journal) -> list[tuple]:
@@ -22,11 +28,10 @@ def measure(point: Point, journal) -> list[tuple]:
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
-    git_state = fingerprint.ask_git()  # git works while the device opens
     device = open_device(point.gpu)
     row = journal.row
     row["gpu"] = device.slug
-    row |= fingerprint.provenance(device, point.variant, git_state())
+    row |= fingerprint.provenance(device, point.variant)
     try:
         return _measure(point, device, journal)
     except Ended as end:
@@ -48,30 +53,31 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
         raise Ended("unsupported", str(error)) from error
     if device.is_cpu and compiled_stats.is_cuda(variant.name):
         journal.stage("compiling for GPUs that are not here")
-        without_gpu.compile_only(variant, point, row)
+        compiled_stats.compile_only(variant, point, row)
+    rows = point.M
     if point.interpreted:
-        without_gpu.silence_numpy()
-    rows = without_gpu.interpreted_rows(point) if point.interpreted else point.M
-    buffers.check_memory(rows, point, device)
+        numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
+        rows = min(rows, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
+    _check_memory(rows, point, device)
     dtype = getattr(torch, point.dtype)
-    inputs = draw_for(
+    given = inputs.draw_for(
         point.op, point.distribution, dtype, rows, point.N, point.seed, device.torch_device
     )
-    if reason := variant.unsupported(inputs[0]):
+    if reason := variant.unsupported(given[0]):
         raise Ended("unsupported", reason)
 
     journal.stage("first call")
     if not device.is_cpu:
-        row |= compiled_stats.first_call(variant.name, call, inputs)
+        row |= compiled_stats.first_call(variant.name, call, given)
 
     journal.stage("correctness check")
-    checked = gate.rows_to_check(rows, point.N, point.seed, device.torch_device)
-    before = gate.check_call(call, inputs, checked, point.op, truncates=point.interpreted)
+    checked = correctness.rows_to_check(rows, point.N, point.seed, device.torch_device)
+    before = correctness.check_call(call, given, checked, point.op, truncates=point.interpreted)
     row |= before.columns()
     _pass("integrity", replaced())  # first: the check computes with what may have been replaced
     _pass("correctness check", before.problem)
     journal.stage("edge cases")
-    _pass("edge case", edge_cases.check(point, device, call, inputs))
+    _pass("edge case", edge_cases.check(point, device, call, given))
     _pass("integrity", replaced())
     if point.interpreted:
         message = f"correctness check passed on {rows} of {point.M} rows; not timed"
@@ -80,18 +86,23 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     rival, remark = None, ""
     if point.rival:
         journal.stage("correctness check of the rival")
-        rival, remark = controls.checked_rival(point, device, inputs, checked)
+        rival, remark = _checked_rival(point, device, given, checked)
         _pass("integrity of the rival", replaced())
     journal.stage("drawing buffers")
-    rotation = buffers.make(point, device, inputs)
+    rotation = inputs.rotation(point, device, given)
+    audit = None
+    if not device.is_cpu:
+        from .check.graph_audit import Audit  # needs Triton
+
+        audit = Audit(rotation[0][-1], point.op)
     try:
-        timed = timing.time_point(point, device, call, rival, rotation, journal.stage)
+        timed = timing.time_point(point, device, call, rival, rotation, audit, journal.stage)
     except LeftWork as error:
         raise Ended("incorrect", f"timing: {error}") from error
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
     afterwards = recheck.check(point, rotation, timed.clock)
-    row |= gate.worst([before, afterwards]).columns()
+    row |= correctness.worst([before, afterwards]).columns()
     _pass("after timing", afterwards.problem)
     row |= timed.columns | {"status": "ok", "message": remark}
     return timed.samples.raw
@@ -101,3 +112,55 @@ def _pass(check: str, problem: str | None) -> None:
     """End the point as incorrect if a check has found a problem. Raises Ended."""
     if problem:
         raise Ended("incorrect", f"{check}: {problem}")
+
+
+def _check_memory(rows: int, point: Point, device: Device) -> None:
+    """Raise Ended if the device has less memory free than ``rows`` rows need.
+
+    A host that is asked for too much kills a process at random: ask first.
+    """
+    matrix, itemsize = rows * point.N, kernels.DTYPES[point.dtype]
+    count = 1 if point.interpreted else inputs.rotation_length(point.call_bytes, device.cache_bytes)
+    needed = count * point.call_bytes // point.M * rows  # the rotation
+    needed += 4 * matrix  # a float32 draw
+    needed += point.reads * itemsize * matrix + matrix  # copies to compare, and a mask
+    needed += itemsize * matrix  # what the graph audit expects
+    if point.op == "softmax_backward":
+        # On a GPU torch keeps g·y, once in each series that may be torch: variant, torch twice,
+        # rival.
+        needed += 4 * itemsize * matrix
+    # ten arrays of float64, and as many again for a gradient
+    needed += 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
+    free = device.free_bytes()
+    if needed > free:
+        raise Ended(
+            "out_of_memory",
+            f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
+            f"{free / 2**30:.1f} GiB are free",
+        )
+
+
+def _checked_rival(
+    point: Point, device: Device, given: tuple[torch.Tensor, ...], rows: torch.Tensor
+) -> tuple[Call | None, str]:
+    """Return the rival's function and a remark, or None and why it is no control.
+
+    A rival that cannot run, or is wrong, costs its own columns, never the variant's row. A rival
+    that is wrong only for special values is timed, and the remark says so: its own row is not.
+    """
+    if not replace(point, variant=point.rival, rival=None).timed:
+        return None, f"rival {point.rival}: it cannot be timed on a CPU"
+    wrong = None
+    try:
+        rival = kernels.load(point.rival)
+        call = rival.function(point.op)
+        reason = rival.unsupported(given[0])
+        reason = reason or correctness.check_call(call, given, rows, point.op).problem
+        wrong = None if reason else edge_cases.check(point, device, call, given)
+        if wrong and edge_cases.check(point, device, call, given, skip=edge_cases.SPECIAL):
+            reason = wrong
+    except (Exception, SystemExit) as error:
+        reason = status.message_of(error)
+    if reason:
+        return None, f"rival {point.rival}: {reason}"
+    return call, f"rival {point.rival} is timed, though wrong for {wrong}" if wrong else ""

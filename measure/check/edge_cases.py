@@ -11,7 +11,7 @@ from ..clock.base import Call
 from ..device.device import Device
 from ..inputs import draw, forward
 from ..point import DISTRIBUTIONS, Point
-from . import gate
+from . import correctness
 
 # Fills outputs. It is no softmax and no log-softmax, seldom a gradient, and looks like no signal.
 UNTOUCHED = 2.0
@@ -73,7 +73,7 @@ def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> s
         torch.cuda._sleep(BUSY_CYCLES)
         call(*inputs, out)
         y, *of = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
-        if problem := gate.check_rows(y, tuple(of), point.op).problem:
+        if problem := correctness.check_rows(y, tuple(of), point.op).problem:
             return problem
     return None
 
@@ -97,11 +97,11 @@ def _problem(
     before = tuple(whole.clone() for whole in input_storage)
     result = call(*inputs, out)
     y = out.clone()
-    if problem := gate.check_result(result, inputs[0], out):
+    if problem := correctness.check_result(result, inputs[0], out):
         return problem
-    if problem := gate.check_rows(y, values, point.op, truncates=point.interpreted).problem:
+    if problem := correctness.check_rows(y, values, point.op, truncates=point.interpreted).problem:
         return problem
-    if not gate.same(tuple(input_storage), before):
+    if not correctness.same(tuple(input_storage), before):
         return "changed its input"
     out.fill_(UNTOUCHED)
     return None if (out_storage == UNTOUCHED).all() else "wrote beyond its rows"
@@ -115,7 +115,7 @@ def row_count(point: Point) -> int:
     cost more.
     """
     like_m = 16 if point.M % 16 == 0 and not point.is_cpu else 4 + point.M % 2
-    return min(like_m, max(1, gate.ELEMENTS_CHECKED // point.N))
+    return min(like_m, max(1, correctness.ELEMENTS_CHECKED // point.N))
 
 
 def other_distribution(point: Point) -> str:

@@ -17,7 +17,7 @@ from .tolerance import ATOL_ROUNDOFFS, SMALLEST, UNIT_ROUNDOFF
 BLOCK = 4096
 SMALLEST_NORMAL = 2.0**-126  # of float32: kernels may flush what is below it to 0
 NEAR_0 = 1e-4  # of the largest gradient
-COARSE = 0.05  # gate.py checks exactly; here stale, missing and made-up values count
+COARSE = 0.05  # correctness.py checks exactly; here stale, missing and made-up values count
 
 
 @triton.jit

@@ -15,17 +15,16 @@ import torch
 
 from ..clock import controls
 from ..clock.base import CallBuffers, Clock
-from ..clock.buffers import draw
-from ..inputs import draw_for
+from ..inputs import draw_at, draw_for
 from ..point import Point
 from ..stats import sampling
-from . import gate
+from . import correctness
 from .edge_cases import LARGE, SEEDS, other_distribution
 
 BUFFERS_CHECKED = 3  # of those that hold new values
 
 
-def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> gate.Accuracy:
+def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctness.Accuracy:
     """Check what ``clock`` has timed on ``rotation``; overwrite the buffers.
 
     - Outputs of NaN and one more replay, against inputs drawn anew: the errors of the row.
@@ -40,11 +39,11 @@ def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> gate.Accur
     for index in fixed:
         rotation[index][-1].fill_(float("nan"))
     clock.replay(sampling.VARIANT)
-    found = gate.worst([_compare(point, rotation[index], index) for index in fixed])
+    found = correctness.worst([_compare(point, rotation[index], index) for index in fixed])
     # A kernel may have kept its results of all buffers but those that it was tried with.
     first = SEEDS // 2  # beyond the seeds of the timed values, below those of the edge cases
     for index, (*inputs, _) in enumerate(rotation):
-        for x, values in zip(inputs, draw(point, inputs[0], first + index), strict=True):
+        for x, values in zip(inputs, draw_at(point, inputs[0], first + index), strict=True):
             x.data.copy_(values)  # .data: without a new _version
     clock.replay(sampling.VARIANT)
     problems = [_compare(point, rotation[index], first + index).problem for index in some]
@@ -55,14 +54,16 @@ def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> gate.Accur
     return found
 
 
-def _compare(point: Point, buffers: CallBuffers, number: int) -> gate.Accuracy:
+def _compare(point: Point, buffers: CallBuffers, number: int) -> correctness.Accuracy:
     """Compare timed buffers with the point's inputs of this number, drawn anew."""
     *inputs, out = buffers
-    fresh = draw(point, out, number)
-    rows = gate.rows_to_check(point.M, point.N, (point.seed + 1 + number) % SEEDS, out.device)
-    if not gate.same(tuple(inputs), fresh):
-        return gate.Accuracy(problem="changed its input")
-    return gate.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)
+    fresh = draw_at(point, out, number)
+    rows = correctness.rows_to_check(
+        point.M, point.N, (point.seed + 1 + number) % SEEDS, out.device
+    )
+    if not correctness.same(tuple(inputs), fresh):
+        return correctness.Accuracy(problem="changed its input")
+    return correctness.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)
 
 
 def check_new_inputs(
@@ -101,10 +102,12 @@ def check_new_inputs(
         baseline(*inputs, out.data)
         out.data[stale].copy_(inputs[0][stale])
         again()
-        rows = gate.rows_to_check(point.M, point.N, seed, out.device)
+        rows = correctness.rows_to_check(point.M, point.N, seed, out.device)
         rows = torch.cat([rows, rows.new_tensor([one])])
-        problem = gate.check_rows(out[rows], tuple(x[rows] for x in values), point.op).problem
-        if problem is None and not gate.same(tuple(inputs), values):
+        problem = correctness.check_rows(
+            out[rows], tuple(x[rows] for x in values), point.op
+        ).problem
+        if problem is None and not correctness.same(tuple(inputs), values):
             problem = "changed its input"
         if problem:
             return f"other values in timed buffers: {problem}"

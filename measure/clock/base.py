@@ -1,6 +1,5 @@
-"""The interface of the clocks, and how they choose among equals."""
+"""The interface of the clocks."""
 
-import statistics
 from collections.abc import Callable
 from typing import Protocol
 
@@ -10,7 +9,15 @@ import torch
 CallBuffers = tuple[torch.Tensor, ...]
 Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
-TRIALS = 7  # per candidate
+
+class Audit(Protocol):
+    """Checks every call of a recording, right after it (check/graph_audit.py)."""
+
+    def __call__(self, *buffers: torch.Tensor) -> None:
+        """Check the buffers of one call. Can be captured."""
+
+    def problem(self) -> str | None:
+        """Return None, or what was wrong since the last time."""
 
 
 class Clock(Protocol):
@@ -40,16 +47,3 @@ class Clock(Protocol):
 
     def audit(self, name: str) -> str | None:
         """Return None, or what is wrong with calls that a recording may have left out."""
-
-
-def fastest(candidates: int, time_us: Callable[[int], float]) -> int:
-    """Return the index of the candidate with the smallest median of ``time_us(index)``.
-
-    They are tried in turn, so that a drift of the clocks hits all alike.
-    """
-    seen = [[] for _ in range(candidates)]
-    for _ in range(TRIALS):
-        for index, times in enumerate(seen):
-            times.append(time_us(index))
-    medians = [statistics.median(times) for times in seen]
-    return medians.index(min(medians))

@@ -1,24 +1,22 @@
-"""The controls that are timed beside the variant: the baseline, torch's own operation; a rival.
+"""The baseline, which is torch's own operation, and the copy on a CPU.
 
 The baseline is here and not in kernels/, as a part of the method.
 """
 
-from dataclasses import replace
-
 import torch
 
-import kernels
-
-from .. import status
-from ..check import edge_cases, gate
-from ..device.device import Device
-from ..point import Point
 from .base import Call
 
 # The functions that torch.autograd calls, and the names of their parameter for the output.
 BACKWARD = {
     "softmax_backward": (torch._softmax_backward_data, "grad_input"),
     "log_softmax_backward": (torch._log_softmax_backward_data, "out"),
+}
+
+# The copy on a CPU, by how many matrices a call reads; copy_kernel has that on a GPU.
+HOST_COPY = {
+    1: lambda x, out: out.copy_(x),
+    2: lambda g, y, out: torch.add(g, y, out=out),
 }
 
 
@@ -37,29 +35,3 @@ def baseline(op: str) -> Call:
         return function(x, dim=-1, out=out)
 
     return torch_forward
-
-
-def checked_rival(
-    point: Point, device: Device, inputs: tuple[torch.Tensor, ...], rows: torch.Tensor
-) -> tuple[Call | None, str]:
-    """Return the rival's function and a remark, or None and why it is no control.
-
-    A rival that cannot run, or is wrong, costs its own columns, never the variant's row. A rival
-    that is wrong only for special values is timed, and the remark says so: its own row is not.
-    """
-    if not replace(point, variant=point.rival, rival=None).timed:
-        return None, f"rival {point.rival}: it cannot be timed on a CPU"
-    wrong = None
-    try:
-        rival = kernels.load(point.rival)
-        call = rival.function(point.op)
-        reason = rival.unsupported(inputs[0])
-        reason = reason or gate.check_call(call, inputs, rows, point.op).problem
-        wrong = None if reason else edge_cases.check(point, device, call, inputs)
-        if wrong and edge_cases.check(point, device, call, inputs, skip=edge_cases.SPECIAL):
-            reason = wrong
-    except (Exception, SystemExit) as error:
-        reason = status.message_of(error)
-    if reason:
-        return None, f"rival {point.rival}: {reason}"
-    return call, f"rival {point.rival} is timed, though wrong for {wrong}" if wrong else ""

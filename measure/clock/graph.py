@@ -12,16 +12,12 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 
 from ..status import out_of_memory, refused_by_gpu
 from . import l2
-from .base import Call, CallBuffers, fastest
-
-if TYPE_CHECKING:
-    from ..check.graph_audit import Audit  # needs Triton
+from .base import Audit, Call, CallBuffers
 
 # On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.1 % of 2 ms); several captures of each series, used in turn, make what is left
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
 MIN_REPLAY_US = 2000.0
 CAPTURES = 8
 CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
+CANDIDATE_TRIALS = 7
 WARM_REPLAYS = 11
 COVER_US = 50.0  # at least, in which the host queues a replay
 CYCLES_PER_US = 2000  # of an SM, about
@@ -56,7 +53,7 @@ class _Series:
         rotation: list[CallBuffers],
         calls: int,
         captures: int,
-        audit: "Audit | None" = None,
+        audit: Audit | None = None,
     ):
         self.calls = calls
         self.start = torch.cuda.Event(enable_timing=True)
@@ -108,7 +105,7 @@ def capture(
     call: Call,
     rotation: list[CallBuffers],
     captures: int = 1,
-    audit: "Audit | None" = None,
+    audit: Audit | None = None,
     replay_us: float = MIN_REPLAY_US,
 ) -> _Series:
     """Record whole rotations, as many as make a replay last ``replay_us``.
@@ -134,9 +131,7 @@ def capture(
                 "work on another stream, for which the caller's stream does not wait"
             ) from error
         raise NotCapturable(str(error)) from error
-    trial.enqueue()
-    torch.cuda.synchronize()
-    rounds = max(1, math.ceil(replay_us / (trial.read_us() * len(rotation))))
+    rounds = max(1, math.ceil(replay_us / (_timed_us(trial) * len(rotation))))
     return _Series(call, rotation, rounds * len(rotation), captures, audit)
 
 
@@ -157,22 +152,21 @@ class GraphClock:
         self._calls: dict[str, Call] = {}
         self._audits: dict[str, Audit | None] = {}
 
-    def add(self, name: str, call: Call, audit: "Audit | None" = None) -> None:
+    def add(self, name: str, call: Call, audit: Audit | None = None) -> None:
         """Record a series, and once more with ``audit`` after every call. Raises NotCapturable."""
         self._series[name] = capture(call, self.rotation, self.captures, audit, self._replay_us)
         self._audits[name] = audit
         self._calls[name] = call
 
     def add_fastest(self, name: str, calls: list[Call]) -> None:
-        """Record the fastest of several calls that compute the same."""
+        """Record the fastest of several calls that compute the same, by the medians of trials.
+
+        The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
+        """
         candidates = [capture(call, self.rotation, replay_us=CANDIDATE_US) for call in calls]
-
-        def time_us(index: int) -> float:
-            candidates[index].enqueue()
-            torch.cuda.synchronize()
-            return candidates[index].read_us()
-
-        self.add(name, calls[fastest(len(calls), time_us)])
+        trials = [[_timed_us(each) for each in candidates] for _ in range(CANDIDATE_TRIALS)]
+        medians = [statistics.median(times) for times in zip(*trials, strict=True)]
+        self.add(name, calls[medians.index(min(medians))])
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, in this order; return µs per call, in the same order.
@@ -217,10 +211,15 @@ class GraphClock:
         times = []
         for _ in range(WARM_REPLAYS):
             series.replay()  # untimed, so that the timed replay is already queued
-            series.enqueue()
-            torch.cuda.synchronize()
-            times.append(series.read_us())
+            times.append(_timed_us(series))
         return statistics.median(times)
+
+
+def _timed_us(series: _Series) -> float:
+    """Return µs per call of one replay, and wait for it."""
+    series.enqueue()
+    torch.cuda.synchronize()
+    return series.read_us()
 
 
 def latency_us(call: Call, buffers: CallBuffers) -> float:

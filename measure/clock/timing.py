@@ -4,21 +4,13 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-
 from ..device.device import Device
 from ..point import Point
 from ..stats import derived, sampling
 from ..status import Ended
 from . import controls, graph
-from .base import Call, CallBuffers, Clock
+from .base import Audit, Call, CallBuffers, Clock
 from .host import HostClock
-
-# The copy, by how many matrices a call reads, as copy_kernel on a GPU.
-HOST_COPY = {
-    1: lambda x, out: out.copy_(x),
-    2: lambda g, y, out: torch.add(g, y, out=out),
-}
 
 
 @dataclass
@@ -36,15 +28,16 @@ def time_point(
     call: Call,
     rival: Call | None,
     rotation: list[CallBuffers],
+    audit: Audit | None,
     stage: Callable[[str], None],
 ) -> Timed:
     """Time ``call`` on ``rotation``; ``rival``, if given, is timed as one more control.
 
-    ``stage`` is called with the name of the next stage. Raises Ended if a call cannot be recorded
-    in a CUDA graph, and LeftWork.
+    ``audit`` checks the recorded calls; a CPU needs none. ``stage`` is called with the name of the
+    next stage. Raises Ended if a call cannot be recorded in a CUDA graph, and LeftWork.
     """
     stage("recording")
-    clock = _clock(point, device, call, rotation)
+    clock = _clock(point, device, call, rotation, audit)
     names = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
     baseline = controls.baseline(point.op)
     clock.add(sampling.TORCH, baseline)
@@ -89,19 +82,20 @@ def time_point(
     return Timed(row | {"flags": " ".join(flags)}, samples, clock)
 
 
-def _clock(point: Point, device: Device, call: Call, rotation: list[CallBuffers]) -> Clock:
+def _clock(
+    point: Point, device: Device, call: Call, rotation: list[CallBuffers], audit: Audit | None
+) -> Clock:
     """Return a clock that holds the variant and the copy. Raises Ended."""
     if device.is_cpu:
         clock = HostClock(rotation)
         clock.add(sampling.VARIANT, call)
-        clock.add(sampling.COPY, HOST_COPY[point.reads])
+        clock.add(sampling.COPY, controls.HOST_COPY[point.reads])
         return clock
-    from ..check.graph_audit import Audit
-    from . import copy_kernel  # these need Triton
+    from . import copy_kernel  # needs Triton
 
     clock = graph.GraphClock(rotation)
     try:
-        clock.add(sampling.VARIANT, call, Audit(rotation[0][-1], point.op))
+        clock.add(sampling.VARIANT, call, audit)
     except graph.NotCapturable as error:
         raise Ended(
             "unsupported",

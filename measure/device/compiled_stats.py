@@ -1,4 +1,4 @@
-"""The first call of a variant on a GPU, and what the compilers made of its kernels."""
+"""What the compilers made of a variant: at its first call on a GPU, or compiled without one."""
 
 import ctypes
 import sys
@@ -8,6 +8,11 @@ from collections.abc import Iterable
 import torch
 
 import kernels
+
+from ..point import Point
+from ..status import Ended
+
+ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled
 
 
 def is_cuda(variant: str) -> bool:
@@ -95,3 +100,31 @@ def _blocks_per_sm(kernel) -> int:
     if error:
         raise RuntimeError(f"cuOccupancyMaxActiveBlocksPerMultiprocessor: CUDA error {error}")
     return blocks.value
+
+
+def compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
+    """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended."""
+    begin = time.perf_counter()
+    compiled = _compile(variant, point)
+    row["compile_s"] = time.perf_counter() - begin
+    one = torch.empty(1, point.N, dtype=getattr(torch, point.dtype))
+    reason = variant.unsupported(one.expand(point.M, point.N)) or "it is not timed without a GPU"
+    what = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
+    if compiled and (beyond := sorted(set(ARCHITECTURES) - set(compiled))):
+        what += f", beyond the limits of {' and '.join(beyond)}"
+    raise Ended("unsupported", f"{reason}{what}")
+
+
+def _compile(variant: kernels.Variant, point: Point) -> list[str]:
+    """Compile what the point would launch; return the architectures for which it is possible.
+
+    None, if the variant does not say what it would launch. Raises what the compiler raises.
+    """
+    from kernels.cuda import nvrtc
+
+    if not hasattr(variant.module, "plan"):
+        return []
+    # no data, no memory, rows aligned as a new tensor's are
+    x = torch.empty(point.M, point.N, dtype=getattr(torch, point.dtype), device="meta")
+    log, plan = point.op.startswith("log_softmax"), variant.module.plan
+    return [arch for arch in ARCHITECTURES if nvrtc.build_for(plan, x, log, arch)]

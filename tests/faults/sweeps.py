@@ -15,27 +15,17 @@ import psutil
 from analysis import rows
 from measure.row import samples_path as samples_of
 from tests import processes
+from tests.bench import kernel
 from tests.workflow import runner
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
 MERGED = "results/measurements/cpu.csv"
 UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
 
-KERNEL = """
-import ctypes, os, signal, sys, time
-import torch
-
-def softmax(x, out=None):
-    y = torch.softmax(x, dim=-1) if out is None else torch.softmax(x, dim=-1, out=out)
-    {act}
-    return y
-"""
-
 
 def write_kernel(folder: Path, name: str, act: str, head: str = "") -> None:
     """A kernel that is right, and does what ``act`` says on the way; ``head`` comes before all."""
-    lines = act.strip().replace("\n", "\n    ")
-    (folder / "kernels/contributed" / f"{name}.py").write_text(head + KERNEL.format(act=lines))
+    (folder / "kernels/contributed" / f"{name}.py").write_text(kernel(act, head))
 
 
 def configure(folder: Path, **change) -> None:
@@ -65,7 +55,7 @@ class Sweep:
         assert done.returncode == 0, done.stderr
 
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
-        """Start Snakemake, or the command ``words``, in a session of its own; see ``said``."""
+        """Start Snakemake, or the command ``words``, in a new session; see ``said``."""
         command = [sys.executable, "-m", "snakemake", "--cores", "1", *options]
         with self._said.open("w") as said:  # a pipe would stay open in what a kernel leaves
             return subprocess.Popen(

@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from measure import inputs
-from measure.check import gate
+from measure.check import correctness
 from tests.kernels.variants import parameters
 from tests.marks import slow
 
@@ -48,7 +48,7 @@ def test_any_number_of_columns(name, op, dtype, columns, device):
         if variant.unsupported(read[0]):
             continue
         taken += 1
-        found = gate.check_call(
+        found = correctness.check_call(
             function, read, torch.arange(3, device=device), op, truncates(name, dtype, device)
         )
         assert found.problem is None, (cols, found.problem)
@@ -72,7 +72,7 @@ def test_non_contiguous_rows(name, op, cols, gaps, starts, device):
     y.copy_(values[1])
     dx = kernels.load(name).function(op)(g, y, out)
     assert dx.data_ptr() == out.data_ptr()
-    assert gate.check_rows(dx, values, op).problem is None
+    assert correctness.check_rows(dx, values, op).problem is None
     assert (wide[2][:, : starts[2]] == 9).all()
     assert (wide[2][:, starts[2] + cols :] == 9).all()
 
@@ -84,7 +84,7 @@ def test_one_gradient_for_all_rows(name, op, device):
     _, y = inputs.draw_for(op, "normal", torch.float32, 4, 300, 1, device)
     g = torch.randn(300, device=device).expand(4, 300)
     dx = kernels.load(name).function(op)(g, y)
-    assert gate.check_rows(dx, (g, y), op).problem is None
+    assert correctness.check_rows(dx, (g, y), op).problem is None
 
 
 @both
@@ -100,7 +100,7 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
     y[3, : cols - 1] = 0 if op == "softmax_backward" else -torch.inf
     y[3, cols - 1] = 1 if op == "softmax_backward" else 0
     dx = kernels.load(name).function(op)(g, y)
-    assert gate.check_rows(dx, (g, y), op).problem is None
+    assert correctness.check_rows(dx, (g, y), op).problem is None
     assert dx[1:3].isnan().all()
     assert dx[3:].isfinite().all()
 
@@ -118,4 +118,4 @@ def test_offsets_beyond_two_to_the_31(name, op, device):
     dx = kernels.load(name).function(op)(g, y, torch.full_like(y, float("nan")))
     assert y.numel() > 2**31
     for rows in ends:
-        assert gate.check_rows(dx[rows], (g[rows], y[rows]), op).problem is None
+        assert correctness.check_rows(dx[rows], (g[rows], y[rows]), op).problem is None

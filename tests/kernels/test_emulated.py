@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import kernels
-from measure.check import gate
+from measure.check import correctness
 from tests.kernels.emulator.run import SMALL
 from tests.kernels.variants import config_takes
 from tests.marks import slow
@@ -53,7 +53,7 @@ def check(emulated):
         plan = functools.partial(kernels.load(name).module.plan, **config)
         emulated.softmax(plan, x, out, log)
         assert torch.equal(x.nan_to_num(), before.nan_to_num()), "the input was changed"
-        problem = gate.check_values(out, x, OPS[log]).problem
+        problem = correctness.check_values(out, x, OPS[log]).problem
         assert problem is None, problem
         return out
 

@@ -6,7 +6,7 @@ import torch
 from kernels.cuda.nvrtc import GPUS, Call
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
-from measure.check import gate
+from measure.check import correctness
 from tests.marks import slow
 
 OPS = ["softmax_backward", "log_softmax_backward"]
@@ -49,7 +49,7 @@ def run(emulated):
 @pytest.mark.parametrize(("op", "dtype", "cols"), CASES)
 def test_rows_of_every_length(op, dtype, cols, run):
     read = drawn(op, dtype, 2, cols)
-    assert gate.check_rows(run(op, read), tuple(read), op).problem is None
+    assert correctness.check_rows(run(op, read), tuple(read), op).problem is None
 
 
 @both
@@ -62,7 +62,7 @@ def test_infinities_and_nan_as_torch_has_them(op, cols, run):
     y[2] = torch.nan
     y[3, : cols - 1] = 0 if op == "softmax_backward" else -torch.inf
     y[3, cols - 1] = 1 if op == "softmax_backward" else 0
-    assert gate.check_rows(run(op, read), (g, y), op).problem is None
+    assert correctness.check_rows(run(op, read), (g, y), op).problem is None
 
 
 @both

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import kernels
-from measure.check import gate
+from measure.check import correctness
 from tests.kernels.variants import config_takes
 from tests.marks import slow
 
@@ -51,7 +51,7 @@ def run(config: str, x, out=None, op="softmax"):
 
 
 def assert_right(y, x, op="softmax"):
-    problem = gate.check_result(y, x, None) or gate.check_values(y, x, op).problem
+    problem = correctness.check_result(y, x, None) or correctness.check_values(y, x, op).problem
     assert problem is None, problem
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from measure.check import gate
+from measure.check import correctness
 from tests.kernels.variants import OFF_ONE, OURS, parameters, takes
 from tests.marks import slow
 
@@ -24,7 +24,7 @@ MORE = [2, 3, 17, 31, 32, 127, 129, 781, 1000, 1023, 1024, 2500, 4096, 16385]
 
 
 def assert_softmax(y, x, op="softmax", case=""):
-    problem = gate.check_result(y, x, None) or gate.check_values(y, x, op).problem
+    problem = correctness.check_result(y, x, None) or correctness.check_values(y, x, op).problem
     assert problem is None, (case or tuple(x.shape), problem)
 
 

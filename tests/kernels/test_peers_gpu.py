@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from measure.check import gate
+from measure.check import correctness
 from tests.kernels.test_peers import H200_SHARED, compiled
 from tests.kernels.variants import PEERS, loaded
 from tests.marks import slow
@@ -57,7 +57,9 @@ def test_a_peer_is_right(name, dtype, cols, device, fresh):
             assert variant.unsupported(x) is None
             before = x.clone()
             y = variant.function(op)(x, out)
-            problem = gate.check_result(y, x, out) or gate.check_values(y, x, op).problem
+            problem = (
+                correctness.check_result(y, x, out) or correctness.check_values(y, x, op).problem
+            )
             assert problem is None
             assert torch.equal(x, before)
             out.fill_(9)
@@ -80,7 +82,7 @@ def untamed(cols: int, device) -> torch.Tensor:
 @pytest.mark.parametrize("name", ["peer_compile", "peer_flaggems", "peer_helion", "peer_liger"])
 def test_infinities_and_nan_as_torch_has_them(name, cols, device, fresh):
     x = untamed(cols, device)
-    assert gate.check_values(loaded(name).softmax(x), x).problem is None
+    assert correctness.check_values(loaded(name).softmax(x), x).problem is None
 
 
 @pytest.mark.parametrize(("cols", "lost"), [(3072, []), (4096, [2])])
@@ -161,5 +163,5 @@ def test_a_row_as_long_as_quack_can_take(device):
         pytest.skip(f"the number is for blocks with {H200_SHARED} bytes; these have {shared}")
     x = torch.randn(2, 917_504, device=device)
     y = variant.softmax(x)
-    assert gate.check_values(y, x).problem is None
+    assert correctness.check_values(y, x).problem is None
     assert "shared memory" in variant.unsupported(torch.empty(1, 917_508, device=device))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from measure.check import gate, tolerance
+from measure.check import correctness, tolerance
 from tests.marks import slow
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -110,5 +110,5 @@ def test_the_operation_that_is_asked_for_is_checked():
     def log_softmax(x, out=None):
         return torch.log_softmax(x, dim=-1, out=out)
 
-    assert gate.check_call(log_softmax, (x,), rows, "log_softmax").problem is None
-    assert gate.check_call(log_softmax, (x,), rows).problem is not None
+    assert correctness.check_call(log_softmax, (x,), rows, "log_softmax").problem is None
+    assert correctness.check_call(log_softmax, (x,), rows).problem is not None

@@ -18,7 +18,7 @@ def test_torchs_own_is_timed_and_its_bytes_are_three_matrices(bench, op):
 
 
 # Each operation and dtype once: they do not meet in the measuring code. The interpreter truncates
-# to bfloat16, which the gate must allow. Kernels are tested in tests/kernels.
+# to bfloat16, which the correctness check must allow. Kernels are tested in tests/kernels.
 @pytest.mark.parametrize(
     ("op", "dtype"),
     [

@@ -57,7 +57,7 @@ def caught_by(name: str) -> tuple[str, ...]:
 
 
 def parameters() -> list:
-    """Cheats that need a GPU are marked so: each has a way of its own."""
+    """Cheats that need a GPU are marked so: each cheats in another way."""
     gpu, slow = (pytest.mark.gpu,), (pytest.mark.slow,)
     assert set(QUICK) <= set(NAMES)
     return [

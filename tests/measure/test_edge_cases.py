@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from measure.check import edge_cases, gate, recheck
+from measure.check import correctness, edge_cases, recheck
 from measure.device.device import open_device
 from measure.point import Point
 
@@ -99,8 +99,8 @@ def test_every_kind_of_row_is_in_the_edge_cases():
         ("h200", 6, 96, 4),
         ("h200", 7, 96, 5),
         ("cpu", 64, 96, 4),
-        ("h200", 64, gate.ELEMENTS_CHECKED // 2, 2),
-        ("h200", 1, 2 * gate.ELEMENTS_CHECKED, 1),
+        ("h200", 64, correctness.ELEMENTS_CHECKED // 2, 2),
+        ("h200", 1, 2 * correctness.ELEMENTS_CHECKED, 1),
     ],
 )
 def test_edge_cases_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expected):

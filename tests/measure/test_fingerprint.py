@@ -1,6 +1,5 @@
-"""The state of the checkout: what git says, without waiting for it before it is needed."""
+"""The state of the checkout: what git says."""
 
-import os
 import subprocess
 
 import pytest
@@ -8,11 +7,6 @@ import pytest
 from measure import fingerprint
 
 NOTHING = {"git_commit": None, "git_dirty": None}
-WAITS = """#!/bin/sh
-until [ -e go ]; do sleep 0.01; done
-echo '# branch.oid abc'
-echo '1 .M'
-"""
 
 
 @pytest.fixture
@@ -53,14 +47,3 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
     if path:
         monkeypatch.setenv("PATH", path)
     assert fingerprint.git_state() == NOTHING
-
-
-def test_git_is_waited_for_when_it_is_needed(tmp_path, monkeypatch):
-    git = tmp_path / "git"
-    git.write_text(WAITS)
-    git.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.chdir(tmp_path)
-    state = fingerprint.ask_git()
-    (tmp_path / "go").touch()  # too late for who had waited
-    assert state() == {"git_commit": "abc", "git_dirty": True}

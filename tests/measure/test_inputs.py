@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from measure import inputs
-from measure.clock import buffers
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
@@ -51,10 +50,10 @@ def test_a_backward_reads_a_gradient_and_torchs_output(forward, dtype, device):
     [(2 * 2**20, 60 * 2**20, 91), (2**30, 60 * 2**20, 2), (180 * 2**20, 60 * 2**20, 2), (1, 1, 4)],
 )
 def test_the_rotation_exceeds_three_caches(call_bytes, cache, calls):
-    count = buffers.rotation_length(call_bytes, cache)
+    count = inputs.rotation_length(call_bytes, cache)
     assert count == calls
     assert count * call_bytes > 3 * cache
 
 
 def test_the_rotation_has_no_more_buffers_than_a_graph_can_bear():
-    assert buffers.rotation_length(8, 60 * 2**20) == buffers.MAX_ROTATION
+    assert inputs.rotation_length(8, 60 * 2**20) == inputs.MAX_ROTATION

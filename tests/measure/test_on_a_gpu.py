@@ -1,6 +1,5 @@
 """What only a GPU can show: graphs, cold and warm, the roofline, telemetry."""
 
-import csv
 import os
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import sys
 import pytest
 
 from measure.fingerprint import ROOT
+from tests.bench import read_row
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
@@ -18,9 +18,7 @@ def measure(tmp_path, *options, folder=ROOT):
     output = tmp_path / "row.csv"
     command = [sys.executable, "-m", "measure", "point", "--output", str(output), *options]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    with output.open(newline="") as file:
-        (row,) = csv.DictReader(file)
-    return row
+    return read_row(output)
 
 
 RIVAL = {"rival", "rival_us", "rival_speedup", "rival_low", "rival_high"}

@@ -1,7 +1,6 @@
 """A kernel that eats all memory: the system ends its worker alone, and the row says why."""
 
 import contextlib
-import csv
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from measure.process import run_point
+from tests.bench import read_row
 from tests.processes import until
 
 LIMIT_BYTES = 1200 * 2**20  # torch itself takes a third of it
@@ -51,8 +51,7 @@ def test_a_kernel_that_eats_all_memory_is_ended_alone(project, small):
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    with (project / "row.csv").open(newline="") as file:
-        (row,) = csv.DictReader(file)
+    row = read_row(project / "row.csv")
     assert row["status"] == "out_of_memory", row["message"]
     assert row["message"].startswith("no memory was left, and Linux killed the process in stage: ")
 

@@ -1,19 +1,13 @@
 """Rows and samples reach the disk whole, or not at all."""
 
-import csv
 import gzip
 
 import pytest
 
 from measure import row
+from tests.bench import read_row
 
 GOOD = {"gpu": "cpu", "op": "softmax", "dtype": "float32", "M": 4, "N": 8, "status": "ok"}
-
-
-def read(path):
-    with path.open(newline="") as file:
-        (line,) = csv.DictReader(file)
-    return line
 
 
 def test_the_header_is_the_schema_whatever_is_known(tmp_path):
@@ -21,17 +15,17 @@ def test_the_header_is_the_schema_whatever_is_known(tmp_path):
     row.write(path, GOOD, [])
     header = path.read_text().splitlines()[0]
     assert header == ",".join(row.COLUMNS)
-    assert read(path)["time_us"] == ""
-    assert read(path)["M"] == "4"
+    assert read_row(path)["time_us"] == ""
+    assert read_row(path)["M"] == "4"
 
 
 def test_values_keep_their_digits_and_messages_stay_on_one_line(tmp_path):
     path = tmp_path / "row.csv"
     message = 'first, "quoted"\nsecond\r\n\tthird'
     row.write(path, GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}, [])
-    assert read(path)["time_us"] == "1.23456789"
-    assert read(path)["git_dirty"] == "false"
-    assert read(path)["message"] == 'first, "quoted" second third'
+    assert read_row(path)["time_us"] == "1.23456789"
+    assert read_row(path)["git_dirty"] == "false"
+    assert read_row(path)["message"] == 'first, "quoted" second third'
     assert len(path.read_text().splitlines()) == 2
     assert len(row.one_line("x" * 10_000)) == 500
 

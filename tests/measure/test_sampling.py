@@ -12,7 +12,7 @@ NAMES = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
 
 
 class FakeClock:
-    """Series with known times; a block takes ``block_s`` seconds of a clock of its own."""
+    """Series with known times; a block takes ``block_s`` seconds of the clock's time."""
 
     def __init__(self, times, noise, block_s=0.01):
         self.times, self.noise, self.block_s = times, noise, block_s

@@ -1,7 +1,6 @@
 """Points forked from a process that has everything loaded: fast, alone, and nobody else's."""
 
 import contextlib
-import csv
 import json
 import os
 import socket
@@ -16,10 +15,11 @@ from measure import fingerprint
 from measure.point import Point
 from measure.process import fork_client, fork_server
 from tests import copies, processes
+from tests.bench import read_row
 from tests.processes import PATIENCE_S, until
 
 ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
-# one process in the worker's session, one in a session of its own
+# one process in the worker's session, one in a new session
 STARTS = """import subprocess
 for session in (False, True):
     subprocess.Popen(['sleep', '600'], start_new_session=session)
@@ -65,7 +65,7 @@ class Sweep:
         point = self.begin(*variant, **options)
         _, log = point.communicate(timeout=PATIENCE_S)
         assert row.exists() == (point.returncode == 0), log
-        return (read(row) if row.exists() else None), log
+        return (read_row(row) if row.exists() else None), log
 
     def measure(self, *variant: str, **options) -> dict:
         """Return the row of a point that a server has measured."""
@@ -124,12 +124,6 @@ def shared(tmp_path_factory):
     with made(copies.copy_project(folder / "project"), folder) as found:
         found.measure()
         yield found
-
-
-def read(path: Path) -> dict:
-    with path.open(newline="") as file:
-        (row,) = csv.DictReader(file)
-    return row
 
 
 def test_one_server_measures_all_points_of_a_sweep(shared):
@@ -244,7 +238,7 @@ def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_sta
     for number, point in enumerate(points):
         _, log = point.communicate(timeout=PATIENCE_S)
         assert point.returncode == 0, log
-        assert read(shared.project / f"{number}.csv")["status"] == "ok"
+        assert read_row(shared.project / f"{number}.csv")["status"] == "ok"
     assert shared.measure()["status"] == "ok"
     assert shared.server() != killed
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from measure import pipeline
-from measure.check import gate, tamper, tolerance
+from measure.check import correctness, tamper, tolerance
 from measure.device.device import open_device
 
 REPLACED = {
@@ -19,8 +19,8 @@ REPLACED = {
     "torch.log_softmax": (torch, "log_softmax"),
     "torch.Tensor.copy_": (torch.Tensor, "copy_"),
     "torch.equal": (torch, "equal"),
-    "measure.check.gate.check_call": (gate, "check_call"),
-    "measure.check.gate.check_call ": (gate.check_call, "__code__"),
+    "measure.check.correctness.check_call": (correctness, "check_call"),
+    "measure.check.correctness.check_call ": (correctness.check_call, "__code__"),
     "measure.check.tolerance.FAST_EXP": (tolerance, "FAST_EXP"),
     "measure.check.tolerance.Accuracy.columns": (tolerance.Accuracy, "columns"),
 }

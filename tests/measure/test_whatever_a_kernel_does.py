@@ -10,22 +10,15 @@ import triton
 from packaging.version import Version
 
 from tests import processes
+from tests.bench import kernel
 
-BODY = """
-import os, signal, sys, time
-import torch
-
-def softmax(x, out=None):
-    y = torch.softmax(x, dim=-1) if out is None else torch.softmax(x, dim=-1, out=out)
-    {act}
-    return y
-"""
 MISSING = "import a_package_that_is_not_there\n\ndef softmax(x, out=None): ...\n"
-SATURDAYS = BODY.format(act="pass") + "\n\ndef unsupported(x):\n    return 'not on Saturdays'\n"
+SATURDAYS = kernel("pass") + "\n\ndef unsupported(x):\n    return 'not on Saturdays'\n"
 
 
 # One for each status, and for each way to it: an exception, an exit, a signal, a message that is no
-# text, a module that cannot be loaded. What the gate finds wrong is told apart in test_gate.
+# text, a module that cannot be loaded. test_correctness has one
+# for each problem that the correctness check finds.
 @pytest.mark.parametrize(
     ("source", "status", "message"),
     [
@@ -45,7 +38,7 @@ SATURDAYS = BODY.format(act="pass") + "\n\ndef unsupported(x):\n    return 'not 
     ids=lambda words: words.strip().partition("\n")[0],
 )
 def test_misbehaviour_becomes_a_status(bench, source, status, message):
-    bench.add("misfit", source if "softmax" in source else BODY.format(act=source))
+    bench.add("misfit", source if "softmax" in source else kernel(source))
     row, done = bench.run("misfit")
     assert (row["status"], message in row["message"]) == (status, True), row["message"]
     assert row["gpu"] == "cpu"
@@ -57,21 +50,21 @@ def test_misbehaviour_becomes_a_status(bench, source, status, message):
 
 
 def test_a_kernel_that_makes_its_output_right_by_changing_its_input_is_incorrect(bench):
-    act = "global calls; calls += 1\n    if calls > 40: x.zero_(); y.fill_(1 / x.shape[1])"
-    bench.add("misfit", BODY.format(act=act) + "\ncalls = 0\n")
+    act = "global calls; calls += 1\nif calls > 40: x.zero_(); y.fill_(1 / x.shape[1])"
+    bench.add("misfit", kernel(act) + "\ncalls = 0\n")
     assert bench.row("misfit")["status"] == "incorrect"
 
 
 @pytest.mark.parametrize("rival", ["triton_row", "misfit"])
 def test_a_rival_that_cannot_be_timed_costs_only_its_own_columns(bench, rival):
-    bench.add("misfit", BODY.format(act="y.zero_()"))
+    bench.add("misfit", kernel("y.zero_()"))
     row = bench.row("torch_softmax", rival=rival)
     assert (row["status"], row["rival_us"]) == ("ok", "")
     assert row["message"].startswith(f"rival {rival}: ")
 
 
 def test_a_rival_that_is_wrong_for_special_values_alone_is_timed(bench):
-    bench.add("misfit", BODY.format(act="y[x.isneginf().any(1)] = float('nan')"))
+    bench.add("misfit", kernel("y[x.isneginf().any(1)] = float('nan')"))
     row = bench.row("torch_softmax", rival="misfit")
     assert (row["status"], row["rival"]) == ("ok", "misfit")
     assert float(row["rival_us"]) > 0
@@ -94,7 +87,7 @@ def test_a_cancelled_job_leaves_no_process_and_no_folder(bench, tmp_path):
     asleep, scratch = tmp_path / "asleep", tmp_path / "scratch"
     scratch.mkdir()
     act = f"import subprocess; subprocess.Popen(['sleep', '600']); open({str(asleep)!r}, 'w')"
-    bench.add("misfit", BODY.format(act=act + "; time.sleep(600)"))
+    bench.add("misfit", kernel(act + "; time.sleep(600)"))
     command = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--variant", "misfit"]
     command += ["--M", "4", "--N", "4", "--output", str(tmp_path / "row.csv")]
     job = subprocess.Popen(command, cwd=bench.project, env=os.environ | {"TMPDIR": str(scratch)})

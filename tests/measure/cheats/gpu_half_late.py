@@ -1,4 +1,4 @@
-"""Cheat: half of the rows on a stream of its own, for which nobody waits, but not in graphs.
+"""Cheat: half of the rows on another stream, for which nobody waits, but not in graphs.
 
 Caught by: correctness check: or edge case:
 """

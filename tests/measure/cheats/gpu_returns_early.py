@@ -1,4 +1,4 @@
-"""Cheat: works on a stream of its own, for which nobody waits.
+"""Cheat: works on another stream, for which nobody waits.
 
 Caught by: correctness check: or edge case: or timing: work on another stream
 """

@@ -1,4 +1,4 @@
-"""Cheat: works on a stream of its own, which does not wait for the input.
+"""Cheat: works on another stream, which does not wait for the input.
 
 Caught by: correctness check: or edge case:
 """

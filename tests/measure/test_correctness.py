@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from measure import inputs
-from measure.check import gate
+from measure.check import correctness
 from measure.check import tolerance as tolerances
 from tests.marks import slow
 
@@ -23,7 +23,7 @@ def right(x, out=None):
 
 
 def verdict(softmax, x):
-    return gate.check_call(softmax, (x,), torch.arange(x.shape[0]))
+    return correctness.check_call(softmax, (x,), torch.arange(x.shape[0]))
 
 
 # A row that is 1, values far apart, and values so small that float16 has few digits for them.
@@ -123,18 +123,18 @@ def test_a_kernel_that_changes_its_input_is_caught():
 def test_nan_is_right_exactly_where_softmax_is_nan():
     x = torch.randn(3, 8)
     x[1] = -torch.inf
-    assert gate.check_values(torch.softmax(x, dim=-1), x).problem is None
+    assert correctness.check_values(torch.softmax(x, dim=-1), x).problem is None
     finite = torch.softmax(x, dim=-1)
     finite[1] = 0
-    assert "where softmax is nan" in gate.check_values(finite, x).problem
+    assert "where softmax is nan" in correctness.check_values(finite, x).problem
 
 
 def test_a_sample_of_rows_has_the_first_the_last_and_others():
-    rows = gate.rows_to_check(10**6, 131072, seed=1, device=CPU).tolist()
-    assert len(rows) == gate.ELEMENTS_CHECKED // 131072 == len(set(rows))
+    rows = correctness.rows_to_check(10**6, 131072, seed=1, device=CPU).tolist()
+    assert len(rows) == correctness.ELEMENTS_CHECKED // 131072 == len(set(rows))
     assert rows == sorted(rows)
     assert rows[0] == 0
     assert rows[-1] == 10**6 - 1
-    assert rows != gate.rows_to_check(10**6, 131072, seed=2, device=CPU).tolist()
-    assert gate.rows_to_check(5, 2**24, seed=1, device=CPU).shape == (3,)
-    assert gate.rows_to_check(7, 10, seed=1, device=CPU).tolist() == list(range(7))
+    assert rows != correctness.rows_to_check(10**6, 131072, seed=2, device=CPU).tolist()
+    assert correctness.rows_to_check(5, 2**24, seed=1, device=CPU).shape == (3,)
+    assert correctness.rows_to_check(7, 10, seed=1, device=CPU).tolist() == list(range(7))
