@@ -58,10 +58,8 @@ def _imported(name: str):
 
 def _report(given: Namespace) -> str:
     inputs = _imported("report.document:Inputs")(*(_value(given, n) for n in INPUTS.split()))
-    if given.command == "report":
-        _imported("report.document:write")(inputs, given.figures_dir, given.output)
-    else:
-        _imported("html.document:write")(inputs, given.output)
+    room = "report" if given.command == "report" else "html"
+    _imported(f"{room}.document:write")(inputs, given.figures_dir, given.output)
     return str(given.output)
 
 
@@ -208,7 +206,11 @@ COMMANDS = {
         "--measurements --published --output-dir",
     ),
     "report": (_report, "write the report in Markdown", f"{INPUTS} --figures-dir --output"),
-    "html": (_report, "write the report as one page for a browser", f"{INPUTS} --output"),
+    "html": (
+        _report,
+        "write the report as one page for a browser",
+        f"{INPUTS} --figures-dir --output",
+    ),
     "compare": (
         _compare,
         COMPARED,

@@ -1,6 +1,7 @@
-"""The data of the page: winners, rows, sets to draw, claims, and the styles of variants."""
+"""The data of the page: winners, rows, charts, claims, and the styles of variants."""
 
 import math
+import re
 from collections.abc import Iterable
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from analysis import palette
 from analysis.claims.claim import FAILS, HOLDS, UNDECIDED
 from analysis.frame import MATRIX, controls_note
-from analysis.panels import Panel, Selection, copy_rate, describe_m, existing, panels, select
+from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
 from analysis.report import markdown as md
 from analysis.statistics import BASELINE
@@ -26,7 +27,8 @@ COLUMNS = [
 # verdict -> the name of its colour, and a sign that does not need the colour
 SIGNS = {HOLDS: ("holds", "✓"), FAILS: ("fails", "✗"), UNDECIDED: ("open", "○")}
 
-# Colours with too little contrast to the dark page, and the lighter ones used there.
+# Colours of the palette with too little contrast, and what stands for them: on white, on dark.
+ON_WHITE = {palette.ORANGE: "#9c7218", palette.SKY: "#3c9cd2"}
 ON_DARK = {
     palette.BLACK: "#f4f4f4",
     palette.GREY: "#9a9a9a",
@@ -34,7 +36,7 @@ ON_DARK = {
     palette.INDIGO: "#8f86e0",
 }
 
-# matplotlib's markers as SVG paths in a square from -1 to 1, which is how Vega wants them.
+# matplotlib's markers as SVG paths in a square from -1 to 1, as the page draws them.
 PATHS = {
     "o": "M-.8,0A.8,.8,0,1,1,.8,0A.8,.8,0,1,1,-.8,0Z",
     "s": "M-.72,-.72H.72V.72H-.72Z",
@@ -112,56 +114,43 @@ def _column(values: pd.Series) -> object:
     return {"words": words.tolist(), "codes": codes.tolist()}
 
 
-def sets(measurements: pd.DataFrame, published: Published) -> list[dict[str, object]]:
-    """Return one set for each dtype, sweep, operation and rule of M, with one panel per GPU.
+def charts(measurements: pd.DataFrame, published: Published) -> list[dict[str, object]]:
+    """Return one chart for each panel of every GPU, dtype and sweep; those with own rows first.
 
-    Sets with own rows come first. Of too many values of M an even choice is drawn, as in the
-    figures of the report; a `note` says so. `measurements`: of frame.with_controls. A panel names
-    its rows by their position there (`own`) and in the published tables (`published`). It has the
-    copy bandwidth as (N, GB/s), or the vendor's memory peak where there is none.
+    Of too many values of M an even choice is drawn, as in the figures of the report; a `note` says
+    so. `measurements`: of frame.with_controls. A chart names its rows by their position there
+    (`own`) and in the published tables (`published`). It has the copy bandwidth as (N, GB/s), or
+    the vendor's memory peak where there is none.
     """
-    by_set: dict[tuple[str, str, str], dict] = {}
+    found = []
     for gpu, dtype, sweep in existing(measurements, published):
         selection = select(measurements, published, gpu, dtype, sweep)
         chosen, total = panels(selection, only_timed=True)
-        for panel in chosen:
-            rows = panel.own if len(panel.own) else panel.published
-            what = f"{rows['op'].iloc[0]}, {describe_m(rows)}"
-            new = {"label": f"{sweep}: {dtype}, {what}", "note": [], "panels": []}
-            entry = by_set.setdefault((dtype, sweep, what), new)
-            entry["panels"].append(_panel(panel, selection))
-            entry["note"] += [f"{line}." for line in controls_note(panel.own)]
-            if len(chosen) < total:
-                entry["note"].append(
-                    f"{len(chosen)} of {total} values of M of this sweep on {gpu} are drawn, "
-                    "evenly chosen."
-                )
-    for entry in by_set.values():
-        entry["note"] = " ".join(dict.fromkeys(entry["note"]))
-        entry["panels"].sort(key=lambda panel: not panel["own"])
-    return sorted(by_set.values(), key=_order)
+        few = f"{len(chosen)} of {total} values of M of this sweep are drawn, evenly chosen."
+        found += [_chart(panel, selection, few if len(chosen) < total else "") for panel in chosen]
+    return sorted(found, key=_order)
 
 
-def _order(entry: dict) -> tuple:
-    """Return a sort key: own rows first, then the default sweep, then float32."""
-    label = entry["label"]
+def _order(chart: dict) -> tuple:
+    """Return a sort key: own rows first, by GPU, then the default sweep, then float32."""
+    label = chart["label"]
     usual = label.startswith("online_softmax:"), ": float32, softmax," in label
-    return (not entry["panels"][0]["own"], *(not each for each in usual), label)
+    numbers = [part.zfill(12) if part.isdigit() else part for part in re.split(r"(\d+)", label)]
+    return (not chart["own"], chart["place"], *(not each for each in usual), numbers)
 
 
-def _panel(panel: Panel, selection: Selection) -> dict[str, object]:
+def _chart(panel: Panel, selection: Selection, few: str) -> dict[str, object]:
     own, tables = panel.own, panel.published
     rows = own if len(own) else tables
-    copy = copy_rate(own)
     peaks = [s.memory_peak_gbps for s in selection.sources if own.empty and s.memory_peak_gbps]
+    origins = ", ".join(sorted({*own["origin"], *tables["origin"]}))
     return {
-        "gpu": rows["gpu"].iloc[0],
-        "name": rows["gpu_name"].iloc[0],
-        "origin": ", ".join(sorted({*own["origin"], *tables["origin"]})),
-        "input": "/".join(sorted(set(rows["distribution"]))),
+        "place": f"{rows['gpu_name'].iloc[0]} ({origins})",
+        "label": f"{selection.sweep}: {selection.dtype}, {panel.title}",
+        "note": " ".join([*(f"{line}." for line in controls_note(own)), few]).strip(),
         "own": own.index.tolist(),
         "published": tables.index.tolist(),
-        "copy": [[int(n), rate] for n, rate in copy.items()],
+        "copy": [[int(n), rate] for n, rate in copy_rate(own).items()],
         "peak": peaks[0] if peaks else None,
     }
 
@@ -212,7 +201,7 @@ def looks(variants: Iterable[str]) -> dict[str, dict[str, str]]:
     styles = palette.styles(variants)
     return {
         variant: {
-            "colour": styles[variant].colour,
+            "colour": ON_WHITE.get(styles[variant].colour, styles[variant].colour),
             "dark": ON_DARK.get(styles[variant].colour, styles[variant].colour),
             "path": PATHS[styles[variant].marker],
         }

@@ -4,32 +4,24 @@ import base64
 import hashlib
 import json
 import re
+from itertools import groupby
 from pathlib import Path
 
-import altair
 import jinja2
 import pandas as pd
-import vl_convert
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from analysis import rows
-from analysis.errors import InputError
 from analysis.frame import with_controls
-from analysis.html import charts, data
+from analysis.html import data
 from analysis.report import document as report
 from analysis.report import markdown
 from analysis.report.document import Inputs
 from analysis.report.markdown import Block, Heading, Prose, Table
 
 PAGE = Path(__file__).resolve().parent / "page"
-STYLES = ("base.css", "parts.css", "print.css")
-SCRIPTS = (
-    *("data.js", "theme.js", "picker.js", "rows.js", "lines.js", "readout.js"),
-    *("heat.js", "figures.js", "print.js"),
-)
-# The Vega-Lite that Altair writes for, e.g. 6.1.
-VEGA_LITE = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+SCRIPTS = ("common.js", "picker.js", "chart.js", "rows.js")
 # Cells of more letters than this are set on several lines; a name or an interval never is.
 WORDY = 48
 # as the report writes one: with a unit, an interval, a remark, or as a span; or not applicable
@@ -39,24 +31,24 @@ NUMBER = re.compile(r"([-+.\de]+( %)?( \[[^]]*\])?( \(.*\))?( … \d+)?)?")
 _INLINE = MarkdownIt("zero").enable(["emphasis", "backticks"])
 
 
-def write(inputs: Inputs, output: Path) -> None:
-    """Write the page to `output`; the same rows give the same bytes."""
+def write(inputs: Inputs, figures: Path, output: Path) -> None:
+    """Write the page to `output`, with overview.png of `figures`; same inputs, same bytes."""
     measurements, published = inputs.measurements, inputs.published
     names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
     best = data.best_by_size(inputs.summary, names)
     drawn = with_controls(measurements)
     looks = data.looks({*drawn["variant"], *published.rows["variant"]})
+    charts = data.charts(drawn, published)
     content = {
         "picks": best,
         "first": data.first(best),
         "rows": data.columns(data.with_rank(measurements, inputs.summary)),
         "controls": data.columns(drawn.iloc[len(measurements) :]),
         "published": data.columns(published.rows),
-        "sets": data.sets(drawn, published),
+        "charts": charts,
         "looks": looks,
-        "specs": charts.specs(looks),
     }
-    plotting, own = drawing_library(), _parts(SCRIPTS)
+    script = "\n".join((PAGE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     text = templates().get_template("page.html").render(
         title=report.title(measurements),
         gpus=_gpus(measurements),
@@ -64,18 +56,28 @@ def write(inputs: Inputs, output: Path) -> None:
         sections=report.sections(inputs),
         cards=data.claims_view(inputs.claims),
         counts=data.counts(inputs.claims),
-        sets=content["sets"],
-        looks=looks,
-        on_dark=data.ON_DARK,
+        places=[(place, list(group)) for place, group in groupby(enumerate(charts), _place)],
+        overview=_image(Path(figures, "overview.png")),
         data=embedded(content),
-        styles=Markup(_parts(STYLES)),
-        plotting=Markup(plotting),
-        script=Markup(own),
-        credit=_credit(),
-        policy=_policy(own, plotting),
+        styles=Markup((PAGE / "page.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        policy=_policy(script),
         rows=len(measurements),
     )  # fmt: skip
     rows.write(output, text)
+
+
+def _place(numbered: tuple[int, dict]) -> str:
+    return numbered[1]["place"]
+
+
+def _image(path: Path) -> str:
+    """Return a PNG file as a data URL; "" where there is no such file."""
+    return (
+        f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
+        if path.is_file()
+        else ""
+    )
 
 
 def embedded(content: object) -> Markup:
@@ -84,20 +86,6 @@ def embedded(content: object) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
-
-
-def drawing_library() -> str:
-    """Return JavaScript that defines `vegaEmbed`, of vl-convert's wheel, made without a network.
-
-    Raises InputError when it would end the script element that it is to stand in.
-    """
-    text = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
-    if "</script" in text.lower() or "<!--" in text:
-        raise InputError(
-            "vl-convert's script cannot stand inside a page; install the version that "
-            "requirements.txt pins"
-        )
-    return text
 
 
 def templates() -> jinja2.Environment:
@@ -149,23 +137,10 @@ def _gpus(measurements: pd.DataFrame) -> list[str]:
     return [f"{name} ({origin})" for origin, name in found.itertuples(index=False, name=None)]
 
 
-def _credit() -> str:
+def _policy(script: str) -> str:
+    """Return a content security policy: load nothing, and run only the script of the page."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"Vega {vl_convert.get_vega_version()}, Vega-Lite {VEGA_LITE} and vega-embed "
-        f"{vl_convert.get_vega_embed_version()} of the University of Washington's Interactive "
-        "Data Lab (BSD 3-clause licence)"
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _policy(*scripts: str) -> str:
-    """Return a content security policy: load nothing, and run only the scripts of the page."""
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts)
-    hashes = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _parts(names: tuple[str, ...]) -> str:
-    return "\n".join((PAGE / name).read_text(encoding="utf-8") for name in names)

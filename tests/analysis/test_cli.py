@@ -60,7 +60,7 @@ def test_from_cells_to_report(run, tmp_path):
         ("overview", *read, *published, "--output-dir", "f"),
         ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
         (
-            *("html", *read, *of_report[:4], *published, "--command", "make run"),
+            *("html", *read, *of_report, *published, "--command", "make run"),
             *("--output", "r.html"),
         ),
         ("record", "--rows", "h200.csv", "--cells", "cells", "--command", "x", "--output", "h200"),
@@ -77,6 +77,7 @@ def test_from_cells_to_report(run, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert "<strong>triton_online</strong> is fastest at 2 of 2 points" in page
     assert "<code>make run</code>" in page
+    assert 'src="data:image/png;base64,' in page, "the overview"
 
 
 COMPLAINTS = {

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from analysis import palette
-from analysis.html.data import ON_DARK
+from analysis.html.data import ON_DARK, ON_WHITE
 from tests.analysis import synthetic
 
 
@@ -56,7 +56,7 @@ AXES = (
 )
 
 
-@pytest.mark.parametrize("drawn", [{}, ON_DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("drawn", [{}, ON_WHITE, ON_DARK], ids=["figure", "white", "dark"])
 def test_any_two_colours_are_clearly_apart(drawn):
     for a, b in itertools.combinations(COLOURS, 2):
         one, other = drawn.get(a, a), drawn.get(b, b)

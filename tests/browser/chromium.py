@@ -4,11 +4,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 PACKAGE = "chromium"
 PROGRAM = shutil.which("chromium")
-DRAWN_MS = 30_000  # for the figures to be there, on a busy machine
 
 
 def lacks() -> str:
@@ -23,8 +22,3 @@ def running() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
         yield browser
         browser.close()
-
-
-def drawn(page: Page, turn: int = 1) -> None:
-    """Wait until the figures have been drawn so many times."""
-    page.wait_for_selector(f'html[data-drawn="{turn}"]', timeout=DRAWN_MS)

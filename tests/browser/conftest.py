@@ -32,7 +32,7 @@ def opened(browser, report):
         asked: set[str] = set()
         given: set[str] = set()
 
-        def open_page(width=1440, height=900, path=report, figures=True, **how):
+        def open_page(width=1440, height=900, path=report, **how):
             context = browser.new_context(viewport={"width": width, "height": height}, **how)
             stack.callback(context.close)
             page = context.new_page()
@@ -41,8 +41,6 @@ def opened(browser, report):
             page.on("request", lambda request: asked.add(request.url.split("#")[0]))
             given.add(path.as_uri())
             page.goto(path.as_uri())
-            if figures:
-                chromium.drawn(page)
             return page
 
         yield open_page

@@ -1,7 +1,7 @@
 // How many texts there are, and those whose contrast is below WCAG 2.2 AA: 4.5, or 3 if large.
-// The numbers of a heat map stand on its rectangles, not on the page, and are not asked here.
+// Lines and points of the chart need 3.
 () => {
-  const NOT_ASKED = "script, style, .mark-text.role-mark, .hidden, .skip";
+  const NOT_ASKED = "script, style, title, .hidden, .skip";
   const parts = (colour) => {
     const found = colour.match(/[\d.]+/g).map(Number);
     const scale = colour.startsWith("color(srgb") ? 255 : 1;
@@ -34,6 +34,10 @@
     const ratio = (high + 0.05) / (low + 0.05);
     seen += 1;
     if (ratio < (large ? 3 : 4.5)) faults.add(`${e.tagName} ${ratio.toFixed(2)}: ${text.slice(0, 40)}`);
+  }
+  for (const e of document.querySelectorAll("#plot .line")) {
+    const [low, high] = [luminance(parts(getComputedStyle(e).stroke)), luminance(ground(e))].sort((a, b) => a - b);
+    if ((high + 0.05) / (low + 0.05) < 3) faults.add(`line ${e.dataset.label}`);
   }
   return [seen, [...faults]];
 }

@@ -1,9 +1,9 @@
 """Pages to open: written from synthetic rows, as the pipeline writes results/report.html."""
 
-import functools
 from pathlib import Path
 
 import pandas as pd
+from PIL import Image
 
 from analysis import claims, frame, published, ranking
 from analysis.html import document
@@ -11,9 +11,6 @@ from analysis.report.document import Inputs
 from analysis.rows import with_ranking
 from tests.analysis import synthetic
 
-document.drawing_library = functools.cache(
-    document.drawing_library
-)  # 2 s, and the same in every page
 REPOSITORY = Path(__file__).resolve().parents[2]
 # What a CSV file must not be able to do to the page.
 MARKUP = "</script><script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
@@ -45,5 +42,6 @@ def write(some: list[dict[str, str]], folder: Path) -> Path:
     claims.write(data, tables, folder / "claims.csv")
     summary, found = ranking.read(folder / "summary.csv"), claims.read(folder / "claims.csv")
     inputs = Inputs(data, summary, found, tables, "snakemake --cores 1 --use-conda")
-    document.write(inputs, folder / "report.html")
+    Image.new("RGB", (1400, 2000)).save(folder / "overview.png")  # of the real one's size
+    document.write(inputs, folder, folder / "report.html")
     return folder / "report.html"

@@ -3,7 +3,7 @@
 () => {
   const groups = [
     ...["body > *", "main > section", ".bar > *", ".first > *", "#picker > *", ".facts > *"],
-    ...["#ranking > li", ".sets > *", ".cards > *", "#chooser > *", "#kernels > label", "#panels > *"],
+    ...["#ranking > li", ".sets > *", ".cards > *", "#chooser > *", "#kernels > label", "#plot .name"],
   ];
   const faults = [];
   const shown = (e) => e.checkVisibility() && !e.matches(".hidden, .skip, script, .bar, noscript");
@@ -24,8 +24,7 @@
     const inline = getComputedStyle(box).display === "inline";
     if (!inline && box.scrollWidth > box.clientWidth + 1) faults.push(`${name(box)} is too narrow`);
   }
-  for (const text of document.querySelectorAll(".view svg text")) {
-    if (getComputedStyle(text).opacity === "0") continue; // a label that Vega left out
+  for (const text of document.querySelectorAll("#plot svg text")) {
     const [box, drawing] = [text, text.ownerSVGElement].map((e) => e.getBoundingClientRect());
     if (box.left < drawing.left - 0.5 || box.right > drawing.right + 0.5) faults.push(`${text.textContent} is cut off`);
   }

@@ -21,7 +21,6 @@ def main(page: Path, folder: Path) -> None:
             size = {"width": width, "height": height}
             opened = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
             opened.goto(page.resolve().as_uri())
-            chromium.drawn(opened)
             opened.screenshot(path=folder / f"report_{width}.png")
             print(folder / f"report_{width}.png")
 

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import chromium, made
+from tests.browser import made
 from tests.marks import slow
 
 pytestmark = pytest.mark.xdist_group("browser")
 UNFOLD = "document.querySelectorAll('details').forEach(d => d.open = true)"
-A4 = 688  # pixels between margins of 14 mm
 # functions of JavaScript, beside this file
 OVERLAPS, CONTRAST, NUMBERED, FOCUSED = (
     Path(__file__).with_name(f"{name}.js").read_text()
@@ -22,13 +21,8 @@ OVERLAPS, CONTRAST, NUMBERED, FOCUSED = (
 @pytest.mark.parametrize("width", [375, slow(768), slow(1440)])
 def test_nothing_overlaps_and_the_page_is_not_wider_than_the_screen(opened, width):
     page = opened(width)
-    for quantity in ("speedup", "throughput_gbps"):  # a heat map, and lines
-        page.locator("#chooser [name=value]").select_option(quantity)
-        page.wait_for_function(
-            "heat => !!document.querySelector('.view.heat svg') === heat", arg=quantity == "speedup"
-        )
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-        assert page.evaluate(OVERLAPS) == []
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    assert page.evaluate(OVERLAPS) == []
     page.evaluate(UNFOLD)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     assert page.evaluate(OVERLAPS) == []
@@ -46,7 +40,7 @@ def test_text_has_enough_contrast(opened, scheme, width):
 
 
 def test_the_theme_is_the_systems_until_chosen_and_then_kept(opened):
-    page = opened(figures=False, color_scheme="dark", reduced_motion="reduce")
+    page = opened(color_scheme="dark", reduced_motion="reduce")
     assert page.locator("#meter").evaluate("e => getComputedStyle(e).transitionDuration") == "0s"
     colour = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(colour)
@@ -64,32 +58,32 @@ def test_the_theme_is_the_systems_until_chosen_and_then_kept(opened):
     assert page.evaluate(colour) == light
 
 
-def test_paper_is_white_without_controls_and_its_figures_fit(opened, tmp_path):
+def test_paper_is_white_without_controls(opened, tmp_path):
     page = opened(color_scheme="dark")
-    page.locator("#chooser [name=own]").uncheck()  # one panel, as wide as the page
-    chromium.drawn(page, 2)
     ink = "getComputedStyle(document.body).color"
     dark = page.evaluate(ink)
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate(ink) != dark
     for part in (".bar", "#picker", "#chooser", "#search", "#table", "[data-all=true]"):
         assert not page.locator(part).first.is_visible(), part
-    for part in ("#winner", "#verdict", ".card", ".chart svg", "#reproduce pre", "#kernels label"):
+    for part in (
+        "#winner",
+        "#verdict",
+        ".card",
+        "#overview img",
+        ".chart svg",
+        "#reproduce pre",
+        "#kernels label",
+    ):
         assert page.locator(part).first.is_visible(), part
     folded = page.locator("details:not([open])").count()
-    chosen = page.locator("#chooser [name=set] option").first.inner_text()
-    fits = f"fits => (document.querySelector('.view svg').width.baseVal.value <= {A4}) === fits"
-    page.wait_for_function(fits, arg=False)
+    chosen = page.locator("#chooser [name=chart] option").first.inner_text()
+    assert chosen in page.locator("#chart-title").inner_text()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.wait_for_function(fits, arg=True)
     assert page.locator("details:not([open])").count() < folded
-    assert chosen in page.locator(".chart figcaption").inner_text()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    page.wait_for_function(fits, arg=False)
     assert page.locator("details:not([open])").count() == folded
     page.pdf(path=tmp_path / "page.pdf", format="A4")
-    page.emulate_media(media="screen")
-    assert chosen not in page.locator(".chart figcaption").inner_text()
     assert re.search(rb"/Type\s*/Pages\b[^>]*?/Count \d", (tmp_path / "page.pdf").read_bytes())
 
 
@@ -117,13 +111,10 @@ def test_the_keyboard_reaches_everything_and_the_focus_is_seen(opened):
 
 def test_tables_figures_and_controls_have_names(opened):
     page = opened()
-    page.locator("#chooser [name=value]").select_option("speedup")
-    chromium.drawn(page, 2)
     assert page.locator("table:not(:has(caption)), table:not(:has(th[scope=col]))").count() == 0
     assert page.locator("[role=region]:not([aria-label])").count() == 0
-    names = page.locator(".view:has(svg)").evaluate_all("all => all.map(s => s.ariaLabel)")
-    assert names
-    assert all(name for name in names)
+    assert "over N" in page.locator("#plot svg").get_attribute("aria-label")
+    assert page.locator("img:not([alt])").count() == 0
     unnamed = "all => all.filter(e => !e.labels.length && !e.ariaLabel).length"
     assert page.locator("select, input").evaluate_all(unnamed) == 0
     empty = "all => all.filter(e => !e.textContent.trim()).length"
@@ -131,15 +122,16 @@ def test_tables_figures_and_controls_have_names(opened):
 
 
 def test_without_javascript_nothing_is_empty_or_looks_like_an_answer(opened):
-    page = opened(figures=False, java_script_enabled=False)
-    for part in ("#picker", "#answer", ".ranking", "#chooser", "#panels", "#search", "#table"):
+    page = opened(java_script_enabled=False)
+    for part in ("#picker", "#answer", ".ranking", "#chooser", ".chart", "#search", "#table"):
         assert not page.locator(part).is_visible(), part
     assert page.locator("#rows .print-only").is_visible()
+    assert page.locator("#overview img").is_visible()
     assert "results/figures" in page.locator("#figures").inner_text()
 
 
 def test_without_rows_there_is_still_the_literature(opened, tmp_path):
     page = opened(path=made.write([], tmp_path))
     assert "No rows were measured or recorded" in page.locator(".first").inner_text()
-    assert page.locator("#panels figure").count() > 0
+    assert page.locator("#plot svg .line").count() > 0
     assert page.locator(".card").count() > 5

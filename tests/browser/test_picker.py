@@ -48,7 +48,7 @@ ASKED = [
 
 
 def test_the_answer_is_the_row_of_the_nearest_size(opened, winners):
-    page = opened(figures=False)
+    page = opened()
     for gpu, op, dtype, m, n in ASKED:
         choose(page, gpu, op, dtype, m, n)
         row = expected(winners, gpu, op, dtype, m, n)
@@ -72,7 +72,7 @@ def test_the_answer_is_the_row_of_the_nearest_size(opened, winners):
 
 
 def test_all_kernels_of_the_point_are_ranked(opened, report):
-    page = opened(figures=False)
+    page = opened()
     choose(page, "h200", "softmax", "float32", 1024, 4096)
     asked = {"gpu": "h200", "op": "softmax", "dtype": "float32", "M": "1024", "N": "4096"}
     with (report.parent / "summary.csv").open(newline="") as file:
@@ -82,7 +82,7 @@ def test_all_kernels_of_the_point_are_ranked(opened, report):
 
 
 def test_what_can_be_chosen_was_measured(opened):
-    page = opened(figures=False)
+    page = opened()
     choose(page, "h200", "log_softmax", "float32", 2048, 512)
     assert page.locator("[name=dtype] option").all_inner_texts() == ["float32"]
     assert page.locator("#sizes button").all_inner_texts() == ["512", "5000"]
@@ -94,7 +94,7 @@ def test_what_can_be_chosen_was_measured(opened):
 def test_sizes_are_offered_that_were_measured_at_about_the_m(opened, tmp_path):
     rows = synthetic.sweep_rows(variants=["torch_softmax", "triton_row"])
     rows += [synthetic.row(M=2**20 // n, N=n) for n in (16, 32)]
-    page = opened(figures=False, path=made.write(rows, tmp_path))
+    page = opened(path=made.write(rows, tmp_path))
     m, sizes = page.locator("[name=M]"), page.locator("#sizes button")
     for near in ("1024", "1000", "2048"):
         m.fill(near)
@@ -111,7 +111,7 @@ def test_sizes_are_offered_that_were_measured_at_about_the_m(opened, tmp_path):
 
 
 def test_other_words_are_refused(opened):
-    page = opened(figures=False)
+    page = opened()
     for given in ("", "0", "-3", "1e3", "1.5", "N", "1" * 13):
         page.locator("[name=N]").fill(given)
         assert "whole numbers" in page.locator("#fault").inner_text()

@@ -241,10 +241,11 @@ use rule report as html with:
         claims="results/claims.csv",
         tables=TABLES,
         recorded=RECORDED_BY,
+        figures=OVERVIEW,
         page=sorted(str(path) for path in ROOT.glob("analysis/html/page/*")),
     output:
         shown("results/report.html", "report", "Report", form="HTML"),
     log:
         "results/logs/html.log",
     params:
-        document="html",
+        document="html --figures-dir results/figures",

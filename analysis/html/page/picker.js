@@ -90,7 +90,7 @@ function howNear(pick, M, N) {
 
 function theLead(pick) {
   const flags = pick.flags ? ` Flags of its row: ${pick.flags}.` : "";
-  if (!pick.runner_up) return `No other kernel is timed here.${flags}`;
+  if (!pick.runner_up) return `No other ranked kernel is timed here.${flags}`;
   const sure = pick.sure
     ? "sure, its 95 % interval excludes 1"
     : "not sure, the interval does not exclude 1: the two are too close to call";
@@ -99,7 +99,7 @@ function theLead(pick) {
 
 function answer(pick, M, N) {
   const say = (id, text) => (find(`#${id}`).textContent = text);
-  say("asked", `Fastest for ${pick.dtype} at ${pick.M} × ${pick.N}`);
+  say("asked", `Fastest ${pick.op} on ${pick.place}, ${pick.dtype} at ${pick.M} × ${pick.N}`);
   find("#winner").replaceChildren(marker(pick.variant), pick.variant);
   say("over-name", pick.is_torch ? "nothing is faster" : `as fast as torch's ${pick.op}`);
   say("over", pick.is_torch ? "torch itself" : `${pick.speedup}×`);

@@ -62,7 +62,7 @@ const kind = ({ right, wordy }) => (right ? { class: "right" } : wordy ? { class
 function list() {
   const rows = sorted(matching());
   const cell = (column, row) =>
-    element(column.head ? "th" : "td", { ...(column.head && { scope: "row" }), ...kind(column) }, column.show(row));
+    element(column.head ? "th" : "td", { ...(column.head && { scope: "row" }), ...kind(column), ...(column.wordy && { title: column.show(row) }) }, column.show(row));
   find("#table tbody").replaceChildren(
     ...rows.slice(0, shown).map((row) => element("tr", {}, ...COLUMNS.map((column) => cell(column, row)))),
   );

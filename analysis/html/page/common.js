@@ -19,9 +19,6 @@ const ROWS = unpacked(PAGE.rows);
 // What figures show besides: torch and the rival, where only other rows' controls know of them.
 const DRAWN = [...ROWS, ...unpacked(PAGE.controls)];
 const PUBLISHED = unpacked(PAGE.published);
-const ownRows = (panel) => panel.own.map((i) => DRAWN[i]);
-const publishedRows = (panel) => panel.published.map((i) => PUBLISHED[i]);
-const allRows = (panel) => [...ownRows(panel), ...publishedRows(panel)];
 
 // As analysis/report/markdown.py writes numbers: so many significant digits, no exponent if it can.
 function number(value, digits = 4) {
@@ -69,3 +66,42 @@ function evenly(items, most) {
 }
 
 const distinct = (values) => [...new Set(values)];
+
+// Light or dark: as the system says, until somebody chooses.
+
+const theme = find("#theme");
+
+function apply(choice) {
+  if (choice) document.documentElement.dataset.theme = choice;
+  else delete document.documentElement.dataset.theme;
+  theme.value = choice;
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem("theme") || "";
+  } catch {
+    return ""; // a browser may forbid storage to a file
+  }
+}
+
+theme.addEventListener("change", () => {
+  apply(theme.value);
+  try {
+    localStorage.setItem("theme", theme.value);
+  } catch {
+    // chosen for this visit only
+  }
+});
+apply(remembered());
+
+// Paper cannot unfold anything: short tables are shown, of long ones only the summary.
+const MOST_PRINTED = 60; // rows
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")].filter((part) => part.querySelectorAll("tbody tr").length <= MOST_PRINTED);
+  for (const part of folded) part.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const part of folded) part.open = false;
+});
