@@ -1,4 +1,4 @@
-"""Read what Snakemake documents no way to read: no other module uses its internals.
+"""Read what Snakemake documents no way to read.
 
 The attributes exist in Snakemake 9.19 and 9.27. If another version renames one, change it here.
 """
@@ -22,6 +22,11 @@ def given_configs(workflow) -> tuple[list[Path], dict]:
 def set_resources(workflow) -> Mapping[str, Mapping]:
     """Return the resources that a profile or the command line sets, by rule."""
     return workflow.resource_settings.overwrite_resources
+
+
+def given_cores(workflow) -> int | None:
+    """Return the value of --cores, or None on a cluster, where ``workflow.cores`` raises."""
+    return workflow.resource_settings.cores
 
 
 def is_first(workflow) -> bool:

@@ -22,7 +22,7 @@ rule point:
     localrule: internals.is_in_allocation(workflow)
     conda:
         "../../environment.yml"
-    threads: lambda wildcards: points.threads(point_of(wildcards), workflow.cores)
+    threads: lambda wildcards: points.threads(point_of(wildcards), internals.given_cores(workflow))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
         runtime=cluster.minutes(config["timeout_s"]),
