@@ -12,11 +12,11 @@ from analysis import rows, schema
 from analysis.panels import SET, existing
 from analysis.published import Published
 from analysis.report import claims as claim_parts
-from analysis.report import environment, markdown, oneflow, quality, winners
+from analysis.report import environment, markdown, quality, winners
 from analysis.report.markdown import Block
 
 ORDER = [
-    *("Verdict", "Published claims", "OneFlow", "Figures", "Noise floor", "Cold calls", "Flags"),
+    *("Verdict", "Published claims", "Figures", "Noise floor", "Cold calls", "Flags"),
     *("Points that are not ok", "Accuracy", "Published tables", "Environment", "How to reproduce"),
 ]
 # The file {set}_{kind}.png of a figure -> its description.
@@ -74,7 +74,6 @@ def sections(inputs: Inputs) -> dict[str, list[Block]]:
     }
     return {
         "Verdict": winners.section(inputs.summary, names),
-        "OneFlow": oneflow.section(rows),
         "Noise floor": quality.noise(rows),
         "Cold calls": quality.cold(rows),
         "Flags": quality.flags(rows, inputs.unranked),

@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.statistics import Ratio
-
 # A longer table is folded, for the sections after it to be found.
 LONG_TABLE = 60
 
@@ -78,11 +76,6 @@ def with_interval(value: float, low: float, high: float) -> str:
     if math.isnan(low) or math.isnan(high):
         return number(value)
     return f"{number(value)} [{number(low)}, {number(high)}]"
-
-
-def ratio(value: Ratio) -> str:
-    """Return a ratio as `with_interval` writes it."""
-    return with_interval(value.value, value.low, value.high)
 
 
 def span(sizes) -> str:

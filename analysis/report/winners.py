@@ -5,7 +5,6 @@ import pandas as pd
 from analysis.frame import distinct, outcomes
 from analysis.panels import one_m_for_each_n
 from analysis.report import markdown as md
-from analysis.report import oneflow
 from analysis.report.markdown import Block, Heading, Prose, Table
 from analysis.statistics import BASELINE
 
@@ -50,11 +49,6 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
         if winners["lead"].notna().any()
         else ". No other variant is timed, so there is no lead"
     )
-    if identical := oneflow.identical_kernels(rows, winners):
-        text += (
-            f". At {identical} of them winner and runner-up are one kernel under two names, "
-            f"{oneflow.DISPATCH} and the one it takes, so that no lead is to be expected"
-        )
     faster = winners[winners["variant"] != BASELINE]["speedup"].dropna()
     if len(faster):
         text += f". Where it is not torch, the fastest is {_range(faster)}x as fast as torch"
