@@ -11,11 +11,8 @@ from analysis.claims.claim import FAILS, HOLDS, UNDECIDED
 from analysis.frame import MATRIX, controls_note
 from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
+from analysis.ranking import RANKING
 from analysis.report import markdown as md
-from analysis.statistics import BASELINE
-
-# Where the picker starts, if that was measured: a size at which calls are neither short nor long.
-FIRST_M, FIRST_N = 1024, 8192
 
 # What the page shows, sorts, searches and draws; everything else is in results/measurements.csv.
 COLUMNS = [
@@ -54,51 +51,24 @@ PATHS = {
 }
 
 
-def best_by_size(summary: pd.DataFrame, names: dict[str, str]) -> list[dict[str, object]]:
-    """Return one entry per point with a winner, measured before recorded; `names`: slug to GPU."""
-    winners = summary[summary["best"]].sort_values(["origin", "gpu", *MATRIX[3:]])
-    return [_best(row, names) for row in winners.to_dict("records")]
+def winners(measurements: pd.DataFrame, summary: pd.DataFrame) -> dict[str, object]:
+    """Return the position of each winner's row and its lead over the runner-up, in columns.
 
-
-def first(entries: list[dict[str, object]]) -> dict[str, object] | None:
-    """Return the entry to start with: of the first GPU, if possible softmax in float32."""
-    return min(
-        (entry for entry in entries if entry["place"] == entries[0]["place"]),
-        key=lambda entry: (
-            entry["op"] != "softmax",
-            entry["dtype"] != "float32",
-            abs(math.log(entry["N"] / FIRST_N)) + abs(math.log(entry["M"] / FIRST_M)),
-        ),
-        default=None,
-    )
-
-
-def _best(row: dict, names: dict[str, str]) -> dict[str, object]:
-    recorded = " (recorded)" if row["origin"] == "recorded" else ""
-    low, high = md.number(row["speedup_low"]), md.number(row["speedup_high"])
-    return {name: row[name] for name in MATRIX} | {
-        "place": f"{names[row['gpu']]}{recorded}",
-        "variant": row["variant"],
-        "flags": row["flags"],
-        "is_torch": row["variant"] == BASELINE,
-        "time": md.number(row["time_us"]),
-        "speedup": md.number(row["speedup"]),
-        "interval": f"{low} to {high}" if low else "",
-        "of_copy": md.number(row["of_copy"], 3),
-        "runner_up": row["runner_up"],
-        "lead": md.with_interval(row["lead"], row["lead_low"], row["lead_high"]),
-        "sure": bool(row["lead_sure"]),
-    }
+    Measured winners come before recorded ones; among those of one GPU the point decides.
+    """
+    point = [*MATRIX, "variant"]
+    known = measurements[point].assign(row=range(len(measurements)))
+    found = summary[summary["best"]].merge(known, on=point, validate="1:1")
+    found = found.sort_values(["origin", "gpu", *MATRIX[3:]])
+    return {name: _column(found[name]) for name in ["row", *RANKING[2:]]}
 
 
 def columns(rows: pd.DataFrame) -> dict[str, object]:
     """Return column -> values, None where not applicable; text as `words` and their `codes`.
 
-    A browser reads that fast. `rank` is None where `rows` lack it.
+    A browser reads that fast.
     """
-    return {name: _column(rows[name]) for name in COLUMNS if name in rows} | (
-        {} if "rank" in rows else {"rank": [None] * len(rows)}
-    )
+    return {name: _column(rows[name]) for name in COLUMNS if name in rows}
 
 
 def with_rank(measurements: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:

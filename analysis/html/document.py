@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import re
-from itertools import groupby
 from pathlib import Path
 
 import jinja2
@@ -19,6 +18,7 @@ from analysis.report import document as report
 from analysis.report import markdown
 from analysis.report.document import Inputs
 from analysis.report.markdown import Block, Heading, Prose, Table
+from analysis.statistics import BASELINE
 
 PAGE = Path(__file__).resolve().parent / "page"
 SCRIPTS = ("common.js", "picker.js", "chart.js", "rows.js")
@@ -34,14 +34,13 @@ _INLINE = MarkdownIt("zero").enable(["emphasis", "backticks"])
 def write(inputs: Inputs, figures: Path, output: Path) -> None:
     """Write the page to `output`, with overview.png of `figures`; same inputs, same bytes."""
     measurements, published = inputs.measurements, inputs.published
-    names = dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True))
-    best = data.best_by_size(inputs.summary, names)
     drawn = with_controls(measurements)
     looks = data.looks({*drawn["variant"], *published.rows["variant"]})
     charts = data.charts(drawn, published)
     content = {
-        "picks": best,
-        "first": data.first(best),
+        "baseline": BASELINE,
+        "gpus": dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True)),
+        "winners": data.winners(measurements, inputs.summary),
         "rows": data.columns(data.with_rank(measurements, inputs.summary)),
         "controls": data.columns(drawn.iloc[len(measurements) :]),
         "published": data.columns(published.rows),
@@ -52,11 +51,11 @@ def write(inputs: Inputs, figures: Path, output: Path) -> None:
     text = templates().get_template("page.html").render(
         title=report.title(measurements),
         gpus=_gpus(measurements),
-        picks=best,
+        picker=bool(inputs.summary["best"].any()),
         sections=report.sections(inputs),
         cards=data.claims_view(inputs.claims),
         counts=data.counts(inputs.claims),
-        places=[(place, list(group)) for place, group in groupby(enumerate(charts), _place)],
+        charts=charts,
         overview=_image(Path(figures, "overview.png")),
         data=embedded(content),
         styles=Markup((PAGE / "page.css").read_text(encoding="utf-8")),
@@ -65,10 +64,6 @@ def write(inputs: Inputs, figures: Path, output: Path) -> None:
         rows=len(measurements),
     )  # fmt: skip
     rows.write(output, text)
-
-
-def _place(numbered: tuple[int, dict]) -> str:
-    return numbered[1]["place"]
 
 
 def _image(path: Path) -> str:

@@ -1,20 +1,13 @@
 // The chart: one quantity over N of one GPU, sweep and dtype, on two log axes.
 
 const chooser = find("#chooser");
-const SPACE = "http://www.w3.org/2000/svg";
-const HEIGHT = 400; // pixels of the plot; more where the labels need it
+const HEIGHT = 400; // pixels of the plot
 const LABEL = 15; // pixels of a label's line
+const MOST_NAMED = 10; // lines with a name at the end: more leaders would cross
 const [LEFT, TOP, BELOW] = [64, 12, 46];
 const UNIT = { throughput_gbps: " GB/s", time_us: " µs", speedup: "×", of_copy: "" };
 const hidden = new Set(); // labels that the legend switched off
 let chart; // what is drawn: {lines, sizes, x, svg, at}
-
-function svg(tag, attributes, ...children) {
-  const made = document.createElementNS(SPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
 
 const quantity = () => chooser.elements.value.value;
 const short = (row) => number(row[quantity()]) + UNIT[quantity()];
@@ -85,12 +78,6 @@ function axes(x, y, [first, last], [low, high], right, bottom) {
   return found;
 }
 
-const coloured = (made, variant) => {
-  made.style.setProperty("--light", PAGE.looks[variant].colour);
-  made.style.setProperty("--dark", PAGE.looks[variant].dark);
-  return made;
-};
-
 function drawnLine({ label, variant, published, rows }, x, y) {
   const places = rows.map((row) => [x(row.N), y(row[quantity()])]);
   const kind = published ? "line published" : "line";
@@ -101,7 +88,7 @@ function drawnLine({ label, variant, published, rows }, x, y) {
   return coloured(svg("g", { class: kind, "data-label": label }, svg("polyline", { points: places.join(" ") }), ...points), variant);
 }
 
-// Names at the right ends, moved apart: downwards where they meet, then upwards from the bottom.
+// Names at the right ends of the best lines; the legend names all. Where names meet, they move down, then up from the bottom.
 function labels(lines, x, y, right, bottom) {
   const ends = lines.map((line) => ({ line, row: line.rows.at(-1) })).map((end) => ({ ...end, at: y(end.row[quantity()]) }));
   ends.sort((a, b) => a.at - b.at);
@@ -118,12 +105,13 @@ function draw() {
   const panel = PAGE.charts[chooser.elements.chart.value];
   const every = linesOf(panel);
   const lines = every.filter((line) => !hidden.has(line.label));
+  const front = lines.toSorted((a, b) => cost(a.rows.at(-1)) - cost(b.rows.at(-1))).slice(0, MOST_NAMED);
   const limit = limitOf(panel, every);
   const what = chooser.elements.value.selectedOptions[0].text;
   const width = find("#plot").clientWidth;
   const named = width >= 640; // on a phone the legend and the values below name the lines
-  const right = width - (named ? 20 + 6.6 * Math.max(0, ...lines.map((line) => line.label.length)) : 12);
-  const bottom = TOP + Math.max(HEIGHT, LABEL * lines.length);
+  const right = width - (named ? 20 + 6.6 * Math.max(0, ...front.map((line) => line.label.length)) : 12);
+  const bottom = TOP + HEIGHT;
   const rows = lines.flatMap((line) => line.rows);
   const values = [...rows.map((row) => row[quantity()]), ...limit.map(([, value]) => value)];
   const sizes = distinct(rows.map((row) => row.N)).sort((a, b) => a - b);
@@ -142,20 +130,21 @@ function draw() {
     ...axes(x, y, n, range, right, bottom),
     svg("line", { class: "pointer", y1: TOP, y2: bottom }),
     svg("polyline", { class: "limit", points: limit.filter(([N]) => N >= n[0] && N <= n[1]).map(([N, value]) => [x(N), y(value)]).join(" ") }),
-    ...(named ? labels(lines, x, y, right, bottom) : []),
+    ...(named ? labels(front, x, y, right, bottom) : []),
     ...lines.map((line) => drawnLine(line, x, y)));
   find("#plot").append(picture);
   chart = { lines, sizes, x, picture, width };
   show(Math.floor(sizes.length / 2));
 }
 
-// Best first: the shortest time, the most of anything else.
+// A key to sort by, best first: the shortest time, the most of anything else.
+const cost = (row) => (quantity() === "time_us" ? 1 : -1) * row[quantity()];
+
 function show(index) {
   chart.at = Math.max(0, Math.min(chart.sizes.length - 1, index));
   const N = chart.sizes[chart.at];
-  const side = quantity() === "time_us" ? 1 : -1;
   const found = chart.lines.flatMap((line) => line.rows.filter((row) => row.N === N).map((row) => ({ line, row })));
-  found.sort((a, b) => side * (a.row[quantity()] - b.row[quantity()]));
+  found.sort((a, b) => cost(a.row) - cost(b.row));
   const items = found.map(({ line, row }) =>
     element("li", {}, marker(line.variant), element("span", { class: "who" }, line.label), element("b", {}, short(row))),
   );
@@ -190,7 +179,7 @@ function legend(lines) {
 }
 
 // The line whose name is pointed at stands out.
-function front(event) {
+function emphasize(event) {
   const name = /leave|out/.test(event.type) ? undefined : event.target.closest("label")?.dataset.label;
   for (const line of document.querySelectorAll("#plot .line")) line.classList.toggle("behind", name !== undefined && line.dataset.label !== name);
 }
@@ -203,7 +192,7 @@ if (chooser) {
     else hidden.add(target.value);
     draw();
   });
-  for (const kind of ["mouseover", "mouseleave", "focusin", "focusout"]) find("#kernels").addEventListener(kind, front);
+  for (const kind of ["mouseover", "mouseleave", "focusin", "focusout"]) find("#kernels").addEventListener(kind, emphasize);
   for (const button of document.querySelectorAll("[data-all]")) {
     button.addEventListener("click", () => {
       for (const { value } of document.querySelectorAll("#kernels input")) hidden[button.dataset.all ? "delete" : "add"](value);

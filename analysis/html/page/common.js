@@ -42,25 +42,28 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-function marker(variant) {
-  const look = PAGE.looks[variant];
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  svg.setAttribute("class", "marker");
-  svg.setAttribute("viewBox", "-1.1 -1.1 2.2 2.2");
-  svg.setAttribute("aria-hidden", "true");
-  svg.style.setProperty("--light", look.colour);
-  svg.style.setProperty("--dark", look.dark);
-  const path = document.createElementNS(space, "path");
-  path.setAttribute("d", look.path);
-  svg.append(path);
-  return svg;
+function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
 }
 
-// At most so many items, evenly chosen, with the first and the last.
+// An SVG element in the variant's colour of the theme.
+function coloured(made, variant) {
+  made.style.setProperty("--light", PAGE.looks[variant].colour);
+  made.style.setProperty("--dark", PAGE.looks[variant].dark);
+  return made;
+}
+
+function marker(variant) {
+  const shape = svg("path", { d: PAGE.looks[variant].path });
+  return coloured(svg("svg", { class: "marker", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, shape), variant);
+}
+
+// At most `most` items (two or more), evenly chosen, with the first and the last.
 function evenly(items, most) {
   if (items.length <= most) return items;
-  if (most < 2) return items.slice(0, 1);
   const step = (items.length - 1) / (most - 1);
   return Array.from({ length: most }, (_, i) => items[Math.round(i * step)]);
 }

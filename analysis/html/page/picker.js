@@ -1,6 +1,11 @@
 // The first screen: which kernel to use for a size, answered from the nearest measured one.
 
 const picker = find("#picker");
+const PICKS = unpacked(PAGE.winners).map((winner) => {
+  const row = ROWS[winner.row];
+  return { ...row, ...winner, place: PAGE.gpus[row.gpu] + (row.origin === "recorded" ? " (recorded)" : "") };
+});
+const START = [1024, 8192]; // M, N: calls there are neither short nor long
 const FAR = 2; // times in M or N, from where on the answer is a guess
 const [FEW, MOST_SIZES] = [4, 16];
 let beside; // the last M that was a number: sizes are offered beside it
@@ -14,7 +19,7 @@ function fill(select, values, wanted) {
 // What can be chosen depends on what stands before it.
 function offer() {
   const { place, op, dtype } = picker.elements;
-  let left = PAGE.picks;
+  let left = PICKS;
   for (const field of [place, op, dtype]) {
     fill(field, distinct(left.map((pick) => pick[field.name])), field.value);
     left = left.filter((pick) => pick[field.name] === field.value);
@@ -91,22 +96,23 @@ function howNear(pick, M, N) {
 function theLead(pick) {
   const flags = pick.flags ? ` Flags of its row: ${pick.flags}.` : "";
   if (!pick.runner_up) return `No other ranked kernel is timed here.${flags}`;
-  const sure = pick.sure
+  const sure = pick.lead_sure
     ? "sure, its 95 % interval excludes 1"
     : "not sure, the interval does not exclude 1: the two are too close to call";
-  return `The lead over the runner-up, ${pick.runner_up}, is ${pick.lead}: ${sure}.${flags}`;
+  return `The lead over the runner-up, ${pick.runner_up}, is ${withInterval(pick.lead, pick.lead_low, pick.lead_high)}: ${sure}.${flags}`;
 }
 
 function answer(pick, M, N) {
   const say = (id, text) => (find(`#${id}`).textContent = text);
   say("asked", `Fastest ${pick.op} on ${pick.place}, ${pick.dtype} at ${pick.M} × ${pick.N}`);
   find("#winner").replaceChildren(marker(pick.variant), pick.variant);
-  say("over-name", pick.is_torch ? "nothing is faster" : `as fast as torch's ${pick.op}`);
-  say("over", pick.is_torch ? "torch itself" : `${pick.speedup}×`);
-  say("over-interval", pick.interval && !pick.is_torch ? `95 % interval ${pick.interval}` : "");
-  say("time", `${pick.time} µs`);
-  say("of-copy", pick.of_copy || "no copy beside it");
-  find("#meter").style.width = `${Math.min(100, 100 * Number(pick.of_copy))}%`;
+  const torch = pick.variant === PAGE.baseline;
+  say("over-name", torch ? "nothing is faster" : `as fast as torch's ${pick.op}`);
+  say("over", torch ? "torch itself" : `${number(pick.speedup)}×`);
+  say("over-interval", torch || pick.speedup_low === null ? "" : `95 % interval ${number(pick.speedup_low)} to ${number(pick.speedup_high)}`);
+  say("time", `${number(pick.time_us)} µs`);
+  say("of-copy", number(pick.of_copy, 3) || "no copy beside it");
+  find("#meter").style.width = `${Math.min(100, 100 * pick.of_copy)}%`;
   say("lead", theLead(pick));
   say("nearest", howNear(pick, M, N));
   rank(pick);
@@ -124,7 +130,7 @@ function rank(pick) {
       bar.style.width = `${(100 * share(row)) / most}%`;
       const value = row.of_copy === null ? `${number(row.time_us)} µs` : number(row.of_copy, 3);
       const name = element("span", { class: "who" }, marker(row.variant), row.variant);
-      return element("li", {}, name, element("span", { class: "track" }, bar), element("span", { class: "number" }, value));
+      return element("li", {}, name, element("span", { class: "track" }, bar), element("span", { class: "right" }, value));
     }),
   );
 }
@@ -146,10 +152,10 @@ function choose() {
 
 function start() {
   const { place, op, dtype, M, N } = picker.elements;
-  const first = PAGE.first;
-  for (const field of [place, op, dtype]) {
-    fill(field, distinct(PAGE.picks.map((one) => one[field.name])), first[field.name]);
-  }
+  const off = (pick) => 1e6 * (pick.op !== "softmax") + 1e3 * (pick.dtype !== "float32") + distance(pick, ...START);
+  const there = PICKS.filter((pick) => pick.place === PICKS[0].place);
+  const first = there.reduce((best, pick) => (off(pick) < off(best) ? pick : best));
+  for (const field of [place, op, dtype]) fill(field, distinct(PICKS.map((pick) => pick[field.name])), first[field.name]);
   [M.value, N.value] = [first.M, first.N];
   picker.addEventListener("input", choose);
   picker.addEventListener("submit", (event) => event.preventDefault());
