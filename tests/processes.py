@@ -1,10 +1,15 @@
 """Processes that tests start, asked in one place: one that has ended is an answer, not an error."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import psutil
+
+from measure.fingerprint import ROOT
 
 T = TypeVar("T")
 
@@ -63,3 +68,9 @@ def kill(processes: list[psutil.Process]) -> None:
     """Kill those that still run."""
     for process in processes:
         ask(process.kill, None)
+
+
+def run_code(code: str, *words: str, cwd: Path = ROOT) -> str:
+    """Return what Python prints when it runs ``code`` in a new process, which must succeed."""
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout

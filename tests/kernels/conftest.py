@@ -17,6 +17,16 @@ def large(tmp_path_factory):
         torch.cuda.empty_cache()  # what torch would keep is the next test's, in another process
 
 
+@pytest.fixture
+def fresh():
+    """Forget what torch.compile compiled: it takes a few layouts for each function."""
+    import torch
+
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
 @pytest.fixture(scope="session")
 def emulated(tmp_path_factory):
     """The emulator of CUDA C++, whose compiled kernels all processes of this run share."""

@@ -6,11 +6,11 @@ import torch
 import kernels
 from measure import inputs
 from measure.check import correctness
+from tests.kernels.special import special_gradients
 from tests.kernels.variants import parameters
 from tests.marks import slow
 
 OPS = ["softmax_backward", "log_softmax_backward"]
-DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 # Lengths by code path; `make test-all` adds neighbours of powers of two and a prime.
 COLUMNS = [
     1,  # one element
@@ -92,13 +92,8 @@ def test_one_gradient_for_all_rows(name, op, device):
 # a block; tiles
 @pytest.mark.parametrize("cols", [slow(5), 900, 17000])
 def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
-    g, y = inputs.draw_for(op, "normal", torch.float32, 5, cols, 2, device)
+    g, y = special_gradients(op, cols, device)
     skip_if_unsupported(name, g)
-    g[0, cols // 2] = torch.inf
-    g[1, cols - 1] = torch.nan
-    y[2] = torch.nan
-    y[3, : cols - 1] = 0 if op == "softmax_backward" else -torch.inf
-    y[3, cols - 1] = 1 if op == "softmax_backward" else 0
     dx = kernels.load(name).function(op)(g, y)
     assert correctness.check_rows(dx, (g, y), op).problem is None
     assert dx[1:3].isnan().all()

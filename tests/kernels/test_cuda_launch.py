@@ -12,37 +12,6 @@ from tests.marks import slow
 pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.parametrize("name", CUDA)
-def test_work_is_ordered_on_the_current_stream(name, device):
-    """On a side stream, behind work that takes a while; a launch elsewhere would read zeros."""
-    softmax = kernels.load(name).softmax
-    x = torch.zeros(4096, 512, device=device)
-    ready = torch.randn(4096, 512, device=device)
-    softmax(x)  # compiled by now
-    stream = torch.cuda.Stream(device)
-    torch.cuda.synchronize()
-    with torch.cuda.stream(stream):
-        torch.cuda._sleep(50_000_000)
-        x.copy_(ready)
-        y = softmax(x)
-    stream.synchronize()
-    torch.testing.assert_close(y, torch.softmax(ready, dim=-1))
-
-
-@pytest.mark.parametrize("name", CUDA)
-def test_a_call_is_captured_in_a_graph(name, device):
-    softmax = kernels.load(name).softmax
-    x, out = torch.randn(64, 300, device=device), torch.empty(64, 300, device=device)
-    softmax(x, out)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        softmax(x, out)
-    x.copy_(torch.randn(64, 300))
-    out.fill_(float("nan"))
-    graph.replay()
-    torch.testing.assert_close(out, torch.softmax(x, dim=-1))
-
-
 def test_threads_that_never_used_the_gpu_may_call(device):
     """One after the other, so that the system gives them the same number."""
     softmax = kernels.load("cuda_oneflow").softmax

@@ -3,16 +3,14 @@
 import inspect
 import pickle
 import pydoc
-import subprocess
-import sys
 
 import pytest
 import torch
 
 import kernels
-from measure.fingerprint import ROOT
 from tests.kernels.dropin import OPS, samples
 from tests.marks import slow
+from tests.processes import run_code
 
 INVALID = [
     ((3,), {}),
@@ -35,7 +33,7 @@ def test_without_a_gpu_triton_is_never_imported():
         "assert 'kernels.dropin.dispatch' not in sys.modules\n"
         "assert 'torch._dynamo' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    run_code(code)
 
 
 def test_they_are_seen_in_the_package():
@@ -131,4 +129,4 @@ import kernels.dropin.dispatch, kernels.dropin.inner_dim
 
 
 def test_its_triton_kernels_need_no_cuda_core():
-    subprocess.run([sys.executable, "-c", WITHOUT_CUDA_CORE], cwd=ROOT, check=True)
+    run_code(WITHOUT_CUDA_CORE)

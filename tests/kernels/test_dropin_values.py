@@ -6,6 +6,7 @@ import torch
 import kernels
 from kernels.dropin import launch as _dropin_run
 from tests.kernels.dropin import DTYPES, OPS, assert_right, kinds, one_op, samples
+from tests.kernels.special import special_rows
 from tests.marks import slow
 
 # Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns
@@ -143,15 +144,8 @@ def test_nothing_in_nothing_out(op, shape, launches, device):
 @pytest.mark.parametrize("op", OPS)
 def test_infinities_and_nan_as_torch_has_them(op, n, inner, launches, device):
     torch.manual_seed(4)
-    inf, nan = float("inf"), float("nan")
-    x = torch.randn(7, n, inner, device=device)
-    x[0] = -inf
-    x[1, n // 2] = inf
-    x[2, n - 1] = nan
-    x[3, : n - 1] = -inf  # one finite value
-    x[4, ::2] = -inf
-    x[5] = torch.linspace(-3e38, 3e38, n, device=device)[:, None]
-    x[6, 0, :1] = nan  # in one column, where there are several
+    x = special_rows(8, n, inner, device=device)
+    x[4, 0, 0] = torch.nan  # in one column, where there are several
     x = x.squeeze(2) if inner == 1 else x
     y = getattr(kernels, op)(x, 1)
     expected = getattr(torch, op)(x.double(), 1)

@@ -1,6 +1,5 @@
 """Kernels from files outside the project."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import kernels
 from kernels.registry import discover
 from measure.point import BadPoint, Point
 from measure.process import fork_client
+from tests.processes import run_code
 
 KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
 IMPORTS = ("from helper import f", "import helper", "from . import helper", "from .helper import f")
@@ -96,6 +96,12 @@ def test_two_files_of_one_name_are_refused(write):
         kernels.add(write("other/mine.py"))
 
 
+def test_a_file_without_a_function_says_which_it_may_have(write):
+    kernels.add(write("mine.py", "def softmaks(x, out=None): ...\n"))
+    with pytest.raises(TypeError, match=r"mine.py defines no function of these: softmax\(x, out"):
+        kernels.load("mine")
+
+
 @pytest.mark.parametrize("line", IMPORTS)
 def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
@@ -134,7 +140,7 @@ def test_what_lies_beside_a_file_is_imported(write):
         "    names = sorted(name.rpartition('.')[2] for name in names)\n"
         "    assert names == [f'helper{i}', f'mine{i}'], names\n"
     )
-    subprocess.run([sys.executable, "-c", code, *files], check=True)
+    run_code(code, *files)
 
 
 def test_a_hash_does_not_depend_on_where_the_file_lies(write):

@@ -6,13 +6,11 @@ import pytest
 import torch
 
 import kernels
-from measure.check import correctness
-from tests.kernels.variants import config_takes
+from tests.kernels.variants import DTYPES, assert_right, config_takes, run
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
 
-DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 # Lengths at which each kernel takes another shape.
 SIZES = {
     "frontier_short": [1, 4, 33, 96, 100, 128, 256],
@@ -41,18 +39,6 @@ CHOSEN.add("frontier_rows__k8w8r")
 def of(configs: list[str]):
     """One test for each of these."""
     return pytest.mark.parametrize("config", [f if f in CHOSEN else slow(f) for f in configs])
-
-
-def run(config: str, x, out=None, op="softmax"):
-    variant = kernels.load(config)
-    reason = variant.unsupported(x)
-    assert reason is None, reason
-    return variant.function(op)(x, out)
-
-
-def assert_right(y, x, op="softmax"):
-    problem = correctness.check_result(y, x, None) or correctness.check_values(y, x, op).problem
-    assert problem is None, problem
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

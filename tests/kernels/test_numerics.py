@@ -4,14 +4,12 @@ import pytest
 import torch
 
 import kernels
-from measure.check import correctness
-from tests.kernels.variants import OFF_ONE, OURS, parameters, takes
+from tests.kernels.special import HAS_NONE, INF, NAN, ONE_FINITE, special_rows
+from tests.kernels.variants import DTYPES, OFF_ONE, OURS, assert_right, parameters, run, takes
 from tests.marks import slow
 
-DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 NAMES = parameters(OURS)
 LOGS = [name for name in OURS if hasattr(kernels.load(name).module, "log_softmax")]
-INF, NAN = float("inf"), float("nan")
 # Lengths by code path; `make test-all` adds neighbours of powers of two and primes.
 COLUMNS = [
     1,  # one element
@@ -21,17 +19,6 @@ COLUMNS = [
     4099,  # more than a tile of triton_online, which ends within its second tile
 ]
 MORE = [2, 3, 17, 31, 32, 127, 129, 781, 1000, 1023, 1024, 2500, 4096, 16385]
-
-
-def assert_softmax(y, x, op="softmax", case=""):
-    problem = correctness.check_result(y, x, None) or correctness.check_values(y, x, op).problem
-    assert problem is None, (case or tuple(x.shape), problem)
-
-
-def run(name, x, out=None, op="softmax"):
-    variant = kernels.load(name)
-    assert variant.unsupported(x) is None
-    return variant.function(op)(x, out)
 
 
 def ops(name, dtype, device):
@@ -58,7 +45,7 @@ def test_any_number_of_columns(name, dtype, columns, device):
                 continue
             before = x.clone()
             for op in ops(name, dtype, device):
-                assert_softmax(run(name, x, op=op), x, op)
+                assert_right(run(name, x, op=op), x, op)
             assert torch.equal(x, before), "the input was changed"
 
 
@@ -68,14 +55,14 @@ def test_more_rows_than_programs(name, device):
     rows, cols = (700_001, 36) if device.type == "cuda" else (13, 29)
     torch.manual_seed(3)
     x = torch.randn(rows, cols, device=device)
-    assert_softmax(run(name, x, torch.full_like(x, NAN)), x)
+    assert_right(run(name, x, torch.full_like(x, NAN)), x)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_single_row_and_a_single_element(name, device):
     for dtype in DTYPES:
         x = torch.randn(1, 300, device=device).to(dtype)
-        assert_softmax(run(name, x), x)
+        assert_right(run(name, x), x)
         one = torch.full((1, 1), -7.0, dtype=dtype, device=device)
         assert run(name, one).item() == pytest.approx(1, rel=OFF_ONE.get(name, 0), abs=0)
 
@@ -96,9 +83,7 @@ def test_non_contiguous_rows(name, dtype, device):
         x = wide[:, x_start : x_start + cols]
         held = torch.full((6, 400), 9.0, dtype=dtype, device=device)
         out = held[:, out_start : out_start + cols]
-        y = run(name, x, out)
-        assert y.data_ptr() == out.data_ptr()
-        assert_softmax(y, x, case=case)
+        assert_right(run(name, x, out), x, out=out)
         assert (held[:, :out_start] == 9).all(), case
         assert (held[:, out_start + cols :] == 9).all(), case
 
@@ -110,7 +95,7 @@ def test_rows_that_share_memory(name, device):
         torch.randn(300, device=device).expand(7, 300),
         torch.randn(34, device=device).unfold(0, 30, 1),
     ):
-        assert_softmax(run(name, x), x, case=x.stride())
+        assert_right(run(name, x), x)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -120,7 +105,7 @@ def test_large_magnitudes_do_not_overflow(name, device):
         expected = torch.tensor([[0, 0, 1], [0.5, 0.5, 0]], device=device)
         torch.testing.assert_close(run(name, x), expected, rtol=OFF_ONE.get(name, 0), atol=0)
     x = torch.full((2, 1000), 60000.0, dtype=torch.float16, device=device)
-    assert_softmax(run(name, x), x)
+    assert_right(run(name, x), x)
 
 
 # 700: one block of any kernel; 17000: a tile of which nothing is finite, then others, in all that
@@ -130,22 +115,15 @@ def test_large_magnitudes_do_not_overflow(name, device):
 def test_infinities_and_nan_as_torch_has_them(name, cols, device):
     if not takes(name, cols):
         pytest.skip(f"{name} does not take rows of {cols}")
-    x = torch.randn(7, cols, device=device)
-    x[0] = -INF
-    x[1, cols // 2] = INF
-    x[2, cols - 1] = NAN
-    x[3, : cols - 1] = -INF  # one finite value
-    x[4, ::2] = -INF
-    x[5] = torch.linspace(-3e38, 3e38, cols)
-    x[6, 1:] = -INF
+    x = special_rows(8, cols, device=device)
     for op in ops(name, x.dtype, device):
         expected = getattr(torch, op)(x.double(), dim=-1)
-        assert expected[:3].isnan().all(), "torch's own behaviour changed"
+        assert expected[HAS_NONE].isnan().all(), "torch's own behaviour changed"
         y = run(name, x, op=op)
         assert torch.equal(y.isnan(), expected.isnan()), op
-        assert_softmax(y, x, op)
+        assert_right(y, x, op)
         lost, kept = (0, 1) if op == "softmax" else (-INF, 0)
-        for row, at in ((3, cols - 1), (6, 0)):
+        for row, at in ONE_FINITE:
             assert (y[row] == lost).sum() == cols - 1
             off = OFF_ONE.get(name, 0)
             assert y[row, at].item() == pytest.approx(kept, rel=off, abs=0)
@@ -163,8 +141,8 @@ def test_offsets_beyond_two_to_the_31(name, device):
     out = torch.full_like(x, float("nan"))
     run(name, x, out)
     assert x.numel() > 2**31
-    assert_softmax(out[-8:], x[-8:])
-    assert_softmax(out[:8], x[:8])
+    assert_right(out[-8:], x[-8:])
+    assert_right(out[:8], x[:8])
 
 
 @pytest.mark.gpu
@@ -172,7 +150,7 @@ def test_offsets_beyond_two_to_the_31(name, device):
 def test_rows_longer_than_shared_memory(name, device):
     for cols in (58_000, 58_100, 65_537, 262_144):
         x = torch.randn(5, cols, device=device)
-        assert_softmax(run(name, x), x)
+        assert_right(run(name, x), x)
 
 
 @pytest.mark.gpu
@@ -182,4 +160,4 @@ def test_the_longest_row_that_shared_memory_holds(device):
     smem = kernels.load("cuda_oneflow_smem")
     x = torch.randn(5, longest + 1, device=device)
     assert f"N = {longest + 1}" in smem.unsupported(x)
-    assert_softmax(run("cuda_oneflow_smem", x[:, :longest].contiguous()), x[:, :longest])
+    assert_right(run("cuda_oneflow_smem", x[:, :longest].contiguous()), x[:, :longest])

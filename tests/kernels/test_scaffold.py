@@ -12,6 +12,7 @@ import kernels
 from kernels import __main__ as command_line
 from kernels.registry import scaffold
 from measure.fingerprint import ROOT
+from tests.processes import run_code
 from tests.workflow.runner import Runner, configure
 
 STYLE = f"--style=file:{ROOT}/.clang-format"  # a copy has no hidden files
@@ -119,7 +120,7 @@ def test_the_list_has_every_kernel_and_needs_no_torch():
         "import sys; from kernels import __main__; print(__main__.listing());"
         "assert not {'torch', 'triton', 'cuda'} & set(sys.modules)"
     )
-    said = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
+    said = run_code(code)
     lines = said.splitlines()
     for name in kernels.names():
         assert lines.count(name) == 1

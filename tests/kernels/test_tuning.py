@@ -2,8 +2,6 @@
 
 import csv
 import re
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -17,7 +15,7 @@ from kernels.frontier import (
     frontier_staged,
 )
 from kernels.frontier._tiling import parse
-from tests import copies
+from tests.processes import run_code
 
 H200 = nvrtc.GPUS["sm_90"]
 TABLES = sorted(_tuning.FOLDER.glob(_tuning.TABLES))
@@ -132,9 +130,8 @@ def test_the_rule_has_kernels_for_rows_that_are_no_multiple_of_a_vector(tables):
         assert source(cols, dtype) == expected, (dtype, cols)
 
 
-def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
-    copy = copies.copy_project(tmp_path / "project")
-    (copy / "kernels/frontier/tuning").mkdir(exist_ok=True)
+def test_the_tables_are_part_of_what_the_frontier_is(project):
+    (project / "kernels/frontier/tuning").mkdir(exist_ok=True)
     code = (
         "import kernels\n"
         "for words in ('frontier b200', 'frontier b300', 'frontier h200', 'frontier_rows b200'):\n"
@@ -142,10 +139,10 @@ def test_the_tables_are_part_of_what_the_frontier_is(tmp_path):
     )
 
     def hashes() -> list[str]:
-        return subprocess.check_output([sys.executable, "-c", code], cwd=copy, text=True).split()
+        return run_code(code, cwd=project).split()
 
     before = hashes()
-    (copy / "kernels/frontier/tuning/b200.csv").write_text("gpu_name,dtype,N,variant\n")
+    (project / "kernels/frontier/tuning/b200.csv").write_text("gpu_name,dtype,N,variant\n")
     after = hashes()
     # the GPU's own, and another's where it has none
     assert [a != b for a, b in zip(before, after, strict=True)] == [True, True, False, False]

@@ -1,32 +1,23 @@
-"""The variants as test parameters, and how long a row each of them takes."""
+"""The variants as test parameters, their longest rows, and the check of what they return."""
 
 import pytest
 import torch
 
 import kernels
 from kernels.cuda.nvrtc import GPUS, Call, Gpu, widest_pack
+from measure.check import correctness
 
-ONEFLOW = [
-    "cuda_oneflow",
-    "cuda_oneflow_warp",
-    "cuda_oneflow_smem",
-    "cuda_oneflow_uncached",
-]
-FASTERTRANSFORMER = [
-    "cuda_fastertransformer",
-    "cuda_fastertransformer_v1",
-    "cuda_fastertransformer_v2",
-]
+ONEFLOW = ["cuda_oneflow", *(f"cuda_oneflow_{kind}" for kind in ("warp", "smem", "uncached"))]
+FASTERTRANSFORMER = ["cuda_fastertransformer", *(f"cuda_fastertransformer_v{i}" for i in (1, 2))]
 CUDA = ONEFLOW + FASTERTRANSFORMER
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 FRONTIER = [name for name in kernels.names() if name.startswith("frontier")]
 
 # Kernels of other projects. They have limits of their own, and each of them its own tests in
 # test_peers.py; those of all variants' numbers are for the kernels that are written here.
 PEERS = [name for name in kernels.names() if name.startswith("peer_")]
 OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
-OURS += [
-    "frontier"
-]  # its parts, in all their configs, are in test_emulated.py and test_frontier_gpu.py
+OURS += ["frontier"]  # test_emulated.py and test_frontier_gpu.py test its parts in every config
 
 # How far 1 may be off where only one element counts: FasterTransformer adds 1e-6 to every sum.
 OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
@@ -64,3 +55,17 @@ def loaded(name: str) -> kernels.Variant:
         if name not in PEERS:
             raise
         pytest.skip(f"{name}: {error}")
+
+
+def run(name: str, x: torch.Tensor, out=None, op: str = "softmax") -> torch.Tensor:
+    """Return what a variant, which must take x, returns."""
+    variant = kernels.load(name)
+    reason = variant.unsupported(x)
+    assert reason is None, reason
+    return variant.function(op)(x, out)
+
+
+def assert_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None) -> None:
+    """Assert that y is ``op`` of the rows of x in float64, and ``out`` if one is given."""
+    problem = correctness.check_result(y, x, out) or correctness.check_values(y, x, op).problem
+    assert problem is None, (tuple(x.shape), x.stride(), problem)
