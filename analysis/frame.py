@@ -1,23 +1,20 @@
-"""Collected rows as a pandas frame, and rows for the controls that were timed beside them."""
+"""Collected rows as a pandas frame, and rows for torch where it was only a control."""
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from analysis import palette, rows, schema
+from analysis import rows, schema
 from analysis.errors import InputError
-from analysis.statistics import BASELINE, Ratio, quotient
+from analysis.statistics import BASELINE
 
 # The columns that the variants of one point share, in merged rows.
 MATRIX = [*schema.LEADING, *schema.POINT[:-1]]
 MIN_PROCESSES = 3  # for an estimate of the deviation between processes
 
-# Flags of rows that `with_controls` adds. A second baseline is not ranked: only a row of the
-# variant itself tells whether its results are correct.
-CONTROL, SECOND_BASELINE = "control", "rival"
+CONTROL = "control"  # the flag of rows that `with_controls` adds
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 # Columns of a control that nobody measured.
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us"]
@@ -92,59 +89,39 @@ def distinct(values: pd.Series) -> list[str]:
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return `frame`, and below its rows one for each control that has no row at its point.
+    """Return `frame`, and below its rows one of torch for each point that has no row of torch.
 
-    Every row has timed torch in its process (`torch_us`), and the sweep's second baseline
-    (`rival_us`). Their medians over the rows of a point become a row. The index goes on.
+    Every row has timed torch in its process (`torch_us`). The median over the rows of a point
+    becomes a row. The index goes on.
     """
-    rows = frame[timed(frame)]
-    known = pd.MultiIndex.from_frame(frame[[*MATRIX, "variant"]])
-    parts = [_torch(rows), _second_baseline(rows)]
-    made = pd.concat([part for part in parts if len(part)] or [rows.iloc[:0]])
-    names = pd.MultiIndex.from_frame(made[[*MATRIX, "variant"]])
-    made = made[~names.isin(known)]
+    made = _torch(frame[timed(frame) & frame["torch_us"].notna()])
+    own = frame.loc[frame["variant"] == BASELINE, MATRIX]
+    made = made[~pd.MultiIndex.from_frame(made[MATRIX]).isin(pd.MultiIndex.from_frame(own))]
     return pd.concat([frame, made], ignore_index=True) if len(made) else frame
 
 
 def controls_note(rows: pd.DataFrame) -> list[str]:
     """Return what a figure's fine print says about rows of `with_controls`."""
-    controls = rows[rows["flags"].isin([CONTROL, SECOND_BASELINE])]
-    if controls.empty:
+    if (rows["flags"] != CONTROL).all():
         return []
-    names = " and ".join(sorted(set(controls["variant"]), key=palette.order))
-    second = (controls["flags"] == SECOND_BASELINE).any()
-    ranked = "; the rival is not ranked" if second else ""
-    return [f"{names}: also as the other rows' controls, timed in their processes{ranked}"]
+    return [f"{BASELINE}: also as the other rows' control, timed in their processes"]
 
 
 def _torch(rows: pd.DataFrame) -> pd.DataFrame:
-    made = _of_points(rows[rows["torch_us"].notna()], "torch_us")
-    return made.assign(variant=BASELINE, flags=CONTROL, **dict.fromkeys(SPEEDUP, 1.0))
-
-
-def _second_baseline(rows: pd.DataFrame) -> pd.DataFrame:
-    """Its speed-up over torch is that of the row over its speed-up over the row's variant."""
-    rows = rows[(rows["rival"] != "") & rows["rival_us"].notna()]
-    ours, theirs = (rows[SPEEDUP], rows[["rival_speedup", "rival_low", "rival_high"]])
-    pairs = zip(ours.to_numpy(), theirs.to_numpy(), strict=True)
-    over = [astuple(quotient(Ratio(*our), Ratio(*their))) for our, their in pairs]
-    speedups = pd.DataFrame(over, columns=SPEEDUP, index=rows.index)
-    made = _of_points(rows.assign(**speedups), "rival_us")
-    return made.assign(variant=made["rival"], flags=SECOND_BASELINE)
-
-
-def _of_points(rows: pd.DataFrame, time: str) -> pd.DataFrame:
-    """Return a row for each point of `rows`, with the time in the column `time`."""
+    """Return a row of torch for each point of `rows`."""
     if rows.empty:
         return rows
-    scale = rows["time_us"] / rows[time]
+    scale = rows["time_us"] / rows["torch_us"]
     new = rows.assign(
-        time_us=rows[time],
+        variant=BASELINE,
+        flags=CONTROL,
+        time_us=rows["torch_us"],
         throughput_gbps=rows["throughput_gbps"] * scale,
         of_copy=rows["of_copy"] * scale,
+        **dict.fromkeys(SPEEDUP, 1.0),
         **dict.fromkeys(UNKNOWN, float("nan")),
     )
-    numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us", *SPEEDUP]
+    numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
     groups = new.groupby(MATRIX, sort=False)
     medians = {name: groups[name].median().to_numpy() for name in numbers}
     return groups.first().reset_index().assign(**medians)[list(rows.columns)]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis import palette, rows
 from analysis import statistics as stats
-from analysis.frame import MATRIX, SECOND_BASELINE, read_table, timed
+from analysis.frame import MATRIX, read_table, timed
 
 RANKING = ["rank", "best", "runner_up", "lead", "lead_low", "lead_high", "lead_sure"]
 CARRIED = [
@@ -98,10 +98,7 @@ class Winner:
 
 
 def fastest(rows: pd.DataFrame) -> dict[int, Winner]:
-    """Return the winner at every N, of timed rows with one M for each N.
-
-    A second baseline that is only a control of other rows is not ranked.
-    """
+    """Return the winner at every N, of timed rows with one M for each N."""
     by_n = defaultdict(list)
     for row in rows[["N", *rows.columns.intersection(RANKED_BY)]].to_dict("records"):
         by_n[row["N"]].append(row)
@@ -109,23 +106,22 @@ def fastest(rows: pd.DataFrame) -> dict[int, Winner]:
 
 
 def winner(records: list[dict]) -> Winner:
-    """Return the winner among timed rows of one point; a variant without rivals is not sure."""
-    records = [row for row in records if row.get("flags") != SECOND_BASELINE] or records
+    """Return the winner among timed rows of one point; the only variant of a point is not sure."""
     first, *rest = (records[i] for i in order(records))
     return Winner(first["variant"], bool(rest) and significant(stats.speed_ratio(first, rest[0])))
 
 
 def in_front(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
-    """Return torch, second baselines, and the `most` others that win at the most sizes.
+    """Return torch, and the `most` others that win at the most sizes.
 
     In the order of the palette. Each of `parts` as `fastest` takes them.
     """
     wins: Counter[str] = Counter()
     present: set[str] = set()
-    baselines = {stats.BASELINE}
     for part in parts:
         wins.update(one.variant for one in fastest(part).values())
         present |= set(part["variant"])
-        baselines |= set(part.get("rival", []))
-    best = sorted(wins.keys() - baselines, key=lambda name: (-wins[name], palette.order(name)))
-    return sorted({*best[:most], *baselines} & present, key=palette.order)
+    best = sorted(
+        wins.keys() - {stats.BASELINE}, key=lambda name: (-wins[name], palette.order(name))
+    )
+    return sorted({*best[:most], stats.BASELINE} & present, key=palette.order)

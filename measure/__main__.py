@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         dest="files",
         metavar="FILE",
-        help="a .py file from outside kernels/: its stem may be the variant or the rival",
+        help="a .py file from outside kernels/: its stem may be the variant",
     )
     add("--seed", type=int, default=Point.seed, help="of the input (default %(default)s)")
     add(
@@ -69,7 +69,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="kill the point after this many seconds in all (default %(default)s)",
     )
-    add("--rival", help="a variant to time as one more interleaved control")
     add("--output", type=Path, required=True, help="the row; its samples are written beside it")
     add(
         "--served-for",
@@ -170,11 +169,6 @@ def _times(row: dict) -> list[str]:
     ]
     if row.get("latency_us") is not None:
         lines.append(f"  latency     {row['latency_us']:.2f} µs of host time per eager call")
-    if row.get("rival"):
-        lines.append(
-            f"  rival       {row['rival_speedup']:.4f} over {row['rival']} "
-            f"[{row['rival_low']:.4f}, {row['rival_high']:.4f}]"
-        )
     return lines
 
 

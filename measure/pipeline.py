@@ -1,7 +1,5 @@
 """The stages of measuring a point: device, variant, first call, checks, timing, checks again."""
 
-from dataclasses import replace
-
 import numpy
 import torch
 
@@ -10,7 +8,6 @@ import kernels
 from . import fingerprint, inputs, status
 from .check import correctness, edge_cases, recheck, tamper
 from .clock import timing
-from .clock.base import Call
 from .clock.graph import LeftWork
 from .device import compiled_stats
 from .device.device import Device, open_device
@@ -83,11 +80,6 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
         message = f"correctness check passed on {rows} of {point.M} rows; not timed"
         raise Ended("interpreted", message)
 
-    rival, remark = None, ""
-    if point.rival:
-        journal.stage("correctness check of the rival")
-        rival, remark = _checked_rival(point, device, given, checked)
-        _pass("integrity of the rival", replaced())
     journal.stage("drawing buffers")
     rotation = inputs.rotation(point, device, given)
     audit = None
@@ -96,7 +88,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
 
         audit = Audit(rotation[0][-1], point.op)
     try:
-        timed = timing.time_point(point, device, call, rival, rotation, audit, journal.stage)
+        timed = timing.time_point(point, device, call, rotation, audit, journal.stage)
     except LeftWork as error:
         raise Ended("incorrect", f"timing: {error}") from error
     journal.stage("correctness check after timing")
@@ -104,7 +96,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     afterwards = recheck.check(point, rotation, timed.clock)
     row |= correctness.worst([before, afterwards]).columns()
     _pass("after timing", afterwards.problem)
-    row |= timed.columns | {"status": "ok", "message": remark}
+    row |= timed.columns | {"status": "ok", "message": ""}
     return timed.samples.raw
 
 
@@ -126,9 +118,8 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
     needed += point.reads * itemsize * matrix + matrix  # copies to compare, and a mask
     needed += itemsize * matrix  # what the graph audit expects
     if point.op == "softmax_backward":
-        # On a GPU torch keeps g·y, once in each series that may be torch: variant, torch twice,
-        # rival.
-        needed += 4 * itemsize * matrix
+        # On a GPU torch keeps g·y, once in each series that may be torch: variant, torch twice.
+        needed += 3 * itemsize * matrix
     # ten arrays of float64, and as many again for a gradient
     needed += 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
     free = device.free_bytes()
@@ -138,29 +129,3 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
             f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
             f"{free / 2**30:.1f} GiB are free",
         )
-
-
-def _checked_rival(
-    point: Point, device: Device, given: tuple[torch.Tensor, ...], rows: torch.Tensor
-) -> tuple[Call | None, str]:
-    """Return the rival's function and a remark, or None and why it is no control.
-
-    A rival that cannot run, or is wrong, costs its own columns, never the variant's row. A rival
-    that is wrong only for special values is timed, and the remark says so: its own row is not.
-    """
-    if not replace(point, variant=point.rival, rival=None).timed:
-        return None, f"rival {point.rival}: it cannot be timed on a CPU"
-    wrong = None
-    try:
-        rival = kernels.load(point.rival)
-        call = rival.function(point.op)
-        reason = rival.unsupported(given[0])
-        reason = reason or correctness.check_call(call, given, rows, point.op).problem
-        wrong = None if reason else edge_cases.check(point, device, call, given)
-        if wrong and edge_cases.check(point, device, call, given, skip=edge_cases.SPECIAL):
-            reason = wrong
-    except (Exception, SystemExit) as error:
-        reason = status.message_of(error)
-    if reason:
-        return None, f"rival {point.rival}: {reason}"
-    return call, f"rival {point.rival} is timed, though wrong for {wrong}" if wrong else ""

@@ -40,8 +40,7 @@ class Point:
     interval_width: float = 0.01  # width of the speed-up's 95 % interval, as a share of it
     time_budget_s: float = 2.0  # for the timed blocks
     timeout_s: float = 120.0  # for the whole point; then it is killed
-    rival: str | None = None  # a variant timed as one more interleaved control
-    files: tuple[str, ...] = ()  # of variant and rival, where they are from outside kernels/
+    files: tuple[str, ...] = ()  # of the variant, where it is from outside kernels/
 
     def __post_init__(self):
         object.__setattr__(self, "files", tuple(self.files))  # from JSON it comes as a list
@@ -65,8 +64,7 @@ class Point:
         try:
             for path in self.files:
                 kernels.add(path)
-            for name in filter(None, (self.variant, self.rival)):
-                kernels.check_name(name)
+            kernels.check_name(self.variant)
         except (kernels.BadKernel, KeyError) as error:
             raise BadPoint(error.args[0]) from None
 

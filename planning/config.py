@@ -95,7 +95,7 @@ def _bad_kernels(config: dict) -> list[str]:
 
 
 def _unknown_variants(config: dict) -> list[str]:
-    places = {"variants": config["variants"], "rival": [config["rival"] or "torch_softmax"]}
+    places = {"variants": config["variants"]}
     for index, shape in enumerate(config["shapes"]):
         places[f"shapes[{index}].variants"] = shape.get("variants", "all")
     faults = []

@@ -16,7 +16,7 @@ from .config import ConfigError
 CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/cells/{PATH}"
-SETTINGS = ("op", "distribution", "seed", "interval_width", "time_budget_s", "rival")
+SETTINGS = ("op", "distribution", "seed", "interval_width", "time_budget_s")
 
 
 def row_path(point: Point) -> str:
@@ -66,9 +66,9 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
         variants = kernels.by_default(config["op"], files) if variants == "all" else variants
         dtypes = shape.get("dtypes", config["dtypes"])
         for dtype, (M, N), variant in itertools.product(dtypes, _matrices(shape), variants):
-            # only the point's own files: another file in the list must not measure it again
-            named = (kernels.split(name)[0] for name in (variant, config["rival"]) if name)
-            own = tuple(files[stem] for stem in dict.fromkeys(named) if stem in files)
+            # only the point's own file: another file in the list must not measure it again
+            stem = kernels.split(variant)[0]
+            own = (files[stem],) if stem in files else ()
             point = Point(gpu, dtype, M, N, variant, files=own, **settings)
             points.setdefault(row_path(point), point)
     return list(points.values())

@@ -15,9 +15,9 @@ from measure.point import Point
 
 from . import points
 
-# What rows are compared with. The hashes are those of the current code; the settings are part of
-# what decides a row, but not of its path, and empty for recorded rows.
-EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256", "seed", "rival")
+# What rows are compared with. The hashes are those of the current code; the seed decides a row,
+# too, but is no part of its path. It is empty for recorded rows.
+EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256", "seed")
 
 
 class FigureSet(NamedTuple):
@@ -65,17 +65,17 @@ def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[s
 
     A recorded variant that the project no longer has gets none.
     """
-    known = {(p.gpu, p.variant): (str(p.seed), p.rival or "") for p in planned}
+    known = {(p.gpu, p.variant): str(p.seed) for p in planned}
     for path in recorded:
         for _, variant in _recorded_rows(path):
-            known.setdefault((path.parent.name, variant), ("", ""))
+            known.setdefault((path.parent.name, variant), "")
     lines = [EXPECTED]
-    for (gpu, variant), settings in sorted(known.items()):
+    for (gpu, variant), seed in sorted(known.items()):
         try:
             digest = kernels.sha256(variant, gpu)
         except KeyError:
             continue
-        lines.append((gpu, variant, digest, fingerprint.measure_sha256(), *settings))
+        lines.append((gpu, variant, digest, fingerprint.measure_sha256(), seed))
     return lines
 
 

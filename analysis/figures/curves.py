@@ -22,7 +22,7 @@ NARROWEST, TICK = 1.4, 0.27
 HEIGHT = {SINGLE: 1.9, DOUBLE: 2.9}
 # At most so many labels and sizes fit into one column of a page.
 MAX_LABELS, MAX_SIZES = 7, 16
-IN_FRONT = 5  # variants besides torch and a second baseline
+IN_FRONT = 5  # variants besides torch
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,8 @@ def _notes(drawn: list[list[_Line]]) -> list[str]:
     """Return what bands and bold lines mean, where there are any."""
     styled = [line.rows for part in drawn for line in part if line.style]
     if any(rows["time_us_q20"].notna().any() for rows in styled):
-        rival = any((rows["rival"] != "").any() for rows in styled)
         return [
             "bands: 0.2 to 0.8 quantile of the times; bold: torch, "
-            f"{'the rival, ' if rival else ''}"
             f"and at most {IN_FRONT} that are fastest at more sizes than others"
         ]
     return []

@@ -25,7 +25,7 @@ from analysis.statistics import BASELINE
 
 MAX_PANELS = 15
 TICK = 0.29  # inches that a tick of N needs
-IN_FRONT = 6  # variants besides torch and second baselines
+IN_FRONT = 6  # variants besides torch
 MUTED = "0.75"
 DTYPES = list(schema.ITEMSIZE)  # in the order of the page
 HOW = [

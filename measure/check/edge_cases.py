@@ -20,9 +20,6 @@ RACES = 5
 BUSY_CYCLES = 2_000_000  # about 1 ms: the host has queued the call long before the GPU gets to it
 GUARD = 64  # elements before, after and, in padded matrices, between rows; keeps alignment
 LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
-# Edge cases of values that most timings do not have: a kernel that is wrong only for them does all
-# of its work, and in time.
-SPECIAL = ("large values", "rows with -inf", "rows without a softmax", "rows without a gradient")
 SEEDS = 2**32  # beyond the seeds of all timed buffers
 
 
@@ -31,12 +28,11 @@ def check(
     device: Device,
     call: Call,
     inputs: tuple[torch.Tensor, ...],
-    skip: tuple[str, ...] = (),
 ) -> str | None:
     """Return None, or the name of the edge case that ``call`` fails, and how.
 
-    ``inputs``: those of the point itself, matrices (M, N). ``skip``: names of edge cases. Edge
-    cases have fewer rows than M, which every variant must accept.
+    ``inputs``: those of the point itself, matrices (M, N). Edge cases have
+    fewer rows than M, which every variant must accept.
     """
     cases = contents(point, device.torch_device)
     like = cases[0][2][0]
@@ -44,8 +40,6 @@ def check(
     size = 2 * GUARD + rows * (cols + GUARD)
     storage = [like.new_empty(size) for _ in range(point.reads + 1)]
     for name, gap, values in cases:
-        if name in skip:
-            continue
         if problem := _problem(point, call, storage, gap, values):
             return f"{name}: {problem}"
     if not device.is_cpu:

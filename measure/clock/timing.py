@@ -1,6 +1,5 @@
 """Time a variant that passed the correctness check against its controls."""
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,12 +25,11 @@ def time_point(
     point: Point,
     device: Device,
     call: Call,
-    rival: Call | None,
     rotation: list[CallBuffers],
     audit: Audit | None,
     stage: Callable[[str], None],
 ) -> Timed:
-    """Time ``call`` on ``rotation``; ``rival``, if given, is timed as one more control.
+    """Time ``call`` on ``rotation``, and its controls.
 
     ``audit`` checks the recorded calls; a CPU needs none. ``stage`` is called with the name of the
     next stage. Raises Ended if a call cannot be recorded in a CUDA graph, and LeftWork.
@@ -42,11 +40,6 @@ def time_point(
     baseline = controls.baseline(point.op)
     clock.add(sampling.TORCH, baseline)
     clock.add(sampling.TORCH_AGAIN, baseline)
-    if rival:
-        # its columns stay empty
-        with contextlib.suppress(graph.NotCapturable, graph.LeftWork):
-            clock.add(sampling.RIVAL, rival)
-            names.append(sampling.RIVAL)
     row = {"timing": clock.timing}
     stage("warm time and latency")
     if point.call_bytes <= device.cache_bytes:

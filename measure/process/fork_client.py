@@ -25,7 +25,6 @@ from pathlib import Path
 import kernels
 
 from .. import fingerprint
-from ..device import gpus
 from ..device.gpu_lock import GpuLock
 from ..point import NoRow, Point
 from . import reaper
@@ -117,7 +116,7 @@ def _connect(
             connection.connect(name)
         except ConnectionRefusedError:
             connection.close()
-            _start(name, environment, end_of_owner, point.rival)
+            _start(name, environment, end_of_owner)
             continue
         if peer_uid(connection) != os.getuid():
             raise ConnectionError("its socket belongs to another user")
@@ -125,11 +124,8 @@ def _connect(
     raise ConnectionError("its socket does not listen")
 
 
-def _start(name: str, environment: dict[str, str], end_of_owner: int, rival: str | None) -> None:
-    """Start a server, unless another point is doing so. Points wait at its socket while it loads.
-
-    All points of a sweep have the same rival, so that the server loads what the rival imports, too.
-    """
+def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
+    """Start a server, unless another point is doing so. Points wait at its socket while it loads."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         try:
             listener.bind(name)
@@ -137,12 +133,9 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int, rival: str
             time.sleep(reaper.POLL_S)
             return
         listener.listen(WAITING)
-        modules = sorted(kernels.imported_packages(rival)) if rival else []
-        capability = gpus.capability() if modules else ""
         fds = listener.fileno(), end_of_owner
-        words = [*map(str, fds), "0", capability, *modules]
         subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.fork_server", *words],
+            [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],
             cwd=fingerprint.ROOT,  # not the job's folder: Python imports from there first
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 """A process that has torch, Triton and the measuring code loaded, and forks for every point.
 
-``python -m measure.process.fork_server LISTENER OWNER RESTARTS CAPABILITY MODULE…``: LISTENER and
-OWNER are descriptors, of a listening socket and of the process with which the server ends (a
-pidfd). The MODULEs are imported, too; they may ask torch for the GPU's compute CAPABILITY (9.0).
+``python -m measure.process.fork_server LISTENER OWNER [bare]``: LISTENER and OWNER are descriptors,
+of a listening socket and of the process with which the server ends (a pidfd). A ``bare`` server
+loads nothing beforehand.
 
 The server only accepts and forks. Its child becomes the reaper of the point. So no point waits for
 another, and the server's death ends no point. It never opens a CUDA context: no fork could use one.
@@ -18,8 +18,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from unittest import mock
 
 from .. import fingerprint
 from . import reaper
@@ -40,34 +38,15 @@ def load() -> None:
     # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork. Not
     # setdefault: Snakemake gives a job of two threads OPENBLAS_NUM_THREADS=2.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    _import(LOADED)
+    for name in LOADED:
+        with contextlib.suppress(Exception):  # whatever is wrong with it
+            importlib.import_module(name)
     # Triton hashes its own files in 0.3 s, and each worker would for its first kernel.
     for name in ("triton.runtime.cache", "triton.compiler.compiler"):  # newer, older
         with contextlib.suppress(ImportError, AttributeError):
             importlib.import_module(name).triton_key()
             break
     fingerprint.measure_sha256()  # cached, for the rows of all workers
-
-
-def load_rival(modules: Sequence[str], capability: str) -> None:
-    """Import what the rival needs.
-
-    QuACK asks torch for the GPU and its capability while it is imported. torch itself would open
-    the driver to answer, so it gets the answers from here.
-    """
-    answers = {}
-    if capability and "torch" in sys.modules:
-        version = tuple(map(int, capability.split(".")))
-        answers["is_available"] = lambda: True
-        answers["get_device_capability"] = lambda device=None: version
-    with mock.patch.multiple("torch.cuda", **answers) if answers else contextlib.nullcontext():
-        _import(modules)
-
-
-def _import(names: Sequence[str]) -> None:
-    for name in names:
-        with contextlib.suppress(Exception):  # whatever is wrong with it
-            importlib.import_module(name)
 
 
 def why_not_forkable() -> str | None:
@@ -103,20 +82,17 @@ def serve(listener: socket.socket, owner: int) -> None:
                     os._exit(0)
 
 
-def main(listener: int, owner: int, restarts: int, capability: str, *modules: str) -> None:
-    """Load and serve. Restart with less loaded if the process could not be forked."""
+def main(listener: int, owner: int, bare: bool) -> None:
+    """Load and serve. Restart with nothing loaded if the process could not be forked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     begin = time.monotonic()
-    if restarts < 2:
+    if not bare:
         load()
-    if restarts < 1:
-        load_rival(modules, capability)
     if reason := why_not_forkable():
-        if restarts == 2:
+        if bare:
             raise RuntimeError(reason)
-        print(f"fork server: loading less, as {reason}", file=sys.stderr)
-        words = [*map(str, (listener, owner, restarts + 1)), capability, *modules]
-        command = [sys.executable, "-m", __spec__.name, *words]
+        print(f"fork server: loading nothing, as {reason}", file=sys.stderr)
+        command = [sys.executable, "-m", __spec__.name, str(listener), str(owner), "bare"]
         subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(listener, owner))
         return
     gc.collect()
@@ -131,4 +107,4 @@ def main(listener: int, owner: int, restarts: int, capability: str, *modules: st
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]), *sys.argv[4:])
+    main(*map(int, sys.argv[1:3]), bare=len(sys.argv) > 3)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..point import Point
-from .sampling import COPY, RIVAL, TORCH, TORCH_AGAIN, VARIANT, Samples
+from .sampling import COPY, TORCH, TORCH_AGAIN, VARIANT, Samples
 
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
 COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
@@ -29,7 +29,6 @@ def of_samples(point: Point, samples: Samples) -> dict:
         **_interval("aa_ratio", samples.ratio(TORCH, TORCH_AGAIN), "aa"),
         # the inputs, read once, and the output, written once
         "throughput_gbps": point.call_bytes / time_us / 1000,
-        **(_rival(point, samples) if RIVAL in samples.times_us else {}),
     }
 
 
@@ -52,14 +51,6 @@ def flags(columns: dict, beyond_cache: bool, rotation: float) -> list[str]:
     if rotation <= 1 or columns.get("found_in_l2", 0) > MAX_FOUND:
         found.append("not_cold")
     return found
-
-
-def _rival(point: Point, samples: Samples) -> dict:
-    return {
-        "rival": point.rival,
-        "rival_us": np.median(samples.series(RIVAL)),
-        **_interval("rival_speedup", samples.ratio(RIVAL, VARIANT), "rival"),
-    }
 
 
 def _interval(value_column: str, interval, stem: str) -> dict:

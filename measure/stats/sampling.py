@@ -11,7 +11,7 @@ import numpy as np
 
 from . import interval
 
-VARIANT, TORCH, TORCH_AGAIN, COPY, RIVAL = "variant", "torch", "torch_again", "copy", "rival"
+VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
 
 WARM_UP_S = 0.25  # at least; an idle H200 reaches its clocks in less
 MAX_WARM_UP_S = 1.0  # at most: some devices never settle

@@ -24,9 +24,6 @@ SHARE = {
 }
 VARIANTS, TRITON = tuple(SHARE), tuple(SHARE)[3:]
 COPY_SHARE, PEAK_GBPS, LAUNCH_US = 0.90, 4000.0, 2.0
-# What a row says of the rival that was timed beside its kernel.
-RIVAL = {"rival": "peer_quack", "rival_us": 12.0}
-RIVAL |= {"rival_speedup": 1.2, "rival_low": 1.1, "rival_high": 1.25}
 
 
 def time_us(variant: str, m: int, n: int, itemsize: int) -> float:

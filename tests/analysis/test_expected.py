@@ -11,7 +11,7 @@ from analysis.report import environment
 from tests.analysis import synthetic
 
 CURRENT = dict.fromkeys(HASHES, "1" * 64)
-SETTINGS = {"seed": "3407", "rival": ""}
+SETTINGS = {"seed": "3407"}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(expected, tmp_
     ]
     table = synthetic.write_csv(tmp_path / "recorded" / "h200" / "mine.csv", rows)
     out = tmp_path / "all.csv"
-    collect([], [table], out, expected_file=expected(seed="", rival=""))
+    collect([], [table], out, expected_file=expected(seed=""))
     found = frame.load(out)
     stale = found.set_index(["variant", "N"])["stale"].to_dict()
     assert stale == {

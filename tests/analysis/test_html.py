@@ -145,14 +145,12 @@ def test_charts_have_all_timed_rows_once_with_their_copy(tables):
 
 
 def test_figures_know_what_only_controls_do_and_the_table_does_not(tmp_path):
-    row = synthetic.row(variant="triton_row", **synthetic.RIVAL)
+    row = synthetic.row(variant="triton_row")
     text = made.write([row], tmp_path).read_text()
     data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
     assert unpacked(data["rows"]["variant"]) == ["triton_row"]
-    assert unpacked(data["controls"]["variant"]) == ["torch_softmax", "peer_quack"]
+    assert unpacked(data["controls"]["variant"]) == ["torch_softmax"]
     (entry,) = (entry for entry in data["charts"] if entry["own"])
-    assert entry["own"] == [0, 1, 2]
-    assert entry["note"].startswith(
-        "torch_softmax and peer_quack: also as the other rows' controls"
-    )
-    assert {"torch_softmax", "peer_quack"} <= set(data["looks"])
+    assert entry["own"] == [0, 1]
+    assert entry["note"].startswith("torch_softmax: also as the other rows' control")
+    assert "torch_softmax" in data["looks"]

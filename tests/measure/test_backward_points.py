@@ -39,11 +39,3 @@ def test_triton_is_interpreted(bench, op, dtype):
 def test_who_has_only_one_direction_is_unsupported_in_the_other(bench, variant, op):
     row = bench.row(variant, op=op)
     assert (row["status"], row["message"]) == ("unsupported", f"{variant} has no {op}")
-
-
-def test_a_rival_of_a_backward(bench):
-    row = bench.row("torch_softmax", op="softmax_backward", rival="torch_softmax")
-    assert (row["status"], row["rival"]) == ("ok", "torch_softmax")
-    row = bench.row("torch_softmax", op="softmax_backward", rival="torch_naive")
-    assert (row["status"], row["rival"]) == ("ok", "")
-    assert "torch_naive has no softmax_backward" in row["message"]

@@ -21,8 +21,7 @@ def measure(tmp_path, *options, folder=ROOT):
     return read_row(output)
 
 
-RIVAL = {"rival", "rival_us", "rival_speedup", "rival_low", "rival_high"}
-MAY_BE_EMPTY = RIVAL | {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
+MAY_BE_EMPTY = {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
 
 
 def empty_columns(row):
@@ -79,15 +78,6 @@ def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(t
     assert row["status"] == "ok", row["message"]
     assert row["warm_us"] == ""
     assert 0.5 < float(row["of_copy"]) <= 1.02
-
-
-def test_a_rival_is_timed_as_a_control(tmp_path):
-    options = ["--M", "1024", "--N", "4096", "--variant", "triton_row"]
-    row = measure(tmp_path, *options, "--rival", "triton_row")
-    assert row["rival"] == "triton_row", row["message"]
-    low, ratio, high = (float(row[f"rival_{end}"]) for end in ("low", "speedup", "high"))
-    assert low <= ratio <= high
-    assert float(row["rival_us"]) == pytest.approx(ratio * float(row["time_us"]), rel=0.5)
 
 
 @pytest.mark.parametrize("served", [False, True])

@@ -20,7 +20,6 @@ def point(**change):
         ({"distribution": "normale"}, "did you mean 'normal'"),
         ({"op": "softmin"}, "unknown op 'softmin'"),
         ({"variant": "triton_onlin"}, "did you mean triton_online"),
-        ({"rival": "triton_rows"}, "did you mean triton_row"),
         ({"M": 0}, "M = 0: a whole number of at least 1"),
         ({"N": -3}, "N = -3"),
         ({"N": 2.0}, "N = 2.0"),

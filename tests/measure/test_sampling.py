@@ -100,7 +100,6 @@ def test_columns_of_the_row_follow_from_the_samples():
     assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
     assert row["aa_low"] <= 1 <= row["aa_high"]
     assert row["throughput_gbps"] == 2 * 1000 * 500 * 4 / row["time_us"] / 1000
-    assert "rival" not in row
 
 
 @pytest.mark.parametrize(

@@ -55,28 +55,6 @@ def test_a_kernel_that_makes_its_output_right_by_changing_its_input_is_incorrect
     assert bench.row("misfit")["status"] == "incorrect"
 
 
-@pytest.mark.parametrize("rival", ["triton_row", "misfit"])
-def test_a_rival_that_cannot_be_timed_costs_only_its_own_columns(bench, rival):
-    bench.add("misfit", kernel("y.zero_()"))
-    row = bench.row("torch_softmax", rival=rival)
-    assert (row["status"], row["rival_us"]) == ("ok", "")
-    assert row["message"].startswith(f"rival {rival}: ")
-
-
-def test_a_rival_that_is_wrong_for_special_values_alone_is_timed(bench):
-    bench.add("misfit", kernel("y[x.isneginf().any(1)] = float('nan')"))
-    row = bench.row("torch_softmax", rival="misfit")
-    assert (row["status"], row["rival"]) == ("ok", "misfit")
-    assert float(row["rival_us"]) > 0
-    assert row["message"].startswith("rival misfit is timed, though wrong for rows with -inf: nan")
-
-
-def test_a_rival_is_one_more_control(bench):
-    row = bench.row("torch_softmax", rival="torch_naive")
-    assert row["rival"] == "torch_naive"
-    assert float(row["rival_low"]) <= float(row["rival_speedup"]) <= float(row["rival_high"])
-
-
 def test_a_tiny_matrix_does_not_take_for_ever(bench):
     row = bench.row("torch_softmax", M=1, N=1)
     assert row["status"] == "ok"

@@ -52,7 +52,6 @@ SHAPE = {"M": 4, "N": 8}
         ({"variants": ["triton_onlin"]}, "variants: unknown variant 'triton_onlin'; did you mean"),
         ({"variants": "al"}, "variants = 'al': must be a list of variants, or the word all"),
         ({"variants": []}, "variants = []: the list is empty"),
-        ({"rival": "torch_softmx"}, "rival: unknown variant 'torch_softmx'; did you mean"),
         (
             {"shapes": [SHAPE | {"variants": ["tritn_row"]}]},
             "shapes[0].variants: unknown variant 'tritn_row'; did you mean triton_row",

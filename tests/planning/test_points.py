@@ -134,7 +134,7 @@ def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
 
 
 def test_a_point_survives_its_way_through_the_command_line():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "rival": "torch_naive", "seed": 5}
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "seed": 5}
     for point in planned.expand(config, "h200"):
         words = ["point", *planned.options(point), "--output", "row.csv"]
         given = vars(command_line.parser().parse_args(words))

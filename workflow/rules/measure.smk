@@ -34,9 +34,6 @@ rule point:
     params:
         # contents, not file times: a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant, wildcards.gpu),
-        rival=lambda wildcards: (
-            kernels.sha256(config["rival"], wildcards.gpu) if config["rival"] else None
-        ),
         measure=fingerprint.measure_sha256(),
         # quoted once: Snakemake puts a command together three times for every job
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),

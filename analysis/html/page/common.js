@@ -16,7 +16,7 @@ function unpacked(columns) {
 }
 
 const ROWS = unpacked(PAGE.rows);
-// What figures show besides: torch and the rival, where only other rows' controls know of them.
+// What figures show besides: torch, where it is only the control of other rows.
 const DRAWN = [...ROWS, ...unpacked(PAGE.controls)];
 const PUBLISHED = unpacked(PAGE.published);
 
