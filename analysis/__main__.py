@@ -64,14 +64,14 @@ def _report(given: Namespace) -> str:
 
 
 def _compare(given: Namespace) -> str:
-    from analysis.compare import document, match, runs, verdict
+    from analysis.compare import document, runs, verdict
 
     if given.threshold < given.margin:
         raise InputError(
             f"--threshold {given.threshold:g} is less than --margin {given.margin:g}: a difference "
             "within the margin counts as the same; give a smaller --margin as well"
         )
-    matched = match.match(runs.load(given.old), runs.load(given.new), given.allow)
+    matched = runs.match(runs.load(given.old), runs.load(given.new), given.allow)
     percentages = (given.margin, given.threshold, given.false_discoveries)
     limits = verdict.Limits(*(percentage / 100 for percentage in percentages))
     changes = verdict.judge(matched, limits)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.compare import FALSE_DISCOVERIES as RATE
-from analysis.compare import MARGIN, THRESHOLD, match, runs, verdict
+from analysis.compare import MARGIN, THRESHOLD, runs, verdict
 from analysis.errors import InputError
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
@@ -60,7 +60,7 @@ def classes(old: runs.Run, new: runs.Run, allow: bool) -> pd.Series:
     Raises InputError for runs that were not measured alike, unless ``allow``.
     """
     limits = verdict.Limits(MARGIN / 100, THRESHOLD / 100, RATE / 100)
-    return verdict.judge(match.match(old, new, allow), limits)["verdict"].value_counts()
+    return verdict.judge(runs.match(old, new, allow), limits)["verdict"].value_counts()
 
 
 def main(argv: list[str] | None = None) -> int:

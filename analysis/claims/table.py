@@ -7,22 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.claims import fused_softmax, oneflow, online_softmax
-from analysis.claims.claim import (
-    SOURCES,
-    UNDECIDED,
-    Claim,
-    Evidence,
-    Finding,
-    NotMeasurableError,
-)
+from analysis.claims import fused_softmax, online_softmax
+from analysis.claims.claim import SOURCES, UNDECIDED, Claim, Evidence, Finding, NotMeasurableError
 from analysis.frame import read_table
 from analysis.published import Published
 from analysis.rows import write as write_file
 
-ALL = sorted(
-    [*online_softmax.CLAIMS, *fused_softmax.CLAIMS, *oneflow.CLAIMS], key=lambda claim: claim.id
-)
+ALL = sorted([*online_softmax.CLAIMS, *fused_softmax.CLAIMS], key=lambda claim: claim.id)
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = [
     *("claim", "source", "statement", *WHERE, "quantity"),

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis import rows
 from analysis.compare import figure, verdict
-from analysis.compare.match import Matched, describe
+from analysis.compare.runs import Matched, describe
 from analysis.compare.verdict import Limits
 from analysis.figures.write import save
 from analysis.frame import distinct
@@ -18,9 +18,7 @@ COLUMNS = ["verdict", *POINT, "old µs", "new µs", "ratio", "of times", "code",
 
 def counts(changes: pd.DataFrame) -> str:
     """Return `1 slower, 4 same of 5 points`: every class that has a point, worst first."""
-    number = changes["verdict"].value_counts()
-    parts = [f"{number[name]} {name}" for name in verdict.CLASSES if name in number]
-    return f"{', '.join(parts)} of {md.counted(len(changes), 'point')}"
+    return f"{verdict.counts(changes)} of {md.counted(len(changes), 'point')}"
 
 
 def document(
@@ -67,21 +65,18 @@ def _about(matched: Matched, paths: tuple[Path, Path]) -> list[str]:
 
 
 def _method(matched: Matched, limits: Limits) -> str:
-    if matched.paired:
-        used = (
-            "Ratio: old time / new time, each over torch in the same block of the same process, so "
-            "that a drift of the machine cancels (torch's version is the same in both). Where "
-            "torch and the copy both moved by the same time per call, though one is longer, that "
-            "is taken off instead, and the note says so"
-        )
-    else:
-        used = (
-            "Ratio: old time / new time, not over torch, which is no unchanged control here (see "
-            "above), so a drift of the machine does not cancel"
-        )
+    used = (
+        "each over torch in the same block of the same process, so that a drift of the machine "
+        "cancels (torch's version is the same in both). Where torch and the copy both moved by "
+        "the same time per call, though one is longer, that is taken off instead, and the note "
+        "says so"
+        if matched.paired
+        else "not over torch, which is no unchanged control here (see above), so a drift of the "
+        "machine does not cancel"
+    )
     return (
-        f"{used}. A ratio above 1 is faster. Its 95 % interval includes how far the controls, "
-        "which are unchanged, differ between the two runs. Same: the interval lies within "
+        f"Ratio: old time / new time, {used}. A ratio above 1 is faster. Its 95 % "
+        "interval includes how far the controls, which are unchanged, differ between the two runs. Same: the interval lies within "
         f"{_percent(limits.margin)}. Faster, slower: the ratio is further off than that, with a "
         f"false-discovery rate of {_percent(limits.rate)} over all points. Failed: broke, or "
         f"slower by more than {_percent(limits.threshold)}. Of times: the ratio of the plain times."
@@ -106,9 +101,7 @@ def _lines(changes: pd.DataFrame) -> list[list[object]]:
 
 def _statuses(row: pd.Series) -> str:
     old, new = row["status_old"], row["status_new"]
-    if old == new:
-        return "" if old == "ok" else old
-    return f"{old}, then {new}"
+    return f"{old}, then {new}" if old != new else "" if old == "ok" else old
 
 
 def _percent(share: float) -> str:

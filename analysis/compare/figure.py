@@ -37,16 +37,9 @@ def draw(changes: pd.DataFrame, limits: Limits) -> Figure:
             axes.text(0.5, 0.5, "no point was timed in both runs", ha="center", va="center")
         else:
             _points(axes, timed, limits)
-        counts = changes["verdict"].value_counts()
-        parts = [f"{counts[name]} {name}" for name in verdict.CLASSES if name in counts]
         gpu = "/".join(sorted(set(changes.index.get_level_values("gpu"))))
-        figure.suptitle(
-            f"NEW against OLD on {gpu}: {', '.join(parts)}",
-            x=0.01,
-            ha="left",
-            fontsize=11,
-            fontweight="bold",
-        )
+        title = f"NEW against OLD on {gpu}: {verdict.counts(changes)}"
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         return figure
 
 

@@ -7,19 +7,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.compare import estimate
-from analysis.compare.match import Matched
+from analysis.compare.runs import Matched
 from analysis.frame import timed
 
 # Worst first.
-BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS = (
-    *("broke", "slower", "unclear", "same", "faster", "works now"),
-)
-NEITHER = "ok in neither"
-CLASSES = (BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER)
+CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
+BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 NOISY_PROCESSES = "the two processes differ: measure again"
 FIXED = "every call took {:+.2f} µs, taken off"
 SCATTERED = "the samples scatter: measure longer (time_budget_s)"
-
 
 # Degrees of freedom of Student's t, even. A few processes in a hundred deviate by many times the
 # typical deviation: the tails are heavier than a normal distribution's, though not by much once a
@@ -64,6 +60,12 @@ def judge(matched: Matched, limits: Limits) -> pd.DataFrame:
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
 
+def counts(changes: pd.DataFrame) -> str:
+    """Return `1 slower, 4 same`: every class that has a point, worst first."""
+    number = changes["verdict"].value_counts()
+    return ", ".join(f"{number[name]} {name}" for name in CLASSES if name in number)
+
+
 def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
     """Return the mask of the points that fail: broke, or slower by more than the threshold."""
     far = changes["ratio"] < 1 / (1 + limits.threshold)
@@ -72,9 +74,8 @@ def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
 
 def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     """Return why two ok rows cannot be compared; "" where they can."""
-    note = pd.Series("", index=old.index)
-    note[old["timing"] != new["timing"]] = "timed in two ways: " + old["timing"] + ", then "
-    note[old["timing"] != new["timing"]] += new["timing"]
+    ways = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
+    note = ways.where(old["timing"] != new["timing"], "")
     for rows, when in ((old, "OLD"), (new, "NEW")):
         unranked = ~timed(rows)
         note[unranked] = f"not ranked in {when}: flagged " + rows["unranked_by"][unranked]
@@ -143,9 +144,6 @@ def discoveries(p: np.ndarray, rate: float) -> np.ndarray:
     with p(k) <= rate · k / n.
     """
     p = np.asarray(p, float)
-    order = np.argsort(p, kind="stable")
-    below = np.flatnonzero(p[order] <= rate * np.arange(1, len(p) + 1) / max(len(p), 1))
-    significant = np.zeros(len(p), bool)
-    if len(below):
-        significant[order[: below[-1] + 1]] = True
-    return significant
+    ascending = np.sort(p)
+    below = ascending[ascending <= rate * np.arange(1, len(p) + 1) / max(len(p), 1)]
+    return p <= max(below, default=-1)

@@ -67,7 +67,7 @@ def goals(own: pd.DataFrame) -> list[Goal]:
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Return the rows of ``frontier`` with ``timed``, ``torch_latency_us`` and their speed over peers.
+    """Return rows of ``frontier`` with ``timed``, ``torch_latency_us`` and their speed over peers.
 
     The columns ``over_quack`` and ``over_liger``, with the ends ``_low`` and ``_high`` of their
     intervals, come by way of torch's time, which every process measured. Raises ValueError for a

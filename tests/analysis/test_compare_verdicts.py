@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.compare import estimate, match, runs, verdict
+from analysis.compare import estimate, runs, verdict
 from tests.analysis import compared
 from tests.marks import slow
 
@@ -19,7 +19,7 @@ LIMITS = verdict.Limits(margin=0.01, threshold=0.02, rate=0.05)
 def judged(folder, lines, slower=None, seeds=(1, 2), fixed_us=0.0):
     old = compared.write_table(folder / "old.csv", lines, seeds[0], None, fixed_us)
     new = compared.write_table(folder / "new.csv", lines, seeds[1], slower, fixed_us)
-    return verdict.judge(match.match(runs.load(old), runs.load(new), allow=False), LIMITS)
+    return verdict.judge(runs.match(runs.load(old), runs.load(new), allow=False), LIMITS)
 
 
 def differs(found):
