@@ -125,7 +125,7 @@ def _connect(
 
 
 def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
-    """Start a server, unless another point is doing so. Points wait at its socket while it loads."""
+    """Start a server, unless another point does. Points wait at its socket while it loads."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         try:
             listener.bind(name)

@@ -71,7 +71,7 @@ class Sweep:
         """Return the row of a point that a server has measured."""
         row, log = self.attempt(*variant, **options)
         assert row is not None, log
-        assert "loading less" not in log
+        assert "loading nothing" not in log
         return row
 
     def server(self) -> psutil.Process:
@@ -255,7 +255,7 @@ def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(shar
     thread = "threading.Thread(target=time.sleep, args=[60], daemon=True).start()"
     (tmp_path / "pynvml.py").write_text(f"import threading, time\n{thread}")
     fresh, log = shared.attempt(environment={"PYTHONPATH": str(tmp_path)}, **{"served-for": None})
-    assert "loading less, as 2 threads" in log
+    assert "loading nothing, as 2 threads" in log
     forked = shared.measure()
     assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
     same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
