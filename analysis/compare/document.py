@@ -78,8 +78,8 @@ def _method(matched: Matched, limits: Limits) -> str:
         f"Ratio: old time / new time, {used}. A ratio above 1 is faster. Its 95 % "
         "interval includes how far the controls, which are unchanged, differ between the two "
         f"runs. Same: the interval lies within {_percent(limits.margin)}. Faster, slower: the "
-        f"ratio is further off than that, with a false-discovery rate of {_percent(limits.rate)} over all "
-        f"points. Failed: broke, or slower by more than {_percent(limits.threshold)}. "
+        f"ratio is further off than that, with a false-discovery rate of {_percent(limits.rate)} "
+        f"over all points. Failed: broke, or slower by more than {_percent(limits.threshold)}. "
         "Of times: the ratio of the plain times."
     )
 
