@@ -20,7 +20,7 @@ class Fence(NamedTuple):
 def pages() -> list[Path]:
     """Return README.md, CONTRIBUTING.md, studies/README.md and the pages of docs/."""
     names = ("README.md", "CONTRIBUTING.md", "studies/README.md")
-    return [*(ROOT / name for name in names), *sorted((ROOT / "docs").glob("*.md"))]
+    return [*(ROOT / name for name in names), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def fences(path: Path) -> Iterator[Fence]:
