@@ -26,11 +26,6 @@ def test_no_values_are_refused():
         interval.median_interval([])
 
 
-def test_the_same_samples_give_the_same_interval():
-    values = np.random.default_rng(0).normal(size=50)
-    assert interval.median_interval(values) == interval.median_interval(values)
-
-
 # Quick: the one whose mean is not its median.
 @pytest.mark.parametrize("spread", [slow("normal"), "lognormal", slow("two_modes")])
 def test_the_interval_covers_the_true_median(spread):
