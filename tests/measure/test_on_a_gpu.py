@@ -85,7 +85,7 @@ def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
         "    return torch.softmax(x, dim=-1, out=out)\n"
     )
     (project / "kernels/contributed" / "wild.py").write_text(source)
-    options = ["--M", "64", "--N", "64", "--time-budget", "0.2"]
+    options = ["--M", "64", "--N", "64", "--blocks", "6"]
     options += ["--served-for", str(os.getpid())] if served else []
     row = measure(tmp_path, *options, "--variant", "wild", folder=project)
     assert row["status"] == "crash", row["message"]
