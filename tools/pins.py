@@ -19,12 +19,18 @@ CONDA_PYTHON = "3.12"
 # groups that a run does not need: pinned in pyproject.toml, not in the lock
 OPTIONAL = {"peers", "flaggems"}
 
+# group -> file of its conda environment, and who runs in it
+CONDA = {
+    "measure": ("environment.yml", "jobs that measure."),
+    "analysis": ("workflow/envs/analysis.yml", "jobs that merge, rank, draw and write: no torch."),
+}
+
 LOCK_HEAD = """\
 # Every package of the project, pinned; made by `make lock` from pyproject.toml.
 # torch brings its CUDA packages itself, each pinned by torch: on Linux with pip, the CUDA build.
 """
 CONDA_HEAD = """\
-# {purpose}
+# The environment of the {purpose}
 # Made by `make lock`: the same pins as requirements.txt.
 channels:
   - conda-forge
@@ -51,16 +57,15 @@ def closure(roots: list[Requirement]) -> dict[str, str]:
     seen, todo, versions = set(), [(r.name, frozenset(r.extras)) for r in roots], {}
     while todo:
         name, extras = todo.pop()
-        if (canonicalize_name(name), extras) in seen:
+        name = canonicalize_name(name)
+        if (name, extras) in seen:
             continue
-        seen.add((canonicalize_name(name), extras))
+        seen.add((name, extras))
         package = importlib.metadata.distribution(name)
         # without a local part: 2.13.0+cpu here is 2.13.0 on a machine with a GPU
-        versions[canonicalize_name(name)] = package.version.split("+")[0]
-        for line in package.requires or []:
-            needed = Requirement(line)
-            if _applies(needed, extras):
-                todo.append((needed.name, frozenset(needed.extras)))
+        versions[name] = package.version.split("+")[0]
+        needed = map(Requirement, package.requires or [])
+        todo += [(r.name, frozenset(r.extras)) for r in needed if _applies(r, extras)]
     return dict(sorted(versions.items()))
 
 
@@ -81,17 +86,10 @@ def files() -> dict[Path, str]:
     """Return the content of each generated file."""
     group = groups()
     everything = closure([r for name in group.keys() - OPTIONAL for r in group[name]])
-    purposes = {
-        ROOT / "environment.yml": ("The environment of the jobs that measure.", "measure"),
-        ROOT / "workflow/envs/analysis.yml": (
-            "The environment of the jobs that merge, rank, draw and write: no torch.",
-            "analysis",
-        ),
-    }
     texts = {ROOT / "requirements.txt": LOCK_HEAD + _lines(everything)}
-    for path, (purpose, name) in purposes.items():
+    for name, (path, purpose) in CONDA.items():
         head = CONDA_HEAD.format(purpose=purpose, python=CONDA_PYTHON)
-        texts[path] = head + _lines(closure(group[name]), indent="      - ")
+        texts[ROOT / path] = head + _lines(closure(group[name]), indent="      - ")
     return texts
 
 
