@@ -55,7 +55,7 @@ def _validator():
 
 
 def _message(error) -> str:
-    where = _path(error.path)
+    where = error.json_path.removeprefix("$").removeprefix(".")  # shapes[0].N
     given = error.instance
     if error.validator == "additionalProperties":
         allowed = error.schema["properties"]
@@ -106,10 +106,3 @@ def _unknown_variants(config: dict) -> list[str]:
             except (KeyError, kernels.BadKernel) as error:
                 faults.append(f"  {place}: {error.args[0]}")
     return faults
-
-
-def _path(parts) -> str:
-    text = ""
-    for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text

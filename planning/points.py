@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import random
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,6 +18,11 @@ CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/cells/{PATH}"
 SETTINGS = ("op", "distribution", "seed", "interval_width", "time_budget_s")
+
+
+def matrix(point: Point) -> tuple:
+    """Return what the points that are compared with each other have in common."""
+    return point.gpu, point.op, point.dtype, point.distribution, point.M, point.N
 
 
 def row_path(point: Point) -> str:
@@ -36,7 +42,7 @@ def expand(config: dict, gpu: str) -> list[Point]:
     Points beyond the config's limits for a CPU are left out. Raises ConfigError when no point
     remains.
     """
-    points = [p for p in _all_points(config, gpu) if not _too_large(p, config["cpu"])]
+    points = [p for p in _all_points(config, gpu) if _fits(p, config["cpu"])]
     if not points:
         raise ConfigError(
             f"nothing to measure on {gpu}: every point is larger than the limits under 'cpu'; "
@@ -45,14 +51,18 @@ def expand(config: dict, gpu: str) -> list[Point]:
     return points
 
 
-def left_out(config: dict, gpu: str) -> int:
-    """Return how many points of the sweep are too large for this device."""
-    return sum(_too_large(p, config["cpu"]) for p in _all_points(config, gpu))
+def in_order(points: Iterable[Point], seed: int) -> list[Point]:
+    """Return the points as they are measured: matrix after matrix, its variants at random."""
+    by_matrix = {}
+    for point in points:
+        by_matrix.setdefault(matrix(point), []).append(point)
+    draw = random.Random(seed)
+    return [point for same in by_matrix.values() for point in draw.sample(same, len(same))]
 
 
 def announce(config: dict, gpu: str, points: list[Point]) -> str:
     """Return one line that says what the sweep has on a GPU."""
-    count = left_out(config, gpu)
+    count = len(_all_points(config, gpu)) - len(points)
     note = f" ({count} left out: too large for it, see 'cpu' in the config)" if count else ""
     return f"sweep {config['sweep']} on {gpu}: {len(points)} points{note}"
 
@@ -74,12 +84,6 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
     return list(points.values())
 
 
-def dtypes(config: dict) -> list[str]:
-    """Return every dtype of the sweep, in order."""
-    each = (name for shape in config["shapes"] for name in shape.get("dtypes", config["dtypes"]))
-    return list(dict.fromkeys(each))
-
-
 def _matrices(shape: dict) -> list[tuple[int, int]]:
     """Return every (M, N) of an entry of ``shapes``."""
     if "elements" in shape:
@@ -98,11 +102,11 @@ def _sizes(given) -> Iterable[int]:
     return given
 
 
-def _too_large(point: Point, limits: dict) -> bool:
+def _fits(point: Point, limits: dict) -> bool:
     if not point.is_cpu:
-        return False
-    too_long = point.interpreted and limits["max_interpreted_N"] < point.N
-    return too_long or limits["max_elements"] < point.M * point.N
+        return True
+    short = not point.interpreted or limits["max_interpreted_N"] >= point.N
+    return short and limits["max_elements"] >= point.M * point.N
 
 
 def options(point: Point) -> list[str]:
@@ -136,11 +140,10 @@ def command(
     words = ["--configfile", *files] if files else []
     words += ["--config", *values] if values else []
     where = os.path.relpath(snakefile)
-    call = ["snakemake", *(["--snakefile", where] if where != "Snakefile" else [])]
-    if on_cluster:
-        return shlex.join([*call, "--workflow-profile", CLUSTER_PROFILE, *words])
-    by_snakemake = shlex.join([*call, "--cores", "all", *words])
-    if where != "Snakefile":
-        return by_snakemake
-    by_make = ["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])]
-    return f"{shlex.join(by_make)}\n# or, where Snakemake is installed:\n{by_snakemake}"
+    elsewhere = ["--snakefile", where] if where != "Snakefile" else []
+    how = ["--workflow-profile", CLUSTER_PROFILE] if on_cluster else ["--cores", "all"]
+    call = shlex.join(["snakemake", *elsewhere, *how, *words])
+    if on_cluster or elsewhere:
+        return call
+    by_make = shlex.join(["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])])
+    return f"{by_make}\n# or, where Snakemake is installed:\n{call}"

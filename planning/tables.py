@@ -13,8 +13,6 @@ from measure import fingerprint
 from measure.device import gpus
 from measure.point import Point
 
-from . import points
-
 # What rows are compared with. The hashes are those of the current code; the seed decides a row,
 # too, but is no part of its path. It is empty for recorded rows.
 EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256", "seed")
@@ -41,15 +39,15 @@ def _recorded_rows(path: Path) -> list[tuple[str, str]]:
 
 
 def figure_sets(
-    config: dict, recorded: Iterable[Path], published: Path
+    sweep: str, planned: Iterable[Point], recorded: Iterable[Path], published: Path
 ) -> tuple[list[FigureSet], list[FigureSet]]:
     """Return the sets to draw over N, and those to draw beside a published table.
 
+    ``planned``: the points of ``sweep``; ``recorded``: the tables of other GPUs.
     ``published``: the folder with sources.yaml, which says of every table what to draw of it.
     """
     sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
-    measured = points.gpu_names(config)
-    sets = [FigureSet(g, d, config["sweep"]) for g in measured for d in points.dtypes(config)]
+    sets = [FigureSet(point.gpu, point.dtype, sweep) for point in planned]
     for path in recorded:
         dtypes = (dtype for dtype, _ in _recorded_rows(path))
         sets += [FigureSet(path.parent.name, dtype, path.stem) for dtype in dtypes]

@@ -8,7 +8,6 @@ import resource
 
 import pytest
 
-from tests.faults.sweeps import write_kernel
 from tests.marks import slow
 from tests.processes import until
 
@@ -50,16 +49,25 @@ def with_little_memory() -> None:
     ],
 )
 def test_a_kernel_that_is_refused_more_memory_has_run_out_of_it(sweep, act):
-    write_kernel(sweep.folder, "eats", act)
+    sweep.write_kernel("eats", act)
     row, _ = sweep.point("eats", preexec_fn=with_little_memory)
     assert row["status"] == "out_of_memory"
 
 
-def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
-    write_kernel(sweep.folder, "smashes", SMASHES)
-    row, _ = sweep.point("smashes")
-    assert row["status"] == "crash"
-    assert row["message"].startswith("the process ended (signal SIG")
+@pytest.mark.parametrize(
+    ("act", "status", "words"),
+    [
+        pytest.param(SMASHES, "crash", "the process ended (signal SIG", id="corrupts the heap"),
+        pytest.param("os.closerange(0, 1000)", "crash", "", id="closes every file"),
+        pytest.param(FORKS, "ok", "", id="forks"),
+        pytest.param(HOLDS_ON, "crash", "ValueError: gone", id="starts another session"),
+    ],
+)
+def test_a_kernel_gets_one_row_and_nothing_of_it_runs_on(sweep, act, status, words):
+    sweep.write_kernel("acts", act)
+    row, _ = sweep.point("acts")
+    assert row["status"] == status
+    assert row["message"].startswith(words)
     until(sweep.nothing_runs)
 
 
@@ -70,27 +78,7 @@ def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
     ids=["lets no signal and no thread in", "stops itself"],
 )
 def test_a_kernel_that_does_not_react_is_timed_out(sweep, act):
-    write_kernel(sweep.folder, "waits", act)
+    sweep.write_kernel("waits", act)
     row, _ = sweep.point("waits", "--timeout", "20")
     assert row["status"] == "timeout"
     until(sweep.nothing_runs)
-
-
-def test_a_kernel_that_forks_gets_one_row(sweep):
-    write_kernel(sweep.folder, "forks", FORKS)
-    row, _ = sweep.point("forks")
-    assert row["status"] == "ok"
-    until(sweep.nothing_runs)
-
-
-def test_what_a_kernel_puts_into_a_session_of_its_own_ends_with_it(sweep):
-    write_kernel(sweep.folder, "holds", HOLDS_ON)
-    row, _ = sweep.point("holds")
-    assert (row["status"], row["message"]) == ("crash", "ValueError: gone")
-    until(sweep.nothing_runs)
-
-
-def test_a_kernel_that_closes_every_file_crashes(sweep):
-    write_kernel(sweep.folder, "closes", "os.closerange(0, 1000)")
-    row, _ = sweep.point("closes")
-    assert row["status"] == "crash"

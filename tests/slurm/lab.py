@@ -9,15 +9,16 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
 import socket
 import stat
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+
+from tests import processes
 from tests.workflow import runner
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
@@ -96,16 +97,6 @@ def can_fake_gpus() -> bool:
     return True
 
 
-def until(condition: Callable[[], object], seconds: float, what: str):
-    """The first true value of ``condition``. Raises TimeoutError, which says what never came."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := condition():
-            return value
-        time.sleep(0.2)
-    raise TimeoutError(f"{what}: not within {seconds:g} s")
-
-
 class Lab:
     """The cluster, while a ``with`` block lasts; ``environment`` is what its users need."""
 
@@ -125,10 +116,10 @@ class Lab:
             self._write()
             self._start_munge()
             self._daemon("slurmctld", "slurmctld", "-D", "-i")
-            until(lambda: "UP" in self.ask("scontrol", "ping"), START_S, "slurmctld")
+            processes.until(lambda: "UP" in self.ask("scontrol", "ping"), START_S)
             for node in NODES:
                 self.bring_back(node)
-            until(lambda: set(self.node_states().values()) == {"idle"}, START_S, "idle nodes")
+            processes.until(lambda: set(self.node_states().values()) == {"idle"}, START_S)
         except BaseException:
             print(self.logs())
             self.__exit__()
@@ -212,7 +203,7 @@ class Lab:
         options = [f"--{option}-file={folder / name}" for option, name in files.items()]
         as_munge = ("--reuid", "munge", "--regid", "munge", "--clear-groups")
         self._daemon("munged", *as_munge, "munged", "-F", f"--socket={folder}/socket", *options)
-        until(lambda: self.ask("munge", "-n", f"--socket={folder}/socket"), START_S, "munge")
+        processes.until(lambda: self.ask("munge", "-n", f"--socket={folder}/socket"), START_S)
 
     def _daemon(self, name: str, *command: str, **variables: str) -> None:
         """Start a daemon; before its name in ``command`` may stand options of setpriv."""
@@ -245,31 +236,16 @@ def _free_ports(count: int) -> list[int]:
 def _end(is_one: Callable[[dict[str, str]], bool]) -> None:
     """Kill every process with such an environment, all at a blow: none tells of another's end."""
     stopped = set()
-    while new := set(_processes(is_one)) - stopped:
-        for pid in new:
-            _send(pid, signal.SIGSTOP)
+    while new := _processes(is_one) - stopped:
+        for process in new:
+            processes.ask(process.suspend, None)
         stopped |= new
-    for pid in stopped:
-        _send(pid, signal.SIGKILL)
-    until(lambda: not list(_processes(is_one)), 30, "the end of all processes")
+    processes.kill(stopped)
+    processes.until(lambda: not _processes(is_one), 30)
 
 
-def _send(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
-
-
-def _processes(is_one: Callable[[dict[str, str]], bool]) -> Iterator[int]:
+def _processes(is_one: Callable[[dict[str, str]], bool]) -> set[psutil.Process]:
     """Those with such an environment, and the step daemons above them, which overwrite theirs."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            words = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
-            if is_one(dict(word.split("=", 1) for word in words if "=" in word)):
-                yield int(entry.name)
-                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-                if Path("/proc", parent, "comm").read_text() == "slurmstepd\n":
-                    yield int(parent)
-        except OSError:  # it has just ended
-            continue
+    found = processes.find(lambda p: p.pid != os.getpid() and is_one(p.environ()))
+    above = (processes.ask(process.parent, None) for process in found)
+    return {*found, *(p for p in above if p and processes.ask(p.name, "") == "slurmstepd")}

@@ -158,14 +158,13 @@ rule plot_sweep:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        command="figures",
+        command=f"figures {OF_A_SET}",
         published=published_folder,
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
         "python3 -m analysis {params.command} --measurements {input.measurements:q}"
-        " --published {params.published:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
-        " --sweep {wildcards.sweep:q} --output-dir results/figures > {log:q} 2>&1"
+        " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
 
 
 use rule plot_sweep as plot_published with:
@@ -175,31 +174,22 @@ use rule plot_sweep as plot_published with:
     log:
         "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
     params:
-        command="published",
+        command=f"published {OF_A_SET}",
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
 
 
-rule plot_overview:
+use rule plot_sweep as plot_overview with:
     """The fraction of copy bandwidth of every timed row, on one page."""
-    input:
-        measurements="results/measurements.csv",
-        tables=TABLES,
     output:
         report(OVERVIEW[0], caption="../report/overview.rst", category="Overview"),
         OVERVIEW[1:],
     log:
         "results/logs/plot_overview.log",
-    conda:
-        "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
-        published=published_folder,
+        command="overview",
     message:
         "Drawing the overview"
-    shell:
-        "python3 -m analysis overview --measurements {input.measurements:q}"
-        " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
 
 
 rule report:

@@ -12,31 +12,37 @@ shell.prefix(
     "set -euo pipefail; export PYTHONSAFEPATH=1"
     " PYTHONPATH={workflow.basedir:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
 )
+# relative: Snakemake knows its files by these names, also in a copy of the project
+ROOT = Path(os.path.relpath(workflow.basedir))
 
-CLUSTER = cluster.table(internals.set_resources(workflow))
 checks.check(config, internals.config_layers(workflow))
+ON_CLUSTER = internals.is_on_cluster(workflow)
+CLUSTER = cluster.table(ROOT / "profiles" / "slurm" / "gpus.yaml") if ON_CLUSTER else {}
 cluster.check(config["gpus"], CLUSTER)
 
 POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
+IN_ORDER = points.in_order(BY_ROW.values(), config["seed"])
+PRIORITIES = {points.row_path(p): -number for number, p in enumerate(IN_ORDER)}
+ALLOCATIONS = cluster.allocations(IN_ORDER, CLUSTER) if ON_CLUSTER else {}
 if internals.is_first(workflow):
     for gpu, chosen in POINTS.items():
         logger.info(points.announce(config, gpu, chosen))
 
-# relative: Snakemake knows its files by these names, also in a copy of the project
-ROOT = Path(os.path.relpath(workflow.basedir))
 PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_BY = [path.with_suffix(".yaml") for path in RECORDED]
 FIGURE = "results/figures/{gpu}_{dtype}_{sweep}_"
+OF_A_SET = "--gpu {gpu} --dtype {dtype} --sweep {sweep}"
 SUFFIXES = [".svg", ".pdf", ".png"]
 OVER_N = ["time", "throughput", "speedup"]
 OVERVIEW = [f"results/figures/overview{suffix}" for suffix in SUFFIXES]
+SETS = tables.figure_sets(config["sweep"], BY_ROW.values(), RECORDED, PUBLISHED)
 FIGURES = OVERVIEW + [
     FIGURE.format(**chosen._asdict()) + kind + suffix
-    for sets, kinds in zip(tables.figure_sets(config, RECORDED, PUBLISHED), (OVER_N, ["published"]))
+    for sets, kinds in zip(SETS, (OVER_N, ["published"]))
     for chosen in sets
     for kind in kinds
     for suffix in SUFFIXES
@@ -46,7 +52,7 @@ ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
     *internals.given_configs(workflow),
     snakefile=Path(workflow.main_snakefile),
-    on_cluster=bool(CLUSTER),
+    on_cluster=ON_CLUSTER,
 )
 
 
@@ -70,8 +76,17 @@ def of_sweep(known, name, what):
     return known[name]
 
 
+def row_of(wildcards):
+    return points.ROW.format(**wildcards)
+
+
 def point_of(wildcards):
-    return of_sweep(BY_ROW, points.ROW.format(**wildcards), "row")
+    return of_sweep(BY_ROW, row_of(wildcards), "row")
+
+
+def on_cluster(column):
+    """Return the function that looks up how the cluster gives a point's GPU."""
+    return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
 
 
 def rows_of(wildcards):

@@ -12,10 +12,12 @@ rule point:
         samples=str(row.samples_path(Path(points.ROW))),
     log:
         points.ROW.replace("results/cells", "results/logs/points").replace(".csv", ".log"),
+    # the variants of a matrix follow each other
+    priority: lambda wildcards: PRIORITIES[row_of(wildcards)]
     # only for a cluster: elsewhere a group would make planning slower
     group:
-        (lambda wildcards: f"point_{wildcards.gpu}")
-        if CLUSTER and not internals.is_in_allocation(workflow)
+        (lambda wildcards: internals.as_one_group(workflow, ALLOCATIONS[row_of(wildcards)]))
+        if ON_CLUSTER and not internals.is_in_allocation(workflow)
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As steps of the job
     # each would take 3 s more, for the step and another Snakemake.
@@ -25,6 +27,9 @@ rule point:
     threads: lambda wildcards: points.threads(point_of(wildcards), internals.given_cores(workflow))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
+        gres=on_cluster("gres"),
+        slurm_partition=on_cluster("partition"),
+        constraint=on_cluster("constraint"),
         runtime=cluster.minutes(config["timeout_s"]),
         # not among params: another time-out changes no number, so it measures nothing again; and
         # --lint refuses the config in a command
