@@ -11,7 +11,7 @@ import kernels
 from .device import gpus
 from .point import DISTRIBUTIONS, BadPoint, NoRow, Point
 from .process.run_point import measure_point
-from .row import write
+from .row import IDENTITY, read, write
 
 
 def parser() -> argparse.ArgumentParser:
@@ -46,20 +46,18 @@ def parser() -> argparse.ArgumentParser:
         help="a .py file from outside kernels/: its stem may be the variant",
     )
     add("--seed", type=int, default=Point.seed, help="of the input (default %(default)s)")
+    add("--blocks", type=int, default=Point.blocks, help="to time (default %(default)s)")
     add(
-        "--interval-width",
-        type=float,
-        default=Point.interval_width,
-        help="stop once the speed-up's 95 %% interval is narrower than this share of it "
-        "(default %(default)s)",
+        "--replicate",
+        type=int,
+        default=Point.replicate,
+        help="number of this measurement of the point (default %(default)s)",
     )
     add(
-        "--time-budget",
-        type=float,
-        default=Point.time_budget_s,
-        dest="time_budget_s",
-        metavar="S",
-        help="or after this many seconds of timing (default %(default)s)",
+        "--checked",
+        type=Path,
+        metavar="FIRST_ROW",
+        help="the row of replicate 1: what it has checked is not checked again",
     )
     add(
         "--timeout",
@@ -86,26 +84,41 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     arguments = vars(parser().parse_args(argv))
     output, owner = arguments.pop("output"), arguments.pop("served_for")
+    checked = arguments.pop("checked")
     del arguments["command"]  # there is only one
     try:
-        _point(arguments, output, owner)
+        _point(arguments, output, owner, checked)
     except (BadPoint, NoRow) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _point(arguments: dict, output: Path, owner: int | None) -> None:
+def _point(arguments: dict, output: Path, owner: int | None, checked: Path | None) -> None:
     arguments["gpu"] = gpus.resolve(arguments["gpu"])
     if arguments["variant"] is None:
         arguments["variant"] = _only(arguments["files"])
     _refuse_unwritable(output)
-    row, samples = measure_point(Point(**arguments), owner)
+    point = Point(**arguments)
+    row, samples = measure_point(point, owner, checked and _first_row(checked, point))
     try:
         write(output, row, samples)
     except OSError as error:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
     print(summary(row))
+
+
+def _first_row(path: Path, point: Point) -> dict:
+    """Return the row of a point's first replicate. Raises BadPoint if it is another's."""
+    try:
+        first = read(path)
+    except (OSError, ValueError) as error:
+        raise BadPoint(f"--checked {path}: {error}") from error
+    for name in IDENTITY:
+        wanted = 1 if name == "replicate" else getattr(point, name)
+        if first[name] != wanted:
+            raise BadPoint(f"--checked {path}: its {name} is {first[name]!r}, not {wanted!r}")
+    return first
 
 
 def _refuse_unwritable(output: Path) -> None:
@@ -158,7 +171,7 @@ def _times(row: dict) -> list[str]:
     lines = [
         f"  time        {row['time_us']:.3f} µs cold "
         f"(q20 {row['time_us_q20']:.3f}, q80 {row['time_us_q80']:.3f}; "
-        f"{row['n_samples']} blocks, stopped by {row['stopped_by']})"
+        f"{row['n_samples']} blocks)"
         + (f", warm {row['warm_us']:.3f} µs" if row.get("warm_us") is not None else ""),
         f"  throughput  {row['throughput_gbps']:.1f} GB/s = {row['of_copy']:.1%} of a copy "
         f"({row['copy_us']:.3f} µs)",

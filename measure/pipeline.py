@@ -1,5 +1,7 @@
 """The stages of measuring a point: device, variant, first call, checks, timing, checks again."""
 
+import random
+
 import numpy
 import torch
 
@@ -18,16 +20,17 @@ INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these ta
 INTERPRETED_ELEMENTS = 2**20
 
 
-def measure(point: Point, journal) -> list[tuple]:
+def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    Raises WrongDevice; any other exception, the kernel's too, becomes the status of the row.
+    ``first``: the row of replicate 1, if that has checked the variant. Raises WrongDevice; any
+    other exception, the kernel's too, becomes the status of the row.
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
     device = open_device(point.gpu)
     row = journal.row
-    row["gpu"] = device.slug
+    row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
     row |= fingerprint.provenance(device, point.variant)
     try:
         return _measure(point, device, journal)
@@ -88,7 +91,9 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
 
         audit = Audit(rotation[0][-1], point.op)
     try:
-        timed = timing.time_point(point, device, call, rotation, audit, journal.stage)
+        timed = timing.time_point(
+            point, device, call, rotation, audit, row["order_seed"], journal.stage
+        )
     except LeftWork as error:
         raise Ended("incorrect", f"timing: {error}") from error
     journal.stage("correctness check after timing")

@@ -1,4 +1,4 @@
-"""The unit of work: one (gpu, op, dtype, distribution, M, N, variant) and its settings."""
+"""The unit of work: a (gpu, op, dtype, distribution, M, N, variant), and how it is measured."""
 
 import difflib
 from dataclasses import asdict, dataclass
@@ -8,6 +8,7 @@ import kernels
 from .device import gpus
 
 DISTRIBUTIONS = ("uniform", "normal")
+MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
 
 
 class BadPoint(ValueError):
@@ -27,7 +28,7 @@ def nearest(given: str, allowed) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """A point (its identity), and how long and how exactly it is measured."""
+    """What identifies a row, and how long the process may take that makes it."""
 
     gpu: str
     dtype: str
@@ -37,8 +38,8 @@ class Point:
     op: str = "softmax"
     distribution: str = "uniform"
     seed: int = 3407
-    interval_width: float = 0.01  # width of the speed-up's 95 % interval, as a share of it
-    time_budget_s: float = 2.0  # for the timed blocks
+    blocks: int = 50  # to time
+    replicate: int = 1  # each is measured by another process
     timeout_s: float = 120.0  # for the whole point; then it is killed
     files: tuple[str, ...] = ()  # of the variant, where it is from outside kernels/
 
@@ -52,15 +53,14 @@ class Point:
             given = getattr(self, name)
             if given not in allowed:
                 raise BadPoint(f"unknown {name} {given!r}{nearest(given, allowed)}")
-        for name in ("M", "N"):
-            size = getattr(self, name)
-            if type(size) is not int or size < 1:
-                raise BadPoint(f"{name} = {size!r}: a whole number of at least 1 is needed")
+        for name, least in (("M", 1), ("N", 1), ("blocks", MIN_BLOCKS), ("replicate", 1)):
+            given = getattr(self, name)
+            if type(given) is not int or given < least:
+                raise BadPoint(f"{name} = {given!r}: a whole number of at least {least} is needed")
         if not 0 <= self.seed < 2**32:
             raise BadPoint(f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed")
-        for name in ("interval_width", "time_budget_s", "timeout_s"):
-            if not getattr(self, name) > 0:
-                raise BadPoint(f"{name} = {getattr(self, name)!r}: it must be above 0")
+        if not self.timeout_s > 0:
+            raise BadPoint(f"timeout_s = {self.timeout_s!r}: it must be above 0")
         try:
             for path in self.files:
                 kernels.add(path)

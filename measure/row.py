@@ -13,7 +13,10 @@ _SCHEMA_FILE = Path(__file__).with_name("row.csv")
 
 
 class Column(NamedTuple):
-    """One line of the schema. ``type``: str, int, float or bool; ``allowed``: () for any value."""
+    """One line of the schema. ``type``: str, int, float or bool; ``allowed``: () for any value.
+
+    A value of ``flags`` is any number of the allowed words, separated by blanks.
+    """
 
     name: str
     group: str
@@ -35,9 +38,12 @@ def _schema() -> dict[str, Column]:
 SCHEMA = _schema()
 COLUMNS = tuple(SCHEMA)
 
-# What identifies a point, and where its row lies below the folder of all rows.
-POINT = ("gpu", "op", "dtype", "distribution", "M", "N", "variant")
-PATH = "{gpu}/{op}/{dtype}/{distribution}/M{M}/N{N}/{variant}.csv"
+MATRIX = ("gpu", "op", "dtype", "distribution", "M", "N")  # measured on one board
+POINT = (*MATRIX, "variant")  # identifies a point
+IDENTITY = (*POINT, "seed", "blocks", "replicate")  # identifies a row
+# of a row, below the folder of all rows
+PATH = "{gpu}/{op}/{dtype}/{distribution}/seed{seed}_blocks{blocks}/M{M}_N{N}/"
+PATH += "{variant}.{replicate}.csv"
 
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")
 _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
@@ -65,7 +71,9 @@ def write(path: Path, row: dict, samples: list[tuple]) -> None:
     if unknown:
         raise ValueError(f"not columns of a row: {sorted(unknown)}")
     for name, value in row.items():
-        if value is not None and SCHEMA[name].allowed and value not in SCHEMA[name].allowed:
+        allowed = SCHEMA[name].allowed
+        given = [] if value is None else value.split() if name == "flags" else [value]
+        if allowed and not set(given) <= set(allowed):
             raise ValueError(f"not a value of {name}: {value!r}")
     path.parent.mkdir(parents=True, exist_ok=True)
     text = _csv_text(SAMPLE_COLUMNS, samples)
@@ -73,6 +81,16 @@ def write(path: Path, row: dict, samples: list[tuple]) -> None:
     _replace(samples_path(path), gzip.compress(text.encode(), mtime=0))
     line = [_cell(column, row.get(column)) for column in COLUMNS]
     _replace(path, _csv_text(COLUMNS, [line]).encode())
+
+
+def read(path: Path) -> dict:
+    """Return the row of a file. Raises OSError, and ValueError if it is no row."""
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    if len(lines) != 1 or tuple(lines[0]) != COLUMNS:
+        raise ValueError(f"{path} is not a row of this version")
+    parse = {"int": int, "float": float, "bool": "true".__eq__, "str": str}
+    return {k: parse[SCHEMA[k].type](v) if v else None for k, v in lines[0].items()}
 
 
 def _csv_text(header, lines) -> str:

@@ -48,13 +48,13 @@ class Bench:
     def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
         """Measure one point: (its row, or None where there is none; the process).
 
-        ``options`` are the command's, without dashes: M=64, N=96 and a short time budget if not
+        ``options`` are the command's, without dashes: M=64, N=96 and 6 blocks if not
         given; ``served=False`` measures in a fresh Python.
         """
         output = self.project / "row.csv"
         output.unlink(missing_ok=True)
         owner = {"served-for": os.getpid()} if options.pop("served", True) else {}
-        options = {"gpu": "cpu", "M": 64, "N": 96, "time-budget": 0.05} | owner | options
+        options = {"gpu": "cpu", "M": 64, "N": 96, "blocks": 6} | owner | options
         words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
         command = [sys.executable, "-m", "measure", "point", "--variant", variant, *words]
         done = subprocess.run(

@@ -1,5 +1,6 @@
 """Time a variant that passed the correctness check against its controls."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ def time_point(
     call: Call,
     rotation: list[CallBuffers],
     audit: Audit | None,
+    order_seed: int,
     stage: Callable[[str], None],
 ) -> Timed:
     """Time ``call`` on ``rotation``, and its controls.
@@ -54,9 +56,8 @@ def time_point(
     samples = sampling.collect(
         clock,
         names,
-        point.interval_width,
-        point.time_budget_s,
-        point.seed,
+        point.blocks,
+        random.Random(order_seed),
         while_busy=telemetry.sample if telemetry else None,
     )
     row |= derived.of_samples(point, samples)

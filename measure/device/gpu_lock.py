@@ -1,4 +1,4 @@
-"""One timing per GPU at a time, whoever asks on this machine.
+"""One timing per GPU at a time, and one GPU for all points of a matrix.
 
 An exclusive ``flock`` on a file named by the GPU's UUID locks the GPU while a process lives that
 has inherited the file. Linux frees the lock, also after SIGKILL. Locks hold within one machine and
@@ -7,13 +7,15 @@ one /tmp: containers that share a GPU but not /tmp do not see each other.
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..point import NoRow
+from ..point import NoRow, Point
+from ..row import MATRIX
 from . import gpus
 
 FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
@@ -30,33 +32,31 @@ class GpuLock(NamedTuple):
     fd: int
 
 
-@contextlib.contextmanager
-def acquire(
-    wanted: Sequence[gpus.Found], say: Callable[[str], object] = print
-) -> Iterator[GpuLock]:
-    """Lock the first of the wanted GPUs that is free; wait while all are in use.
+def board(point: Point, found: Sequence[gpus.Found]) -> gpus.Found | None:
+    """Return the GPU of this machine on which all points of a matrix are measured, if any.
 
-    Raises NoRow if a lock file cannot be opened.
+    Boards of one model differ by some percent, so variants are compared on one board only. A hash
+    of the matrix chooses it, which needs no agreement between the points.
     """
+    wanted = sorted(gpu for gpu in found if gpu.slug == point.gpu)
+    matrix = " ".join(str(getattr(point, name)) for name in MATRIX)
+    number = int.from_bytes(hashlib.sha256(matrix.encode()).digest()[:8], "big")
+    return wanted[number % len(wanted)] if wanted else None
+
+
+@contextlib.contextmanager
+def acquire(gpu: gpus.Found, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
+    """Lock a GPU; wait while it is in use. Raises NoRow if its lock file cannot be opened."""
     end, silent = time.monotonic() + SILENT_S, True
-    while not (lock := _try_all(wanted)):
+    while (fd := _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
         if silent and time.monotonic() > end:
-            names = ", ".join(gpu.uuid for gpu in wanted)
-            say(f"waiting: every GPU of this kind is being timed by another point ({names})")
+            say(f"waiting: another point is being timed on {gpu.uuid}")
             silent = False
         time.sleep(POLL_S)
     try:
-        yield lock
+        yield GpuLock(gpu, fd)
     finally:
-        os.close(lock.fd)
-
-
-def _try_all(wanted: Sequence[gpus.Found]) -> GpuLock | None:
-    for gpu in wanted:
-        fd = _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")
-        if fd is not None:
-            return GpuLock(gpu, fd)
-    return None
+        os.close(fd)
 
 
 def _try(path: Path) -> int | None:

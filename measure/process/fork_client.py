@@ -40,15 +40,22 @@ OF_THE_JOB += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
 
 
 def run(
-    point: Point, folder: Path, lock: GpuLock | None, owner: int, again: bool = True
+    point: Point,
+    folder: Path,
+    lock: GpuLock | None,
+    owner: int,
+    first: dict | None = None,
+    again: bool = True,
 ) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 
-    ``folder`` holds what the worker writes. ``lock`` stays held while a process of the point lives.
-    The point ends with the process ``owner``. Asks ``again`` if the server ends. Raises NoRow.
+    ``first``: the row of replicate 1, if that has checked the variant. ``folder`` holds what the
+    worker writes. ``lock`` stays held while a process of the point lives. The point ends with the
+    process ``owner``. Asks ``again`` if the server ends. Raises NoRow.
     """
     environment = _environment(point, lock)
-    job = {"point": point.as_dict(), "environment": environment, "directory": os.getcwd()}
+    job = {"point": point.as_dict(), "first": first}
+    job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
     with contextlib.ExitStack() as stack:
@@ -65,7 +72,7 @@ def run(
             if (folder / "progress.json").exists():
                 return -signal.SIGKILL
             if again:
-                return run(point, folder, lock, owner, again=False)
+                return run(point, folder, lock, owner, first, again=False)
             raise NoRow(f"the fork server did not answer ({error}); the log says why") from error
 
 

@@ -1,4 +1,4 @@
-"""Turn one point into one row, whatever becomes of the worker that measures it."""
+"""Turn one point into one row, however the worker ends that measures it."""
 
 import contextlib
 import json
@@ -10,54 +10,72 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import kernels
+
+from .. import fingerprint
 from ..device import gpu_lock, gpus
 from ..point import NoRow, Point
-from ..row import one_line
+from ..row import IDENTITY, one_line
 from . import fork_client
 
 ROOM_BYTES = 2**20  # more than a worker writes
 COUNTERS = Path("/proc/vmstat")
 
 
-def measure_point(point: Point, owner: int | None = None) -> tuple[dict, list[tuple]]:
+def measure_point(
+    point: Point, owner: int | None = None, first: dict | None = None
+) -> tuple[dict, list[tuple]]:
     """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
-    ``owner``: the process whose fork server is used (default: this one). Raises NoRow if the
-    machine lacks the GPU, or if the worker failed before the kernel had a part in it.
+    ``owner``: the process whose fork server is used (default: this one). ``first``: the row of
+    replicate 1, which says what need not be checked again, or that there is nothing to time. Raises
+    NoRow if the machine lacks the GPU, or if the worker failed before the kernel had a part in it.
     """
-    owner = owner or os.getpid()
-    wanted = [] if point.is_cpu else [gpu for gpu in gpus.devices() if gpu.slug == point.gpu]
-    if wanted:
-        with gpu_lock.acquire(wanted, _log) as lock:
-            return _measured(point, lock, owner)
+    if first and not _of_this_code(first, point):
+        _log("checking everything: other code has measured the first replicate")
+        first = None
+    if first and first["status"] != "ok":
+        return first | {"replicate": point.replicate, "started_at": _now(), "wall_s": 0}, []
+    if board := gpu_lock.board(point, gpus.devices()):
+        with gpu_lock.acquire(board, _log) as lock:
+            return _measured(point, lock, owner or os.getpid(), first)
     if not point.is_cpu:
         _log(f"no GPU is locked for this point: NVML names none that is {point.gpu} here")
-    return _measured(point, None, owner)
+    return _measured(point, None, owner or os.getpid(), first)
+
+
+def _of_this_code(row: dict, point: Point) -> bool:
+    now = fingerprint.measure_sha256(), kernels.sha256(point.variant, row["gpu"])
+    return (row["measure_sha256"], row["kernel_sha256"]) == now
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _measured(point: Point, lock: gpu_lock.GpuLock | None, owner: int) -> tuple[dict, list[tuple]]:
-    begin, started_at = time.monotonic(), datetime.now(UTC)
+def _measured(
+    point: Point, lock: gpu_lock.GpuLock | None, owner: int, first: dict | None
+) -> tuple[dict, list[tuple]]:
+    begin, started_at = time.monotonic(), _now()
     try:
         with tempfile.TemporaryDirectory(prefix="point-") as name:
             folder = Path(name)
             _check_room(folder)
             kills = oom_kills()
-            returncode = fork_client.run(point, folder, lock, owner)
+            returncode = fork_client.run(point, folder, lock, owner, first)
             row, samples = _outcome(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
         raise NoRow(
             f"cannot write {tempfile.tempdir or 'a temporary folder'}: {error.strerror}; make room "
             "there, or set TMPDIR to a folder that has some, and call again"
         ) from error
-    identity = {k: getattr(point, k) for k in ("op", "dtype", "distribution", "M", "N", "variant")}
-    row |= identity | {"seed": point.seed, "message": one_line(row.get("message", ""))}
-    row["started_at"] = started_at.isoformat(timespec="seconds")
-    row["wall_s"] = time.monotonic() - begin
-    return row, samples
+    row |= {name: getattr(point, name) for name in IDENTITY if name != "gpu"}
+    row["message"] = one_line(row.get("message", ""))
+    return row | {"started_at": started_at, "wall_s": time.monotonic() - begin}, samples
 
 
 def _check_room(folder: Path) -> None:

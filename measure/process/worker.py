@@ -58,7 +58,8 @@ def main(folder: Path, parent: int) -> None:
     # When memory runs out, Linux must kill this process and what it starts, not the sweep.
     with contextlib.suppress(OSError):  # some containers forbid it
         Path("/proc/self/oom_score_adj").write_text("1000")
-    point = Point(**json.loads((folder / "job.json").read_text())["point"])
+    job = json.loads((folder / "job.json").read_text())
+    point = Point(**job["point"])
     journal = Journal(folder)
     journal.stage("importing torch")
 
@@ -66,7 +67,7 @@ def main(folder: Path, parent: int) -> None:
     from ..device.device import WrongDevice
 
     try:
-        samples = pipeline.measure(point, journal)
+        samples = pipeline.measure(point, journal, job["first"])
     except WrongDevice as error:
         journal.refuse(str(error))
     else:

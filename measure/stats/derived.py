@@ -21,7 +21,6 @@ def of_samples(point: Point, samples: Samples) -> dict:
         "time_us_q20": np.quantile(own, 0.2),
         "time_us_q80": np.quantile(own, 0.8),
         "n_samples": samples.blocks,
-        "stopped_by": samples.stopped_by,
         "copy_us": np.median(samples.series(COPY)),
         "torch_us": np.median(samples.series(TORCH)),
         **_interval("speedup", samples.ratio(TORCH, VARIANT), "speedup"),

@@ -1,6 +1,5 @@
-"""Time blocks of interleaved samples until the interval is narrow enough or the time is up."""
+"""Time a number of blocks of interleaved samples, once the GPU's clocks have settled."""
 
-import math
 import random
 import statistics
 import time
@@ -9,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..point import MIN_BLOCKS
 from . import interval
 
 VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
@@ -17,13 +17,7 @@ WARM_UP_S = 0.25  # at least; an idle H200 reaches its clocks in less
 MAX_WARM_UP_S = 1.0  # at most: some devices never settle
 SETTLED_BLOCKS = 5  # warm if this many blocks take as long as as many before them …
 SETTLED = 0.005  # … to this share
-FIRST_CHECK = 40  # blocks before the first interval; fewer make a bootstrap too narrow
-MIN_BLOCKS = 5  # timed even if the budget is spent
-GROWTH = 1.25  # of blocks from check to check, so that intervals cost little beside timing
-# Blocks timed after the first narrow interval, as a share of those before it. Stopping right there
-# prefers intervals that are too narrow by chance. Over 1,000 simulated points such intervals held
-# the true value 92.8 % of the time, with these blocks 94.0 % (tests/measure/test_coverage.py).
-CONFIRMING = 0.25
+MAX_TIMING_S = 2.0  # after which no block begins, if MIN_BLOCKS are timed
 
 
 @dataclass
@@ -32,7 +26,6 @@ class Samples:
 
     times_us: dict[str, list[float]] = field(default_factory=dict)
     raw: list[tuple] = field(default_factory=list)  # (block, order, series, time_us)
-    stopped_by: str = ""
 
     @property
     def blocks(self) -> int:
@@ -58,48 +51,29 @@ class Samples:
 def collect(
     clock,
     names: list[str],
-    interval_width: float,
-    time_budget_s: float,
-    seed: int,
+    blocks: int,
+    order: random.Random,
     while_busy: Callable[[], None] | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> Samples:
-    """Time blocks of all series in random order, once the GPU's clocks have settled.
+    """Time ``blocks`` blocks of all series, in a random ``order`` within each.
 
-    Stops by ``interval`` when the 95 % interval of torch / variant is narrower than
-    ``interval_width`` of it and CONFIRMING more blocks are timed, or by ``budget`` after
-    ``time_budget_s`` seconds.
+    Fewer, but MIN_BLOCKS at least, if they take longer than MAX_TIMING_S. The number does not
+    depend on the times: to stop once an interval is narrow prefers those that are so by chance.
     """
-    shuffle = random.Random(seed).sample
-    _warm_up(lambda: clock.block(shuffle(names, len(names))), time_budget_s, now)
-
-    samples, check_at, end = Samples(), FIRST_CHECK, now() + time_budget_s
-    enough = None
-    while True:
-        order = shuffle(names, len(names))
-        samples.add(order, clock.block(order, while_busy))
-        if samples.blocks == enough:
-            samples.stopped_by = "interval"
-            return samples
-        if enough is None and samples.blocks >= check_at:
-            if samples.ratio(TORCH, VARIANT).width < interval_width:
-                enough = math.ceil(samples.blocks * (1 + CONFIRMING))
-            check_at = int(check_at * GROWTH)
-        if now() >= end and samples.blocks >= MIN_BLOCKS:
-            samples.stopped_by = "budget"
-            return samples
+    _warm_up(lambda: clock.block(order.sample(names, len(names))), 2 * blocks, now)
+    samples, end = Samples(), now() + MAX_TIMING_S
+    while samples.blocks < blocks and (now() < end or samples.blocks < MIN_BLOCKS):
+        shuffled = order.sample(names, len(names))
+        samples.add(shuffled, clock.block(shuffled, while_busy))
+    return samples
 
 
-def _warm_up(
-    block: Callable[[], list[float]], time_budget_s: float, now: Callable[[], float]
-) -> None:
-    """Run untimed blocks until they take as long as the blocks before them."""
+def _warm_up(block: Callable[[], list[float]], most: int, now: Callable[[], float]) -> None:
+    """Run untimed blocks, at ``most`` so many, until they take as long as the blocks before."""
     begin, totals = now(), []
-    while True:
-        spent = now() - begin
-        if spent >= min(MAX_WARM_UP_S, time_budget_s):
-            return
-        if spent >= WARM_UP_S and len(totals) >= 2 * SETTLED_BLOCKS:
+    while now() - begin < MAX_WARM_UP_S and len(totals) < most:
+        if now() - begin >= WARM_UP_S and len(totals) >= 2 * SETTLED_BLOCKS:
             last = statistics.median(totals[-SETTLED_BLOCKS:])
             before = statistics.median(totals[-2 * SETTLED_BLOCKS : -SETTLED_BLOCKS])
             if abs(last / before - 1) <= SETTLED:

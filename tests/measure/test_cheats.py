@@ -69,8 +69,7 @@ def parameters() -> list:
 def measure(bench, name: str) -> dict:
     """The row of a cheat, as the real command writes it."""
     bench.add(name, (CHEATS / f"{name}.py").read_text())
-    options = {"time-budget": 0.1}
-    options |= {"op": "softmax_backward"} if name.startswith("backward_") else {}
+    options = {"op": "softmax_backward"} if name.startswith("backward_") else {}
     options |= OPTIONS.get(name, {})
     # Where there is a GPU, cheats that need none are measured on a CPU all the same.
     if name.startswith("gpu_") and torch.cuda.is_available():

@@ -14,27 +14,29 @@ from tests.kernels.offline import CUOBJDUMP
 from tests.marks import slow
 
 
-def test_lines_are_whole_distinct_and_from_both_buffers():
-    x, out = torch.empty(64, 256), torch.empty(64, 256)
-    addresses = cold.sample_lines((x, out), seed=1)
-    assert len(addresses) == len(set(addresses.tolist())) == 2 * 512
-    for tensor in (x, out):
+# As many lines as there are; a backward's three matrices; several windows, few of many lines.
+@pytest.mark.parametrize(
+    ("shape", "matrices", "programs"),
+    [
+        ((64, 256), 2, 16),
+        ((64, 2**14), 3, cold.PROGRAMS // 3),
+        ((64, 2**20), 2, cold.PROGRAMS // 2),
+    ],
+)
+def test_lines_are_distinct_from_every_matrix_and_of_one_window_a_program(
+    shape, matrices, programs
+):
+    buffers = tuple(torch.empty(shape) for _ in range(matrices))
+    addresses = cold.sample_lines(buffers, seed=1)
+    assert len(addresses) == len(set(addresses.tolist()))
+    for tensor in buffers:
         inside = addresses - tensor.data_ptr()
-        inside = inside[(inside >= 0) & (inside < 64 * 256 * 4)]
-        assert len(inside) == 512
+        inside = inside[(inside >= 0) & (inside < tensor.nbytes)]
+        assert len(inside) == programs * cold.LOADS
         assert (inside % cold.LINE_BYTES == 0).all()
-
-
-def test_lines_of_a_backward_are_from_all_three():
-    buffers = [torch.empty(64, 2**14) for _ in range(3)]
-    addresses = cold.sample_lines(tuple(buffers), seed=1)
-    found = [((addresses - t.data_ptr()) // t.nbytes == 0).sum().item() for t in buffers]
-    assert found == [cold.PROGRAMS // 3 * cold.LOADS] * 3
-
-
-def test_a_large_matrix_is_sampled():
-    x, out = torch.empty(2, 2**22), torch.empty(2, 2**22)
-    assert len(cold.sample_lines((x, out), seed=1)) == cold.PROGRAMS * cold.LOADS
+    by_program = addresses.view(-1, cold.LOADS)
+    spans = by_program.max(dim=1).values - by_program.min(dim=1).values
+    assert spans.max() < cold.WINDOW_LINES * cold.LINE_BYTES
 
 
 def test_a_matrix_of_a_few_lines_gives_no_evidence():
@@ -53,14 +55,6 @@ def test_loads_that_take_as_long_as_hits_are_counted_as_found():
     assert said["found_in_l2"] == pytest.approx(0.5, abs=0.02)
     assert said["resident_load_cycles"] < 400 < said["cold_load_cycles"]
     assert cold.summarise(resident + 500, resident)["found_in_l2"] == 0
-
-
-def test_the_lines_of_a_program_lie_in_one_window():
-    x, out = torch.empty(64, 2**20), torch.empty(64, 2**20)
-    programs = cold.sample_lines((x, out), seed=1).view(-1, cold.LOADS)
-    spans = programs.max(dim=1).values - programs.min(dim=1).values
-    assert len(programs) == cold.PROGRAMS
-    assert spans.max() < cold.WINDOW_LINES * cold.LINE_BYTES
 
 
 # Slow: the same source, and another compute capability.

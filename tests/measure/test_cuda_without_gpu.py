@@ -62,22 +62,4 @@ def test_without_cuda_core_it_is_unavailable(bench, without_cuda_core):
     assert row["status"] == "unavailable"
     assert "install the package that it needs" in row["message"]
     assert row["nvrtc"] == ""
-
-
-def test_another_variant_needs_no_cuda_core(bench, without_cuda_core):
-    row = bench.row("torch_softmax", served=False)
-    assert row["status"] == "ok"
-    assert row["nvrtc"] == ""
-
-
-def test_an_operation_that_a_variant_lacks_is_unsupported(bench):
-    row = bench.row("cuda_fastertransformer", op="log_softmax")
-    assert (row["status"], row["op"]) == ("unsupported", "log_softmax")
-    assert row["message"] == "cuda_fastertransformer has no log_softmax"
-
-
-def test_log_softmax_is_timed_against_torchs_own(bench):
-    row = bench.row("torch_softmax", op="log_softmax")
-    assert (row["status"], row["op"]) == ("ok", "log_softmax")
-    assert 0 < float(row["max_abs_error"]) < 1e-5
-    assert float(row["torch_us"]) > 0
+    assert bench.row("torch_softmax", served=False)["status"] == "ok", "others do not need it"

@@ -11,7 +11,7 @@ import pytest
 
 from measure.device import gpu_lock, gpus
 from measure.fingerprint import ROOT
-from measure.point import NoRow
+from measure.point import NoRow, Point
 from tests.measure import nvml
 from tests.processes import PATIENCE_S
 
@@ -24,14 +24,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def holder(folder, *wanted):
-    """A process that holds one of the GPUs; its first line says which."""
+def holder(folder, gpu):
+    """A process that holds a GPU; its last line says which."""
     code = (
         "import pathlib, sys, time\n"
         "from measure.device import gpus, gpu_lock\n"
         f"gpu_lock.FOLDER = pathlib.Path({str(folder)!r})\n"
-        f"wanted = [gpus.Found(*g) for g in {[tuple(g) for g in wanted]!r}]\n"
-        "with gpu_lock.acquire(wanted, lambda text: print(text, flush=True)) as lock:\n"
+        f"gpu = gpus.Found(*{tuple(gpu)!r})\n"
+        "with gpu_lock.acquire(gpu, lambda text: print(text, flush=True)) as lock:\n"
         "    print(lock.gpu.uuid, flush=True)\n"
         "    time.sleep(600)\n"
     )
@@ -40,17 +40,37 @@ def holder(folder, *wanted):
     )
 
 
-def first_free() -> str:
-    """The UUID of the GPU that a point would get now."""
-    with gpu_lock.acquire(GPUS) as lock:
-        return lock.gpu.uuid
+def free() -> list[str]:
+    """The UUIDs of the GPUs that are not locked."""
+    held = {
+        gpu.uuid: gpu_lock._try(gpu_lock.FOLDER / f"softmax-bench-{gpu.uuid}.lock") for gpu in GPUS
+    }
+    for fd in filter(None, held.values()):
+        os.close(fd)
+    return [uuid for uuid, fd in held.items() if fd]
 
 
-def test_each_point_gets_a_gpu_of_its_own(folder):
-    with gpu_lock.acquire(GPUS) as lock:
+def point(**options) -> Point:
+    given = {"gpu": "h200", "dtype": "float32", "M": 8, "N": 8, "variant": "torch_softmax"}
+    return Point(**given | options)
+
+
+def test_all_points_of_a_matrix_get_one_board_whatever_the_order_of_boards():
+    others = [gpus.Found("GPU-0000", "a100"), *reversed(GPUS)]
+    by_size = {}
+    for size in range(1, 33):
+        same = [point(N=size), point(N=size, variant="torch_naive", replicate=2)]
+        chosen = {gpu_lock.board(p, found) for p in same for found in (GPUS, others)}
+        (by_size[size],) = chosen
+    assert {gpu.uuid for gpu in by_size.values()} == {"GPU-aaaa", "GPU-bbbb"}
+    assert gpu_lock.board(point(gpu="b200"), others) is None
+
+
+def test_a_lock_is_of_one_gpu():
+    with gpu_lock.acquire(GPUS[0]) as lock:
         assert lock.gpu == GPUS[0]
-        assert first_free() == "GPU-bbbb"
-    assert first_free() == "GPU-aaaa"
+        assert free() == ["GPU-bbbb"]
+    assert free() == ["GPU-aaaa", "GPU-bbbb"]
 
 
 def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(folder):
@@ -58,7 +78,7 @@ def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(fold
     try:
         assert first.stdout.readline() == "GPU-aaaa\n"
         second = holder(folder, GPUS[0])
-        assert second.stdout.readline().startswith("waiting: every GPU of this kind is being timed")
+        assert second.stdout.readline() == "waiting: another point is being timed on GPU-aaaa\n"
         first.send_signal(signal.SIGKILL)
         assert second.stdout.readline() == "GPU-aaaa\n"
     finally:
@@ -72,20 +92,20 @@ def test_the_end_of_the_point_before_is_waited_for_in_silence(folder, monkeypatc
     held, messages = gpu_lock._try(folder / "softmax-bench-GPU-aaaa.lock"), []
     end = threading.Timer(0.1, os.close, [held])
     end.start()
-    with gpu_lock.acquire(GPUS[:1], messages.append):
+    with gpu_lock.acquire(GPUS[0], messages.append):
         end.join()
     assert messages == []
 
 
 def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):
-    with gpu_lock.acquire(GPUS) as lock:
+    with gpu_lock.acquire(GPUS[0]) as lock:
         worker = subprocess.Popen(["sleep", "600"], pass_fds=[lock.fd])
         other = subprocess.Popen(["sleep", "600"])  # inherits nothing
     try:
-        assert first_free() == "GPU-bbbb"
+        assert free() == ["GPU-bbbb"]
         worker.kill()
         worker.wait()
-        assert first_free() == "GPU-aaaa"
+        assert free() == ["GPU-aaaa", "GPU-bbbb"]
     finally:
         for process in (worker, other):
             process.kill()
@@ -96,17 +116,16 @@ def test_a_lock_file_that_was_cleaned_away_locks_nobody_out_for_ever(folder):
     path = folder / "softmax-bench-GPU-aaaa.lock"
     first = gpu_lock._try(path)
     path.unlink()
-    with gpu_lock.acquire(GPUS) as second:
-        assert second.gpu == GPUS[0]
+    with gpu_lock.acquire(GPUS[0]):
         os.close(first)
-        assert first_free() == "GPU-bbbb"
+        assert free() == ["GPU-bbbb"]
 
 
 def test_a_link_in_place_of_a_lock_file_is_refused(folder, tmp_path):
     (tmp_path / "target").write_text("keep me")
     (folder / "softmax-bench-GPU-aaaa.lock").symlink_to(tmp_path / "target")
     with pytest.raises(NoRow, match="remove the file"):
-        first_free()
+        free()
     assert (tmp_path / "target").read_text() == "keep me"
 
 
@@ -122,7 +141,7 @@ def test_another_user_s_lock_holds(folder, monkeypatch):
     )
     path = str(folder / "softmax-bench-GPU-aaaa.lock")
     command = ["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", code, path]
-    with gpu_lock.acquire(GPUS):
+    with gpu_lock.acquire(GPUS[0]):
         done = subprocess.run(command, capture_output=True, text=True)
         assert "BlockingIOError" in done.stderr
     assert subprocess.run(command, capture_output=True).returncode == 0
@@ -159,7 +178,6 @@ def test_gpus_are_those_that_cuda_would_show_and_slices_count(
 
 
 def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
-    """As a point on a machine with a busy GPU: the free one is taken, and the worker sees it."""
     fake = tmp_path / "fake"
     fake.mkdir()
     (fake / "pynvml.py").write_text(nvml.FAKE.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))

@@ -25,8 +25,9 @@ def point(**change):
         ({"N": 2.0}, "N = 2.0"),
         ({"M": True}, "M = True"),
         ({"seed": 2**64}, "seed = 18446744073709551616: a whole number from 0"),
-        ({"time_budget_s": 0}, "time_budget_s = 0: it must be above 0"),
-        ({"interval_width": float("nan")}, "interval_width = nan"),
+        ({"blocks": 5}, "blocks = 5: a whole number of at least 6"),
+        ({"replicate": 0}, "replicate = 0: a whole number of at least 1"),
+        ({"timeout_s": float("nan")}, "timeout_s = nan"),
     ],
 )
 def test_a_bad_point_says_what_is_wrong(change, words):

@@ -46,7 +46,7 @@ class Sweep:
         environment = {k: v for k, v in os.environ.items() if k not in hidden}
         environment |= {"XDG_RUNTIME_DIR": self.runtime, "CUDA_VISIBLE_DEVICES": ""}
         environment |= options.pop("environment", {})
-        given = {"gpu": "cpu", "M": 8, "N": 32, "time-budget": 0.05, "output": "row.csv"}
+        given = {"gpu": "cpu", "M": 8, "N": 32, "blocks": 6, "output": "row.csv"}
         given |= {"variant": variant, "served-for": self.owner.pid} | options
         words = [w for k, v in given.items() if v is not None for w in (f"--{k}", str(v))]
         return subprocess.Popen(
@@ -210,8 +210,13 @@ connection.recv(64)
 @pytest.mark.parametrize("uid", [0, 65534])
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
 def test_another_user_s_request_is_refused(shared, tmp_path, uid):
-    point = Point(gpu="cpu", dtype="float32", M=4, N=8, variant="torch_softmax", time_budget_s=0.05)
-    job = {"point": point.as_dict(), "environment": dict(os.environ), "directory": "/"}
+    point = Point(gpu="cpu", dtype="float32", M=4, N=8, variant="torch_softmax", blocks=6)
+    job = {
+        "point": point.as_dict(),
+        "first": None,
+        "environment": dict(os.environ),
+        "directory": "/",
+    }
     (tmp_path / "job.json").write_text(json.dumps(job))
     with shared.connect() as known:
         words = [str(known.fileno()), str(tmp_path), str(uid)]

@@ -12,13 +12,7 @@ from measure.device.device import open_device
 
 REPLACED = {
     "time.monotonic": (time, "monotonic"),
-    "torch.cuda.Event": (torch.cuda, "Event"),
     "torch.cuda.Event.record": (torch.cuda.Event, "record"),
-    "torch.cuda.CUDAGraph.replay": (torch.cuda.CUDAGraph, "replay"),
-    "torch.cuda.synchronize": (torch.cuda, "synchronize"),
-    "torch.log_softmax": (torch, "log_softmax"),
-    "torch.Tensor.copy_": (torch.Tensor, "copy_"),
-    "torch.equal": (torch, "equal"),
     "measure.check.correctness.check_call": (correctness, "check_call"),
     "measure.check.correctness.check_call ": (correctness.check_call, "__code__"),
     "measure.check.tolerance.FAST_EXP": (tolerance, "FAST_EXP"),

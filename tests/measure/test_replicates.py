@@ -1,0 +1,35 @@
+"""A further replicate repeats the timing, and not what the first has checked."""
+
+import pytest
+
+from tests.bench import kernel
+
+
+def replicate(bench, variant, tmp_path, **change):
+    """The row of replicate 1, and that of replicate 2 with ``change`` in its options."""
+    first = bench.row(variant)
+    path = (bench.project / "row.csv").rename(tmp_path / "first.csv")
+    return first, *bench.run(variant, **{"replicate": 2, "checked": path} | change)
+
+
+def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
+    bench.add("fails", kernel(f"open({str(tmp_path / 'calls')!r}, 'a').write('.'); return None"))
+    first, second, _ = replicate(bench, "fails", tmp_path)
+    assert (first["status"], first["replicate"]) == ("incorrect", "1")
+    assert second["replicate"] == "2"
+    assert {k for k in first if first[k] != second[k]} <= {"replicate", "started_at", "wall_s"}
+    assert len((tmp_path / "calls").read_text()) == 2, "those of the first replicate"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"N": 95}, "its N is 96, not 95"),
+        ({"blocks": 7}, "its blocks is 6, not 7"),
+        ({"checked": "nowhere.csv"}, "No such file"),
+    ],
+)
+def test_the_row_of_another_point_is_refused(bench, tmp_path, change, words):
+    _, second, done = replicate(bench, "torch_softmax", tmp_path, **change)
+    assert second is None
+    assert words in done.stderr
