@@ -1,8 +1,9 @@
 """Small matrices beside the point's own, so that a call which is right on that one may still fail.
 
 A kernel may be right only for the matrix and buffers it has seen: for those values, for contiguous
-rows, or thanks to results that it kept. So it gets other matrices in one set of buffers: padded
-rows, values far from 0, infinities and NaN. A kernel that looks for just these values passes.
+rows, or thanks to results that it kept. So it gets other matrices in one set of buffers. Ordinary
+values are other random numbers, also in padded rows; special ones are far from 0, infinite or NaN.
+A kernel that looks for just these values passes.
 """
 
 import torch
@@ -13,6 +14,7 @@ from ..inputs import draw, forward
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
+ORDINARY = 2  # of the cases, the first
 # Fills outputs. It is no softmax and no log-softmax, seldom a gradient, and looks like no signal.
 UNTOUCHED = 2.0
 ENDS = 8  # rows at either end that are read at once
@@ -24,33 +26,34 @@ SEEDS = 2**32  # beyond the seeds of all timed buffers
 
 
 def check(
-    point: Point,
-    device: Device,
-    call: Call,
-    inputs: tuple[torch.Tensor, ...],
-) -> str | None:
-    """Return None, or the name of the edge case that ``call`` fails, and how.
+    point: Point, device: Device, call: Call, inputs: tuple[torch.Tensor, ...]
+) -> tuple[str | None, str | None]:
+    """Return what is wrong with ordinary values, and with special ones; None where nothing is.
 
-    ``inputs``: those of the point itself, matrices (M, N). Edge cases have
-    fewer rows than M, which every variant must accept.
+    Ordinary are both distributions, also in padded rows and behind other work. Special are values
+    far from 0, infinities and NaN. Special values are not tried if a call fails on ordinary ones.
+    ``inputs``: those of the point itself, matrices (M, N). Edge cases have fewer rows than M, which
+    every variant must accept.
     """
     cases = contents(point, device.torch_device)
     like = cases[0][2][0]
     rows, cols = like.shape
     size = 2 * GUARD + rows * (cols + GUARD)
     storage = [like.new_empty(size) for _ in range(point.reads + 1)]
-    for name, gap, values in cases:
-        if problem := _problem(point, call, storage, gap, values):
-            return f"{name}: {problem}"
-    if not device.is_cpu:
+
+    def first_problem(some: list[tuple]) -> str | None:
+        problems = ((name, _problem(point, call, storage, gap, x)) for name, gap, x in some)
+        return next((f"{name}: {problem}" for name, problem in problems if problem), None)
+
+    ordinary = first_problem(cases[:ORDINARY])
+    if ordinary is None and not device.is_cpu:
         # Once more behind other work: a kernel on another stream reads the values of before.
         values = tuple(x.flip(1) for x in cases[1][2])
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         problem = _problem(point, call, storage, 0, values) or _unfinished(point, call, inputs)
-        if problem:
-            return f"behind other work: {problem}"
-    return None
+        ordinary = problem and f"behind other work: {problem}"
+    return ordinary, None if ordinary else first_problem(cases[ORDINARY:])
 
 
 def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> str | None:

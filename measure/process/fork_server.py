@@ -28,7 +28,7 @@ from .fork_client import peer_uid
 LOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
-    *("measure.check.graph_audit", "measure.clock.copy_kernel", "measure.clock.cold"),
+    *("cuda.bindings.driver", "measure.clock.copy_kernel", "measure.clock.cold"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files by which a process talks to the driver
 

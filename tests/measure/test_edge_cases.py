@@ -50,7 +50,8 @@ def test_an_honest_kernel_passes_the_edge_cases(name, dtype):
     for cols in (1, 2, 90, 1024):
         for distribution in ("uniform", "normal"):
             what = point(variant=name, N=cols, dtype=dtype, distribution=distribution)
-            assert edge_cases.check(what, cpu, softmax, (torch.rand(64, cols),)) is None
+            found = edge_cases.check(what, cpu, softmax, (torch.rand(64, cols),))
+            assert found == (None, None)
 
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
@@ -62,9 +63,23 @@ def test_an_honest_backward_passes_the_edge_cases(name, op, dtype):
     call = kernels.load(name).function(op)
     for cols in (1, 2, 90, 1024):
         what = point(variant=name, N=cols, dtype=dtype, op=op)
-        assert (
-            edge_cases.check(what, cpu, call, (torch.rand(64, cols), torch.rand(64, cols))) is None
-        )
+        given = torch.rand(64, cols), torch.rand(64, cols)
+        assert edge_cases.check(what, cpu, call, given) == (None, None)
+
+
+def test_what_is_wrong_on_ordinary_values_is_told_from_what_is_on_special_ones():
+    def zeros(x, out):
+        return out.zero_()
+
+    def large_are_zero(x, out):
+        y = torch.softmax(x, dim=-1, out=out)
+        return y.mul_((x.abs() < 1000).float())
+
+    what, cpu, given = point(variant="torch_softmax"), open_device("cpu"), (torch.rand(64, 90),)
+    ordinary, special = edge_cases.check(what, cpu, zeros, given)
+    assert (ordinary.startswith("padded rows: 0 at column"), special) == (True, None)
+    ordinary, special = edge_cases.check(what, cpu, large_are_zero, given)
+    assert (ordinary, special.startswith("large values: ")) == (None, True)
 
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
@@ -115,4 +130,4 @@ def test_an_honest_kernel_is_right_on_other_values_in_timed_buffers(op, matrices
     buffers = tuple(torch.rand(rows, 90) for _ in range(matrices))
     call = kernels.load("torch_softmax").function(op)
     what = point(M=rows, variant="torch_softmax", op=op)
-    assert recheck.check_new_inputs(what, buffers, lambda: call(*buffers)) is None
+    assert recheck.check_new_inputs(what, buffers, *[lambda: call(*buffers)] * 2) is None
