@@ -7,17 +7,14 @@ export PATH := $(BIN):$(PATH)
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
 SWEEPS ?=
-WHERE := Report: results/report.html (for a browser), results/report.md    Figures: results/figures/
 
 .PHONY: run report tuning record test test-all lint format lock docs rulegraph clean help
 
-run: $(VENV)/.ready  ## set up .venv, run the default sweep, say where the report is
+run: $(VENV)/.ready  ## set up .venv, run the default sweep
 	snakemake --cores all $(ARGS)
-	@echo "$(WHERE)"
 
 report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
 	snakemake --cores all --configfile sweeps/recorded.yaml
-	@echo "$(WHERE)"
 
 tuning: $(VENV)/.ready  ## choose the kernels of the variant `frontier` for this GPU
 	snakemake --cores all --configfile sweeps/tuning.yaml --until merge $(ARGS)

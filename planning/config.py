@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator, validators
 from snakemake.exceptions import WorkflowError
 
 import kernels
-from measure.point import nearest
+from measure.point import MIN_BLOCKS, nearest
+from measure.row import SCHEMA
 
 TYPES = {
     "object": "must be a whole number, a list of them, or {from, to, step}",
@@ -19,7 +20,7 @@ TYPES = {
     "integer": "must be a whole number",
     "boolean": "must be true or false",
 }
-SCHEMA = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
+SCHEMA_FILE = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
 
 
 class ConfigError(WorkflowError):
@@ -48,8 +49,10 @@ def _validator():
     strict = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int
     )
-    schema = yaml.safe_load(SCHEMA.read_text())
+    schema = yaml.safe_load(SCHEMA_FILE.read_text())
     schema["properties"]["op"]["enum"] = list(kernels.OPS)
+    schema["properties"]["blocks"]["minimum"] = MIN_BLOCKS
+    schema["properties"]["unranked_flags"]["items"]["enum"] = list(SCHEMA["flags"].allowed)
     schema["$defs"]["dtypes"]["items"]["enum"] = list(kernels.DTYPES)
     return validators.extend(Draft202012Validator, type_checker=strict)(schema)
 

@@ -1,5 +1,6 @@
 """The tables that come with the project, recorded and published, and what is drawn of them."""
 
+import contextlib
 import csv
 import functools
 from collections.abc import Collection, Iterable
@@ -13,9 +14,7 @@ from measure import fingerprint
 from measure.device import gpus
 from measure.point import Point
 
-# What rows are compared with. The hashes are those of the current code; the seed decides a row,
-# too, but is no part of its path. It is empty for recorded rows.
-EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256", "seed")
+EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256")  # of the current code
 
 
 class FigureSet(NamedTuple):
@@ -63,17 +62,14 @@ def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[s
 
     A recorded variant that the project no longer has gets none.
     """
-    known = {(p.gpu, p.variant): str(p.seed) for p in planned}
+    known = {(point.gpu, point.variant) for point in planned}
     for path in recorded:
-        for _, variant in _recorded_rows(path):
-            known.setdefault((path.parent.name, variant), "")
+        known |= {(path.parent.name, variant) for _, variant in _recorded_rows(path)}
     lines = [EXPECTED]
-    for (gpu, variant), seed in sorted(known.items()):
-        try:
+    for gpu, variant in sorted(known):
+        with contextlib.suppress(KeyError):
             digest = kernels.sha256(variant, gpu)
-        except KeyError:
-            continue
-        lines.append((gpu, variant, digest, fingerprint.measure_sha256(), seed))
+            lines.append((gpu, variant, digest, fingerprint.measure_sha256()))
     return lines
 
 

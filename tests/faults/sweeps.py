@@ -50,7 +50,7 @@ class Sweep(runner.Runner):
     def point(self, variant: str, *options: str, **more) -> tuple[dict | None, str]:
         """(row or None, output) of one point by hand, written to row.csv."""
         words = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "64", "--N", "96"]
-        words += ["--variant", variant, "--time-budget", "0.05", "--output", "row.csv", *options]
+        words += ["--variant", variant, "--blocks", "6", "--output", "row.csv", *options]
         code, printed = self.run(words=words, **more)
         path = self.folder / "row.csv"
         assert path.exists() == (code == 0), printed

@@ -56,12 +56,12 @@ def test_no_room_for_a_row_is_told_by_the_job_and_leaves_none(one_to_go, mountin
         {FILL.format("results/cells")}
         truncate -s -4096 results/cells/filler  # a page: the samples have room, the row has none
         if {SNAKEMAKE}; then exit 9; fi
-        ls -A results/cells/cpu/softmax/float32/uniform/M4/*
+        ls -A results/cells/cpu/softmax/float32/uniform/seed*/*
     """
     code, printed = one_to_go.run(words=mounting(script))
     assert code == 0, printed
     (missing,) = set(one_to_go.merged()) - set(one_to_go.statuses())
-    assert f"/N{missing[1]}/{missing[0]}.csv: No space left on device" in printed
+    assert f"_N{missing[1]}/{missing[0]}.1.csv: No space left on device" in printed
     assert "error: cannot write results/cells/cpu/" in printed
     lines = (line.strip() for line in printed.splitlines())
     left = [line for line in lines if " " not in line and line.endswith((".tmp", ".csv"))]
@@ -75,7 +75,7 @@ def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
     script = f"""
         mount -t tmpfs -o size=4m none "$TMPDIR"
         {sys.executable} -m measure point --gpu cpu --M 64 --N 96 --variant meanwhile \
-            --time-budget 0.05 --output row.csv
+            --blocks 6 --output row.csv
     """
     code, printed = sweep.run(words=mounting(script))
     assert code == 2, printed

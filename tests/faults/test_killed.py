@@ -11,6 +11,7 @@ import pytest
 
 from measure import row
 from measure.fingerprint import ROOT
+from measure.point import Point
 from tests.faults.sweeps import Sweep, configure, kill_group, read
 from tests.marks import slow
 from tests.processes import until
@@ -105,15 +106,8 @@ def test_after_ctrl_c_nothing_runs_and_the_same_command_goes_on(sweep):
     assert set(sweep.merged().values()) == {"ok"}
 
 
-GOOD = {
-    "gpu": "cpu",
-    "op": "softmax",
-    "dtype": "float32",
-    "distribution": "uniform",
-    "M": 4,
-    "N": 8,
-}
-GOOD |= {"variant": "row", "status": "ok"}
+GOOD = vars(Point("cpu", "float32", 4, 8, "torch_softmax"))
+GOOD = {name: GOOD[name] for name in row.IDENTITY} | {"status": "ok"}
 
 POINT = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "4", "--N", "8"]
 

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 import kernels
-from measure import __main__ as command_line
+from measure.device import gpus
+from measure.device.gpu_lock import board
 from measure.fingerprint import ROOT
-from measure.point import Point
 from planning import points as planned
 from planning.config import ConfigError
 
@@ -75,16 +75,39 @@ def test_a_point_that_is_named_twice_is_measured_once():
     assert len(planned.expand(config, "h200")) == len(kernels.by_default("softmax"))
 
 
-def test_variants_of_a_matrix_are_measured_one_after_the_other_in_a_random_order():
+def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order():
     shapes = [{"M": 4, "N": [8, 9]}, {"M": 4, "N": 8, "variants": ["triton_online"]}]
     names = ["torch_softmax", "torch_naive", "torch_jit", "triton_row"]
-    points = planned.expand(DEFAULT | {"shapes": shapes, "variants": names}, "h200")
+    config = DEFAULT | {"shapes": shapes, "variants": names, "repeats": 3}
+    points = planned.expand(config, "h200")
     measured = planned.in_order(points, seed=1)
-    assert [p.N for p in measured] == [8] * 5 + [9] * 4
-    assert {p.variant for p in measured[:5]} == {*names, "triton_online"}
+    assert [p.N for p in measured] == [8] * 15 + [9] * 12
+    assert set(measured) == set(points)
     assert measured == planned.in_order(points, seed=1)
-    orders = {tuple(p.variant for p in planned.in_order(points, seed)) for seed in range(9)}
-    assert len(orders) > 1
+    for variant in names:  # the first replicate is the first one
+        assert [p.replicate for p in measured[:15] if p.variant == variant] == [1, 2, 3]
+    orders = [tuple(p.variant for p in planned.in_order(points, seed)[:15]) for seed in range(9)]
+    assert len(set(orders)) == 9
+
+
+def test_matrices_of_several_boards_take_turns():
+    """Or one board would wait until the matrices of another are measured."""
+    config = DEFAULT | {"shapes": [{"M": 4, "N": list(range(1, 17))}], "variants": ["triton_row"]}
+    boards = [gpus.Found(f"GPU-{n}", "h200") for n in range(2)]
+    points = planned.expand(config, "h200")
+    on = [board(point, boards) for point in planned.in_order(points, 1, boards)]
+    fewest = min(on.count(each) for each in boards)
+    assert fewest > 0
+    assert all(on[2 * n] != on[2 * n + 1] for n in range(fewest))
+
+
+def test_a_further_replicate_takes_the_row_of_the_first():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"], "repeats": 2}
+    first, second = planned.expand(config, "h200")
+    folder = "results/cells/h200/softmax/float32/uniform/seed3407_blocks50/M4_N8"
+    assert planned.row_path(second) == f"{folder}/triton_row.2.csv"
+    assert planned.options(first) == []
+    assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]
 
 
 def test_nothing_to_measure_is_an_error():
@@ -125,13 +148,3 @@ def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     there = planned.command([], {}, snakefile=tmp_path / "a b/Snakefile")
     assert there == "snakemake --snakefile 'a b/Snakefile' --cores all"
-
-
-def test_a_point_survives_its_way_through_the_command_line():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "seed": 5, "op": "log_softmax"}
-    for point in planned.expand(config, "h200"):
-        words = ["point", *planned.options(point), "--output", "row.csv"]
-        given = vars(command_line.parser().parse_args(words))
-        for other in ("command", "output", "served_for"):
-            del given[other]
-        assert Point(**given) == point

@@ -17,8 +17,8 @@ from tests.workflow import runner
 HERE = Path(__file__).parent
 # ways to ask for a GPU: by its type, or by where it is and what its node offers
 TABLE = {
-    "a100": {"gres": "gpu:a100:1", "points": 9},
-    "h200": {"gres": "gpu:1", "partition": "h200s", "constraint": "has_h200", "points": 12},
+    "a100": {"gres": "gpu:a100:1", "points": 17},
+    "h200": {"gres": "gpu:1", "partition": "h200s", "constraint": "has_h200", "points": 24},
     "l40s": {"gres": "gpu:l40s:1", "points": 5},
 }
 VARIANTS = ["torch_softmax", "torch_naive", "torch_jit", "triton_online"]
@@ -30,13 +30,13 @@ class Sweep(runner.Runner):
     # the command of docs/cluster.md, which looks at the queue after 2 s instead of 40
     how = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
 
-    def __init__(self, folder: Path, lab: Lab, gpus: list[str], sizes: list[int]):
+    def __init__(self, folder: Path, lab: Lab, gpus: list[str], sizes: list[int], **change):
         super().__init__(copies.copy_project(folder))
         self.lab = lab
         for recorded in (folder / "data/recorded").iterdir():  # nothing to draw from it here
             shutil.rmtree(recorded)
-        shapes = [{"M": 4, "N": sizes}]
-        runner.configure(folder, gpus=gpus, variants=VARIANTS, shapes=shapes)
+        change |= {"gpus": gpus, "shapes": [{"M": 4, "N": sizes}]}
+        runner.configure(folder, **{"variants": VARIANTS} | change)
         shutil.copy(HERE / "standin.py", folder / "measure")
         with (folder / "measure/process/run_point.py").open("a") as file:
             file.write("\n\nfrom ..standin import measure_point\n")

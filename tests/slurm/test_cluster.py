@@ -17,6 +17,7 @@ from tests.workflow.runner import UNTIL_MERGED, table
 # one cluster, though several processes run tests
 pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.slow]
 SIZES = [8, 13, 21]
+OF_A_MATRIX = 2 * len(VARIANTS)  # points: each variant has two replicates
 MINUTES = 3  # for a point, with the default time-out of 120 s
 
 
@@ -72,7 +73,7 @@ def outdated(lab, folder):
 
 
 def two_types(lab, folder):
-    sweep = Sweep(folder, lab, ["auto"], SIZES)
+    sweep = Sweep(folder, lab, ["auto"], SIZES, repeats=2)
     (folder / "crash").write_text("torch_naive")
     named = ("--config", "gpus=[a100, h200]")
     return Played(sweep, sweep.run(*named), {}, sweep.run(*named), [])
@@ -169,7 +170,7 @@ def matrix(visit):
 def test_points_are_measured_on_a_gpu_of_their_type(played):
     visits = played(two_types).sweep.visits()
     points = {visit["point"] for visit in visits}
-    assert len(points) == len(visits) == 2 * len(SIZES) * len(VARIANTS)
+    assert len(points) == len(visits) == 2 * len(SIZES) * OF_A_MATRIX
     on = {(visit["point"].split("/")[0], visit["node"]) for visit in visits}
     assert on == {("a100", "node1"), ("h200", "node2")}
 
@@ -179,12 +180,12 @@ def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, 
     for visits in by_job.values():
         counts[visits[0]["node"]].append(len(visits))
         matrices = [matrix(visit) for visit in visits]
-        assert set(Counter(matrices).values()) == {len(VARIANTS)}
+        assert set(Counter(matrices).values()) == {OF_A_MATRIX}
         assert len(list(itertools.groupby(matrices))) == len(set(matrices)), "one after another"
-    # 12 points, at most 9 together
+    # 24 points, at most 17 together
     assert {node: sorted(found) for node, found in counts.items()} == {
-        "node1": [4, 8],
-        "node2": [12],
+        "node1": [8, 16],
+        "node2": [24],
     }
     assert len(played(two_types).sweep.allocations()) == len(by_job)
 
@@ -225,7 +226,7 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     assert "NVIDIA H200" in report
     rows = table(sweep.folder / "results/measurements.csv")
     found = Counter((row["gpu"], row["variant"] == "torch_naive", row["status"]) for row in rows)
-    one, others = len(SIZES), len(SIZES) * (len(VARIANTS) - 1)
+    one, others = len(SIZES) * 2, len(SIZES) * (OF_A_MATRIX - 2)
     crashed = {(gpu, True, "crash"): one for gpu in ("a100", "h200")}
     assert found == crashed | {(gpu, False, "ok"): others for gpu in ("a100", "h200")}
     assert second[0] == 0, second[1]

@@ -18,7 +18,7 @@ TINY = {
     "gpus": ["cpu"],
     "shapes": [{"M": 4, "N": [8, 13]}],
     "variants": ["torch_naive", "torch_softmax", "triton_online", "triton_online_nocache"],
-    "time_budget_s": 0.05,
+    "blocks": 6,
 }
 UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
 

@@ -33,6 +33,7 @@ def test_from_empty_to_a_report(finished_sweep):
         svg = folder / f"results/figures/a100_float32_online_softmax_{kind}.svg"
         assert svg.stat().st_size > 10_000
     assert {r["claim"] for r in table(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
+    assert Runner(folder).printed().splitlines()[-1].startswith("Report: results/report.html")
 
 
 def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
@@ -78,6 +79,8 @@ def test_editing_analysis_measures_nothing_again(runner):
     ("change", "measured"),
     [
         ({"shapes": [{"M": 4, "N": [8, 13, 21]}]}, 4),
+        ({"repeats": 2}, POINTS),
+        ({"blocks": 7}, POINTS),
         ({"seed": 1}, POINTS),
         ({"timeout_s": 1000}, 0),
         ({"sweep": "other"}, 0),

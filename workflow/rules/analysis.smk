@@ -1,5 +1,14 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
+import atexit
+import sys
+
+
+onsuccess:
+    if "html" in internals.rules_of(workflow):
+        # at exit, after Snakemake's own last lines
+        files = "results/report.html (for a browser), results/report.md"
+        atexit.register(print, f"Report: {files}    Figures: results/figures/", file=sys.stderr)
 
 
 localrules:

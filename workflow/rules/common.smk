@@ -5,6 +5,7 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from measure import row
+from measure.device import gpus
 from planning import cluster, config as checks, internals, machine, points, tables
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of these names where they run
@@ -23,7 +24,8 @@ cluster.check(config["gpus"], CLUSTER)
 POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
-IN_ORDER = points.in_order(BY_ROW.values(), config["seed"])
+BOARDS = [] if ON_CLUSTER else gpus.devices()
+IN_ORDER = points.in_order(BY_ROW.values(), config["seed"], BOARDS)
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(IN_ORDER)}
 ALLOCATIONS = cluster.allocations(IN_ORDER, CLUSTER) if ON_CLUSTER else {}
 if internals.is_first(workflow):
@@ -63,7 +65,10 @@ wildcard_constraints:
     distribution="[a-z]+",
     M=r"\d+",
     N=r"\d+",
+    seed=r"\d+",
+    blocks=r"\d+",
     variant="[A-Za-z0-9_]+",
+    replicate=r"\d+",
     sweep="[a-z0-9_]+",
 
 
@@ -82,6 +87,10 @@ def row_of(wildcards):
 
 def point_of(wildcards):
     return of_sweep(BY_ROW, row_of(wildcards), "row")
+
+
+def first_row_of(wildcards):
+    return list(map(ancient, points.first_row(point_of(wildcards))))
 
 
 def on_cluster(column):

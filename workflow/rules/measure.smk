@@ -1,12 +1,18 @@
-# One job per point; whatever a kernel does, the job ends with a row.
+# One job per replicate of a point; whatever a kernel does, the job ends with a row.
 import shlex
 
 import kernels
 from measure import fingerprint
 
 
+onstart:
+    machine.check(internals.gpus_to_measure(workflow))
+
+
 rule point:
-    """One point: one row, and its samples."""
+    """One replicate of a point: one row, and its samples."""
+    input:
+        checked=first_row_of,
     output:
         row=points.ROW,
         samples=str(row.samples_path(Path(points.ROW))),
@@ -40,12 +46,15 @@ rule point:
         # contents, not file times: a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant, wildcards.gpu),
         measure=fingerprint.measure_sha256(),
-        # quoted once: Snakemake puts a command together three times for every job
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:
-        "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
+        "{wildcards.variant}.{wildcards.replicate} {wildcards.M}x{wildcards.N}"
+        " {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "python3 -m measure point {params.options} --timeout {resources.timeout_s}"
+        "python3 -m measure point --gpu {wildcards.gpu} --op {wildcards.op}"
+        " --dtype {wildcards.dtype} --distribution {wildcards.distribution}"
+        " --seed {wildcards.seed} --blocks {wildcards.blocks} --M {wildcards.M} --N {wildcards.N}"
+        " --variant {wildcards.variant} --replicate {wildcards.replicate} {params.options}"
+        " --timeout {resources.timeout_s} --output {output.row:q}"
         # $PPID: whoever runs the jobs; with it ends the process that points are forked from
-        " --served-for $PPID"
-        " --output {output.row:q} > {log:q} 2>&1"
+        " --served-for $PPID > {log:q} 2>&1"
