@@ -34,11 +34,6 @@ def given_cores(workflow) -> int | None:
     return workflow.resource_settings.cores
 
 
-def is_first(workflow) -> bool:
-    """Return whether this is the process of the user, not of a job: only that one announces."""
-    return workflow.is_main_process
-
-
 def is_in_allocation(workflow) -> bool:
     """Return whether this Snakemake runs inside an allocation of a cluster."""
     return workflow.remote_exec

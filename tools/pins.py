@@ -14,7 +14,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")  # the lock must hold for each
 CONDA_PYTHON = "3.12"
 # groups that a run does not need: pinned in pyproject.toml, not in the lock
 OPTIONAL = {"peers", "flaggems"}
@@ -50,7 +49,7 @@ def groups() -> dict[str, list[Requirement]]:
 
 
 def closure(roots: list[Requirement]) -> dict[str, str]:
-    """Return name -> installed version of all that ``roots`` need on Linux under any of PYTHONS.
+    """Return name -> installed version of all that ``roots`` need here.
 
     Raises PackageNotFoundError for a package that is not installed.
     """
@@ -65,21 +64,12 @@ def closure(roots: list[Requirement]) -> dict[str, str]:
         # without a local part: 2.13.0+cpu here is 2.13.0 on a machine with a GPU
         versions[name] = package.version.split("+")[0]
         needed = map(Requirement, package.requires or [])
-        todo += [(r.name, frozenset(r.extras)) for r in needed if _applies(r, extras)]
+        todo += [
+            (r.name, frozenset(r.extras))
+            for r in needed
+            if not r.marker or any(r.marker.evaluate({"extra": e}) for e in extras or {""})
+        ]
     return dict(sorted(versions.items()))
-
-
-def _applies(needed: Requirement, extras: frozenset[str]) -> bool:
-    if needed.marker is None:
-        return True
-    system = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
-    return any(
-        needed.marker.evaluate(
-            system | {"python_version": p, "python_full_version": f"{p}.0", "extra": extra}
-        )
-        for p in PYTHONS
-        for extra in extras or {""}
-    )
 
 
 def files() -> dict[Path, str]:

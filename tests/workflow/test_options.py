@@ -20,7 +20,6 @@ DRAW = AFTER_POINTS - {"merge"}
         (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "plot_sweep", "report"}),
         (["-F", "figures"], {"point", "plot_sweep", "plot_published"}, {"summary", "report"}),
         (["-F", "report"], {"point"} | AFTER_POINTS - {"all"}, {"all"}),
-        (["-F", "recorded"], {"recorded"}, {"point"} | AFTER_POINTS),
         # a part of the graph, from either end
         (["-F", "--until", "plot_sweep"], {"point", "merge", "plot_sweep"}, {"summary", "report"}),
         slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),

@@ -15,7 +15,6 @@ localrules:
     all,
     rows,
     figures,
-    recorded,
     expected,
     merge,
     collect,
@@ -38,22 +37,6 @@ rule figures:
     """Every figure: measured here, recorded, published."""
     input:
         FIGURES,
-
-
-rule recorded:
-    """Check the recorded rows as for a pull request."""
-    input:
-        sorted(str(path) for path in ROOT.glob("data/recorded/*") if path.is_dir()),
-    log:
-        "results/logs/recorded.log",
-    conda:
-        "../envs/analysis.yml"
-    params:
-        code=ANALYSIS,
-    message:
-        "Checking the recorded rows"
-    shell:
-        "python3 -m analysis check-recorded {input:q} > {log:q} 2>&1"
 
 
 rule expected:
@@ -160,14 +143,14 @@ rule plot_sweep:
         measurements="results/measurements.csv",
         tables=TABLES,
     output:
-        *drawn(OVER_N),
+        *drawn(tables.OVER_N),
     log:
         "results/logs/plot_sweep/{gpu}_{dtype}_{sweep}.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        command=f"figures {OF_A_SET}",
+        command="figures --gpu {gpu} --dtype {dtype} --sweep {sweep}",
         published=published_folder,
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
@@ -179,11 +162,11 @@ rule plot_sweep:
 use rule plot_sweep as plot_published with:
     """A short published table beside the rows of one GPU, dtype and sweep."""
     output:
-        *drawn(["published"]),
+        *drawn([tables.PUBLISHED]),
     log:
         "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
     params:
-        command=f"published {OF_A_SET}",
+        command="published --gpu {gpu} --dtype {dtype} --sweep {sweep}",
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
 

@@ -28,7 +28,7 @@ BOARDS = [] if ON_CLUSTER else gpus.devices()
 IN_ORDER = points.in_order(BY_ROW.values(), config["seed"], BOARDS)
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(IN_ORDER)}
 ALLOCATIONS = cluster.allocations(IN_ORDER, CLUSTER) if ON_CLUSTER else {}
-if internals.is_first(workflow):
+if not internals.is_in_allocation(workflow):
     for gpu, chosen in POINTS.items():
         logger.info(points.announce(config, gpu, chosen))
 
@@ -36,19 +36,10 @@ PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_BY = [path.with_suffix(".yaml") for path in RECORDED]
-FIGURE = "results/figures/{gpu}_{dtype}_{sweep}_"
-OF_A_SET = "--gpu {gpu} --dtype {dtype} --sweep {sweep}"
 SUFFIXES = [".svg", ".pdf", ".png"]
-OVER_N = ["time", "throughput", "speedup"]
 OVERVIEW = [f"results/figures/overview{suffix}" for suffix in SUFFIXES]
-SETS = tables.figure_sets(config["sweep"], BY_ROW.values(), RECORDED, PUBLISHED)
-FIGURES = OVERVIEW + [
-    FIGURE.format(**chosen._asdict()) + kind + suffix
-    for sets, kinds in zip(SETS, (OVER_N, ["published"]))
-    for chosen in sets
-    for kind in kinds
-    for suffix in SUFFIXES
-]
+OF_A_SET = tables.figures(config["sweep"], BY_ROW.values(), RECORDED, PUBLISHED)
+FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=OF_A_SET, suffix=SUFFIXES)]
 # editing analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
@@ -110,14 +101,15 @@ def published_folder(wildcards, input):
 def drawn(kinds):
     """Return a set's figures; ``snakemake --report`` takes the SVG, which is smaller."""
     for kind in kinds:
+        figure = f"results/figures/{{gpu}}_{{dtype}}_{{sweep}}_{kind}"
         yield report(
-            f"{FIGURE}{kind}.svg",
+            f"{figure}.svg",
             caption=f"../report/{kind}.rst",
             category="{gpu}",
             subcategory="{sweep}",
             labels={"dtype": "{dtype}", "figure": kind},
         )
-        yield from (f"{FIGURE}{kind}{suffix}" for suffix in SUFFIXES[1:])
+        yield from (f"{figure}{suffix}" for suffix in SUFFIXES[1:])
 
 
 def shown(path, caption, category, **labels):
