@@ -48,27 +48,6 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(one
         assert path.read_bytes() == files[0][0], "measured again"
 
 
-def test_no_room_for_a_row_is_told_by_the_job_and_leaves_none(one_to_go, mounting):
-    script = f"""
-        mount -t tmpfs -o size=1m none "$SMALL"
-        cp -a results/cells/. "$SMALL"
-        mount --bind "$SMALL" results/cells
-        {FILL.format("results/cells")}
-        truncate -s -4096 results/cells/filler  # a page: the samples have room, the row has none
-        if {SNAKEMAKE}; then exit 9; fi
-        ls -A results/cells/cpu/softmax/float32/uniform/seed*/*
-    """
-    code, printed = one_to_go.run(words=mounting(script))
-    assert code == 0, printed
-    (missing,) = set(one_to_go.merged()) - set(one_to_go.statuses())
-    assert f"_N{missing[1]}/{missing[0]}.1.csv: No space left on device" in printed
-    assert "error: cannot write results/cells/cpu/" in printed
-    lines = (line.strip() for line in printed.splitlines())
-    left = [line for line in lines if " " not in line and line.endswith((".tmp", ".csv"))]
-    assert len(left) == 3
-    assert "Traceback" not in printed
-
-
 def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
     fill = "os.system('cat /dev/zero > $TMPDIR/filler 2> /dev/null')"
     sweep.write_kernel("meanwhile", fill)

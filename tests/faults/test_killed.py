@@ -158,15 +158,6 @@ def test_a_job_killed_while_it_writes_leaves_no_row_and_no_litter_for_good(tmp_p
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]
 
 
-def test_a_worker_dies_with_the_job_that_was_killed(sweep):
-    sweep.write_kernel("sleeps", SLEEPS)
-    job = sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"])
-    until((sweep.folder / "begun").exists)
-    job.kill()
-    until(sweep.nothing_runs)
-    assert not (sweep.folder / "row.csv").exists()
-
-
 def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(sweep):
     sweep.write_kernel("sleeps", KILLS_WHO_WATCHES + SLEEPS)
     sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"]).wait()

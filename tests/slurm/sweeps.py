@@ -7,8 +7,6 @@ from pathlib import Path
 
 import yaml
 
-import kernels
-from measure.fingerprint import ROOT
 from tests import copies
 from tests.processes import until
 from tests.slurm.lab import Lab
@@ -77,8 +75,3 @@ class Sweep(runner.Runner):
     def allocations(self) -> list[dict[str, str]]:
         """Its jobs in Slurm, in order."""
         return self.lab.jobs(self.folder)
-
-    def edit_kernels(self) -> None:
-        """Make every row outdated."""
-        for variant in VARIANTS:
-            self.change(str(kernels.file(variant).relative_to(ROOT)))

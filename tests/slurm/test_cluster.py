@@ -31,20 +31,27 @@ class Played(NamedTuple):
     measured: list[str]  # by the second call
 
 
-def called_again(sweep, run):
-    first = run.wait(400), sweep.printed()
-    rows = sweep.times()
-    before = len(sweep.visits())
-    sweep.release()
-    second = sweep.run(*UNTIL_MERGED)
-    return Played(sweep, first, rows, second, [v["point"] for v in sweep.visits()[before:]])
+def cut(fault, *gpus, prepare=lambda sweep: None):
+    """The scene of a sweep that is cut while its third point is measured, and called again."""
+
+    def scene(lab, folder):
+        sweep = Sweep(folder, lab, [*gpus], [8])
+        prepare(sweep)
+        run = sweep.start_and_hold(after=2)
+        fault(sweep, run)
+        first = run.wait(400), sweep.printed()
+        rows, before = sweep.times(), len(sweep.visits())
+        sweep.release()
+        second = sweep.run(*UNTIL_MERGED)
+        return Played(sweep, first, rows, second, [v["point"] for v in sweep.visits()[before:]])
+
+    return scene
 
 
-def cancel(sweep, number=-1):
-    """Cancel an allocation, and wait until Slurm has ended it."""
-    (name,) = [sweep.allocations()[number]["JobId"]]
-    sweep.lab.tell("scancel", name)
-    until_cancelled(sweep, name)
+def one_minute_for_all(sweep):
+    """Slurm knows no less."""
+    runtime = "    runtime: \"1 if wildcards.variant == 'torch_jit' else 0\"\n"
+    sweep.edit("profiles/slurm/profile.yaml", "    gpu: 0\n", f"    gpu: 0\n{runtime}")
 
 
 def until_cancelled(sweep, name):
@@ -52,24 +59,37 @@ def until_cancelled(sweep, name):
     until(lambda: any(job.items() >= ends.items() for job in sweep.allocations()), 60)
 
 
-def out_of_time(lab, folder):
-    sweep = Sweep(folder, lab, ["a100"], [8])
-    # one minute for all; Slurm knows no less
-    expression = "\"1 if wildcards.variant == 'torch_jit' else 0\""
-    sweep.edit(
-        "profiles/slurm/profile.yaml", "    gpu: 0\n", f"    gpu: 0\n    runtime: {expression}\n"
-    )
-    return called_again(sweep, sweep.start_and_hold(after=2))
+def cancel_one(sweep, run=None):
+    (name, *_) = [job["JobId"] for job in sweep.allocations() if "l40s" not in job["TresPerNode"]]
+    sweep.lab.tell("scancel", name)
+    until_cancelled(sweep, name)  # or the held point would go on
+    sweep.release()
 
 
-def outdated(lab, folder):
-    """All is measured; then the kernels are edited, and the next call is cut."""
-    sweep = Sweep(folder, lab, ["h200"], [8])
-    assert sweep.run(*UNTIL_MERGED)[0] == 0
-    sweep.edit_kernels()
-    run = sweep.start_and_hold(after=2)
-    cancel(sweep)
-    return called_again(sweep, run)
+def interrupt(sweep, run):
+    """Upon which Snakemake cancels what it has submitted."""
+    run.send_signal(signal.SIGINT)
+    until_cancelled(sweep, sweep.allocations()[0]["JobId"])
+
+
+def kill(sweep, run):
+    """Upon which the allocation runs on until somebody cancels it."""
+    run.kill()
+    run.wait()
+    cancel_one(sweep)
+    assert sweep("--unlock").returncode == 0
+
+
+def requeue(sweep, run):
+    sweep.lab.tell("scontrol", "requeue", sweep.allocations()[0]["JobId"])
+    sweep.release()
+
+
+def lose_node(sweep, run):
+    sweep.lab.lose("node3")
+    until(lambda: sweep.allocations()[0]["JobState"] == "PENDING", 90)
+    sweep.release()
+    sweep.lab.bring_back("node3")
 
 
 def two_types(lab, folder):
@@ -79,55 +99,15 @@ def two_types(lab, folder):
     return Played(sweep, sweep.run(*named), {}, sweep.run(*named), [])
 
 
-def cancelled(lab, folder):
-    """One of two allocations is."""
-    sweep = Sweep(folder, lab, ["a100", "h200"], [8])
-    run = sweep.start_and_hold(after=2)
-    asked = [job["TresPerNode"] for job in sweep.allocations()]
-    cancel(sweep, asked.index("gres:gpu:a100:1"))
-    sweep.release()
-    return called_again(sweep, run)
-
-
-def interrupted(lab, folder):
-    sweep = Sweep(folder, lab, ["h200"], [8])
-    run = sweep.start_and_hold(after=2)
-    (job,) = sweep.allocations()
-    run.send_signal(signal.SIGINT)  # upon which it cancels what it has submitted
-    until_cancelled(sweep, job["JobId"])
-    return called_again(sweep, run)
-
-
-def killed(lab, folder):
-    """Snakemake is killed, and its allocation runs on until somebody cancels it."""
-    sweep = Sweep(folder, lab, ["h200"], [8])
-    run = sweep.start_and_hold(after=2)
-    run.kill()
-    cancel(sweep)  # or the held point would go on
-    run.wait()
-    assert sweep.run("--unlock")[0] == 0
-    return called_again(sweep, run)
-
-
-def requeued(lab, folder):
-    sweep = Sweep(folder, lab, ["a100"], [8])
-    run = sweep.start_and_hold(after=2)
-    lab.tell("scontrol", "requeue", sweep.allocations()[0]["JobId"])
-    sweep.release()
-    return called_again(sweep, run)
-
-
-def node_lost(lab, folder):
-    sweep = Sweep(folder, lab, ["l40s"], [8])
-    run = sweep.start_and_hold(after=2)
-    lab.lose("node3")
-    until(lambda: sweep.allocations()[0]["JobState"] == "PENDING", 90)
-    sweep.release()
-    lab.bring_back("node3")
-    return called_again(sweep, run)
-
-
-SCENES = (out_of_time, outdated, two_types, node_lost, requeued, cancelled, interrupted, killed)
+SCENES = {
+    "two types": two_types,
+    "out of time": cut(lambda sweep, run: None, "a100", prepare=one_minute_for_all),
+    "cancelled": cut(cancel_one, "a100", "l40s"),
+    "interrupted": cut(interrupt, "h200"),
+    "killed": cut(kill, "h200"),
+    "requeued": cut(requeue, "a100"),
+    "node lost": cut(lose_node, "l40s"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +128,8 @@ def played(lab, tmp_path_factory):
     """Map a scene to its outcome. All are played at once: most of their time is waiting."""
     with ThreadPoolExecutor(len(SCENES)) as pool:
         futures = {
-            scene: pool.submit(scene, lab, tmp_path_factory.mktemp(scene.__name__) / "project")
-            for scene in SCENES
+            name: pool.submit(scene, lab, tmp_path_factory.mktemp("scene") / "project")
+            for name, scene in SCENES.items()
         }
         yield lambda scene: futures[scene].result()
 
@@ -158,7 +138,7 @@ def played(lab, tmp_path_factory):
 def by_job(played):
     """Job of the sweep over two types -> its points, in the order in which they began."""
     found = defaultdict(list)
-    for visit in played(two_types).sweep.visits():
+    for visit in played("two types").sweep.visits():
         found[visit["job"]].append(visit)
     return dict(found)
 
@@ -168,7 +148,7 @@ def matrix(visit):
 
 
 def test_points_are_measured_on_a_gpu_of_their_type(played):
-    visits = played(two_types).sweep.visits()
+    visits = played("two types").sweep.visits()
     points = {visit["point"] for visit in visits}
     assert len(points) == len(visits) == 2 * len(SIZES) * OF_A_MATRIX
     on = {(visit["point"].split("/")[0], visit["node"]) for visit in visits}
@@ -187,13 +167,13 @@ def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, 
         "node1": [8, 16],
         "node2": [24],
     }
-    assert len(played(two_types).sweep.allocations()) == len(by_job)
+    assert len(played("two types").sweep.allocations()) == len(by_job)
 
 
 def test_an_allocation_asks_for_one_gpu_in_the_words_of_the_table_and_for_time_enough(
     played, by_job
 ):
-    for job in played(two_types).sweep.allocations():
+    for job in played("two types").sweep.allocations():
         visits = by_job[job["JobId"]]
         line = TABLE[visits[0]["point"].split("/")[0]]
         assert job["TresPerNode"] == f"gres:{line['gres']}"
@@ -219,7 +199,7 @@ def test_points_of_an_allocation_follow_one_another_on_one_gpu_that_no_other_has
 
 def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(played):
     """Also with a kernel that crashes: that is a row, and takes no other down."""
-    sweep, first, _, second, _ = played(two_types)
+    sweep, first, _, second, _ = played("two types")
     assert first[0] == 0, first[1]
     report = (sweep.folder / "results/report.md").read_text()
     assert "NVIDIA A100-SXM4-80GB" in report
@@ -236,10 +216,10 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
 @pytest.mark.parametrize(
     ("scene", "state"),
     [
-        (out_of_time, "TIMEOUT"),
-        (cancelled, "CANCELLED"),
-        (interrupted, "CANCELLED"),
-        (killed, "CANCELLED"),
+        ("out of time", "TIMEOUT"),
+        ("cancelled", "CANCELLED"),
+        ("interrupted", "CANCELLED"),
+        ("killed", "CANCELLED"),
     ],
 )
 def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(played, scene, state):
@@ -255,12 +235,12 @@ def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(playe
 
 
 def test_the_other_allocations_go_on(played):
-    rows = played(cancelled).rows
-    assert len([point for point in rows if point.startswith("h200")]) == 4
+    rows = played("cancelled").rows
+    assert len([point for point in rows if point.startswith("l40s")]) == 4
     assert len(rows) < 8
 
 
-@pytest.mark.parametrize("scene", [requeued, node_lost])
+@pytest.mark.parametrize("scene", ["requeued", "node lost"])
 def test_slurm_starts_an_allocation_again_and_snakemake_waits_for_it(played, scene):
     sweep, first, rows, second, measured = played(scene)
     (job,) = sweep.allocations()
@@ -269,18 +249,3 @@ def test_slurm_starts_an_allocation_again_and_snakemake_waits_for_it(played, sce
     assert len(rows) == 4
     assert second[0] == 0, second[1]
     assert measured == []
-
-
-def test_outdated_rows_do_not_outlive_a_cut(played):
-    sweep, first, rows, second, measured = played(outdated)
-    assert first[0] != 0
-    assert len(rows) == 3  # two new ones, and an old one whose turn had not come
-    assert second[0] != 0
-    assert len(measured) == 1
-    refused = (sweep.folder / "results/logs/merge/h200.log").read_text()
-    (old,) = (path for path in sweep.rows() if path.stem in refused)
-    assert "other code or settings" in refused
-    old.unlink()
-    code, text = sweep.run(*UNTIL_MERGED)
-    assert code == 0, text
-    assert len(sweep.rows()) == 4

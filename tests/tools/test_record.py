@@ -1,7 +1,6 @@
 """``make record`` without a GPU: what it refuses, and the commands that it would run."""
 
 import itertools
-import shutil
 import subprocess
 import sys
 
@@ -10,8 +9,6 @@ import yaml
 
 from analysis import __main__ as cli
 from measure.fingerprint import ROOT
-from tests.analysis.test_check_recorded import make
-from tests.workflow.runner import Runner
 from tools import record
 
 
@@ -69,19 +66,3 @@ def test_each_gpu_of_the_kind_has_a_point_that_waits_for_it(monkeypatch):
     monkeypatch.setattr(record.gpus, "visible", lambda: ["h200", "h200", "a100"])
     measure, _ = record.commands("frontier", "h200", "make record")
     assert dict(itertools.pairwise(measure))["--resources"] == "gpu=4"
-
-
-@pytest.mark.slow
-def test_a_contributed_gpu_is_in_every_figure_and_in_the_report(project, tmp_path):
-    recorded = project / "data" / "recorded"
-    shutil.rmtree(recorded)
-    shutil.copytree(make(tmp_path), recorded / "rtx4090")
-    done = Runner(project)("--configfile", "sweeps/recorded.yaml")
-    assert done.returncode == 0, done.stderr
-    figures = project / "results" / "figures"
-    for kind in ("time", "throughput", "speedup"):
-        drawn = (figures / f"rtx4090_float32_online_softmax_{kind}.svg").read_text()
-        assert "triton_row" in drawn
-    assert "RTX 4090" in (figures / "overview.svg").read_text()
-    for report in ("report.md", "report.html"):
-        assert "NVIDIA GeForce RTX 4090" in (project / "results" / report).read_text()

@@ -1,7 +1,6 @@
 """Snakemake in a copy of the project, with a sweep that two cores measure in seconds."""
 
 import csv
-import functools
 import os
 import re
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from measure.fingerprint import ROOT
-from tests.workflow.forked import Snakemake
+from tests.workflow.forked import snakemake
 
 TINY = {
     "sweep": "tiny",
@@ -21,12 +20,6 @@ TINY = {
     "blocks": 6,
 }
 UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
-
-
-@functools.cache
-def forked_snakemake() -> Snakemake:
-    """Return the one of this process, with which it ends."""
-    return Snakemake()
 
 
 def environment() -> dict[str, str]:
@@ -60,7 +53,7 @@ class Runner:
 
     def __call__(self, *options: str) -> subprocess.CompletedProcess:
         """Run Snakemake in the copy, in a fork of a process that has imported it."""
-        return forked_snakemake()(*self.how, *options, cwd=self.folder, env=self.environment())
+        return snakemake(*self.how, *options, cwd=self.folder, env=self.environment())
 
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
         """Start what a user types, or the command ``words``, in a new session; see ``printed``."""

@@ -1,9 +1,11 @@
 """The pipeline through real Snakemake: from nothing to a report, and what each edit runs again."""
 
 import os
+import shutil
 
 import pytest
 
+from tests.analysis.test_check_recorded import make
 from tests.marks import slow
 from tests.workflow.runner import Runner, configure, table
 
@@ -165,7 +167,8 @@ def test_a_bad_config_is_refused_before_anything_runs(project, change, words):
 
 
 @pytest.mark.slow  # every recorded figure; analysis/ without torch has a quick test
-def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project):
+def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project, tmp_path):
+    shutil.copytree(make(tmp_path), project / "data/recorded/rtx4090")  # a contributed GPU
     for name in ("torch", "triton"):  # the working directory comes first on the path
         (project / f"{name}.py").write_text("raise ImportError('there is no torch here')\n")
     done = Runner(project)("--configfile", "sweeps/recorded.yaml")
@@ -175,9 +178,12 @@ def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project):
     report = (project / "results/report.md").read_text()
     assert "NVIDIA H200" in report
     assert "(recorded, not measured in this run)" in report
-    for sweep in ("online_softmax", "fused_softmax"):
-        figure = project / f"results/figures/h200_float32_{sweep}_throughput.svg"
+    for name in ("h200_float32_fused_softmax", "rtx4090_float32_online_softmax"):
+        figure = project / f"results/figures/{name}_throughput.svg"
         assert "copy (roofline)" in figure.read_text()
+    assert "RTX 4090" in (project / "results/figures/overview.svg").read_text()
+    for document in (report, (project / "results/report.html").read_text()):
+        assert "NVIDIA GeForce RTX 4090" in document
 
 
 @pytest.mark.slow
