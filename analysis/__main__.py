@@ -64,22 +64,23 @@ def _report(given: Namespace) -> str:
 
 
 def _compare(given: Namespace) -> str:
-    from analysis.compare import document, runs, verdict
+    from analysis import compare
 
     if given.threshold < given.margin:
         raise InputError(
             f"--threshold {given.threshold:g} is less than --margin {given.margin:g}: a difference "
             "within the margin counts as the same; give a smaller --margin as well"
         )
-    matched = runs.match(runs.load(given.old), runs.load(given.new), given.allow)
-    percentages = (given.margin, given.threshold, given.false_discoveries)
-    limits = verdict.Limits(*(percentage / 100 for percentage in percentages))
-    changes = verdict.judge(matched, limits)
-    print(text := document.document(changes, matched, limits, (given.old, given.new)), end="")
+    limits = compare.Limits(
+        *(each / 100 for each in (given.margin, given.threshold, given.false_discoveries))
+    )
+    old, new = map(compare.load, (given.old, given.new))
+    found = compare.compare(old, new, limits, given.allow)
+    print(text := compare.document(found, limits, (given.old, given.new)), end="")
     if given.output_dir:
-        document.write(text, changes, limits, given.output_dir)
-    given.code = int(verdict.failed(changes, limits).any())
-    return document.counts(changes)
+        _imported("figures.changes:write")(text, found.changes, limits, given.output_dir)
+    given.code = int(compare.failed(found.changes, limits).any())
+    return compare.counts(found.changes)
 
 
 def _percent(text: str) -> float:

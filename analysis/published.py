@@ -8,7 +8,7 @@ import yaml
 
 from analysis import schema
 from analysis.errors import InputError
-from analysis.statistics import BASELINE
+from analysis.schema import BASELINE
 
 # Per unit of sources.yaml: the column that holds the value.
 VALUE_COLUMN = {"ms": "time_ms", "us": "time_us", "GB/s": "throughput_gbps"}

@@ -76,7 +76,7 @@ def read_cell(path: Path) -> Row:
     if len(found) != 1:
         raise _broken(path, f"{len(found)} rows, a cell has exactly one")
     (row,) = found
-    depth = len(schema.POINT)
+    depth = len(Path(PATH).parts)
     if Path(path).parts[-depth - 1 : -depth] == ("cells",):
         expected = cell_path(Path(), row)
         if Path(*Path(path).parts[-depth:]) != expected:
@@ -105,9 +105,12 @@ def cell_path(cells: Path, row: Row) -> Path:
     return cells / PATH.format(**row)
 
 
-def point_of(row: Row) -> tuple:
-    """Return the identity of a row; M and N are integers, for rows to sort by size."""
-    return tuple(int(row[name]) if name in ("M", "N") else row[name] for name in schema.POINT)
+def identity_of(row: Row) -> tuple:
+    """Return the identity of a row; numbers are integers, for rows to sort by size."""
+    return tuple(
+        int(row[name]) if schema.SCHEMA[name].type == "int" else row[name]
+        for name in schema.IDENTITY
+    )
 
 
 def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
@@ -117,7 +120,7 @@ def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
         if key in seen:
             point = " ".join(str(part) for part in key)
             raise InputError(
-                f"duplicate point ({point}) in {seen[key]} and {path}; keep one of the two rows"
+                f"duplicate row ({point}) in {seen[key]} and {path}; keep one of the two rows"
             )
         seen[key] = path
 
@@ -202,6 +205,6 @@ def _check_values(path: Path, number: int, row: Row) -> None:
             except ValueError as error:
                 fault = f"line {number}: {name} is {value!r}, expected {allowed}"
                 raise _broken(path, fault) from error
-    for name in (*schema.POINT, "status", "ranked", "stale"):
+    for name in (*schema.IDENTITY, "status", "ranked", "stale"):
         if row.get(name) == "":
             raise _broken(path, f"line {number}: {name} is empty")

@@ -4,8 +4,8 @@ from functools import partial
 
 from analysis import statistics as stats
 from analysis.claims import claim as terms
-from analysis.claims.claim import FAILS, Claim, Evidence, Finding, Protocol
-from analysis.statistics import BASELINE
+from analysis.claims.claim import Claim, Evidence, Finding, Protocol
+from analysis.schema import BASELINE
 
 FUSED = Protocol("fused_softmax", {128 * i: 4096 for i in range(2, 100)}, ("normal",))
 TABLE = "rtx3090_fused_softmax_2024.csv"
@@ -21,21 +21,20 @@ PAIR = ("cuda_oneflow", "cuda_fastertransformer")
 def mean_faster(fast: str, slow: str, stably: bool = False):
     """S1-a, S4-a. Geometric mean over the protocol of the speed of `fast` over `slow`.
 
-    Holds when the interval of the mean lies above 1, does not hold when below, otherwise too
-    close to call. `stably`: does not hold either when `slow` is significantly faster at one size,
-    and the range of the ratios is reported. Needs MIN_SIZES of the 98 sizes.
+    Holds when the mean is significantly above 1, does not hold when below. `stably`: the same of
+    every size, and the range of the ratios is reported. Needs MIN_SIZES of the 98 sizes.
     """
 
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(fast, slow, MIN_SIZES)
         mean = stats.geometric_mean(every.values())
-        loses = terms.sizes_on("below", every)
-        decided = FAILS if stably and loses else terms.verdict(mean)
+        sides = terms.sides(every)
+        decided = terms.verdict_on_all([terms.side(mean), *(sides.values() if stably else [])])
         values = [ratio.value for ratio in every.values()]
         spread = f", from {min(values):.3f}x to {max(values):.3f}x" if stably else ""
         why = (
             f"geometric mean {terms.interval(mean)} over {len(every)} of {len(FUSED.shapes)} sizes"
-            f"{terms.close(decided)}{spread}; slower at {terms.listed(loses)}"
+            f"{terms.close(decided)}{spread}; slower at {terms.sizes_on(terms.BELOW, sides)}"
         )
         return Finding.of(decided, mean, why)
 
@@ -45,14 +44,14 @@ def mean_faster(fast: str, slow: str, stably: bool = False):
 def faster_by(slow: str, stated: float):
     """S2-a. Speed of triton_row over `slow` at N = 12160, claimed to be `stated`.
 
-    Holds when the interval lies above 1 and reaches the number given (claim.reaches).
+    See claim.verdict_on_number.
     """
 
     def judge(evidence: Evidence) -> Finding:
         ratio = evidence.speed_ratio("triton_row", slow, S2_SIZE)
-        decided = terms.reaches(ratio, stated, decimals=2)
-        found = f"{terms.interval(ratio)} at N = {S2_SIZE}{terms.close(decided)}"
-        return Finding.of(decided, ratio, f"{found}, the article says {stated}x")
+        decided = terms.verdict_on_number(ratio, stated, decimals=2)
+        measured = f"{terms.interval(ratio)} at N = {S2_SIZE}{terms.close(decided)}"
+        return Finding.of(decided, ratio, f"{measured}, the article says {stated}x")
 
     return judge
 
@@ -60,15 +59,16 @@ def faster_by(slow: str, stated: float):
 def torch_ahead(evidence: Evidence) -> Finding:
     """S2-b. Speed of torch over triton_row at N = 256, the smallest size of the protocol.
 
-    Holds when the interval lies above 1, does not hold when below, otherwise too close to call.
+    Holds when it is significantly above 1, does not hold when below.
     """
     ratio = evidence.speed_ratio(BASELINE, "triton_row", SMALLEST)
     every = evidence.speed_ratios(BASELINE, "triton_row", least=1)
-    ahead = terms.sizes_on("above", every)
+    sides = terms.sides(every)
+    ahead = list(sides.values()).count(terms.ABOVE)
     decided = terms.verdict(ratio)
     why = (
         f"torch is {terms.interval(ratio)} as fast at N = {SMALLEST}{terms.close(decided)}; ahead "
-        f"at {len(ahead)} of {len(every)} sizes ({terms.listed(ahead)})"
+        f"at {ahead} of {len(every)} sizes ({terms.sizes_on(terms.ABOVE, sides)})"
     )
     return Finding.of(decided, ratio, why)
 
@@ -76,17 +76,17 @@ def torch_ahead(evidence: Evidence) -> Finding:
 def oneflow_faster(evidence: Evidence) -> Finding:
     """S3-a. Speed of OneFlow over FasterTransformer at the five sizes; the value is the smallest.
 
-    Holds when all five lie above 1, does not hold when one lies below, otherwise too close to
-    call. Needs all five sizes. The sentence puts the published ratio beside each measured one.
+    Holds when all five are significantly above 1, does not hold when one is below. Needs all five
+    sizes. The sentence puts the published ratio beside each measured one.
     """
     every = {n: evidence.speed_ratio(*PAIR, n) for n in ONEFLOW.shapes}
-    decided = terms.verdict_on_all([ratio.side() for ratio in every.values()])
+    decided = terms.verdict_on_all(terms.sides(every).values())
     parts = []
     for n, ratio in every.items():
-        source = evidence.published and terms.interval(evidence.published.speed_ratio(*PAIR, n))
-        beside = f" (published {source})" if source else ""
+        source = evidence.published and evidence.published.speed_ratio(*PAIR, n)
+        beside = f" (published {terms.interval(source)})" if source else ""
         parts.append(f"{terms.interval(ratio)} at N = {n}{beside}")
-    smallest = min(every.values(), key=lambda ratio: ratio.value)
+    smallest = min(every.values(), key=lambda ratio: ratio.log)
     return Finding.of(decided, smallest, "; ".join(parts) + terms.close(decided).replace(",", ";"))
 
 

@@ -5,8 +5,9 @@ from functools import partial
 
 from analysis import statistics as stats
 from analysis.claims import claim as terms
-from analysis.claims.claim import FAILS, HOLDS, UNDECIDED, Claim, Evidence, Finding, Protocol
-from analysis.statistics import BASELINE
+from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, Claim, Evidence, Finding, Protocol
+from analysis.schema import BASELINE
+from analysis.statistics import Estimate
 
 # N = 2^18 is not in the article's table: only claim S0-c asks for it.
 ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 19)}, ("uniform",))
@@ -21,25 +22,23 @@ MIN_SIZES = 5  # half of the protocol
 def online_faster(evidence: Evidence) -> Finding:
     """S0-a. Reduction of time by triton_online at 1024x131072: 1 - 1/speed-up over torch.
 
-    Holds when the speed-up's interval lies above 1 and the interval of the reduction reaches
-    26.1 % (claim.reaches, applied to speed-ups: 26.1 % is 1.353x).
+    See claim.verdict_on_number, applied to speed-ups: 26.1 % is 1.353x.
     """
     ratio = evidence.speed_ratio("triton_online", BASELINE, LARGEST)
-    decided = terms.reaches(ratio, 1 / (1 - 0.261), decimals=3)
+    decided = terms.verdict_on_number(ratio, 1 / (1 - 0.261), decimals=3)
     why = f"a speed-up of {terms.interval(ratio)} at N = {LARGEST}{terms.close(decided)}; "
     why += "26.1 % less time is 1.353x"
-    return Finding(decided, why, 1 - 1 / ratio.value, 1 - 1 / ratio.low, 1 - 1 / ratio.high)
+    return Finding(decided, why, *(1 - 1 / x for x in (ratio.value, *ratio.interval)))
 
 
 def online_stable(evidence: Evidence) -> Finding:
     """S0-a, "stable": the share of the ten sizes at which triton_online is faster than torch.
 
-    Holds at all sizes; does not hold when torch is significantly faster at one; otherwise too
-    close to call. Needs MIN_SIZES.
+    Holds when it is significantly faster at all; does not hold when torch is at one. Needs
+    MIN_SIZES.
     """
     every = evidence.speed_ratios("triton_online", BASELINE, MIN_SIZES)
-    sides = {n: ratio.side() for n, ratio in every.items()}
-    return _share(sides, "faster", "slower")
+    return _share(terms.sides(every), "faster", "slower")
 
 
 def fused_turns(evidence: Evidence) -> Finding:
@@ -47,42 +46,43 @@ def fused_turns(evidence: Evidence) -> Finding:
 
     At each size: fused against the fastest other version that is timed; a fused that cannot run
     (unsupported, compile_error) is not the fastest. Holds when every size is significantly on its
-    side; does not hold when one is on the other side; otherwise too close to call. Needs MIN_SIZES,
-    among them one on each side of the turn.
+    side; does not hold when one is on the other side. Needs MIN_SIZES, among them one on each side
+    of the turn.
     """
-    sides = {n: side for n in SIZES if (side := _fused_side(evidence, n))}
-    if len(sides) < MIN_SIZES or min(sides) >= TURN or max(sides) < TURN:
+    every = {n: ratio for n in SIZES if (ratio := _over_other(evidence, n))}
+    if len(every) < MIN_SIZES or min(every) >= TURN or max(every) < TURN:
         evidence.speed_ratios("triton_fused", "triton_online", least=MIN_SIZES)
-        raise terms.NotMeasurableError(f"sizes on both sides of N = {TURN} are needed")
-    other = {"above": "below", "below": "above", "unclear": "unclear"}
-    claimed = {n: other[side] if n >= TURN else side for n, side in sides.items()}
-    return _share(claimed, "as claimed", "the other way")
+        raise terms.NoDataError(f"sizes on both sides of N = {TURN} are needed")
+    claimed = {n: e._replace(log=-e.log) if n >= TURN else e for n, e in every.items()}
+    return _share(terms.sides(claimed), "as claimed", "the other way")
 
 
 def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
-    """Return the share of the sizes on the side `above`; the claim is about every size."""
-    above, below, unclear = (
-        [n for n in sides if sides[n] == side] for side in ("above", "below", "unclear")
-    )
+    """Return the share of the sizes that are above 1; the claim is about every size."""
+    above = list(sides.values()).count(terms.ABOVE)
     why = (
-        f"{as_claimed} at {len(above)} of {len(sides)} sizes; "
-        f"{otherwise} at {terms.listed(below)}; too close to call at {terms.listed(unclear)}"
+        f"{as_claimed} at {above} of {len(sides)} sizes; "
+        f"{otherwise} at {terms.sizes_on(terms.BELOW, sides)}; "
+        f"too close to call at {terms.sizes_on(terms.UNCLEAR, sides)}"
     )
-    return Finding(terms.verdict_on_all(sides.values()), why, len(above) / len(sides))
+    return Finding(terms.verdict_on_all(sides.values()), why, above / len(sides))
 
 
-def _fused_side(evidence: Evidence, n: int) -> str:
-    """Return the side of fused against the fastest other version at `n`; "" when not known."""
+def _over_other(evidence: Evidence, n: int) -> Estimate | None:
+    """Return the speed of fused over the fastest other version at `n`; None when not known."""
     others = [name for name in OTHERS if evidence.is_timed(name, n)]
     fused = evidence.rows.get(("triton_fused", n))
     if not others or fused is None:
-        return ""
+        return None
     if fused["status"] in ("unsupported", "compile_error"):
-        return "below"
+        return Estimate(-math.inf)
     if not evidence.is_timed("triton_fused", n):
-        return ""
+        return None
+    others = [name for name in others if evidence.on_one_board("triton_fused", name, n)]
+    if not others:
+        return None
     ratios = [evidence.speed_ratio("triton_fused", name, n) for name in others]
-    return min(ratios, key=lambda ratio: ratio.value).side()
+    return min(ratios, key=lambda ratio: ratio.log)
 
 
 def fused_limit(evidence: Evidence) -> Finding:
@@ -100,24 +100,24 @@ def fused_limit(evidence: Evidence) -> Finding:
         return Finding(FAILS, f"it ran: {outcome}", 2 * LARGEST)
     if beyond["status"] in ("unsupported", "compile_error") and below["status"] == "ok":
         return Finding(HOLDS, f"ok at N = {LARGEST}, {outcome}", LARGEST)
-    raise terms.NotMeasurableError(f"{below['status']} at N = {LARGEST}, {outcome}")
+    raise terms.NoDataError(f"{below['status']} at N = {LARGEST}, {outcome}")
 
 
 def cache_trick(cached: str):
     """S0-d, for one kernel: time without the cache trick over time with it.
 
-    Geometric mean over the sizes: holds when its interval lies above 1, does not hold when below.
+    Geometric mean over the sizes: holds when it is significantly above 1, does not hold when below.
     Needs MIN_SIZES.
     """
 
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(cached, f"{cached}_nocache", MIN_SIZES)
         mean = stats.geometric_mean(every.values())
-        decided = terms.verdict(mean)
+        decided, sides = terms.verdict(mean), terms.sides(every)
         why = (
             f"geometric mean {terms.interval(mean)} over {len(every)} sizes{terms.close(decided)}; "
-            f"slower with the trick at {terms.listed(terms.sizes_on('below', every))}; "
-            f"no sure difference at {terms.listed(terms.sizes_on('unclear', every))}"
+            f"slower with the trick at {terms.sizes_on(terms.BELOW, sides)}; "
+            f"no significant difference at {terms.sizes_on(terms.UNCLEAR, sides)}"
         )
         return Finding.of(decided, mean, why)
 
@@ -129,15 +129,15 @@ def difference(evidence: Evidence) -> Finding:
 
     The rows hold each one's largest error against float64, e and t, not their difference, which
     lies between |e - t| and e + t. Holds when e + t is at most 1.5e-11 to two digits (below
-    1.55e-11); does not hold when |e - t| is not; otherwise undecided.
+    1.55e-11); does not hold when |e - t| is not; otherwise inconclusive.
     """
-    rows = [evidence.timed_row(name, 32768) for name in ("triton_online", BASELINE)]
-    e, t = (row["max_abs_error"] for row in rows)
+    rows = [evidence.row(name, 32768) for name in ("triton_online", BASELINE)]
+    e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):
-        raise terms.NotMeasurableError("an error against float64 is not in the rows")
+        raise terms.NoDataError("an error against float64 is not in the rows")
     low, high = abs(e - t), e + t
     limit = 1.55e-11
-    decided = HOLDS if high < limit else FAILS if low >= limit else UNDECIDED
+    decided = HOLDS if high < limit else FAILS if low >= limit else INCONCLUSIVE
     why = (
         f"not the difference itself but its bounds: errors against float64 are {e:.2e} (online) "
         f"and {t:.2e} (torch), so the difference is between {low:.2e} and {high:.2e}"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis import statistics as stats
 from analysis.claims import fused_softmax, online_softmax
-from analysis.claims.claim import SOURCES, UNDECIDED, Claim, Evidence, Finding, NotMeasurableError
+from analysis.claims.claim import NO_DATA, SOURCES, Claim, Evidence, Finding, NoDataError
 from analysis.frame import read_table
 from analysis.published import Published
 from analysis.rows import write as write_file
@@ -26,9 +27,10 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
 
     For each claim first a line of origin `published`, recomputed from the source's own table,
     then one line for every gpu, dtype, origin and sweep that has rows of the claim's protocol, or
-    one `not measurable` line for a gpu, dtype and origin without any. `published_value` is the
+    one `no data` line for a gpu, dtype and origin without any. `published_value` is the
     recomputed value, or the number in the source's text where no table gives it.
     """
+    measurements = stats.points(measurements)
     lines = []
     for claim in ALL:
         where, finding, table = _published(claim, published)
@@ -55,17 +57,17 @@ def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -
     """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
     try:
         return claim.judge(Evidence(rows, claim.protocol, published))
-    except NotMeasurableError as error:
-        return Finding(UNDECIDED, str(error))
+    except NoDataError as error:
+        return Finding(NO_DATA, str(error))
 
 
 def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
     where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
     if not claim.table:
-        return where, Finding(UNDECIDED, claim.untabled), None
+        return where, Finding(NO_DATA, claim.untabled), None
     rows = published.rows[published.rows["table"] == Path(claim.table).stem]
     if rows.empty:
-        return where, Finding(UNDECIDED, f"{claim.table} is not among the published tables"), None
+        return where, Finding(NO_DATA, f"{claim.table} is not among the published tables"), None
     evidence = Evidence(rows, claim.protocol)
     return rows.iloc[0][WHERE].to_dict(), judge(claim, rows), evidence
 
@@ -82,7 +84,7 @@ def _measured(
         ]
         if not fitting:
             reason = f"no rows of {claim.protocol}"
-            yield where | {"sweep": ""}, Finding(UNDECIDED, reason)
+            yield where | {"sweep": ""}, Finding(NO_DATA, reason)
         for sweep in fitting:
             yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep], published)
 

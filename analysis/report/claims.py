@@ -3,7 +3,7 @@
 import pandas as pd
 
 from analysis import palette
-from analysis.claims.claim import UNDECIDED
+from analysis.claims.claim import OPEN
 from analysis.published import Published
 from analysis.report import markdown as md
 from analysis.report.markdown import Block, Prose, Table
@@ -16,7 +16,7 @@ COLUMNS = [
 
 def section(claims: pd.DataFrame) -> str:
     """Return the claims that could be judged, and below them, folded, the others."""
-    undecided = claims["verdict"] == UNDECIDED
+    undecided = claims["verdict"].isin(OPEN)
     judged, open_ = (
         [_line(row) for row in part.to_dict("records")]
         for part in (claims[~undecided], claims[undecided])
@@ -28,7 +28,7 @@ def section(claims: pd.DataFrame) -> str:
     )
     if open_:
         rest = md.table([*COLUMNS[:4], "published", "why"], [_short(x) for x in open_], "claims")
-        why = f"Not measurable, or too close to call ({md.counted(len(open_), 'row')})"
+        why = f"No data, or inconclusive ({md.counted(len(open_), 'row')})"
         fold = rest if rest.startswith("<details>") else md.folded(why, rest)
         text += "\n\n" + fold
     return text + "\n"

@@ -73,7 +73,7 @@ def sections(inputs: Inputs) -> dict[str, list[Block]]:
         for path in map(Path, inputs.recorded)
     }
     return {
-        "Verdict": winners.section(inputs.summary, names),
+        "Verdict": [*quality.biased(rows), *winners.section(inputs.summary, names)],
         "Noise floor": quality.noise(rows),
         "Cold calls": quality.cold(rows),
         "Flags": quality.flags(rows, inputs.unranked),

@@ -9,7 +9,7 @@ from analysis.frame import distinct
 from analysis.report.markdown import Block, Code, Prose, Table
 
 FACTS = [
-    *("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"),
+    *("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"),
     *("git_commit", "git_dirty"),
 ]
 

@@ -4,12 +4,21 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from analysis.frame import MATRIX
+from analysis import schema
+from analysis import statistics as stats
 from analysis.report import markdown as md
 from analysis.report.markdown import Block, Prose, Table
 
-# Shorter calls have their own line: the variation of a launch matters most for them.
-SHORT_US = 10
+
+def biased(measurements: pd.DataFrame) -> list[Block]:
+    """Return a warning for each operation whose A/A control excludes 1 too often."""
+    return [
+        Prose(
+            f"**Biased control**: on {gpu}, {100 * share:.0f} % of the A/A intervals of {op} "
+            "exclude 1; 5 % may. All its intervals are widened accordingly (see Noise floor)."
+        )
+        for (gpu, op), share in stats.biased_operations(measurements).items()
+    ]
 
 
 def noise(measurements: pd.DataFrame) -> list[Block]:
@@ -18,32 +27,33 @@ def noise(measurements: pd.DataFrame) -> list[Block]:
 
 
 def between(measurements: pd.DataFrame) -> list[Block]:
-    """Return the deviation of one torch call between the processes of a point."""
-    found: list[Block] = []
-    for (gpu, origin, op), rows in measurements.groupby(["gpu", "origin", "op"], sort=True):
-        known = rows[rows["between_sd"] > 0].drop_duplicates(MATRIX)["between_sd"]
-        if len(known):
-            points = md.counted(len(known), "point")
-            text = (
-                f"Between the processes of a point on {gpu} ({origin}, {op}), the time of the "
-                f"same torch call has a standard deviation of {100 * known.median():.2f} % in the "
-                f"median over {points}, {100 * known.max():.2f} % at most; the intervals of "
-                "leads and claims include it."
-            )
-            found.append(Prose(text))
-    return found
+    """Return the spread between processes, of each sweep on each board."""
+    found = stats.spread(measurements)
+    if found.empty:
+        return []
+    lines = [
+        [*key, f"{100 * a:.2f} %", f"{b:.3f}", f"{d:g}"]
+        for key, (a, b, d) in zip(found.index, found.to_numpy(), strict=True)
+    ]
+    text = (
+        "Between processes the speed-up of one kernel varies, too. Torch over the copy, timed in "
+        "every process of a matrix, tells by how much: relatively, and by a time per call. Every "
+        "interval includes it. Few degrees of freedom stand for heavy tails."
+    )
+    columns = [*stats.BOARD, "relative", "µs per call", "degrees of freedom"]
+    return [Prose(text), Table(columns, lines, "spread between processes")]
 
 
 def within(measurements: pd.DataFrame) -> list[Block]:
     """Return the A/A control: torch against a second capture of torch, which must give 1."""
-    rows = measurements[measurements["aa_ratio"].notna()]
+    rows = stats.aa(measurements)
     if rows.empty:
         return [Prose("No row has an A/A control.")]
     rows = rows.assign(
         off=(rows["aa_ratio"] - 1).abs(),
-        excludes=(rows["aa_low"] > 1) | (rows["aa_high"] < 1),
-        length=(rows["torch_us"] > SHORT_US).map(
-            {True: f"over {SHORT_US} µs", False: f"up to {SHORT_US} µs"}
+        widening=stats.widening(rows, measurements),
+        length=rows["short"].map(
+            {False: f"over {stats.SHORT_US} µs", True: f"up to {stats.SHORT_US} µs"}
         ),
     )
     lines = [
@@ -54,17 +64,18 @@ def within(measurements: pd.DataFrame) -> list[Block]:
             f"{100 * part['off'].quantile(0.95):.2f} %",
             f"{100 * part['off'].max():.2f} %",
             f"{100 * part['excludes'].mean():.1f} %",
+            f"{part['widening'].iloc[0]:.2f}",
         ]
         for key, part in rows.groupby(["gpu", "origin", "op", "length"], sort=True)
     ]
     columns = [
         *("gpu", "origin", "op", "torch takes", "rows", "median off 1"),
-        *("95 % are off by less than", "largest off 1", "intervals that exclude 1"),
+        *("95 % are off by less than", "largest off 1", "intervals that exclude 1", "widened by"),
     ]
     text = (
-        "In every process torch is timed against a second capture of itself. The ratio must be 1; "
-        "how far it is off is the noise floor, and 5 % of the 95 % intervals may exclude 1. What "
-        "95 % stay below is the smallest difference that a single row can tell from noise."
+        "In every process torch is timed against a second capture of itself. The ratio must be 1, "
+        "and 5 % of the 95 % intervals may exclude 1. Where more do, the intervals of all variants "
+        "are widened until they would not."
     )
     return [Prose(text), Table(columns, lines, "noise floor")]
 
@@ -104,13 +115,20 @@ def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> list[Block]:
 
 def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
     setting = "`unranked_flags` in the configuration"
+    other = measurements["unranked_by"] == schema.OTHER_BOARD
+    boards = (
+        f" {md.counted(int(other.sum()), 'row')} of another board than most of their matrix do not "
+        f"rank either (`{schema.OTHER_BOARD}`)."
+        if other.any()
+        else ""
+    )
     if not unranked:
-        return f"No flag keeps a row from ranking ({setting} is empty)."
+        return f"No flag keeps a row from ranking ({setting} is empty).{boards}"
     names = " or ".join(f"`{flag}`" for flag in unranked)
-    count = md.counted(int((measurements["unranked_by"] != "").sum()), "row")
+    count = md.counted(int(((measurements["unranked_by"] != "") & ~other).sum()), "row")
     return (
         f"A row flagged {names} is not ranked and is no evidence for a claim ({setting}): {count} "
-        "here. Any other flag is only a warning."
+        f"here. Any other flag is only a warning.{boards}"
     )
 
 

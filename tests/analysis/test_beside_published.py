@@ -13,20 +13,20 @@ PAIR = ("cuda_oneflow", "cuda_fastertransformer")
 
 
 @pytest.fixture
-def drawn(measurements, tables):
+def drawn(ranked, tables):
     """Function that draws the points of some rows, of the h200 unless told otherwise."""
 
     def draw(rows, gpu="h200", sweep="oneflow"):
-        frame = measurements(rows, sweep=sweep)
+        frame = ranked(rows, sweep=sweep)
         return draw_published(beside_published(frame, tables, gpu, *SET))
 
     return draw
 
 
 @pytest.fixture(scope="module")
-def figure(measurements, tables):
+def figure(ranked, tables):
     """The points of all sizes, on an H200."""
-    frame = measurements(oneflow.rows(oneflow.PROTOCOL), sweep="oneflow")
+    frame = ranked(oneflow.rows(oneflow.PROTOCOL), sweep="oneflow")
     return draw_published(beside_published(frame, tables, "h200", *SET))
 
 

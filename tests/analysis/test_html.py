@@ -69,7 +69,7 @@ def test_rows_are_those_of_the_measurements(data):
     assert set(data["rows"]) == set(view.COLUMNS)
     for name in ("variant", "gpu", "message", "status"):
         assert unpacked(data["rows"][name]) == [row[name] for row in rows]
-    for name in ("N", "time_us", "speedup_low"):
+    for name in ("N", "time_us", "of_copy"):
         given = [float(row[name]) if row[name] else None for row in rows]
         assert unpacked(data["rows"][name]) == given
 

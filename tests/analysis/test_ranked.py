@@ -110,7 +110,7 @@ def test_figures_leave_it_out_and_name_the_flag(measurements, some, tables):
         return [text.get_text() for part in (figure, *figure.axes) for text in part.texts]
 
     def select_with(unranked):
-        found = measurements(some, unranked=unranked)
+        found = ranking.ranked(measurements(some, unranked=unranked))
         return select(found, tables, "h200", "float32", "online_softmax")
 
     chosen = select_with(["throttled"])
@@ -141,8 +141,8 @@ def test_the_report_says_which_flags_keep_a_row_from_ranking(measurements, some,
     (line,) = [line for line in text.splitlines() if "unranked_flags" in line]
     assert line.startswith("A row flagged `throttled` or `faster_than_copy` is not ranked")
     assert "2 rows here" in line
-    assert "**triton_row** is fastest at 1 of 1 point" in text
-    assert ". Not ranked: 2 rows flagged faster_than_copy, throttled." in text
+    assert "**triton_row** wins at 1 of 1 matrix" in text
+    assert ". Not ranked: 2 rows (faster_than_copy, throttled)." in text
     assert "Not ranked" not in report_of(measurements(some, unranked=[]), tables, tmp_path, [])
     assert "No flag keeps a row from ranking" in render(quality.flags(measurements(some), []))
     plain = render(quality.flags(measurements([synthetic.row()]), schema.UNRANKED))

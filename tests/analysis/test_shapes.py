@@ -30,8 +30,8 @@ def test_the_rule_behind_m(m_of_n, words):
 
 
 @pytest.fixture(scope="module")
-def wide(measurements, tables):
-    rows = measurements(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
+def wide(ranked, tables):
+    rows = ranked(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
     return select(rows, tables, "h200", "float32", "oneflow_wide")
 
 
