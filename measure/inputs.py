@@ -47,10 +47,8 @@ def draw_for(
 
 
 def forward(op: str, x: torch.Tensor) -> torch.Tensor:
-    """Return the y that the backward ``op`` reads: torch's (log-)softmax of x, rounded once.
-
-    In float32: on a CPU torch adds up in 16 bits, which end at 65504 additions of 1.
-    """
+    """Return the y that the backward ``op`` reads: torch's (log-)softmax of x, rounded once."""
+    # in float32: on a CPU torch adds up in 16 bits, which end at 65504 additions of 1
     function = getattr(torch, op.removesuffix("_backward"))
     return function(x, dim=-1, dtype=torch.float32).to(x.dtype)
 

@@ -51,7 +51,7 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
         call = variant.function(point.op)
     except NotImplementedError as error:
         raise Ended("unsupported", str(error)) from error
-    if device.is_cpu and compiled_stats.is_cuda(variant.name):
+    if device.is_cpu and "cuda" in kernels.packages(variant.name):
         journal.stage("compiling for GPUs that are not here")
         compiled_stats.compile_only(variant, point, row)
     rows = point.M
@@ -71,7 +71,7 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
         row |= compiled_stats.first_call(variant.name, call, given)
     if first:
         found, flags = [], [flag for flag in (first["flags"] or "").split() if flag in ONCE]
-        row["message"] = first["message"]
+        row["message"] = first["message"] or ""
     else:
         found, flags = [_check(point, device, call, given, journal, replaced)], []
         flags += ["edge_cases"] if row["message"] else []

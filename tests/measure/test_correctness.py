@@ -39,15 +39,6 @@ def test_a_wrong_result_is_described(softmax, words):
         assert verdict(softmax, draw("normal", torch.float32, 4, 8)).problem is None
 
 
-def test_a_kernel_that_changes_its_input_is_caught():
-    def softmax(x, out=None):
-        y = right(x, out)
-        x[0, 0] += 1
-        return y
-
-    assert "changed its input" in verdict(softmax, draw("normal", torch.float32, 4, 8)).problem
-
-
 def test_the_operation_that_is_asked_for_is_checked():
     x = torch.randn(4, 100)
 

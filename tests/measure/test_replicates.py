@@ -12,13 +12,15 @@ def replicate(bench, variant, tmp_path, **change):
     return first, *bench.run(variant, **{"replicate": 2, "checked": path} | change)
 
 
-def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_path):
-    bench.add("odd", kernel("y.nan_to_num_(0)"))
+@pytest.mark.parametrize(("act", "flags"), [("pass", ""), ("y.nan_to_num_(0)", "edge_cases")])
+def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_path, act, flags):
+    bench.add("odd", kernel(act))
     first, second, done = replicate(bench, "odd", tmp_path)
     for row in (first, second):
-        assert (row["status"], row["flags"], row["n_samples"]) == ("ok", "edge_cases", "6")
+        assert (row["status"], row["flags"], row["n_samples"]) == ("ok", flags, "6")
         assert float(row["max_abs_error"]) < 1e-6
-    assert second["message"] == first["message"] != ""
+    assert second["message"] == first["message"]
+    assert bool(first["message"]) == bool(flags)
     assert second["order_seed"] != first["order_seed"]
     assert (first["warm_us"] != "", second["warm_us"]) == (True, "")
     assert "edge cases" not in done.stderr
