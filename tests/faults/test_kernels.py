@@ -1,7 +1,6 @@
 """Kernels that fail: the job ends with a row that says so, and nothing of them runs on.
 
-What else a kernel may do is in tests/measure/test_whatever_a_kernel_does.py; how the system ends
-one that takes all memory, in tests/measure/test_oom.py.
+What else a kernel may do is in tests/measure/test_whatever_a_kernel_does.py.
 """
 
 import resource

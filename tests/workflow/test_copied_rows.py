@@ -12,13 +12,14 @@ from tests.analysis import synthetic
 from tests.workflow.runner import TINY, UNTIL_MERGED, Runner, configure
 
 GPUS = ("a100", "h200")
-SWEEP = {"gpus": list(GPUS), "variants": ["torch_softmax", "triton_online", "triton_row"]}
+VARIANTS = ["torch_softmax", "triton_online", "triton_row"]
+SWEEP = {"gpus": list(GPUS), "variants": VARIANTS, "blocks": 50}
 
 
 def rows(gpu, **given):
     """Yield the rows that a machine with such a GPU would have measured with the current code."""
     (shape,) = TINY["shapes"]
-    for variant in SWEEP["variants"]:
+    for variant in VARIANTS:
         code = {"kernel_sha256": kernels.sha256(variant, gpu)}
         code |= {"measure_sha256": fingerprint.measure_sha256()}
         for n in shape["N"]:

@@ -129,8 +129,10 @@ def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner, unrank
     assert done.returncode == 0, done.stderr
     rows = table(runner.folder / "results/measurements.csv")
     for row in rows:
-        assert row["ranked"] == str(not set(row["flags"].split()) & set(unranked)).lower()
-    assert {row["ranked"] for row in rows} == ({"true", "false"} if unranked else {"true"})
+        reasons = set(row["unranked_by"].split())
+        assert reasons - {"other_board"} == set(row["flags"].split()) & set(unranked)
+        assert row["ranked"] == str(not reasons).lower()
+    assert bool(unranked) == any(row["unranked_by"] not in ("", "other_board") for row in rows)
     assert {row["stale"] for row in rows if row["origin"] == "measured"} == {"false"}
 
 
