@@ -13,7 +13,7 @@ import yaml
 from analysis import __main__ as cli
 from measure.fingerprint import ROOT
 from tests import copies
-from tests.docs import fences
+from tests.docs import fences, inserts
 from tests.marks import slow
 from tests.workflow.forked import snakemake
 from tests.workflow.runner import configure, environment
@@ -93,3 +93,9 @@ def test_what_is_no_command_can_be_read_and_every_link_leads_to_a_file(path):
             assert fence.language in (*fences.SHELL, "python", "toml")
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text()):
         assert target.startswith(("http://", "https://")) or (path.parent / target).exists(), target
+
+
+@pytest.mark.slow  # it runs every command
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_the_tables_of_a_page_are_what_their_commands_print(path, capsys):
+    assert inserts.main(check=True, documents=[path]) == 0, capsys.readouterr().err

@@ -1,13 +1,12 @@
 """Kernels that fail: the job ends with a row that says so, and nothing of them runs on.
 
-What else a kernel may do is in tests/measure/test_whatever_a_kernel_does.py.
+What else a kernel may do is in tests/measure: test_whatever_a_kernel_does.py, test_reaper.py.
 """
 
 import resource
 
 import pytest
 
-from tests.marks import slow
 from tests.processes import until
 
 # Of libc's own bookkeeping, which lies before every block that malloc() gives.
@@ -19,19 +18,9 @@ block = libc.malloc(4000)
 ctypes.memset(block - 16, 0x41, 32)
 libc.free(block)
 """
-FORKS = """
-if not os.path.exists('forked'):
-    open('forked', 'w').close()
-    os.fork()
-"""
 DEAF = """
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 ctypes.PyDLL(None).sleep(1000)
-"""
-HOLDS_ON = """
-import subprocess
-subprocess.Popen(['sleep', '1000'], start_new_session=True)
-raise ValueError('gone')
 """
 
 
@@ -40,32 +29,21 @@ def with_little_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (3 * 2**29, 3 * 2**29))
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        pytest.param("hog = []\nwhile True: hog.append(torch.ones(2**22))", id="in torch"),
-        slow("hog = [bytearray(2**24)]\nwhile True: hog.append(hog[0][:])", id="in Python"),
-    ],
-)
-def test_a_kernel_that_is_refused_more_memory_has_run_out_of_it(sweep, act):
-    sweep.write_kernel("eats", act)
+def test_a_kernel_that_is_refused_more_memory_has_run_out_of_it(sweep):
+    sweep.write_kernel("eats", "hog = []\nwhile True: hog.append(torch.ones(2**22))")
     row, _ = sweep.point("eats", preexec_fn=with_little_memory)
     assert row["status"] == "out_of_memory"
 
 
 @pytest.mark.parametrize(
-    ("act", "status", "words"),
-    [
-        pytest.param(SMASHES, "crash", "the process ended (signal SIG", id="corrupts the heap"),
-        pytest.param("os.closerange(0, 1000)", "crash", "", id="closes every file"),
-        pytest.param(FORKS, "ok", "", id="forks"),
-        pytest.param(HOLDS_ON, "crash", "ValueError: gone", id="starts another session"),
-    ],
+    ("act", "words"),
+    [(SMASHES, "the process ended (signal SIG"), ("os.closerange(0, 1000)", "")],
+    ids=["corrupts the heap", "closes every file"],
 )
-def test_a_kernel_gets_one_row_and_nothing_of_it_runs_on(sweep, act, status, words):
-    sweep.write_kernel("acts", act)
-    row, _ = sweep.point("acts")
-    assert row["status"] == status
+def test_a_kernel_that_ruins_its_process_crashes_alone(sweep, act, words):
+    sweep.write_kernel("ruins", act)
+    row, _ = sweep.point("ruins")
+    assert row["status"] == "crash"
     assert row["message"].startswith(words)
     until(sweep.nothing_runs)
 

@@ -32,7 +32,6 @@ CONF = """\
 ClusterName=lab
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[slurmctld]}
-# every listener on the address of its name, which is 127.0.0.1, not on all
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 AuthType=auth/munge
 CredType=cred/munge
@@ -72,6 +71,8 @@ NODE = (
     " Gres=gpu:{type}:{gpus} Feature=has_{type}\n"
     "PartitionName={type}s Nodes={name} MaxTime=INFINITE State=UP"
 )
+
+Fits = Callable[[dict[str, str]], bool]  # of the environment of a process
 
 
 def lacks() -> str | None:
@@ -127,7 +128,7 @@ class Lab:
         return self
 
     def __exit__(self, *_) -> None:
-        _end(lambda variables: variables.get(MARK) == str(self.folder))
+        self._end(lambda variables: True)
         for daemon in self._daemons:
             daemon.wait()
         shutil.rmtree(self.folder)
@@ -139,7 +140,7 @@ class Lab:
 
     def tell(self, *command: str) -> None:
         """Run a command of Slurm that must succeed."""
-        subprocess.run(command, env=self.environment, check=True, capture_output=True, text=True)
+        subprocess.run(command, env=self.environment, check=True)
 
     def node_states(self) -> dict[str, str]:
         """name -> idle, mixed, allocated, down*, …"""
@@ -155,17 +156,31 @@ class Lab:
 
     def lose(self, node: str) -> None:
         """Switch a node off: its daemon and all that ran on it, without a chance to say so."""
-        here = str(self.folder)
-        _end(
-            lambda variables: (
-                variables.get(MARK) == here
-                and node in (variables.get(MARK_NODE), variables.get("SLURMD_NODENAME"))
-            )
-        )
+        names = (MARK_NODE, "SLURMD_NODENAME")
+        self._end(lambda variables: node in map(variables.get, names))
 
     def bring_back(self, node: str) -> None:
         """Switch a node on."""
         self._daemon(f"slurmd-{node}", "slurmd", "-D", "-N", node, **{MARK_NODE: node})
+
+    def _processes(self, fits: Fits) -> set[psutil.Process]:
+        """Those of the lab that fit, and the step daemons above them, which overwrite theirs."""
+        here = {MARK: str(self.folder)}.items()
+        found = processes.find(
+            lambda p: p.pid != os.getpid() and p.environ().items() >= here and fits(p.environ())
+        )
+        above = (processes.ask(process.parent, None) for process in found)
+        return {*found, *(p for p in above if p and processes.ask(p.name, "") == "slurmstepd")}
+
+    def _end(self, fits: Fits) -> None:
+        """Kill the processes that fit, all at a blow: none tells of another's end."""
+        stopped = set()
+        while new := self._processes(fits) - stopped:
+            for process in new:
+                processes.ask(process.suspend, None)
+            stopped |= new
+        processes.kill(stopped)
+        processes.until(lambda: not self._processes(fits), 30)
 
     def logs(self) -> str:
         """The ends of the daemons' logs, for somebody who looks for what went wrong."""
@@ -231,21 +246,3 @@ def _free_ports(count: int) -> list[int]:
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]
-
-
-def _end(is_one: Callable[[dict[str, str]], bool]) -> None:
-    """Kill every process with such an environment, all at a blow: none tells of another's end."""
-    stopped = set()
-    while new := _processes(is_one) - stopped:
-        for process in new:
-            processes.ask(process.suspend, None)
-        stopped |= new
-    processes.kill(stopped)
-    processes.until(lambda: not _processes(is_one), 30)
-
-
-def _processes(is_one: Callable[[dict[str, str]], bool]) -> set[psutil.Process]:
-    """Those with such an environment, and the step daemons above them, which overwrite theirs."""
-    found = processes.find(lambda p: p.pid != os.getpid() and is_one(p.environ()))
-    above = (processes.ask(process.parent, None) for process in found)
-    return {*found, *(p for p in above if p and processes.ask(p.name, "") == "slurmstepd")}
