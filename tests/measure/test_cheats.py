@@ -22,7 +22,7 @@ QUICK = {
     "nan_where_masked": "special: rows with -inf",
     "never_nan": "special: rows that have no softmax",
     "backward_hides_nan": "special: rows that have no gradient",
-    "past_the_end": "NaN between the rows",
+    "past_the_end": "NaN and large values between the rows",
     "only_where_nan": "an output that is not NaN before the call",
     "writes_padding": "what lies between the rows of the output",
     # after timing
