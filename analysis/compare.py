@@ -14,8 +14,6 @@ from analysis.frame import distinct, from_rows, timed
 from analysis.report import markdown as md
 from analysis.schema import POINT
 
-# Defaults, in per cent. The margin is larger than what separates two processes of the same code.
-MARGIN, THRESHOLD, FALSE_DISCOVERIES = 1.0, 2.0, 5.0
 # Worst first.
 CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES

@@ -33,13 +33,10 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
 
     `merged` is results/measurements/{gpu}.csv, `cells` the folder with the samples of its rows, and
     `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
-    written; the same input gives the same bytes. Raises InputError, before anything is written,
-    for rows of another gpu than the folder's, and for a timed row without samples.
+    written; the same input gives the same bytes. Raises InputError, before anything is written.
     """
-    merged_rows = rows.read_collected(merged)
-    output = Path(output)
-    strangers = sorted({row["gpu"] for row in merged_rows} - {output.name})
-    if strangers:
+    merged_rows, output = rows.read_collected(merged), Path(output)
+    if strangers := sorted({row["gpu"] for row in merged_rows} - {output.name}):
         raise InputError(
             f"{merged} has rows of gpu {strangers[0]}, but --output is the folder of "
             f"{output.name}; give a folder named {strangers[0]}"
@@ -107,22 +104,9 @@ def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
     if list(lines) != columns:
-        raise InputError(
-            f"{path}: columns are {', '.join(lines)}, expected {', '.join(columns)}; "
-            "measure it again"
-        )
+        names = f"columns are {', '.join(lines)}, expected {', '.join(columns)}"
+        raise InputError(f"{path}: {names}; measure it again")
     return lines
-
-
-def read_samples(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Return a file of samples. Raises InputError unless it is readable and has these columns."""
-    lines = _read_text(path, columns)
-    kinds = {name: "int64" for name, column in schema.SCHEMA.items() if column.type == "int"}
-    kinds |= {"block": "int64", "time_us": "float64"}
-    try:
-        return lines.astype({name: kind for name, kind in kinds.items() if name in lines})
-    except ValueError as error:
-        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
 
 
 def check(folders: Iterable[Path]) -> str:
@@ -227,7 +211,12 @@ def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
 
 def _check_samples(path: Path, part: list[Row]) -> None:
     """Check that every timed row has its samples, and that their median is its time."""
-    lines = read_samples(path, [*schema.IDENTITY, *SAMPLE])
+    lines = _read_text(path, [*schema.IDENTITY, *SAMPLE])
+    numbers = [name for name in schema.IDENTITY if schema.SCHEMA[name].type == "int"]
+    try:
+        lines = lines.astype(dict.fromkeys(numbers, "int64") | {"time_us": "float64"})
+    except ValueError as error:
+        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
     own = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
     by_point = own.agg(["size", "median"]).to_dict("index")
     for row in part:

@@ -20,9 +20,8 @@ _NO_LINE_END = "the last line has no line end: a truncated line"
 def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
     """Return the rows of a CSV file with the columns `leading` + schema.COLUMNS, as text.
 
-    The values are checked but not converted: what is written later has the same digits. Raises
-    InputError, naming file and column or line, when the file is missing or empty, its header
-    differs, a line is truncated, or a value is not allowed.
+    Values are checked, not converted: what is written later has the same digits. Raises InputError,
+    naming file and column or line, for a file that is missing, truncated, or not of the schema.
     """
     text = _text(path)
     expected = (*leading, *schema.COLUMNS)
@@ -42,10 +41,7 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
 
 
 def is_collected(path: Path) -> bool:
-    """Return whether a file states which of its rows rank, as results/measurements.csv does.
-
-    Raises InputError when the file is missing, empty or not CSV.
-    """
+    """Return whether a file states which of its rows rank, as results/measurements.csv does."""
     return "ranked" in _lines(path, _text(path))[0]
 
 
@@ -69,8 +65,7 @@ def with_ranking(row: Row, unranked: Collection[str] = schema.UNRANKED) -> Row:
 def read_cell(path: Path) -> Row:
     """Return the one row of a cell, checked as by `read_rows`.
 
-    Raises InputError also when there is not exactly one row, or when the file lies in a folder
-    `cells`, but not in the place of its row (see `cell_path`).
+    Raises InputError also for a file in a folder `cells` that is not in the place of its row.
     """
     found = read_rows(path)
     if len(found) != 1:
@@ -182,17 +177,17 @@ def _lines(path: Path, text: str) -> list[list[str]]:
 def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> None:
     if tuple(given) == tuple(expected):
         return
-    missing = [name for name in expected if name not in given]
-    unknown = [name for name in given if name not in expected]
-    if missing:
-        fault = f"column {missing[0]} is missing"
-    elif unknown:
-        fault = f"column {unknown[0] or '(no name)'} is unknown"
-    elif len(given) != len(expected):
-        fault = f"column {next(n for n in given if given.count(n) > 1)} comes twice"
-    else:
-        at = next(i for i, name in enumerate(expected) if given[i] != name)
-        fault = f"column {at + 1} is {given[at]}, expected {expected[at]}"
+    wrong = [
+        *(f"column {name} is missing" for name in expected if name not in given),
+        *(f"column {name or '(no name)'} is unknown" for name in given if name not in expected),
+        *(f"column {name} comes twice" for name in given if given.count(name) > 1),
+        *(
+            f"column {at} is {one}, expected {other}"
+            for at, (one, other) in enumerate(zip(given, expected, strict=False), start=1)
+            if one != other
+        ),
+    ]
+    fault = wrong[0]
     raise _broken(path, f"wrong header: {fault}; the columns are those of measure/row.csv")
 
 

@@ -1,7 +1,4 @@
-"""The columns of a row, the values that they may have, and the flags that keep a row from ranking.
-
-measure/row.csv defines the columns, measure.row reads it.
-"""
+"""The columns of a row, and the flags that keep a row from ranking (columns: measure/row.csv)."""
 
 import math
 from collections.abc import Callable, Collection
@@ -10,17 +7,19 @@ from functools import cache
 from kernels import DTYPES as ITEMSIZE  # torch's name of a dtype -> bytes of an element
 from measure.row import COLUMNS, IDENTITY, POINT, SCHEMA
 
-# The columns before those of a row: merging writes the name of the sweep, and the origin of the
-# row: `measured` by this run, or `recorded` (data/recorded/).
-LEADING = ("sweep", "origin")
+__all__ = ["COLUMNS", "IDENTITY", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parsers"]
 
 # torch's own function, timed in every point.
 BASELINE = "torch_softmax"
+
+# The columns before those of a row: merging writes the name of the sweep, and the origin of the
+# row: `measured` by this run, or `recorded` (data/recorded/).
+LEADING = ("sweep", "origin")
 # What the variants of one matrix share, in merged rows.
 MATRIX = [*LEADING, *POINT[:-1]]
 
-# Collecting adds whether the row ranks (`true` or `false`), which flags exclude it from that, and
-# whether other code than the current one measured it: results/measurements.csv.
+# Collecting adds whether the row ranks (`true` or `false`), what excludes it from that, and whether
+# other code than the current one measured it: results/measurements.csv.
 RANKING = ("ranked", "unranked_by", "stale")
 COLLECTED = (*LEADING, *RANKING)
 
@@ -31,8 +30,6 @@ OPTIONAL = ("cuda_core", "nvrtc")
 # moves bytes faster than a copy: such a time is an error of the measurement.
 UNRANKED = ("faster_than_copy",)
 OTHER_BOARD = "other_board"  # no flag of a row: only its matrix tells
-
-__all__ = ["COLUMNS", "IDENTITY", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parsers"]
 
 
 def flags() -> tuple[str, ...]:
@@ -68,12 +65,12 @@ def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
         "bool": (_some_of(("true", "false")), "true or false"),
     }
     found = dict.fromkeys(("ranked", "stale"), kinds["bool"])
-    for column in SCHEMA.values():
+    for name, column in SCHEMA.items():
         if column.allowed:
-            parse = _some_of(column.allowed, many=column.name == "flags")
-            found[column.name] = (parse, f"one of {', '.join(column.allowed)}")
+            parse = _some_of(column.allowed, many=name == "flags")
+            found[name] = (parse, f"one of {', '.join(column.allowed)}")
         elif column.group == "accuracy":
-            found[column.name] = (float, "a number")
+            found[name] = (float, "a number")
         elif column.type in kinds:
-            found[column.name] = kinds[column.type]
+            found[name] = kinds[column.type]
     return found

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis import __main__ as cli
 from analysis import compare
 from analysis.errors import InputError
 from analysis.schema import POINT
@@ -55,7 +56,7 @@ def spread_table(rows: pd.DataFrame) -> list[str]:
 
 
 LIMITS = compare.Limits(
-    compare.MARGIN / 100, compare.THRESHOLD / 100, compare.FALSE_DISCOVERIES / 100
+    *(each / 100 for each in (cli.MARGIN, cli.THRESHOLD, cli.FALSE_DISCOVERIES))
 )
 
 

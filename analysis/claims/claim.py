@@ -107,13 +107,8 @@ def sides(every: Mapping[int, Estimate]) -> dict[int, str]:
     return {n: side(ratio, p) for (n, ratio), p in zip(every.items(), adjusted, strict=True)}
 
 
-def verdict(ratio: Estimate) -> str:
-    """Return the verdict on the claim that `ratio` is above 1."""
-    return {ABOVE: HOLDS, BELOW: FAILS, UNCLEAR: INCONCLUSIVE}[side(ratio)]
-
-
 def verdict_on_all(found: Iterable[str]) -> str:
-    """Return the verdict on a claim about every size, by the sides of 1 of the sizes' ratios."""
+    """Return the verdict on the claim that every ratio is above 1, by their sides."""
     found = set(found)
     return FAILS if BELOW in found else INCONCLUSIVE if UNCLEAR in found else HOLDS
 

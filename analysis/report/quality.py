@@ -1,6 +1,6 @@
 """The quality of the rows: noise floor, cold calls, flags, statuses that are not ok, accuracy."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import pandas as pd
 
@@ -28,12 +28,9 @@ def noise(measurements: pd.DataFrame) -> list[Block]:
 
 def between(measurements: pd.DataFrame) -> list[Block]:
     """Return the spread between processes, of each sweep on each board."""
-    found = stats.spread(measurements)
-    if found.empty:
-        return []
     lines = [
-        [*key, f"{100 * a:.2f} %", f"{b:.3f}", f"{d:g}"]
-        for key, (a, b, d) in zip(found.index, found.to_numpy(), strict=True)
+        [*key, f"{100 * a:.2f} %", f"{b:.3f}", f"{d:.1f}"]
+        for key, a, b, d in stats.spread(measurements).itertuples(name=None)
     ]
     text = (
         "Between processes the speed-up of one kernel varies, too. Torch over the copy, timed in "
@@ -41,7 +38,7 @@ def between(measurements: pd.DataFrame) -> list[Block]:
         "interval includes it. Few degrees of freedom stand for heavy tails."
     )
     columns = [*stats.BOARD, "relative", "µs per call", "degrees of freedom"]
-    return [Prose(text), Table(columns, lines, "spread between processes")]
+    return [Prose(text), Table(columns, lines, "spread between processes")] if lines else []
 
 
 def within(measurements: pd.DataFrame) -> list[Block]:
@@ -49,35 +46,26 @@ def within(measurements: pd.DataFrame) -> list[Block]:
     rows = stats.aa(measurements)
     if rows.empty:
         return [Prose("No row has an A/A control.")]
+    over, up_to = f"over {stats.SHORT_US} µs", f"up to {stats.SHORT_US} µs"
     rows = rows.assign(
-        off=(rows["aa_ratio"] - 1).abs(),
-        widening=stats.widening(rows, measurements),
-        length=rows["short"].map(
-            {False: f"over {stats.SHORT_US} µs", True: f"up to {stats.SHORT_US} µs"}
-        ),
+        off=100 * (rows["aa_ratio"] - 1).abs(),
+        k=stats.widening(rows, measurements),
+        **{"torch takes": rows["short"].map({False: over, True: up_to})},
     )
-    lines = [
-        [
-            *key,
-            len(part),
-            f"{100 * part['off'].median():.2f} %",
-            f"{100 * part['off'].quantile(0.95):.2f} %",
-            f"{100 * part['off'].max():.2f} %",
-            f"{100 * part['excludes'].mean():.1f} %",
-            f"{part['widening'].iloc[0]:.2f}",
-        ]
-        for key, part in rows.groupby(["gpu", "origin", "op", "length"], sort=True)
-    ]
-    columns = [
-        *("gpu", "origin", "op", "torch takes", "rows", "median off 1"),
-        *("95 % are off by less than", "largest off 1", "intervals that exclude 1", "widened by"),
-    ]
+    columns = {
+        "median off 1": lambda part: f"{part['off'].median():.2f} %",
+        "95 % are off by less than": lambda part: f"{part['off'].quantile(0.95):.2f} %",
+        "largest off 1": lambda part: f"{part['off'].max():.2f} %",
+        "intervals that exclude 1": lambda part: f"{100 * part['excludes'].mean():.1f} %",
+        "widened by": lambda part: f"{part['k'].iloc[0]:.2f}",
+    }
     text = (
         "In every process torch is timed against a second capture of itself. The ratio must be 1, "
         "and 5 % of the 95 % intervals may exclude 1. Where more do, the intervals of all variants "
         "are widened until they would not."
     )
-    return [Prose(text), Table(columns, lines, "noise floor")]
+    by = ["gpu", "origin", "op", "torch takes"]
+    return [Prose(text), _grouped(rows, by, "noise floor", columns)]
 
 
 def cold(measurements: pd.DataFrame) -> list[Block]:
@@ -85,32 +73,27 @@ def cold(measurements: pd.DataFrame) -> list[Block]:
     rows = measurements[measurements["found_in_l2"].notna()]
     if rows.empty:
         return [Prose("No row says what its calls found in the cache.")]
-    by = ["gpu", "origin", "timing"]
-    lines = [
-        [
-            *key,
-            len(part),
-            f"{part['cold_load_cycles'].median():.0f}",
-            f"{part['resident_load_cycles'].median():.0f}",
-            f"{100 * part['found_in_l2'].median():.1f} %",
-            f"{100 * part['found_in_l2'].max():.1f} %",
-        ]
-        for key, part in rows.groupby(by, sort=True)
-    ]
-    columns = [
-        *(*by, "rows", "cycles of a load when its turn comes", "cycles at once again"),
-        *("found in L2, median", "found in L2, at most"),
-    ]
+    columns = {
+        "cycles of a load when its turn comes": lambda p: f"{p['cold_load_cycles'].median():.0f}",
+        "cycles at once again": lambda p: f"{p['resident_load_cycles'].median():.0f}",
+        "found in L2, median": lambda p: f"{100 * p['found_in_l2'].median():.1f} %",
+        "found in L2, at most": lambda p: f"{100 * p['found_in_l2'].max():.1f} %",
+    }
     text = (
         "After the timed calls, single loads from the buffers that are next in turn are timed on "
         "the GPU itself, and the same loads at once again, when their lines are in L2."
     )
-    return [Prose(text), Table(columns, lines, "cold loads")]
+    return [Prose(text), _grouped(rows, ["gpu", "origin", "timing"], "cold loads", columns)]
 
 
 def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> list[Block]:
     """Return the flags that exclude a row from the ranking, and every flag with its rows."""
-    return [Prose(_ranking(measurements, unranked)), _carried(measurements)]
+    rows = measurements.assign(flag=measurements["flags"].str.split()).explode("flag")
+    rows = rows.dropna(subset="flag")
+    carried = Prose("No row carries a flag.")
+    if len(rows):
+        carried = _grouped(rows, ["flag", "gpu", "op", "dtype", "variant"], "flags", SIZES)
+    return [Prose(_ranking(measurements, unranked)), carried]
 
 
 def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
@@ -132,43 +115,34 @@ def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
     )
 
 
-def _carried(measurements: pd.DataFrame) -> Block:
-    rows = (
-        measurements.assign(flag=measurements["flags"].str.split())
-        .explode("flag")
-        .dropna(subset="flag")
-    )
-    if rows.empty:
-        return Prose("No row carries a flag.")
-    return _grouped(rows, ["flag", "gpu", "op", "dtype", "variant"], "flags")
-
-
 def failures(measurements: pd.DataFrame) -> list[Block]:
     """Return the points that are not ok, grouped by status and message."""
     rows = measurements[measurements["status"] != "ok"]
-    if rows.empty:
-        return [Prose("Every point is ok.")]
-    return [_grouped(rows, ["gpu", "op", "dtype", "variant", "status", "message"], "points")]
+    by = ["gpu", "op", "dtype", "variant", "status", "message"]
+    return [_grouped(rows, by, "points", SIZES) if len(rows) else Prose("Every point is ok.")]
 
 
 def accuracy(measurements: pd.DataFrame) -> list[Block]:
     """Return the largest errors against float64, for each operation, dtype and variant."""
-    names = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
-    rows = measurements.dropna(subset=names, how="all")
+    names = {"absolute": "max_abs_error", "relative": "max_rel_error"}
+    names["row sum"] = "max_row_sum_error"
+    rows = measurements.dropna(subset=list(names.values()), how="all")
     if rows.empty:
         return [Prose("No row has been compared with float64.")]
+    columns = {head: lambda p, name=name: f"{p[name].max():.2e}" for head, name in names.items()}
     by = ["gpu", "op", "dtype", "variant", "status"]
-    worst = rows.groupby(by, sort=True)[names].max()
-    lines = [
-        [*key, *(f"{value:.2e}" for value in line)]
-        for key, line in zip(worst.index, worst.to_numpy(), strict=True)
-    ]
-    return [Table([*by, "absolute", "relative", "row sum"], lines, "accuracy")]
+    return [_grouped(rows, by, "accuracy", columns)]
 
 
-def _grouped(rows: pd.DataFrame, by: list[str], what: str) -> Block:
+SIZES = {name: lambda part, name=name: md.span(part[name]) for name in ("M", "N")}
+
+
+def _grouped(
+    rows: pd.DataFrame, by: list[str], what: str, columns: dict[str, Callable[..., str]]
+) -> Table:
+    """Return a table with a line for each group of rows, its number and its values of `columns`."""
     lines = [
-        [*key, len(part), md.span(part["M"]), md.span(part["N"])]
+        [*key, len(part), *(value(part) for value in columns.values())]
         for key, part in rows.groupby(by, sort=True)
     ]
-    return Table([*by, "rows", "M", "N"], lines, what)
+    return Table([*by, "rows", *columns], lines, what)

@@ -6,7 +6,7 @@ import gzip
 import pytest
 import yaml
 
-from analysis import frame, schema
+from analysis import schema
 from analysis.errors import InputError
 from analysis.merge import collect, merge_cells
 from analysis.record import record
@@ -69,11 +69,6 @@ def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, cells, tmp_path):
     assert {row["origin"] for row in read(tmp_path / "all.csv")} == {"measured"}
 
 
-def test_collect_without_merged_files(recorded, tmp_path):
-    assert collect([], files(recorded), tmp_path / "all.csv") == 1
-    assert frame.load(tmp_path / "all.csv")["origin"].to_list() == ["recorded"]
-
-
 def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     boards = {"triton_row": "GPU-2", "triton_online": "GPU-2", "torch_softmax": "GPU-1"}
     rows = [synthetic.row(variant=name, gpu_uuid=uuid) for name, uuid in boards.items()]
@@ -98,12 +93,6 @@ def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
     with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
         collect([], files(recorded), tmp_path / "all.csv")
     assert not (tmp_path / "all.csv").exists()
-
-
-def test_collect_refuses_a_duplicate_recorded_point(recorded, tmp_path):
-    synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(), synthetic.row()])
-    with pytest.raises(InputError, match=r"duplicate row \(more h200"):
-        collect([], files(recorded), tmp_path / "all.csv")
 
 
 def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):

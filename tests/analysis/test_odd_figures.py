@@ -1,12 +1,10 @@
 """Figures of rows that are few, failed, without intervals, or of variants that nobody knows."""
 
 import pytest
-from matplotlib.text import Text
 
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.figures.overview import draw_overview
-from analysis.figures.write import PNG_DPI
 from analysis.panels import select
 from tests.analysis import synthetic
 
@@ -30,11 +28,6 @@ def drawn(ranked, tables):
 
 def lines(figure):
     return {line.get_gid(): line for axes in figure.axes for line in axes.lines}
-
-
-def extent(text):
-    """The box of the words alone, without the line that leads to them."""
-    return Text.get_window_extent(text)
 
 
 def test_one_row(drawn):
@@ -86,18 +79,3 @@ def test_a_throttled_time_has_a_mark_and_a_legend(drawn):
         marked = [t for axes in figure.axes for t in axes.texts if "†" in t.get_text()]
         assert len(marked) == 1, kind
         assert any("† the GPU was throttled" in text.get_text() for text in figure.texts), kind
-
-
-@pytest.mark.slow
-def test_a_very_long_name_is_on_the_page(drawn):
-    name = "a_kernel_with_a_name_that_is_very_long_indeed_v2"
-    for kind, figure in drawn(synthetic.sweep_rows(variants=["torch_softmax", name])).items():
-        figure.set_dpi(PNG_DPI)
-        figure.draw_without_rendering()
-        texts = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
-        texts += [text for axes in figure.axes for text in axes.get_yticklabels()]
-        texts += [axes.yaxis.label for axes in figure.axes]
-        page = figure.bbox
-        for box in (extent(text) for text in texts if text.get_text()):
-            assert page.x0 <= box.x0 <= box.x1 <= page.x1 + 1, kind
-            assert page.y0 <= box.y0 <= box.y1 <= page.y1 + 1, kind

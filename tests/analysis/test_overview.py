@@ -63,14 +63,6 @@ def test_every_variant_is_drawn_and_the_best_and_torch_are_in_front(three):
         assert list(drawn["triton_row"].get_ydata()) == pytest.approx([0.9, 0.9, 0.9, 0.6])
 
 
-def test_the_copy_is_at_100_percent(three):
-    for axes in three.axes:
-        copy = lines(axes)["copy"]
-        assert list(copy.get_ydata()) == [1, 1]
-        assert copy.is_dashed()
-        assert axes.get_ylim()[1] > 1
-
-
 def test_the_strip_says_who_is_the_fastest_at_each_size(three):
     for axes in three.axes:
         (left, _, row), (_, right, fused) = strip(axes)
@@ -94,18 +86,6 @@ def test_a_winner_that_is_not_in_front_is_muted_in_the_strip(ranked, tables):
     colours = {patch.get_gid().split()[1]: to_hex(patch.get_facecolor()) for patch in axes.patches}
     assert [name for name in names if colours[name] == to_hex(MUTED)] == names[6:]
     assert not {"marker mine_6", "marker mine_7"} & {line.get_gid() for line in axes.lines}
-
-
-def test_a_lead_that_may_be_chance_is_pale(ranked, tables):
-    rows = []
-    for n, half in ((256, 0.01), (512, 0.5)):
-        for name, speed in (("triton_row", 1.6), ("triton_fused", 1.3)):
-            rows.append(synthetic.with_speedup(speed, half, variant=name, N=n))
-    (axes,) = draw_overview(ranked(rows), tables).axes
-    sure, chance = sorted(axes.patches, key=lambda patch: patch.get_extents().x0)
-    assert to_hex(sure.get_facecolor()) == palette.style("triton_row").colour.lower()
-    assert chance.get_gid() == sure.get_gid() == "fastest triton_row"
-    assert sum(chance.get_facecolor()) > sum(sure.get_facecolor())
 
 
 def test_published_tables_and_failed_rows_are_not_on_it(ranked, tables):

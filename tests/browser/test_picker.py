@@ -71,16 +71,6 @@ def test_the_answer_is_the_row_of_the_nearest_size(opened, winners):
         assert ("measure your own size" in text) == far
 
 
-def test_all_kernels_of_the_point_are_ranked(opened, report):
-    page = opened()
-    choose(page, "h200", "softmax", "float32", 1024, 4096)
-    asked = {"gpu": "h200", "op": "softmax", "dtype": "float32", "M": "1024", "N": "4096"}
-    with (report.parent / "summary.csv").open(newline="") as file:
-        at = [row for row in csv.DictReader(file) if row["rank"] and asked.items() <= row.items()]
-    ranked = sorted(at, key=lambda row: int(row["rank"]))
-    assert page.locator("#ranking .who").all_inner_texts() == [row["variant"] for row in ranked]
-
-
 def test_what_can_be_chosen_was_measured(opened):
     page = opened()
     choose(page, "h200", "log_softmax", "float32", 2048, 512)

@@ -70,13 +70,6 @@ def test_a_row_without_a_valid_time_misses_its_goals(given, word, tmp_path, caps
     assert all(line.endswith(f"| float32 | 1 | 0 | 1024x131072 | {word} |") for line in lines)
 
 
-def test_a_peer_that_did_not_run_is_not_beaten(tmp_path, capsys):
-    path = write(tmp_path, row(64, 256, speedup=1.2), row(64, 256, "torch_softmax", speedup=1.0))
-    goals.main([str(path)])
-    (cached,) = (s for s in capsys.readouterr().out.splitlines() if s.startswith("| fits in L2"))
-    assert cached.endswith("| float32 | 1 | 0 | 64x256 | not all ran |")
-
-
 def test_a_table_without_such_rows_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         goals.main([str(write(tmp_path, row(64, 256, "triton_row")))])
