@@ -34,7 +34,3 @@ rule all:
 
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/analysis.smk"
-
-
-onstart:
-    machine.check(internals.gpus_to_measure(workflow))

@@ -10,8 +10,10 @@ from importlib import import_module
 from pathlib import Path
 
 from analysis import schema
-from analysis.compare import FALSE_DISCOVERIES, MARGIN, THRESHOLD
 from analysis.errors import InputError
+
+# Of `compare`, in per cent. The margin is larger than what separates processes of the same code.
+MARGIN, THRESHOLD, FALSE_DISCOVERIES = 1.0, 2.0, 5.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,22 +66,22 @@ def _report(given: Namespace) -> str:
 
 
 def _compare(given: Namespace) -> str:
-    from analysis.compare import document, runs, verdict
+    from analysis import compare
 
     if given.threshold < given.margin:
         raise InputError(
             f"--threshold {given.threshold:g} is less than --margin {given.margin:g}: a difference "
             "within the margin counts as the same; give a smaller --margin as well"
         )
-    matched = runs.match(runs.load(given.old), runs.load(given.new), given.allow)
-    percentages = (given.margin, given.threshold, given.false_discoveries)
-    limits = verdict.Limits(*(percentage / 100 for percentage in percentages))
-    changes = verdict.judge(matched, limits)
-    print(text := document.document(changes, matched, limits, (given.old, given.new)), end="")
+    percentages = given.margin, given.threshold, given.false_discoveries
+    limits = compare.Limits(*(each / 100 for each in percentages))
+    old, new = map(compare.load, (given.old, given.new))
+    found = compare.compare(old, new, limits, given.allow)
+    print(text := compare.document(found, limits, (given.old, given.new)), end="")
     if given.output_dir:
-        document.write(text, changes, limits, given.output_dir)
-    given.code = int(verdict.failed(changes, limits).any())
-    return document.counts(changes)
+        _imported("figures.changes:write")(text, found.changes, limits, given.output_dir)
+    given.code = int(compare.failed(found.changes, limits).any())
+    return compare.counts(found.changes)
 
 
 def _percent(text: str) -> float:
@@ -87,16 +89,12 @@ def _percent(text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and 0 < value < 100):
+    if not 0 < value < 100:
         raise argparse.ArgumentTypeError(f"{text} is not a percentage between 0 and 100")
     return value
 
 
 def _path(text: str, **more) -> dict:
-    return {"type": Path, "help": text, "required": True} | more
-
-
-def _positional(text: str, **more) -> dict:
     return {"type": Path, "help": text} | more
 
 
@@ -107,17 +105,17 @@ def _percentage(default: float, text: str) -> dict:
 
 
 _RUN = (
-    "folder of cells (results/cells), results/measurements.csv with its cells beside it, or "
-    "recorded table (data/recorded/GPU/SWEEP.csv),"
+    "folder of cells (results/cells), results/measurements.csv, or recorded table "
+    "(data/recorded/GPU/SWEEP.csv),"
 )
 
-# Every option and positional argument, for all commands that take it.
+# Every positional argument and option. An option without a default is required.
 ARGUMENTS = {
-    "cells": _positional("one-row CSV file", nargs="+", metavar="CELL"),
-    "merged": _positional("merged rows of one GPU (written by `merge`)", nargs="*"),
-    "folders": _positional("data/recorded/{gpu}", nargs="+"),
-    "old": _positional(f"{_RUN} to compare with", metavar="OLD"),
-    "new": _positional(f"{_RUN} to judge", metavar="NEW"),
+    "cells": _path("one-row CSV file", nargs="+", metavar="CELL"),
+    "merged": _path("merged rows of one GPU (written by `merge`)", nargs="*"),
+    "folders": _path("data/recorded/{gpu}", nargs="+"),
+    "old": _path(f"{_RUN} to compare with", metavar="OLD"),
+    "new": _path(f"{_RUN} to judge", metavar="NEW"),
     "--measurements": _path("merged rows of all GPUs (written by `collect`)"),
     "--published": _path("folder of the published tables and sources.yaml"),
     "--summary": _path("written by `summary`"),
@@ -127,7 +125,7 @@ ARGUMENTS = {
     "--cells": _path("folder of the cells, for their raw samples"),
     "--recorded": _path(
         "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml",
-        **{"nargs": "*", "default": [], "metavar": "FILE", "required": False},
+        **{"nargs": "*", "default": [], "metavar": "FILE"},
     ),
     "--unranked-flags": {
         **{"nargs": "*", "default": schema.UNRANKED, "metavar": "FLAG"},
@@ -137,13 +135,13 @@ ARGUMENTS = {
     },
     "--expected": _path(
         "hashes of the current code (results/expected.csv); without it, none are compared",
-        required=False,
+        default=None,
     ),
-    "--sweep": {"required": True, "help": "name of the sweep, e.g. online_softmax"},
-    "--gpu": {"required": True, "help": "slug of the GPU, e.g. a100"},
-    "--dtype": {"required": True, "help": "element type, e.g. float32"},
+    "--sweep": {"help": "name of the sweep, e.g. online_softmax"},
+    "--gpu": {"help": "slug of the GPU, e.g. a100"},
+    "--dtype": {"help": "element type, e.g. float32"},
     "--command": {
-        **{"required": True, "dest": "reproduce_with", "metavar": "COMMAND"},
+        **{"dest": "reproduce_with", "metavar": "COMMAND"},
         "help": "the exact command that measures these rows, quoted in the output",
     },
     "--output": _path("file to write; of `record` and `tuning` the folder"),
@@ -162,7 +160,7 @@ ARGUMENTS = {
     ),
     "--allow": {
         "action": "store_true",
-        "help": "compare although GPU, driver, versions, input or measuring code differ; the "
+        "help": "compare although board, driver, versions, input or measuring code differ; the "
         "output says what does",
     },
 }
@@ -174,6 +172,7 @@ READERS = {
     "--claims": "claims:read",
 }
 INPUTS = "--measurements --summary --claims --published --command --recorded --unranked-flags"
+REPORT = f"{INPUTS} --figures-dir --output"
 SET = "--measurements --published --gpu --dtype --sweep --output-dir"
 COMPARED = (
     "compare two runs: at every point faster, slower, same or unclear; exit with 1 when a point "
@@ -183,48 +182,37 @@ COMPARED = (
 # name -> (function, help, arguments in the order in which the function takes them)
 COMMANDS = {
     "merge": (
-        "merge:merge_cells",
-        "merge the cells of one sweep into one file",
+        *("merge:merge_cells", "merge the cells of one sweep into one file"),
         "cells --sweep --output --expected",
     ),
     "collect": (
-        "merge:collect",
-        "collect merged rows, and recorded rows of the other GPUs",
+        *("merge:collect", "collect merged rows, and recorded rows of the other GPUs"),
         "merged --recorded --output --unranked-flags --expected",
     ),
     "summary": ("ranking:write", "rank the variants at every point", "--measurements --output"),
     "claims": (
-        "claims:write",
-        "check every published claim",
+        *("claims:write", "check every published claim"),
         "--measurements --published --output",
     ),
     "figures": ("figures.write:write", "draw a set over N", SET),
     "published": ("figures.write:write_published", "draw published times beside a set's", SET),
     "overview": (
-        "figures.write:write_overview",
-        "draw the fraction of the copy bandwidth, of all sets",
+        *("figures.write:write_overview", "draw the fraction of the copy bandwidth, of all sets"),
         "--measurements --published --output-dir",
     ),
-    "report": (_report, "write the report in Markdown", f"{INPUTS} --figures-dir --output"),
-    "html": (
-        _report,
-        "write the report as one page for a browser",
-        f"{INPUTS} --figures-dir --output",
-    ),
+    "report": (_report, "write the report in Markdown", REPORT),
+    "html": (_report, "write the report as one page for a browser", REPORT),
     "compare": (
-        _compare,
-        COMPARED,
+        *(_compare, COMPARED),
         "old new --threshold --margin --false-discoveries --allow --output-dir",
     ),
     "record": (
-        "record:record",
-        "keep rows and samples of a GPU as recorded data",
+        *("record:record", "keep rows and samples of a GPU as recorded data"),
         "--rows --cells --output --command",
     ),
     "check-recorded": ("record:check", "check recorded data before it is shared", "folders"),
     "tuning": (
-        "tuning:write",
-        "choose the kernels of kernels/frontier from its tuning sweep",
+        *("tuning:write", "choose the kernels of kernels/frontier from its tuning sweep"),
         "merged --output --command --keep",
     ),
 }
@@ -236,9 +224,11 @@ def _parser() -> argparse.ArgumentParser:
     for name, (_, summary, arguments) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
         for argument in arguments.split():
+            settings = ARGUMENTS[argument]
             optional = (name, argument) == ("compare", "--output-dir")
-            more = {"required": False} if optional else {}
-            command.add_argument(argument, **ARGUMENTS[argument] | more)
+            if argument.startswith("--") and not {"default", "action"} & set(settings):
+                settings = settings | {"required": not optional}
+            command.add_argument(argument, **settings)
     return parser
 
 

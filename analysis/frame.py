@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from analysis import rows, schema
 from analysis.errors import InputError
-from analysis.statistics import BASELINE
-
-# The columns that the variants of one point share, in merged rows.
-MATRIX = [*schema.LEADING, *schema.POINT[:-1]]
-MIN_PROCESSES = 3  # for an estimate of the deviation between processes
+from analysis.schema import BASELINE, MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds
-SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 # Columns of a control that nobody measured.
-UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us"]
+UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
+# What a number with such a flag carries wherever it stands, and the line that explains it.
+MARKS = {"throttled": "†", "clock_drift": "†", "edge_cases": "‡"}
+LEGEND = {
+    "†": "† the GPU was throttled, or its clock drifted, while this was timed",
+    "‡": "‡ right on ordinary input, wrong on special values",
+}
 
 
 def load(path: Path) -> pd.DataFrame:
     """Return a merged or collected file (see rows.read_collected) as a typed frame.
 
     Text is str with "" for not applicable; M and N are int64; other numbers are float64 with NaN
-    for not applicable; booleans stay text. `between_sd` is added (see between_processes).
+    for not applicable; booleans stay text.
     """
     return from_rows(rows.read_collected(path))
 
@@ -38,7 +38,6 @@ def from_rows(collected: list[rows.Row]) -> pd.DataFrame:
             kind = "int64" if column.name in ("M", "N") else "float64"
             text = frame[column.name]
             frame[column.name] = text.where(text != "", None).astype(kind)
-    frame["between_sd"] = between_processes(frame)
     # A row without a time is out for its status, whatever its flags are.
     frame["unranked_by"] = frame["unranked_by"].where(frame["status"] == "ok", "")
     return frame
@@ -58,29 +57,32 @@ def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: st
     return table.fillna(dict.fromkeys(text, ""))
 
 
-def between_processes(frame: pd.DataFrame) -> pd.Series:
-    """Return, per point, the relative standard deviation of one torch call between processes.
+def timed(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
+    """Return the mask of the rows that rank: status `ok`, a time, and no excluding flag.
 
-    Every row of a point has timed torch.softmax on the same shape in its process. The spread of
-    these times is what an interval from within one process cannot know. A drift of the clocks is
-    part of it but cancels in a ratio: it is an upper bound for ratios. 0 where fewer than
-    MIN_PROCESSES timed torch.
+    `any_board`: those of a board on which a matrix is not ranked, as well.
     """
-    logs = np.log(frame["torch_us"])
-    groups = logs.groupby([frame[name] for name in MATRIX])
-    spread = groups.transform("std").where(groups.transform("count") >= MIN_PROCESSES)
-    return spread.fillna(0.0)
-
-
-def timed(frame: pd.DataFrame) -> pd.Series:
-    """Return the mask of the rows that rank: status `ok`, a time, and no excluding flag."""
-    return (frame["status"] == "ok") & frame["time_us"].notna() & (frame["ranked"] == "true")
+    ranked = frame["ranked"] == "true"
+    if any_board:
+        ranked |= frame["unranked_by"] == schema.OTHER_BOARD
+    return (frame["status"] == "ok") & frame["time_us"].notna() & ranked
 
 
 def outcomes(frame: pd.DataFrame) -> pd.Series:
     """Return each row's status, or `not ranked (…)` with the flags that exclude it."""
     words = "not ranked (" + frame["unranked_by"].str.replace(" ", ", ") + ")"
     return frame["status"].where(frame["unranked_by"] == "", words)
+
+
+def mark(flags: str) -> str:
+    """Return the marks of a row's flags, to stand behind its numbers."""
+    return "".join(sorted({MARKS[flag] for flag in flags.split() if flag in MARKS}))
+
+
+def legend(rows: pd.DataFrame) -> list[str]:
+    """Return a line for each mark that these rows have."""
+    present = set("".join(map(mark, set(rows["flags"]))))
+    return [LEGEND[sign] for sign in sorted(present)]
 
 
 def distinct(values: pd.Series) -> list[str]:
@@ -118,9 +120,11 @@ def _torch(rows: pd.DataFrame) -> pd.DataFrame:
         time_us=rows["torch_us"],
         throughput_gbps=rows["throughput_gbps"] * scale,
         of_copy=rows["of_copy"] * scale,
-        **dict.fromkeys(SPEEDUP, 1.0),
+        speedup=1.0,
         **dict.fromkeys(UNKNOWN, float("nan")),
     )
+    if "rank" in new:  # a control does not compete
+        new = new.assign(rank=float("nan"), in_best_set=False, competitors=0)
     numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
     groups = new.groupby(MATRIX, sort=False)
     medians = {name: groups[name].median().to_numpy() for name in numbers}

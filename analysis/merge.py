@@ -1,6 +1,7 @@
 """Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
 import csv
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -20,12 +21,9 @@ def merge_cells(
 ) -> int:
     """Write the rows of the cells `paths` to `output`, sorted by identity; return their number.
 
-    `expected_file`: results/expected.csv, the hashes and settings that every row must have.
-    Columns: `sweep`, `origin` = measured, then those of a row, with the digits of the cell. The
-    order of `paths` does not matter. Plain csv rather than pandas: 10,000 one-row files take
-    seconds. Raises InputError before anything is written: for broken rows or samples (see
-    rows.read_cell and rows.check_samples; one error for all of them), rows of other code or
-    settings, a duplicate point, no cells at all, and an empty name of the sweep.
+    `expected_file`: results/expected.csv, the hashes and settings that every row must have. Values
+    keep the digits of the cell. Plain csv rather than pandas: 10,000 one-row files take seconds.
+    Raises InputError before anything is written, once for all broken cells.
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
@@ -45,7 +43,7 @@ def merge_cells(
             broken[path] = error
         else:
             row |= {"sweep": sweep, "origin": "measured"}
-            keyed.append((rows.point_of(row), path, row))
+            keyed.append((rows.identity_of(row), path, row))
     if broken:
         raise InputError(_message(broken))
     if not keyed:
@@ -80,14 +78,11 @@ def collect(
 ) -> int:
     """Write results/measurements.csv from `merged` files and `recorded` ones.
 
-    The recorded files are {gpu}/{sweep}.csv with the plain columns of a row. Their rows are added
-    (origin = recorded, sweep = the file's stem) only when no merged file has that GPU: fresh rows
-    always replace recorded ones. `ranked` is false for a row that carries one of the flags
-    `unranked`, and `unranked_by` lists these flags. `stale` is true for a row of other code than
-    `expected_file` (results/expected.csv) names; without that file, for no row. Sorted by sweep,
-    origin and identity. Returns the number of rows. Raises InputError, before anything is written,
-    when a file does not pass the reader, a recorded row carries another gpu than its folder, or a
-    (sweep, point) comes twice.
+    Recorded rows, {gpu}/{sweep}.csv, are added only of GPUs without merged rows. `ranked` is false
+    for a row with one of the flags `unranked`, which `unranked_by` lists, or of another board than
+    its matrix. `stale`: other code than `expected_file` (results/expected.csv) names measured it;
+    without that file, false. Sorted by sweep and identity; returns the number of rows. Raises
+    InputError, before anything is written, for broken or misplaced rows and for duplicates.
     """
     known = read_expected(expected_file) if expected_file else None
     entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
@@ -101,8 +96,31 @@ def collect(
     for row, path in entries:
         row = rows.with_ranking(row, unranked)
         row["stale"] = str(known is not None and is_stale(row, known)).lower()
-        keyed.append(((row["sweep"], *rows.point_of(row)), path, row))
+        keyed.append(((row["sweep"], *rows.identity_of(row)), path, row))
+    _exclude_other_boards([row for *_, row in keyed])
     return _write(output, (*schema.COLLECTED, *schema.COLUMNS), keyed)
+
+
+def _exclude_other_boards(collected: list[Row]) -> None:
+    """Of every matrix, leave only the rows of one board ranked: that of most of them.
+
+    Between equals that of most of the sweep. Boards of one model differ: at 1024x131072 torch
+    takes 523 µs on one H200 and 540 on another, where the copy takes the same.
+    """
+    ranked = [row for row in collected if row["ranked"] == "true" and row["status"] == "ok"]
+    of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
+    counts = defaultdict(Counter)
+    for row in ranked:
+        counts[_matrix(row)][row["gpu_uuid"]] += 1
+    for row in ranked:
+        boards, sweep = counts[_matrix(row)], row["sweep"]
+        board = max(boards, key=lambda uuid: (boards[uuid], of_sweep[sweep, uuid], uuid))
+        if row["gpu_uuid"] != board:
+            row |= {"ranked": "false", "unranked_by": schema.OTHER_BOARD}
+
+
+def _matrix(row: Row) -> tuple[str, ...]:
+    return tuple(row[name] for name in schema.MATRIX)
 
 
 def _recorded_rows(path: Path) -> list[Row]:

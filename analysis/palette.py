@@ -1,9 +1,8 @@
 """Colour and marker of a variant: the same in every figure, and safe for the colour-blind.
 
-Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/), without their yellow, which
-is too pale for a line on white, plus grey, and the indigo, wine and olive of Paul Tol's muted
-scheme (https://sronpersonalpages.nl/~pault/). Relatives share a colour and differ in the marker,
-which also tells lines apart where a page is printed without colour.
+Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/) without yellow, too pale on
+white, plus grey, and indigo, wine and olive of Paul Tol (https://sronpersonalpages.nl/~pault/).
+Relatives share a colour and differ in the marker.
 """
 
 import hashlib
@@ -66,15 +65,14 @@ OTHERS = [style for style in _EVERY if style not in KNOWN.values()]
 
 
 def style(variant: str) -> Style:
-    """The style of `variant`; of an unknown one it depends on the name alone."""
+    """Return the style of `variant`; of an unknown one it depends on the name alone."""
     return KNOWN.get(variant) or OTHERS[_place(variant)]
 
 
 def styles(variants: Iterable[str]) -> dict[str, Style]:
-    """A style for each of `variants`, no two alike as long as len(OTHERS) names are unknown.
+    """Return a style for each of `variants`, no two alike while there are enough in OTHERS.
 
-    That of `style`; where two unknown names meet in it, the later one in the alphabet takes the
-    next that is free. So a name looks the same in all figures that are drawn of the same names.
+    Where two unknown names have the same, the later one in the alphabet takes the next free one.
     """
     found: dict[str, Style] = {}
     taken: set[int] = set()
@@ -91,7 +89,7 @@ def styles(variants: Iterable[str]) -> dict[str, Style]:
 
 
 def order(variant: str) -> tuple[int, str]:
-    """Sort key: known variants in the order above, then the others by name."""
+    """Return a sort key: known variants in the order above, then the others by name."""
     return (list(KNOWN).index(variant) if variant in KNOWN else len(KNOWN), variant)
 
 

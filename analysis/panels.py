@@ -17,10 +17,9 @@ MIN_SIZES = 3
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of one gpu, dtype and sweep.
+    """The rows of one gpu, dtype and sweep: `own`, and `published` of the tables of `sources`.
 
-    `own` were measured or recorded; `published` come from the tables of `sources`; one of them may
-    be empty. `styles` has the style of every variant that any figure of the measurements shows.
+    One of them may be empty. `styles` has every variant of any figure of the measurements.
     """
 
     gpu: str
@@ -60,10 +59,9 @@ def select(
 def beside_published(
     measurements: pd.DataFrame, published: Published, gpu: str, dtype: str, sweep: str
 ) -> Selection:
-    """Return the published tables of (dtype, sweep), of any GPU, and the rows of `gpu` beside them.
+    """Return the published tables of (dtype, sweep), and the rows of `gpu` at their points.
 
-    `own` is restricted to the published points and variants. Raises InputError where there is no
-    such table, no row of `gpu` at all (as `select`), or `gpu` is a CPU.
+    Raises InputError where there is no such table, no row of `gpu`, or `gpu` is a CPU.
     """
     own = select(measurements, published, gpu, dtype, sweep).own
     rows = published.rows

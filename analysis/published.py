@@ -8,7 +8,7 @@ import yaml
 
 from analysis import schema
 from analysis.errors import InputError
-from analysis.statistics import BASELINE
+from analysis.schema import BASELINE
 
 # Per unit of sources.yaml: the column that holds the value.
 VALUE_COLUMN = {"ms": "time_ms", "us": "time_us", "GB/s": "throughput_gbps"}
@@ -44,11 +44,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Published:
-    """All published tables.
+    """All published tables: `rows`, with the columns of measurements and `table`, and `sources`.
 
-    `rows` has the columns of measurements (`origin` = published; every row ranks; everything that
-    the literature does not give is NaN or "") and `table`, the name of the file. `sources` is keyed
-    by it.
+    Every row ranks, with origin `published`; what the literature does not give is NaN or "".
     """
 
     rows: pd.DataFrame
@@ -58,10 +56,8 @@ class Published:
 def load(folder: Path) -> Published:
     """Read every table of `folder` and its sources.yaml.
 
-    Times become µs; where only one of time and throughput is published the other follows from
-    2·M·N·itemsize = throughput · time. `speedup` is torch's time over the variant's, without an
-    interval, where the table has torch. Raises InputError when the folder or sources.yaml is
-    missing or broken, or when a table and its source do not come in pairs.
+    Times become µs; throughput and time follow from each other: 2·M·N·itemsize is their product.
+    `speedup` is torch's time over the variant's. Raises InputError for what is missing or broken.
     """
     folder = Path(folder)
     sources = _sources(folder / "sources.yaml")

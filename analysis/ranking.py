@@ -1,127 +1,118 @@
-"""Rank the variants of every point: which one is fastest, by how much, and is its lead significant.
-
-`summarise` makes results/summary.csv; figures use `fastest` and `in_front`.
-"""
+"""Rank the variants of every matrix: the best set, and how far the others are behind it."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from analysis import palette, rows
 from analysis import statistics as stats
-from analysis.frame import MATRIX, read_table, timed
+from analysis.frame import read_table, timed
+from analysis.schema import BASELINE, MATRIX
 
-RANKING = ["rank", "best", "runner_up", "lead", "lead_low", "lead_high", "lead_sure"]
+RANKING = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
 CARRIED = [
     *("time_us", "time_us_q20", "time_us_q80", "throughput_gbps"),
-    *("speedup", "speedup_low", "speedup_high", "of_copy"),
+    *("speedup", "speedup_low", "speedup_high", "processes", "of_copy"),
 ]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
-COLUMNS = [*MATRIX, "variant", *RANKING[:2], *CARRIED, *RANKING[2:], *OUTCOME]
+COLUMNS = [*MATRIX, "variant", *RANKING, *CARRIED, *OUTCOME]
 
-# The columns that decide the order of a point's rows; published rows lack the last.
-RANKED_BY = ["variant", "flags", "time_us", "speedup", "speedup_low", "speedup_high", "between_sd"]
+
+def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of statistics.points with their place among the variants of their matrix.
+
+    `rank` 1 is the fastest; only variants that rank have one. `competitors` counts these.
+    `behind_best`: the time of a variant over that of the fastest, with its 95 % interval.
+    `in_best_set`: not significantly slower than the fastest, or by less than statistics.TIE.
+    Significant: at 5 %, by Holm over the variants of a matrix, and these p-values by Benjamini and
+    Hochberg over the sweep. Without speed-ups times rank, and no difference is significant.
+    """
+    table = stats.points(measurements)
+    lines, p = {}, {}
+    for _, group in table[timed(table)].groupby(MATRIX, sort=False):
+        known = _estimates(group)
+        order = sorted(known, key=lambda i: (-known[i].log, table.at[i, "variant"]))
+        behind = {i: known[order[0]].minus(known[i]) for i in order[1:]}
+        p |= zip(behind, stats.holm(each.p() for each in behind.values()), strict=True)
+        lines[order[0]] = (1.0, 1.0, math.nan, math.nan, len(order))
+        for rank, (i, each) in enumerate(behind.items(), start=2):
+            lines[i] = (float(rank), each.value, *each.interval, len(order))
+    names = [name for name in RANKING if name != "in_best_set"]
+    places = pd.DataFrame.from_dict(lines, orient="index", columns=names, dtype="float64")
+    table = table.join(places)
+    table["competitors"] = table["competitors"].fillna(0).astype("int64")
+    p = pd.Series(p, dtype="float64")
+    for _, part in table.loc[p.index].groupby(["origin", "sweep", "gpu"]):
+        p[part.index] = stats.benjamini_hochberg(p[part.index])
+    slower = (p <= stats.LEVEL) & (table.loc[p.index, "behind_best"] >= 1 + stats.TIE)
+    return table.assign(
+        in_best_set=table["rank"].notna() & ~slower.reindex(table.index, fill_value=False)
+    )
+
+
+def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
+    if group["log"].isna().any():
+        return {i: stats.Estimate(-math.log(us), math.nan) for i, us in group["time_us"].items()}
+    values = group[["log", "variance", "degrees"]].itertuples(name=None)
+    return {i: stats.Estimate(*each) for i, *each in values}
+
+
+def standings(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `wins`, `ties`, `losses` of each variant over the matrices with two competitors.
+
+    A win is a best set of one; a tie a place in a larger one. `table`: as `ranked` returns it.
+    """
+    table = table[table["competitors"] > 1]
+    best = table["in_best_set"].groupby([table[name] for name in MATRIX]).transform("sum")
+    inside = table["in_best_set"]
+    counts = {"wins": inside & (best == 1), "ties": inside & (best > 1)}
+    counts["losses"] = ~inside & table["rank"].notna()
+    return table.assign(**counts).groupby("variant")[list(counts)].sum()
 
 
 def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Return one line per row of `measurements`, with its rank among the variants of its point.
-
-    `rank` 1 is the fastest; only rows that count as timed (frame.timed) have one. On the winner's
-    line: `runner_up`, `lead` = how many times faster it is than the runner-up, with the 95 %
-    interval, and `lead_sure` = that interval lies above 1.
-    """
-    lines: dict[int, dict[str, object]] = {}
-    for _, group in measurements[timed(measurements)].groupby(MATRIX, sort=False):
-        records, labels = group.to_dict("records"), group.index
-        places = order(records)
-        for rank, at in enumerate(places, start=1):
-            lines[labels[at]] = {"rank": float(rank), "best": rank == 1}
-        if len(places) > 1:
-            first, second = (records[at] for at in places[:2])
-            lead = stats.speed_ratio(first, second)
-            found = (second["variant"], lead.value, lead.low, lead.high, significant(lead))
-            lines[labels[places[0]]] |= dict(zip(RANKING[2:], found, strict=True))
-    ranks = pd.DataFrame.from_dict(lines, orient="index", columns=RANKING)
-    frame = measurements.join(ranks.reindex(measurements.index))
-    for name in ("best", "lead_sure"):
-        frame[name] = frame[name].eq(True)
-    frame["runner_up"] = frame["runner_up"].fillna("")
-    numbers = ["rank", "lead", "lead_low", "lead_high"]  # text where nothing is timed
-    frame[numbers] = frame[numbers].astype("float64")
-    frame = frame.sort_values([*MATRIX, "rank", "variant"])
-    return frame[COLUMNS].reset_index(drop=True)
-
-
-def significant(lead: stats.Ratio) -> bool:
-    """Return whether a lead over the runner-up has an interval, and it lies above 1."""
-    return not math.isnan(lead.low) and lead.side() == "above"
-
-
-def order(records: list[dict]) -> list[int]:
-    """Return the positions of timed rows of one point, fastest first; ties by name.
-
-    By their paired speed-up over torch when all have one, because drift between the processes
-    cancels in it (see analysis.statistics); by `time_us` otherwise.
-    """
-    speeds = [stats.over_torch(row).value for row in records]
-    if any(math.isnan(speed) for speed in speeds):
-        speeds = [1 / row["time_us"] for row in records]
-    return sorted(range(len(records)), key=lambda i: (-speeds[i], records[i]["variant"]))
+    """Return the columns of summary.csv, sorted by matrix and rank."""
+    table = ranked(measurements).sort_values([*MATRIX, "rank", "variant"])
+    return table[COLUMNS].reset_index(drop=True)
 
 
 def write(measurements: pd.DataFrame, output: Path) -> None:
     """Write the summary as CSV: booleans as true/false, ranks whole, empty = not applicable."""
     table = summarise(measurements)
     table["rank"] = table["rank"].astype("Int64")
-    for name in ("best", "lead_sure"):
-        table[name] = table[name].map({True: "true", False: "false"})
+    table["in_best_set"] = table["in_best_set"].map({True: "true", False: "false"})
     rows.write(output, table.to_csv(index=False, lineterminator="\n"))
 
 
 def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
-    text = [*MATRIX[:6], "variant", "runner_up", *OUTCOME]
-    table = read_table(path, COLUMNS, text, "summary")
-    return table.astype({"best": "bool", "lead_sure": "bool"})
+    text = [*MATRIX[:6], "variant", *OUTCOME]
+    return read_table(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
 
 
-@dataclass(frozen=True)
-class Winner:
-    """The fastest variant of a point; `sure` when its lead is significant."""
+def best_sets(rows: pd.DataFrame) -> dict[int, list[str]]:
+    """Return the best set at every N, fastest first, of ranked rows with one M for each N.
 
-    variant: str
-    sure: bool
-
-
-def fastest(rows: pd.DataFrame) -> dict[int, Winner]:
-    """Return the winner at every N, of timed rows with one M for each N."""
-    by_n = defaultdict(list)
-    for row in rows[["N", *rows.columns.intersection(RANKED_BY)]].to_dict("records"):
-        by_n[row["N"]].append(row)
-    return {n: winner(by_n[n]) for n in sorted(by_n)}
-
-
-def winner(records: list[dict]) -> Winner:
-    """Return the winner among timed rows of one point; the only variant of a point is not sure."""
-    first, *rest = (records[i] for i in order(records))
-    return Winner(first["variant"], bool(rest) and significant(stats.speed_ratio(first, rest[0])))
+    Empty where only one variant competes.
+    """
+    inside = rows[rows["in_best_set"]].sort_values("rank")
+    found = {n: part["variant"].tolist() for n, part in inside.groupby("N")}
+    alone = set(inside.loc[inside["competitors"] < 2, "N"])
+    return {n: [] if n in alone else names for n, names in found.items()}
 
 
 def in_front(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
-    """Return torch, and the `most` others that win at the most sizes.
+    """Return torch, and the `most` others that are in the best set at the most sizes.
 
-    In the order of the palette. Each of `parts` as `fastest` takes them.
+    In the order of the palette. `parts` are ranked rows.
     """
-    wins: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     present: set[str] = set()
     for part in parts:
-        wins.update(one.variant for one in fastest(part).values())
+        counts.update(part.loc[part["in_best_set"], "variant"])
         present |= set(part["variant"])
-    best = sorted(
-        wins.keys() - {stats.BASELINE}, key=lambda name: (-wins[name], palette.order(name))
-    )
-    return sorted({*best[:most], stats.BASELINE} & present, key=palette.order)
+    best = sorted(counts.keys() - {BASELINE}, key=lambda name: (-counts[name], palette.order(name)))
+    return sorted({*best[:most], BASELINE} & present, key=palette.order)

@@ -33,13 +33,10 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
 
     `merged` is results/measurements/{gpu}.csv, `cells` the folder with the samples of its rows, and
     `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
-    written; the same input gives the same bytes. Raises InputError, before anything is written,
-    for rows of another gpu than the folder's, and for a timed row without samples.
+    written; the same input gives the same bytes. Raises InputError, before anything is written.
     """
-    merged_rows = rows.read_collected(merged)
-    output = Path(output)
-    strangers = sorted({row["gpu"] for row in merged_rows} - {output.name})
-    if strangers:
+    merged_rows, output = rows.read_collected(merged), Path(output)
+    if strangers := sorted({row["gpu"] for row in merged_rows} - {output.name}):
         raise InputError(
             f"{merged} has rows of gpu {strangers[0]}, but --output is the folder of "
             f"{output.name}; give a folder named {strangers[0]}"
@@ -52,7 +49,7 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
         samples = [line for row in part for line in _samples(row, Path(cells))]
-        packed = rows.csv_text([*schema.POINT, *SAMPLE], samples).encode()
+        packed = rows.csv_text([*schema.IDENTITY, *SAMPLE], samples).encode()
         contents |= {
             output / f"{sweep}.csv": rows.csv_text(schema.COLUMNS, part),
             # No time in the gzip header: the same samples give the same bytes.
@@ -88,11 +85,11 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
 
 
 def _samples(row: Row, cells: Path) -> list[Row]:
-    """Return the samples of a row, each with the row's point."""
+    """Return the samples of a row, each with the row's identity."""
     path = samples_path(rows.cell_path(cells, row))
     if not row["time_us"] and not path.is_file():
         return []
-    point = {name: row[name] for name in schema.POINT}
+    point = {name: row[name] for name in schema.IDENTITY}
     return [point | line for line in _read_text(path, SAMPLE).to_dict("records")]
 
 
@@ -107,21 +104,9 @@ def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
     if list(lines) != columns:
-        raise InputError(
-            f"{path}: columns are {', '.join(lines)}, expected {', '.join(columns)}; "
-            "measure it again"
-        )
+        names = f"columns are {', '.join(lines)}, expected {', '.join(columns)}"
+        raise InputError(f"{path}: {names}; measure it again")
     return lines
-
-
-def read_samples(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Return a file of samples. Raises InputError unless it is readable and has these columns."""
-    lines = _read_text(path, columns)
-    kinds = {"block": "int64", "time_us": "float64", "M": "int64", "N": "int64"}
-    try:
-        return lines.astype({name: kind for name, kind in kinds.items() if name in lines})
-    except ValueError as error:
-        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
 
 
 def check(folders: Iterable[Path]) -> str:
@@ -182,7 +167,7 @@ def _table(folder: Path, sweep: str) -> list[Row]:
     lines = rows.read_rows(path)
     if not lines:
         raise InputError(f"{path}: no rows; record the sweep again")
-    rows.refuse_duplicates((rows.point_of(line), path) for line in lines)
+    rows.refuse_duplicates((rows.identity_of(line), path) for line in lines)
     if strangers := sorted({row["gpu"] for row in lines} - {folder.name}):
         raise InputError(f"{path}: has rows of gpu {strangers[0]}, expected {folder.name}")
     return lines
@@ -226,11 +211,16 @@ def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
 
 def _check_samples(path: Path, part: list[Row]) -> None:
     """Check that every timed row has its samples, and that their median is its time."""
-    lines = read_samples(path, [*schema.POINT, *SAMPLE])
-    own = lines[lines["series"] == "variant"].groupby(list(schema.POINT))["time_us"]
+    lines = _read_text(path, [*schema.IDENTITY, *SAMPLE])
+    numbers = [name for name in schema.IDENTITY if schema.SCHEMA[name].type == "int"]
+    try:
+        lines = lines.astype(dict.fromkeys(numbers, "int64") | {"time_us": "float64"})
+    except ValueError as error:
+        raise InputError(f"{path}: not numbers ({error}); measure it again") from error
+    own = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
     by_point = own.agg(["size", "median"]).to_dict("index")
     for row in part:
-        of_row = by_point.pop(point := rows.point_of(row), {"size": 0})
+        of_row = by_point.pop(point := rows.identity_of(row), {"size": 0})
         where = f"{path}: {' '.join(map(str, point))}"
         if of_row["size"] != int(row["n_samples"] or 0):
             raise InputError(f"{where}: {of_row['size']} samples, the row says {row['n_samples']}")

@@ -20,9 +20,8 @@ _NO_LINE_END = "the last line has no line end: a truncated line"
 def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
     """Return the rows of a CSV file with the columns `leading` + schema.COLUMNS, as text.
 
-    The values are checked but not converted: what is written later has the same digits. Raises
-    InputError, naming file and column or line, when the file is missing or empty, its header
-    differs, a line is truncated, or a value is not allowed.
+    Values are checked, not converted: what is written later has the same digits. Raises InputError,
+    naming file and column or line, for a file that is missing, truncated, or not of the schema.
     """
     text = _text(path)
     expected = (*leading, *schema.COLUMNS)
@@ -42,10 +41,7 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
 
 
 def is_collected(path: Path) -> bool:
-    """Return whether a file states which of its rows rank, as results/measurements.csv does.
-
-    Raises InputError when the file is missing, empty or not CSV.
-    """
+    """Return whether a file states which of its rows rank, as results/measurements.csv does."""
     return "ranked" in _lines(path, _text(path))[0]
 
 
@@ -69,14 +65,13 @@ def with_ranking(row: Row, unranked: Collection[str] = schema.UNRANKED) -> Row:
 def read_cell(path: Path) -> Row:
     """Return the one row of a cell, checked as by `read_rows`.
 
-    Raises InputError also when there is not exactly one row, or when the file lies in a folder
-    `cells`, but not in the place of its row (see `cell_path`).
+    Raises InputError also for a file in a folder `cells` that is not in the place of its row.
     """
     found = read_rows(path)
     if len(found) != 1:
         raise _broken(path, f"{len(found)} rows, a cell has exactly one")
     (row,) = found
-    depth = len(schema.POINT)
+    depth = len(Path(PATH).parts)
     if Path(path).parts[-depth - 1 : -depth] == ("cells",):
         expected = cell_path(Path(), row)
         if Path(*Path(path).parts[-depth:]) != expected:
@@ -105,9 +100,12 @@ def cell_path(cells: Path, row: Row) -> Path:
     return cells / PATH.format(**row)
 
 
-def point_of(row: Row) -> tuple:
-    """Return the identity of a row; M and N are integers, for rows to sort by size."""
-    return tuple(int(row[name]) if name in ("M", "N") else row[name] for name in schema.POINT)
+def identity_of(row: Row) -> tuple:
+    """Return the identity of a row; numbers are integers, for rows to sort by size."""
+    return tuple(
+        int(row[name]) if schema.SCHEMA[name].type == "int" else row[name]
+        for name in schema.IDENTITY
+    )
 
 
 def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
@@ -117,7 +115,7 @@ def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
         if key in seen:
             point = " ".join(str(part) for part in key)
             raise InputError(
-                f"duplicate point ({point}) in {seen[key]} and {path}; keep one of the two rows"
+                f"duplicate row ({point}) in {seen[key]} and {path}; keep one of the two rows"
             )
         seen[key] = path
 
@@ -179,17 +177,17 @@ def _lines(path: Path, text: str) -> list[list[str]]:
 def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> None:
     if tuple(given) == tuple(expected):
         return
-    missing = [name for name in expected if name not in given]
-    unknown = [name for name in given if name not in expected]
-    if missing:
-        fault = f"column {missing[0]} is missing"
-    elif unknown:
-        fault = f"column {unknown[0] or '(no name)'} is unknown"
-    elif len(given) != len(expected):
-        fault = f"column {next(n for n in given if given.count(n) > 1)} comes twice"
-    else:
-        at = next(i for i, name in enumerate(expected) if given[i] != name)
-        fault = f"column {at + 1} is {given[at]}, expected {expected[at]}"
+    wrong = [
+        *(f"column {name} is missing" for name in expected if name not in given),
+        *(f"column {name or '(no name)'} is unknown" for name in given if name not in expected),
+        *(f"column {name} comes twice" for name in given if given.count(name) > 1),
+        *(
+            f"column {at} is {one}, expected {other}"
+            for at, (one, other) in enumerate(zip(given, expected, strict=False), start=1)
+            if one != other
+        ),
+    ]
+    fault = wrong[0]
     raise _broken(path, f"wrong header: {fault}; the columns are those of measure/row.csv")
 
 
@@ -202,6 +200,6 @@ def _check_values(path: Path, number: int, row: Row) -> None:
             except ValueError as error:
                 fault = f"line {number}: {name} is {value!r}, expected {allowed}"
                 raise _broken(path, fault) from error
-    for name in (*schema.POINT, "status", "ranked", "stale"):
+    for name in (*schema.IDENTITY, "status", "ranked", "stale"):
         if row.get(name) == "":
             raise _broken(path, f"line {number}: {name} is empty")

@@ -1,24 +1,25 @@
-"""The columns of a row, the values that they may have, and the flags that keep a row from ranking.
-
-measure/row.csv defines the columns, measure.row reads it.
-"""
+"""The columns of a row, and the flags that keep a row from ranking (columns: measure/row.csv)."""
 
 import math
 from collections.abc import Callable, Collection
 from functools import cache
-from pathlib import Path
-
-import yaml
 
 from kernels import DTYPES as ITEMSIZE  # torch's name of a dtype -> bytes of an element
-from measure.row import COLUMNS, POINT, SCHEMA
+from measure.row import COLUMNS, IDENTITY, POINT, SCHEMA
+
+__all__ = ["COLUMNS", "IDENTITY", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parsers"]
+
+# torch's own function, timed in every point.
+BASELINE = "torch_softmax"
 
 # The columns before those of a row: merging writes the name of the sweep, and the origin of the
 # row: `measured` by this run, or `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
+# What the variants of one matrix share, in merged rows.
+MATRIX = [*LEADING, *POINT[:-1]]
 
-# Collecting adds whether the row ranks (`true` or `false`), which flags exclude it from that, and
-# whether other code than the current one measured it: results/measurements.csv.
+# Collecting adds whether the row ranks (`true` or `false`), what excludes it from that, and whether
+# other code than the current one measured it: results/measurements.csv.
 RANKING = ("ranked", "unranked_by", "stale")
 COLLECTED = (*LEADING, *RANKING)
 
@@ -28,17 +29,12 @@ OPTIONAL = ("cuda_core", "nvrtc")
 # The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 nothing
 # moves bytes faster than a copy: such a time is an error of the measurement.
 UNRANKED = ("faster_than_copy",)
-
-_CONFIG_SCHEMA = Path(__file__).resolve().parents[1] / "workflow/schemas/config.schema.yaml"
-
-__all__ = ["COLUMNS", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parsers"]
+OTHER_BOARD = "other_board"  # no flag of a row: only its matrix tells
 
 
-@cache
 def flags() -> tuple[str, ...]:
-    """Return every flag that a row may carry; the schema of the configuration lists them."""
-    schema = yaml.safe_load(_CONFIG_SCHEMA.read_text(encoding="utf-8"))
-    return tuple(schema["properties"]["unranked_flags"]["items"]["enum"])
+    """Return every flag that a row may carry."""
+    return SCHEMA["flags"].allowed
 
 
 def _float(text: str) -> float:
@@ -48,9 +44,9 @@ def _float(text: str) -> float:
     return value
 
 
-def _one_of(allowed: Collection[str]) -> Callable[[str], str]:
+def _some_of(allowed: Collection[str], many: bool = False) -> Callable[[str], str]:
     def parse(text: str) -> str:
-        if text not in allowed:
+        if not set(text.split() if many else [text]) <= set(allowed):
             raise ValueError(text)
         return text
 
@@ -66,14 +62,15 @@ def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
     kinds = {
         "int": (int, "a whole number"),
         "float": (_float, "a finite number"),
-        "bool": (_one_of(("true", "false")), "true or false"),
+        "bool": (_some_of(("true", "false")), "true or false"),
     }
     found = dict.fromkeys(("ranked", "stale"), kinds["bool"])
-    for column in SCHEMA.values():
+    for name, column in SCHEMA.items():
         if column.allowed:
-            found[column.name] = (_one_of(column.allowed), f"one of {', '.join(column.allowed)}")
+            parse = _some_of(column.allowed, many=name == "flags")
+            found[name] = (parse, f"one of {', '.join(column.allowed)}")
         elif column.group == "accuracy":
-            found[column.name] = (float, "a number")
+            found[name] = (float, "a number")
         elif column.type in kinds:
-            found[column.name] = kinds[column.type]
+            found[name] = kinds[column.type]
     return found

@@ -1,95 +1,255 @@
-"""Ratios of speed with their 95 % confidence intervals.
+"""Estimate the speed of variants over processes, with 95 % confidence intervals and tests.
 
-The variants of one point are timed in different processes, each interleaved with torch.softmax.
-Their speed-ups over that common control are compared, not their times: most of what slowed the GPU
-in one process (clock, heat, a neighbour) slowed torch as well, and cancels. What does not cancel is
-estimated from the spread of the same torch call over the processes of one point. It widens every
-interval.
+The unit of replication is the process (Kalibera and Jones, ISMM 2013). Each process times torch
+beside its variant; y = ln(torch / variant) is paired within it. For process i of a variant
+
+    Var(y_i) = k² · within_i² + a² + (b / t)²
+
+within: from the row's interval, of order statistics of blocks of calls (Hahn and Meeker,
+        Statistical Intervals, 2nd ed. 2017, section 5.2).
+k:      what intervals of torch against itself (A/A) lack in width, at least 1 (`widening`).
+a, b:   the spread between processes, relative and in µs per call of length t. The sweep's own
+        controls on the board tell it, torch against the copy (`spread`).
+
+A single process says nothing about its own spread, which varies from matrix to matrix like a scaled
+inverse chi-square with d degrees of freedom. So its y is t-distributed with d degrees. With more
+processes their own variance counts as well, weighted by degrees of freedom (Smyth, Statistical
+Applications in Genetics and Molecular Biology 3(1), 2004).
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from typing import NamedTuple
 
-NAN = math.nan
-BASELINE = "torch_softmax"
-Z = 1.96  # standard deviations on each side of a normal 95 % interval
+import numpy as np
+import pandas as pd
+
+from analysis.frame import timed
+from analysis.schema import BASELINE, MATRIX, SCHEMA
+
+LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
+TIE = 0.01  # a smaller lead is no lead: what separates processes of the same code on some hosts
+Z = 1.959964  # standard errors on each side of a normal 95 % interval
+SHORT_US = 10  # shorter calls are a class of their own: what a launch varies by weighs most on them
+MIN_ROWS = 20  # A/A controls of a class, for their 95 % quantile to mean something
+MAX_EXCLUDING = 0.08  # share of A/A intervals without 1, from where on an operation is named
+
+POINT = [*MATRIX, "variant"]
+BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
+# The grid on which `spread` searches. No spread is below 0.02 %, the least of any recorded board;
+# with 3 degrees of freedom the tails are as heavy as in the worst of them.
+RELATIVE, PER_CALL_US = np.geomspace(2e-4, 5e-2, 24), np.append(0, np.geomspace(2e-3, 0.5, 24))
+DEGREES = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
+MIN_DEGREES = 10  # of a board's controls, to estimate three numbers
+# Of a board with fewer: more than the controls of any recorded board with one GPU show.
+DEFAULT = (5e-3, 5e-2, 4.0)
+LEAST_SD = 1e-5  # controls equal to all digits do not show that processes are
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """A ratio of speeds and its 95 % interval; `low` and `high` are NaN when it has none."""
+class Estimate(NamedTuple):
+    """The logarithm of a ratio, its variance, and degrees of freedom.
 
-    value: float
-    low: float = NAN
-    high: float = NAN
+    A variance of 0 stands for a number without an interval, such as one from the literature.
+    """
 
-    def inverse(self) -> "Ratio":
-        """Return 1 / ratio."""
-        return Ratio(1 / self.value, 1 / self.high, 1 / self.low)
+    log: float
+    variance: float = 0.0
+    degrees: float = math.inf
 
-    def side(self) -> str:
-        """Return `above` or `below` 1, or `unclear` when the interval contains 1.
+    @property
+    def value(self) -> float:
+        """Return the ratio."""
+        return math.exp(self.log)
 
-        Without an interval (published tables) the value alone decides.
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the ends of the 95 % interval; NaN without one."""
+        if not self.variance > 0:
+            return math.nan, math.nan
+        half = float(quantile(self.degrees)) * math.sqrt(self.variance)
+        return math.exp(self.log - half), math.exp(self.log + half)
+
+    def p(self, margin: float = 0.0) -> float:
+        """Return the p-value of |true logarithm| <= margin: both tails, at the margin's edge.
+
+        After McCarthy and Smyth (Bioinformatics 25(6), 2009). 1 where nothing is known.
         """
-        low = self.value if math.isnan(self.low) else self.low
-        high = self.value if math.isnan(self.high) else self.high
-        if low > 1:
-            return "above"
-        return "below" if high < 1 else "unclear"
+        if math.isnan(self.log) or math.isnan(self.variance):
+            return 1.0
+        error, size = math.sqrt(self.variance), abs(self.log)
+        if error == 0:
+            return float(size <= margin)
+        near = outside((size - margin) / error, self.degrees) / 2
+        far = outside((size + margin) / error, self.degrees) / 2
+        return min(1.0, (near if size >= margin else 1 - near) + far)
+
+    def minus(self, other: "Estimate") -> "Estimate":
+        """Return the quotient of two independent ratios."""
+        return _combined([self, other], (1, -1))
 
 
-def over_torch(row: Mapping) -> Ratio:
-    """Return the speed-up of a row over torch.softmax, paired by block within its process.
+def _combined(estimates: Iterable[Estimate], weights: Iterable[float]) -> Estimate:
+    """Return the weighted sum of logarithms; degrees after Welch and Satterthwaite."""
+    pairs = list(zip(estimates, weights, strict=True))
+    log = math.fsum(w * e.log for e, w in pairs)
+    parts = [(w * w * e.variance, e.degrees) for e, w in pairs]
+    variance = math.fsum(v for v, _ in parts)
+    below = math.fsum(v * v / d for v, d in parts)
+    return Estimate(log, variance, variance**2 / below if below > 0 else math.inf)
 
-    Its interval is the row's, widened in quadrature by the row's `between_sd` (see
-    analysis.frame). torch.softmax itself is 1 exactly: its row measures the noise of the pairing.
+
+def geometric_mean(estimates: Collection[Estimate]) -> Estimate:
+    """Return the geometric mean over sizes; its error is that of measuring these very sizes."""
+    return _combined(estimates, [1 / len(estimates)] * len(estimates))
+
+
+def holm(p: Iterable[float]) -> np.ndarray:
+    """Return adjusted p-values for the error of any of a family (Holm, Scand. J. Stat. 6, 1979)."""
+    return _stepwise(p, lambda ranks, n: n - ranks + 1, np.maximum.accumulate)
+
+
+def benjamini_hochberg(p: Iterable[float]) -> np.ndarray:
+    """Return adjusted p-values for the share of false discoveries (J. R. Stat. Soc. B 57, 1995)."""
+    return _stepwise(p, lambda ranks, n: n / ranks, lambda p: np.minimum.accumulate(p[::-1])[::-1])
+
+
+def _stepwise(p, factor, monotone) -> np.ndarray:
+    p = np.asarray(list(p), float)
+    order, n = np.argsort(p, kind="stable"), len(p)
+    adjusted = np.empty(n)
+    adjusted[order] = np.minimum(monotone(p[order] * factor(np.arange(1, n + 1), n)), 1)
+    return adjusted
+
+
+def _tail(degrees: float) -> tuple[np.ndarray, np.ndarray]:
+    return _tabulated(float(f"{min(degrees, 1000.0):.3g}"))  # 1000 are as good as normal
+
+
+@cache
+def _tabulated(degrees: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return |t| and P(|T| > |t|) on a grid. With t = √d · tan θ, T has the density cosᵈ⁻¹ θ."""
+    angle = np.linspace(0, math.pi / 2, 4001)
+    density = np.cos(angle) ** (degrees - 1)
+    areas = (density[1:] + density[:-1])[::-1].cumsum()[::-1]
+    return np.sqrt(degrees) * np.tan(angle), np.append(areas / areas[0], 0)
+
+
+def outside(t: float, degrees: float) -> float:
+    """Return P(|T| > |t|) of Student's t."""
+    return float(np.interp(abs(t), *_tail(degrees)))
+
+
+@np.vectorize
+def quantile(degrees: float) -> float:
+    """Return the half-width of the 95 % interval of Student's t, in standard errors."""
+    t, beyond = _tail(degrees)
+    return np.interp(-LEVEL, -beyond, t)
+
+
+def aa(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with an A/A control, with `z` of its ratio, and `excludes`: lacks 1."""
+    rows = rows[rows["aa_ratio"].notna() & (rows["aa_high"] > rows["aa_low"])]
+    z = np.log(rows["aa_ratio"]) * 2 * Z / np.log(rows["aa_high"] / rows["aa_low"])
+    excludes = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
+    return rows.assign(z=z, excludes=excludes, short=rows["torch_us"] <= SHORT_US)
+
+
+def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
+    """Return k of each row: the 95 % quantile of |z| of its class's A/A controls over normal z.
+
+    A class is an operation on a GPU and short or long calls; with few rows of it, any length.
     """
-    if row["variant"] == BASELINE:
-        return Ratio(1.0, 1.0, 1.0)
-    value, low, high = row["speedup"], row["speedup_low"], row["speedup_high"]
-    if math.isnan(low):
-        return Ratio(value)
-    between = Z * row.get("between_sd", 0.0)
-    down = math.hypot(math.log(value / low), between)
-    up = math.hypot(math.log(high / value), between)
-    return Ratio(value, value * math.exp(-down), value * math.exp(up))
+    known, k = aa(controls), pd.Series(1.0, rows.index)
+    rows = rows.assign(short=rows["torch_us"] <= SHORT_US)
+    for by in (["gpu", "op"], ["gpu", "op", "short"]):
+        for key, part in known.groupby(by):
+            if len(part) >= MIN_ROWS:
+                inside = (rows[by] == list(key)).all(axis=1)
+                k[inside] = max(1.0, part["z"].abs().quantile(1 - LEVEL) / Z)
+    return k
 
 
-def speed_ratio(a: Mapping, b: Mapping) -> Ratio:
-    """Return how many times faster row `a` is than row `b` (same point, other variant).
+def biased_operations(rows: pd.DataFrame) -> pd.Series:
+    """Return the share of A/A intervals without 1 by (gpu, op), where it is above the limit."""
+    share = aa(rows).groupby(["gpu", "op"])["excludes"].agg(["mean", "size"])
+    return share["mean"][(share["mean"] > MAX_EXCLUDING) & (share["size"] >= MIN_ROWS)]
 
-    The quotient of their speed-ups; without speed-ups the ratio of times, without an interval.
+
+def spread(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a, b and the degrees d of the spread between processes, by BOARD.
+
+    Of each matrix the sample variance of ln(torch / copy) over its processes is distributed as
+    (a² + (b / t)²) · F(n - 1, d), Smyth's model; a, b, d: of largest likelihood on a grid. Fewer
+    degrees are returned, because the controls tell these three numbers with an error.
     """
-    top, bottom = over_torch(a), over_torch(b)
-    if math.isnan(top.value) or math.isnan(bottom.value):
-        return Ratio(b["time_us"] / a["time_us"])
-    return quotient(top, bottom)
+    rows = rows[(rows["torch_us"] > 0) & (rows["copy_us"] > 0)]
+    length = rows[["torch_us", "copy_us"]].min(axis=1)  # on which a fixed time weighs most
+    rows = rows.assign(log=np.log(rows["torch_us"] / rows["copy_us"]), length=length)
+    controls = rows.groupby([*BOARD, *MATRIX[3:]], sort=False).agg(
+        var=("log", "var"), n=("log", "size"), length=("length", "median")
+    )
+    found = {board: _fit(part[part["n"] > 1]) for board, part in controls.groupby(BOARD)}
+    return pd.DataFrame.from_dict(found, orient="index", columns=["a", "b", "d"])
 
 
-def quotient(top: Ratio, bottom: Ratio) -> Ratio:
-    """Return `top` over `bottom`, whose noise is independent.
+def _fit(controls: pd.DataFrame) -> tuple[float, float, float]:
+    n = controls["n"].to_numpy(float) - 1
+    if n.sum() < MIN_DEGREES:
+        return DEFAULT
+    var = np.maximum(controls["var"].to_numpy(), LEAST_SD**2)
+    per_call = (PER_CALL_US[:, None] / controls["length"].to_numpy()) ** 2
+    tau2 = RELATIVE[:, None, None] ** 2 + per_call
+    best = {}
+    for d in DEGREES:
+        beta = sum(math.lgamma((m + d) / 2) - math.lgamma(m / 2) - math.lgamma(d / 2) for m in n)
+        scaled = n * var / (d * tau2)
+        likelihood = (n / 2 * np.log(scaled) - (n + d) / 2 * np.log1p(scaled)).sum(axis=-1) + beta
+        at = np.unravel_index(likelihood.argmax(), likelihood.shape)
+        known = 1 / (1 / d + 1 / (n.sum() - 3))
+        best[likelihood[at]] = float(RELATIVE[at[0]]), float(PER_CALL_US[at[1]]), known
+    return best[max(best)]
 
-    On the log scale the distances from value to interval end add in quadrature, each end with the
-    opposite end of the divisor (MOVER: Donner and Zou, Statistical Methods in Medical Research
-    21(4), 2012): ln high = ln(a/b) + sqrt(ln²(a_high/a) + ln²(b/b_low)), and likewise below.
+
+def points(
+    rows: pd.DataFrame, controls: pd.DataFrame | None = None, baseline: str | None = BASELINE
+) -> pd.DataFrame:
+    """Return one line per variant and matrix, in place of one per process.
+
+    `log`, `variance`, `degrees` are its Estimate over torch, which `speedup` repeats; `processes`
+    counts those that rank. Other numbers are medians over these; where none ranks, over all.
+    `controls`: whole sweeps that tell spread and widening; else `rows`. `baseline` is 1 by pairing.
     """
-    return _from_logs([top, bottom.inverse()], weight=1.0)
+    controls = rows if controls is None else controls
+    board = spread(controls).reindex(pd.MultiIndex.from_frame(rows[BOARD]))
+    a, b, d = board.fillna(dict(zip("abd", DEFAULT, strict=True))).to_numpy(float).T
+    within = np.log(rows["speedup_high"] / rows["speedup_low"]).fillna(0) / (2 * Z)
+    tau2 = a**2 + (b / rows[["torch_us", "time_us"]].min(axis=1)) ** 2
+    one = (widening(rows, controls) * within) ** 2 + tau2
+    ranks = timed(rows)
+    rows = rows.assign(log=np.log(rows["speedup"]), one=one, d=d, processes=ranks.astype(int))
+    rows = rows[ranks | ~ranks.groupby([rows[name] for name in POINT]).transform("any")]
+    groups = rows.groupby(POINT, sort=False)
+    found = groups.first()
+    numbers = [c.name for c in SCHEMA.values() if c.type == "float"]
+    found[numbers] = groups[numbers].median()
+    for name in ("flags", "unranked_by", "gpu_uuid"):
+        found[name] = groups[name].agg(lambda texts: " ".join(sorted(set(" ".join(texts).split()))))
+    found["processes"] = groups["processes"].sum()
+    means, n, own = groups[["log", "one", "d"]].mean(), groups.size(), groups["log"].var().fillna(0)
+    degrees = means["d"] + n - 1
+    variance = (means["d"] * means["one"] + (n - 1) * own) / degrees / n
+    torch = found.index.get_level_values("variant") == baseline
+    log, variance = means["log"].mask(torch, 0.0), variance.mask(torch, 0.0)
+    half = quantile(degrees) * np.sqrt(variance.mask(variance == 0)) if len(found) else 0.0
+    ends = {"speedup": log, "speedup_low": log - half, "speedup_high": log + half}
+    known = {name: np.exp(each).where(means["log"].notna()) for name, each in ends.items()}
+    known |= {"log": log, "variance": variance, "degrees": degrees}
+    return found.drop(columns=["one", "d"]).assign(**known).reset_index()
 
 
-def geometric_mean(ratios: Iterable[Ratio]) -> Ratio:
-    """Return the geometric mean of ratios at several sizes.
-
-    The interval is the uncertainty of measuring these sizes (independent processes, quadrature as
-    in `quotient`), not the spread between sizes. Raises ZeroDivisionError on no ratios.
-    """
-    ratios = list(ratios)
-    return _from_logs(ratios, weight=1 / len(ratios))
-
-
-def _from_logs(factors: list[Ratio], weight: float) -> Ratio:
-    centre = weight * sum(math.log(r.value) for r in factors)
-    down = weight * math.hypot(*(math.log(r.value / r.low) for r in factors))
-    up = weight * math.hypot(*(math.log(r.high / r.value) for r in factors))
-    return Ratio(math.exp(centre), math.exp(centre - down), math.exp(centre + up))
+def estimate(point: Mapping) -> Estimate:
+    """Return the estimate of a line of `points`; of a published row its speed, 1 / µs."""
+    if "log" not in point:
+        return Estimate(-math.log(point["time_us"]))
+    return Estimate(point["log"], point["variance"], point["degrees"])

@@ -21,9 +21,8 @@ COLUMNS = [*KEY, "variant", "speedup", "of_copy", "runner_up", "lead", "points"]
 def write(merged: Iterable[Path], output: Path, command: str, keep: bool = False) -> list[Path]:
     """Write {gpu}.csv and {gpu}.yaml to ``output`` for every GPU with rows of the sweep.
 
-    ``merged``: files results/measurements/{gpu}.csv; ``command``: quoted as provenance; ``keep``:
-    keep the lines of the present table for sizes without new rows. Returns the files written.
-    Raises InputError where no row of the sweep has a time, and where there is no table to keep.
+    ``command``: quoted as provenance; ``keep``: keep the present table's lines for other sizes.
+    Returns the files written. Raises InputError without timed rows, or without a table to keep.
     """
     table = [
         row
@@ -98,14 +97,13 @@ def winners(timed: pd.DataFrame) -> Iterator[tuple]:
 
 
 def speedups(part: pd.DataFrame) -> dict[str, float]:
-    """Return the geometric mean over M of each variant's speed-up, of the timed rows of one KEY.
+    """Return the geometric mean over M of each variant's speed-up over torch, of one KEY.
 
-    Over torch, which every process timed beside its variant. A variant that lacks an M is left
-    out, because the choice must not depend on M.
+    A variant that lacks an M is left out, because the choice must not depend on M.
     """
     points = part["M"].nunique()
     return {
         variant: geometric_mean(own["speedup"])
         for variant, own in part.groupby("variant")
-        if len(own) == points
+        if own["M"].nunique() == points
     }

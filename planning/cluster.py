@@ -1,29 +1,36 @@
-"""Check a sweep against the table of a cluster's GPUs, and say how long a point may take."""
+"""The table of a cluster's GPUs, and which points share an allocation."""
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import yaml
 
 from measure.device import gpus
-from measure.point import nearest
+from measure.point import Point, nearest
 
 from .config import ConfigError
-from .points import RECORDED_ONLY
+from .points import RECORDED_ONLY, matrix, row_path
 
-RULE, TABLE = "point", "gpu_types"  # where profiles/slurm names the GPUs of its table
+COLUMNS = ("gres", "partition", "constraint", "points")
 # In a point, beside its time-out: Python and torch start in 3 s; the rest is margin to end it.
 OVERHEAD_S = 10
 
-
-def table(overwritten: Mapping[str, Mapping]) -> list[str]:
-    """Return the GPUs of the profile's table; none without a profile for a cluster.
-
-    ``overwritten``: the resources that a profile or the command line sets, by rule.
-    """
-    given = overwritten.get(RULE, {}).get(TABLE)
-    return str(given.raw).strip("'").split() if given else []
+Table = Mapping[str, Mapping[str, str | int]]
 
 
-def check(wanted: Iterable[str], known: list[str]) -> None:
+def table(file: Path) -> Table:
+    """Return the table in profiles/slurm: type of a GPU -> what gets one, and how many points."""
+    lines = yaml.safe_load(file.read_text())
+    for gpu, line in lines.items():
+        for key in set(line) - set(COLUMNS):
+            raise ConfigError(f"{file}: {gpu} has an unknown key {key!r}{nearest(key, COLUMNS)}")
+    return lines
+
+
+def check(wanted: Iterable[str], known: Table) -> None:
     """Raise ConfigError unless the table, if there is one, has every GPU of the config."""
     if not known:
         return
@@ -38,6 +45,23 @@ def check(wanted: Iterable[str], known: list[str]) -> None:
                 f"gpus: the profile's table has no line for {gpu!r}, which would say how to get "
                 f"such a GPU{nearest(gpu, known)}"
             )
+
+
+def allocations(points: Iterable[Point], known: Table) -> dict[str, str]:
+    """Return the allocation of each row: matrices, up to the points that the table says.
+
+    ``points``: those of a matrix one after another. A matrix is never divided: its variants are
+    compared, and another allocation may have another board.
+    """
+    names, numbers, room = {}, Counter(), Counter()
+    for (gpu, *_), same in itertools.groupby(points, matrix):
+        paths = list(map(row_path, same))
+        if len(paths) > room[gpu]:
+            numbers[gpu] += 1
+            room[gpu] = known[gpu]["points"]
+        room[gpu] -= len(paths)
+        names |= dict.fromkeys(paths, f"points_{gpu}_{numbers[gpu]}")
+    return names
 
 
 def minutes(timeout_s: float) -> int:

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator, validators
 from snakemake.exceptions import WorkflowError
 
 import kernels
-from measure.point import nearest
+from measure.point import MIN_BLOCKS, nearest
+from measure.row import SCHEMA
 
 TYPES = {
     "object": "must be a whole number, a list of them, or {from, to, step}",
@@ -19,7 +20,7 @@ TYPES = {
     "integer": "must be a whole number",
     "boolean": "must be true or false",
 }
-SCHEMA = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
+SCHEMA_FILE = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
 
 
 class ConfigError(WorkflowError):
@@ -48,14 +49,16 @@ def _validator():
     strict = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int
     )
-    schema = yaml.safe_load(SCHEMA.read_text())
+    schema = yaml.safe_load(SCHEMA_FILE.read_text())
     schema["properties"]["op"]["enum"] = list(kernels.OPS)
+    schema["properties"]["blocks"]["minimum"] = MIN_BLOCKS
+    schema["properties"]["unranked_flags"]["items"]["enum"] = list(SCHEMA["flags"].allowed)
     schema["$defs"]["dtypes"]["items"]["enum"] = list(kernels.DTYPES)
     return validators.extend(Draft202012Validator, type_checker=strict)(schema)
 
 
 def _message(error) -> str:
-    where = _path(error.path)
+    where = error.json_path.removeprefix("$").removeprefix(".")  # shapes[0].N
     given = error.instance
     if error.validator == "additionalProperties":
         allowed = error.schema["properties"]
@@ -106,10 +109,3 @@ def _unknown_variants(config: dict) -> list[str]:
             except (KeyError, kernels.BadKernel) as error:
                 faults.append(f"  {place}: {error.args[0]}")
     return faults
-
-
-def _path(parts) -> str:
-    text = ""
-    for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text

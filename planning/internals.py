@@ -3,7 +3,6 @@
 The attributes exist in Snakemake 9.19 and 9.27. If another version renames one, change it here.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from snakemake.common.configfile import load_configfile
@@ -19,9 +18,15 @@ def given_configs(workflow) -> tuple[list[Path], dict]:
     return workflow.config_settings.configfiles, workflow.config_settings.config
 
 
-def set_resources(workflow) -> Mapping[str, Mapping]:
-    """Return the resources that a profile or the command line sets, by rule."""
-    return workflow.resource_settings.overwrite_resources
+def is_on_cluster(workflow) -> bool:
+    """Return whether the profile of a cluster is used, in a dry run, too."""
+    return "slot" in workflow.resource_settings.resources
+
+
+def as_one_group(workflow, name: str) -> str:
+    """Return the name of a group, whose jobs --group-components of ``points`` keeps together."""
+    workflow.parent_groupids[name] = "points"
+    return name
 
 
 def given_cores(workflow) -> int | None:
@@ -29,14 +34,14 @@ def given_cores(workflow) -> int | None:
     return workflow.resource_settings.cores
 
 
-def is_first(workflow) -> bool:
-    """Return whether this is the process of the user, not of a job: only that one announces."""
-    return workflow.is_main_process
-
-
 def is_in_allocation(workflow) -> bool:
     """Return whether this Snakemake runs inside an allocation of a cluster."""
     return workflow.remote_exec
+
+
+def rules_of(workflow) -> set[str]:
+    """Return the rules of all jobs, also of those with nothing to do."""
+    return {job.rule.name for job in workflow.dag.jobs}
 
 
 def gpus_to_measure(workflow) -> set[str]:

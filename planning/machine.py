@@ -12,24 +12,18 @@ from measure.device import gpus
 
 
 def check(wanted: Iterable[str]) -> None:
-    """Raise WorkflowError unless this machine can measure on each of these GPUs."""
-    if fault := fault_of(wanted):
-        raise WorkflowError(fault)
-
-
-def fault_of(wanted: Iterable[str]) -> str | None:
-    """Return None, or which of these GPUs or of Triton's tools is missing and what to do."""
+    """Raise WorkflowError unless this machine has each of these GPUs, and what Triton needs."""
     wanted = set(wanted) - {gpus.CPU}
     here = gpus.visible() if wanted else []
-    absent = sorted(wanted - set(here))
-    if not absent:
-        return missing_tool() if wanted else None
-    return (
-        f"this machine cannot measure {', '.join(absent)}: it has "
-        f"{', '.join(here) or 'no GPU that nvidia-smi shows'}. Set 'gpus: [auto]' in the config "
-        "to measure what is here, or run on a machine that has it; the report has recorded rows of "
-        "other GPUs in any case."
-    )
+    if absent := sorted(wanted - set(here)):
+        raise WorkflowError(
+            f"this machine cannot measure {', '.join(absent)}: it has "
+            f"{', '.join(here) or 'no GPU that nvidia-smi shows'}. Set 'gpus: [auto]' in the "
+            "config to measure what is here, or run on a machine that has it; the report has "
+            "recorded rows of other GPUs in any case."
+        )
+    if wanted and (fault := missing_tool()):
+        raise WorkflowError(fault)
 
 
 def missing_tool() -> str | None:

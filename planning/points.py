@@ -1,22 +1,30 @@
 """Expand a config into points: their order, their rows' paths, and their commands."""
 
+import dataclasses
 import itertools
 import os
+import random
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import kernels
 from measure.device import gpus
+from measure.device.gpu_lock import board
 from measure.point import Point
-from measure.row import PATH
+from measure.row import MATRIX, PATH
 
 from .config import ConfigError
 
 CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/cells/{PATH}"
-SETTINGS = ("op", "distribution", "seed", "interval_width", "time_budget_s")
+SETTINGS = ("op", "distribution", "seed", "blocks")
+
+
+def matrix(point: Point) -> tuple:
+    """Return what the points that are compared with each other have in common."""
+    return tuple(getattr(point, name) for name in MATRIX)
 
 
 def row_path(point: Point) -> str:
@@ -31,12 +39,12 @@ def gpu_names(config: dict) -> list[str]:
 
 
 def expand(config: dict, gpu: str) -> list[Point]:
-    """Return every point of the sweep on one GPU, in order, each once.
+    """Return every point of the sweep on one GPU, in order, each once for every replicate.
 
     Points beyond the config's limits for a CPU are left out. Raises ConfigError when no point
     remains.
     """
-    points = [p for p in _all_points(config, gpu) if not _too_large(p, config["cpu"])]
+    points = [p for p in _all_points(config, gpu) if _fits(p, config["cpu"])]
     if not points:
         raise ConfigError(
             f"nothing to measure on {gpu}: every point is larger than the limits under 'cpu'; "
@@ -45,14 +53,30 @@ def expand(config: dict, gpu: str) -> list[Point]:
     return points
 
 
-def left_out(config: dict, gpu: str) -> int:
-    """Return how many points of the sweep are too large for this device."""
-    return sum(_too_large(p, config["cpu"]) for p in _all_points(config, gpu))
+def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Found] = ()) -> list[Point]:
+    """Return the points as they are measured: matrix after matrix, each in a random order.
+
+    A replicate comes after the first one of its variant, which checks the results. ``boards``: the
+    GPUs of this machine. A matrix has one of them, so their matrices take turns.
+    """
+    by_matrix, by_board = {}, {}
+    for point in points:
+        by_matrix.setdefault(matrix(point), []).append(point)
+    draw = random.Random(seed)
+    for same in by_matrix.values():
+        variants = [point.variant for point in same]
+        draw.shuffle(variants)
+        # `same` has the replicates of a variant in order
+        rest = {name: iter([p for p in same if p.variant == name]) for name in variants}
+        queue = by_board.setdefault(board(same[0], boards), [])
+        queue += [next(rest[name]) for name in variants]
+    turns = itertools.zip_longest(*by_board.values())
+    return [point for turn in turns for point in turn if point]
 
 
 def announce(config: dict, gpu: str, points: list[Point]) -> str:
     """Return one line that says what the sweep has on a GPU."""
-    count = left_out(config, gpu)
+    count = len(_all_points(config, gpu)) - len(points)
     note = f" ({count} left out: too large for it, see 'cpu' in the config)" if count else ""
     return f"sweep {config['sweep']} on {gpu}: {len(points)} points{note}"
 
@@ -65,19 +89,15 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
         variants = shape.get("variants", config["variants"])
         variants = kernels.by_default(config["op"], files) if variants == "all" else variants
         dtypes = shape.get("dtypes", config["dtypes"])
-        for dtype, (M, N), variant in itertools.product(dtypes, _matrices(shape), variants):
+        replicates = range(1, config["repeats"] + 1)
+        each = itertools.product(dtypes, _matrices(shape), variants, replicates)
+        for dtype, (M, N), variant, replicate in each:
             # only the point's own file: another file in the list must not measure it again
             stem = kernels.split(variant)[0]
             own = (files[stem],) if stem in files else ()
-            point = Point(gpu, dtype, M, N, variant, files=own, **settings)
+            point = Point(gpu, dtype, M, N, variant, replicate=replicate, files=own, **settings)
             points.setdefault(row_path(point), point)
     return list(points.values())
-
-
-def dtypes(config: dict) -> list[str]:
-    """Return every dtype of the sweep, in order."""
-    each = (name for shape in config["shapes"] for name in shape.get("dtypes", config["dtypes"]))
-    return list(dict.fromkeys(each))
 
 
 def _matrices(shape: dict) -> list[tuple[int, int]]:
@@ -98,25 +118,23 @@ def _sizes(given) -> Iterable[int]:
     return given
 
 
-def _too_large(point: Point, limits: dict) -> bool:
+def _fits(point: Point, limits: dict) -> bool:
     if not point.is_cpu:
-        return False
-    too_long = point.interpreted and limits["max_interpreted_N"] < point.N
-    return too_long or limits["max_elements"] < point.M * point.N
+        return True
+    short = not point.interpreted or limits["max_interpreted_N"] >= point.N
+    return short and limits["max_elements"] >= point.M * point.N
+
+
+def first_row(point: Point) -> list[str]:
+    """Return the row of replicate 1, whose checks the others do not repeat; for itself, none."""
+    return [row_path(dataclasses.replace(point, replicate=1))] if point.replicate > 1 else []
 
 
 def options(point: Point) -> list[str]:
-    """Return a point as options of ``python -m measure point``, without its time-out.
-
-    The time-out changes no number: a longer one must not measure existing rows again.
-    """
-    words = []
-    for field, value in vars(point).items():
-        if field == "files":
-            words += [f"--kernel={path}" for path in value]  # a path may begin with a dash
-        elif value is not None and field != "timeout_s":
-            words += [f"--{field.removesuffix('_s').replace('_', '-')}", str(value)]
-    return words
+    """Return the options of ``python -m measure point`` that are in no row's path: the files."""
+    # with an equals sign: a path may begin with a dash
+    words = [f"--kernel={path}" for path in point.files]
+    return words + [f"--checked={path}" for path in first_row(point)]
 
 
 def threads(point: Point, cores: int | None) -> int:
@@ -136,11 +154,10 @@ def command(
     words = ["--configfile", *files] if files else []
     words += ["--config", *values] if values else []
     where = os.path.relpath(snakefile)
-    call = ["snakemake", *(["--snakefile", where] if where != "Snakefile" else [])]
-    if on_cluster:
-        return shlex.join([*call, "--workflow-profile", CLUSTER_PROFILE, *words])
-    by_snakemake = shlex.join([*call, "--cores", "all", *words])
-    if where != "Snakefile":
-        return by_snakemake
-    by_make = ["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])]
-    return f"{shlex.join(by_make)}\n# or, where Snakemake is installed:\n{by_snakemake}"
+    elsewhere = ["--snakefile", where] if where != "Snakefile" else []
+    how = ["--workflow-profile", CLUSTER_PROFILE] if on_cluster else ["--cores", "all"]
+    call = shlex.join(["snakemake", *elsewhere, *how, *words])
+    if on_cluster or elsewhere:
+        return call
+    by_make = shlex.join(["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])])
+    return f"{by_make}\n# or, where Snakemake is installed:\n{call}"

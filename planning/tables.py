@@ -1,10 +1,10 @@
 """The tables that come with the project, recorded and published, and what is drawn of them."""
 
+import contextlib
 import csv
 import functools
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
@@ -13,19 +13,8 @@ from measure import fingerprint
 from measure.device import gpus
 from measure.point import Point
 
-from . import points
-
-# What rows are compared with. The hashes are those of the current code; the seed decides a row,
-# too, but is no part of its path. It is empty for recorded rows.
-EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256", "seed")
-
-
-class FigureSet(NamedTuple):
-    """What one figure over N shows."""
-
-    gpu: str
-    dtype: str
-    sweep: str
+OVER_N, PUBLISHED = ("time", "throughput", "speedup"), "published"  # kinds of figures
+EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256")  # of the current code
 
 
 def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
@@ -40,24 +29,26 @@ def _recorded_rows(path: Path) -> list[tuple[str, str]]:
         return [(row["dtype"], row["variant"]) for row in csv.DictReader(file)]
 
 
-def figure_sets(
-    config: dict, recorded: Iterable[Path], published: Path
-) -> tuple[list[FigureSet], list[FigureSet]]:
-    """Return the sets to draw over N, and those to draw beside a published table.
+def figures(
+    sweep: str, planned: Iterable[Point], recorded: Iterable[Path], published: Path
+) -> list[str]:
+    """Return the names of the figures of each GPU, dtype and sweep.
 
+    ``planned``: the points of ``sweep``; ``recorded``: the tables of other GPUs.
     ``published``: the folder with sources.yaml, which says of every table what to draw of it.
     """
     sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
-    measured = points.gpu_names(config)
-    sets = [FigureSet(g, d, config["sweep"]) for g in measured for d in points.dtypes(config)]
+    sets = [(point.gpu, point.dtype, sweep) for point in planned]
     for path in recorded:
-        dtypes = (dtype for dtype, _ in _recorded_rows(path))
-        sets += [FigureSet(path.parent.name, dtype, path.stem) for dtype in dtypes]
-    sets += [FigureSet(source["gpu"], source["dtype"], source["sweep"]) for source in sources]
-    sets = list(dict.fromkeys(sets))
+        sets += [(path.parent.name, dtype, path.stem) for dtype, _ in _recorded_rows(path)]
+    sets += [(source["gpu"], source["dtype"], source["sweep"]) for source in sources]
     beside = {(source["dtype"], source["sweep"]) for source in sources if source["beside_measured"]}
-    # a CPU's times have no place beside a GPU's
-    return sets, [each for each in sets if each[1:] in beside and each.gpu != gpus.CPU]
+    names = []
+    for gpu, *others in dict.fromkeys(sets):
+        # a CPU's times have no place beside a GPU's
+        kinds = [*OVER_N, PUBLISHED] if tuple(others) in beside and gpu != gpus.CPU else OVER_N
+        names += ["_".join([gpu, *others, kind]) for kind in kinds]
+    return names
 
 
 def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[str, ...]]:
@@ -65,17 +56,14 @@ def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[s
 
     A recorded variant that the project no longer has gets none.
     """
-    known = {(p.gpu, p.variant): str(p.seed) for p in planned}
+    known = {(point.gpu, point.variant) for point in planned}
     for path in recorded:
-        for _, variant in _recorded_rows(path):
-            known.setdefault((path.parent.name, variant), "")
+        known |= {(path.parent.name, variant) for _, variant in _recorded_rows(path)}
     lines = [EXPECTED]
-    for (gpu, variant), seed in sorted(known.items()):
-        try:
+    for gpu, variant in sorted(known):
+        with contextlib.suppress(KeyError):
             digest = kernels.sha256(variant, gpu)
-        except KeyError:
-            continue
-        lines.append((gpu, variant, digest, fingerprint.measure_sha256(), seed))
+            lines.append((gpu, variant, digest, fingerprint.measure_sha256()))
     return lines
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.compare import FALSE_DISCOVERIES as RATE
-from analysis.compare import MARGIN, THRESHOLD, runs, verdict
+from analysis import __main__ as cli
+from analysis import compare
 from analysis.errors import InputError
+from analysis.schema import POINT
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
 HEADS = (
@@ -35,7 +36,7 @@ def spread_table(rows: pd.DataFrame) -> list[str]:
     def spread(values: pd.Series) -> float:
         return (values.max() - values.min()) / values.median()
 
-    groups = rows.groupby(runs.POINT)
+    groups = rows.groupby(list(POINT))
     points = groups.agg(
         time_us=("time_us", "median"), time=("time_us", spread), speedup=("speedup", spread)
     )[groups.size() > 1]
@@ -44,7 +45,7 @@ def spread_table(rows: pd.DataFrame) -> list[str]:
     lines = [list(HEADS), ["---"] * len(HEADS)]
     for name, (low, high) in BANDS.items():
         part = points[(points["time_us"] >= low) & (points["time_us"] < high)]
-        inside = pd.MultiIndex.from_frame(rows[runs.POINT]).isin(part.index)
+        inside = pd.MultiIndex.from_frame(rows[list(POINT)]).isin(part.index)
         if part.empty:
             continue
         time, speedup = part["time"], part["speedup"]
@@ -54,13 +55,9 @@ def spread_table(rows: pd.DataFrame) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def classes(old: runs.Run, new: runs.Run, allow: bool) -> pd.Series:
-    """Count the points in each class of ``compare``, with its default limits.
-
-    Raises InputError for runs that were not measured alike, unless ``allow``.
-    """
-    limits = verdict.Limits(MARGIN / 100, THRESHOLD / 100, RATE / 100)
-    return verdict.judge(runs.match(old, new, allow), limits)["verdict"].value_counts()
+LIMITS = compare.Limits(
+    *(each / 100 for each in (cli.MARGIN, cli.THRESHOLD, cli.FALSE_DISCOVERIES))
+)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -75,17 +72,19 @@ def main(argv: list[str] | None = None) -> int:
         print("error: one run was given; at least two are needed", file=sys.stderr)
         return 2
     try:
-        every = [runs.load(path) for path in given.paths]
-        counts = [classes(old, new, given.allow) for old, new in pairwise(every)]
+        every = [compare.load(path) for path in given.paths]
+        changes = [
+            compare.compare(old, new, LIMITS, given.allow).changes for old, new in pairwise(every)
+        ]
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    rows = pd.concat([run.rows for run in every], ignore_index=True)
+    rows = pd.concat(every, ignore_index=True)
     print("\n".join(spread_table(rows[rows["status"] == "ok"])), end="\n\n")
-    print("| runs | " + " | ".join(verdict.CLASSES) + " |")
-    print("|---|" + "---|" * len(verdict.CLASSES))
-    for (old, new), of_pair in zip(pairwise(given.paths), counts, strict=True):
-        cells = [str(of_pair.get(name, 0)) for name in verdict.CLASSES]
+    print("| runs | " + " | ".join(compare.CLASSES) + " |")
+    print("|---|" + "---|" * len(compare.CLASSES))
+    for (old, new), of_pair in zip(pairwise(given.paths), changes, strict=True):
+        cells = [str((of_pair["verdict"] == name).sum()) for name in compare.CLASSES]
         print(f"| {old.name}, {new.name} | " + " | ".join(cells) + " |")
     return 0
 

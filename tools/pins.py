@@ -14,17 +14,22 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")  # the lock must hold for each
 CONDA_PYTHON = "3.12"
 # groups that a run does not need: pinned in pyproject.toml, not in the lock
 OPTIONAL = {"peers", "flaggems"}
+
+# group -> file of its conda environment, and who runs in it
+CONDA = {
+    "measure": ("environment.yml", "jobs that measure."),
+    "analysis": ("workflow/envs/analysis.yml", "jobs that merge, rank, draw and write: no torch."),
+}
 
 LOCK_HEAD = """\
 # Every package of the project, pinned; made by `make lock` from pyproject.toml.
 # torch brings its CUDA packages itself, each pinned by torch: on Linux with pip, the CUDA build.
 """
 CONDA_HEAD = """\
-# {purpose}
+# The environment of the {purpose}
 # Made by `make lock`: the same pins as requirements.txt.
 channels:
   - conda-forge
@@ -44,54 +49,37 @@ def groups() -> dict[str, list[Requirement]]:
 
 
 def closure(roots: list[Requirement]) -> dict[str, str]:
-    """Return name -> installed version of all that ``roots`` need on Linux under any of PYTHONS.
+    """Return name -> installed version of all that ``roots`` need here.
 
     Raises PackageNotFoundError for a package that is not installed.
     """
     seen, todo, versions = set(), [(r.name, frozenset(r.extras)) for r in roots], {}
     while todo:
         name, extras = todo.pop()
-        if (canonicalize_name(name), extras) in seen:
+        name = canonicalize_name(name)
+        if (name, extras) in seen:
             continue
-        seen.add((canonicalize_name(name), extras))
+        seen.add((name, extras))
         package = importlib.metadata.distribution(name)
         # without a local part: 2.13.0+cpu here is 2.13.0 on a machine with a GPU
-        versions[canonicalize_name(name)] = package.version.split("+")[0]
-        for line in package.requires or []:
-            needed = Requirement(line)
-            if _applies(needed, extras):
-                todo.append((needed.name, frozenset(needed.extras)))
+        versions[name] = package.version.split("+")[0]
+        needed = map(Requirement, package.requires or [])
+        todo += [
+            (r.name, frozenset(r.extras))
+            for r in needed
+            if not r.marker or any(r.marker.evaluate({"extra": e}) for e in extras or {""})
+        ]
     return dict(sorted(versions.items()))
-
-
-def _applies(needed: Requirement, extras: frozenset[str]) -> bool:
-    if needed.marker is None:
-        return True
-    system = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
-    return any(
-        needed.marker.evaluate(
-            system | {"python_version": p, "python_full_version": f"{p}.0", "extra": extra}
-        )
-        for p in PYTHONS
-        for extra in extras or {""}
-    )
 
 
 def files() -> dict[Path, str]:
     """Return the content of each generated file."""
     group = groups()
     everything = closure([r for name in group.keys() - OPTIONAL for r in group[name]])
-    purposes = {
-        ROOT / "environment.yml": ("The environment of the jobs that measure.", "measure"),
-        ROOT / "workflow/envs/analysis.yml": (
-            "The environment of the jobs that merge, rank, draw and write: no torch.",
-            "analysis",
-        ),
-    }
     texts = {ROOT / "requirements.txt": LOCK_HEAD + _lines(everything)}
-    for path, (purpose, name) in purposes.items():
+    for name, (path, purpose) in CONDA.items():
         head = CONDA_HEAD.format(purpose=purpose, python=CONDA_PYTHON)
-        texts[path] = head + _lines(closure(group[name]), indent="      - ")
+        texts[ROOT / path] = head + _lines(closure(group[name]), indent="      - ")
     return texts
 
 

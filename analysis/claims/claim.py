@@ -1,19 +1,24 @@
-"""The terms of a published claim: protocol, evidence, finding, verdict, and the claim itself."""
+"""The terms of a published claim: protocol, evidence, finding, verdict, and the claim itself.
+
+More noise makes a verdict `inconclusive` and nothing else: both other verdicts need an interval, or
+a p-value, on one side. Over several sizes p-values are corrected (Holm).
+"""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from analysis import statistics as stats
 from analysis.frame import timed
-from analysis.statistics import Ratio
+from analysis.schema import BASELINE
+from analysis.statistics import Estimate
 
-HOLDS = "holds"
-FAILS = "does not hold"
-UNDECIDED = "not measurable"
+HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", "no data"
+OPEN = (INCONCLUSIVE, NO_DATA)
+SIDES = ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
 
 SOURCES = {
     "S0": "S0: Introduction to Triton: OnlineSoftmax faster than Torch (Mizuno-Ai / wu-kan, 2024)",
@@ -61,9 +66,9 @@ class Finding:
     high: float = math.nan
 
     @classmethod
-    def of(cls, verdict: str, ratio: Ratio, why: str) -> "Finding":
+    def of(cls, verdict: str, ratio: Estimate, why: str) -> "Finding":
         """Return a finding whose quantity is `ratio`."""
-        return cls(verdict, why, ratio.value, ratio.low, ratio.high)
+        return cls(verdict, why, ratio.value, *ratio.interval)
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ class Claim:
     """One checkable quantity of a claim of the literature.
 
     `table` is the file of data/published/ that it is recomputed from; "" when the source prints
-    none, for the reason `untabled`. `judge` takes Evidence; it raises NotMeasurableError when
-    rows are missing. `stated` is the number in the source's text, NaN where it gives none.
+    none, for the reason `untabled`. `judge` takes Evidence; it raises NoDataError when rows are
+    missing. `stated` is the number in the source's text, NaN where it gives none.
     """
 
     id: str
@@ -85,42 +90,51 @@ class Claim:
     stated: float = math.nan
 
 
-def verdict(ratio: Ratio) -> str:
-    """Return the verdict on the claim that `ratio` is above 1."""
-    return {"above": HOLDS, "below": FAILS, "unclear": UNDECIDED}[ratio.side()]
+class NoDataError(Exception):
+    """The rows that a claim needs are missing; the message is one sentence that says which."""
 
 
-def verdict_on_all(sides: Collection[str]) -> str:
-    """Return the verdict on a claim about every size, by the side of 1 of each size's ratio."""
-    return FAILS if "below" in sides else UNDECIDED if "unclear" in sides else HOLDS
+def side(ratio: Estimate, p: float | None = None) -> str:
+    """Return on which side of 1 a ratio is, or `unclear`; `p`: the corrected p-value."""
+    if (ratio.p() if p is None else p) > stats.LEVEL:
+        return UNCLEAR
+    return ABOVE if ratio.log > 0 else BELOW
+
+
+def sides(every: Mapping[int, Estimate]) -> dict[int, str]:
+    """Return the side of 1 of each size's ratio, corrected over the sizes."""
+    adjusted = stats.holm(ratio.p() for ratio in every.values())
+    return {n: side(ratio, p) for (n, ratio), p in zip(every.items(), adjusted, strict=True)}
+
+
+def verdict_on_all(found: Iterable[str]) -> str:
+    """Return the verdict on the claim that every ratio is above 1, by their sides."""
+    found = set(found)
+    return FAILS if BELOW in found else INCONCLUSIVE if UNCLEAR in found else HOLDS
+
+
+def verdict_on_number(ratio: Estimate, stated: float, decimals: int) -> str:
+    """Return the verdict on "faster by `stated`", a number with so many decimals.
+
+    holds: the whole interval reaches `stated`. does not hold: no part of it does.
+    """
+    low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
+    # Half a unit of the last digit given: 2.948 is what a source prints as 2.95.
+    least = stated - 0.5 * 10**-decimals
+    return HOLDS if low >= least else FAILS if high < least else INCONCLUSIVE
 
 
 def close(decided: str) -> str:
-    """Return a clause for the reason of an undecided claim, otherwise ""."""
-    return ", too close to call" if decided == UNDECIDED else ""
-
-
-def reaches(ratio: Ratio, stated: float, decimals: int) -> str:
-    """Return the verdict on "faster by `stated`", a number with so many decimals.
-
-    holds: the interval lies above 1 and its upper end reaches `stated`. does not hold: otherwise,
-    except that an interval around 1 which also reaches `stated` is undecided.
-    """
-    high = ratio.value if math.isnan(ratio.high) else ratio.high
-    # Half a unit of the last digit given: 2.948 is what a source prints as 2.95.
-    if high < stated - 0.5 * 10**-decimals:
-        return FAILS
-    return verdict(ratio)
-
-
-class NotMeasurableError(Exception):
-    """The rows cannot decide the claim; the message is one sentence that says why."""
+    """Return a clause for the reason of an inconclusive claim, otherwise ""."""
+    return ", too close to call" if decided == INCONCLUSIVE else ""
 
 
 class Evidence:
     """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
 
-    `published` is the evidence of the claim's own table, None where there is none.
+    `rows`: lines of statistics.points, or of a published table. `published` is the evidence of the
+    claim's own table, None where there is none. Two variants are compared on one board, whichever;
+    torch is on every board, because every process times it.
     """
 
     def __init__(self, rows: pd.DataFrame, protocol: Protocol, published: "Evidence | None" = None):
@@ -128,43 +142,60 @@ class Evidence:
         self.protocol = protocol
         self.published = published
         self.rows = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
-        counts = rows[timed(rows)]
+        counts = rows[timed(rows, any_board=True)]
         self._timed = set(zip(counts["variant"], counts["N"], strict=True))
+        self._paired = "log" in rows
 
     def row(self, variant: str, n: int) -> dict:
-        """Return the row of `variant` at `n`, of any status; NotMeasurableError when absent."""
+        """Return the row of `variant` at `n`, of any status; NoDataError when absent."""
         if (variant, n) not in self.rows:
-            raise NotMeasurableError(
+            raise NoDataError(
                 f"no row of {variant} at N = {n} in {self.protocol} ({self._counts(variant)})"
             )
         return self.rows[variant, n]
 
-    def timed_row(self, variant: str, n: int) -> dict:
-        """Return the row as `row`; NotMeasurableError when it does not count as timed."""
-        row = self.row(variant, n)
-        if (variant, n) not in self._timed:
-            raise NotMeasurableError(f"{variant} at N = {n} {_untimed(row)}")
-        return row
-
     def is_timed(self, variant: str, n: int) -> bool:
-        """Return whether the row of `variant` at `n` counts as timed (frame.timed)."""
-        return (variant, n) in self._timed
+        """Return whether a variant's speed at `n` is known.
 
-    def speed_ratio(self, fast: str, slow: str, n: int) -> Ratio:
-        """Return how many times faster `fast` is than `slow` at `n`; both must be timed."""
-        return stats.speed_ratio(self.timed_row(fast, n), self.timed_row(slow, n))
+        That of torch is: every process of another variant timed it.
+        """
+        return (variant, n) in self._timed or (variant == BASELINE and self._paired)
 
-    def speed_ratios(self, fast: str, slow: str, least: int) -> dict[int, Ratio]:
-        """Return it for every N where both are timed; NotMeasurableError below `least` sizes."""
+    def speed(self, variant: str, n: int) -> Estimate:
+        """Return the speed of a variant at `n`: over torch, or as 1/µs in a published table."""
+        if not self.is_timed(variant, n):
+            raise NoDataError(f"{variant} at N = {n} {_untimed(self.row(variant, n))}")
+        if self._paired and variant == BASELINE:
+            return Estimate(0.0)
+        return stats.estimate(self.rows[variant, n])
+
+    def speed_ratio(self, fast: str, slow: str, n: int) -> Estimate:
+        """Return how many times faster `fast` is than `slow` at `n`; NoDataError if unknown."""
+        speeds = self.speed(fast, n), self.speed(slow, n)
+        if not self.on_one_board(fast, slow, n):
+            raise NoDataError(f"{fast} and {slow} were timed on two boards at N = {n}")
+        return speeds[0].minus(speeds[1])
+
+    def on_one_board(self, fast: str, slow: str, n: int) -> bool:
+        """Return whether two timed variants can be compared."""
+        if not self._paired or BASELINE in (fast, slow):
+            return True
+        return self.rows[fast, n]["gpu_uuid"] == self.rows[slow, n]["gpu_uuid"]
+
+    def speed_ratios(self, fast: str, slow: str, least: int) -> dict[int, Estimate]:
+        """Return it for every N where both are on a board; NoDataError below `least` sizes."""
         both = [
             n
             for n in sorted(self.protocol.shapes)
-            if self.is_timed(fast, n) and self.is_timed(slow, n)
+            if {(fast, n), (slow, n)} & self._timed
+            and self.is_timed(fast, n)
+            and self.is_timed(slow, n)
+            and self.on_one_board(fast, slow, n)
         ]
         if len(both) < least:
-            raise NotMeasurableError(
-                f"{fast} and {slow} are both timed at {len(both)} sizes of {self.protocol}, "
-                f"{least} are needed ({self._counts(fast)}; {self._counts(slow)})"
+            raise NoDataError(
+                f"{fast} and {slow} are both timed, on one board, at {len(both)} sizes of "
+                f"{self.protocol}, {least} are needed ({self._counts(fast)}; {self._counts(slow)})"
             )
         return {n: self.speed_ratio(fast, slow, n) for n in both}
 
@@ -174,21 +205,17 @@ class Evidence:
         return f"{variant}: {text or 'no row'}"
 
 
-def sizes_on(side: str, every: dict[int, Ratio]) -> list[int]:
-    """Return the sizes whose ratio is on that side of 1 (see Ratio.side)."""
-    return [n for n, ratio in every.items() if ratio.side() == side]
-
-
-def listed(sizes: Iterable[int]) -> str:
-    """Return sizes for a sentence: `N = 256, 512`, or `no N`."""
-    text = ", ".join(str(n) for n in sizes)
+def sizes_on(where: str, found: Mapping[int, str]) -> str:
+    """Return the sizes on that side of 1 for a sentence: `N = 256, 512`, or `no N`."""
+    text = ", ".join(str(n) for n, side in found.items() if side == where)
     return f"N = {text}" if text else "no N"
 
 
-def interval(ratio: Ratio) -> str:
+def interval(ratio: Estimate) -> str:
     """Return `1.353x (1.350 to 1.356)`, the interval only where there is one."""
+    low, high = ratio.interval
     text = f"{ratio.value:.3f}x"
-    return text if pd.isna(ratio.low) else f"{text} ({ratio.low:.3f} to {ratio.high:.3f})"
+    return text if math.isnan(low) else f"{text} ({low:.3f} to {high:.3f})"
 
 
 def _untimed(row: dict) -> str:
@@ -197,5 +224,5 @@ def _untimed(row: dict) -> str:
     if row["status"] != "ok":
         return f"has status {row['status']}: {row['message'] or 'no message'}"
     if row["unranked_by"]:
-        return f"is not ranked: flagged {', '.join(row['unranked_by'].split())}"
+        return f"is not ranked: {', '.join(row['unranked_by'].split())}"
     return "has no time"

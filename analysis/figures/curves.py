@@ -141,7 +141,7 @@ def _notes(drawn: list[list[_Line]]) -> list[str]:
     if any(rows["time_us_q20"].notna().any() for rows in styled):
         return [
             "bands: 0.2 to 0.8 quantile of the times; bold: torch, "
-            f"and at most {IN_FRONT} that are fastest at more sizes than others"
+            f"and at most {IN_FRONT} that are in the best set at more sizes than others"
         ]
     return []
 

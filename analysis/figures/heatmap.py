@@ -16,16 +16,15 @@ from matplotlib.patches import Rectangle
 from analysis import palette
 from analysis.figures import axes as shared
 from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, text_width
-from analysis.frame import timed
+from analysis.frame import mark, timed
 from analysis.panels import Panel, Selection, evenly, panels
-from analysis.ranking import winner
 
 # Blue is faster than torch, red slower; the pair is told apart by the colour-blind.
 COLOURS = "RdBu"
 # Colours saturate at 2x and 1/2x, to tell 1.1 from 1.3; beyond that the number in the cell counts.
 LIMIT = 1.0
 INTERVAL = "±: half of the 95 % interval"
-FRAME = "frame: the fastest at that N, dashed: its lead may be chance"
+FRAME = "frame: the fastest at that N, dashed: one of several that are not significantly slower"
 TICKS = {"½x": 1 / 2, "⅔x": 2 / 3, "1x": 1, "1.5x": 1.5, "2x": 2}
 # Inches: the least width of a cell, and the most; right of the bands for the colour bar; that bar.
 NARROW, WIDE, RIGHT = 0.36, 0.5, 0.66
@@ -177,13 +176,14 @@ def _draw_band(axes: Axes, band: Band) -> None:
         place = (j + 0.5, i + 0.5, cell_text(cells.iat[i, j]))
         axes.text(*place, ha="center", va="center", **style)
     for j, n in enumerate(cells.columns):
-        records = [row for row in cells[n] if row and row["timed"]]
-        if len(records) > 1:
-            won = winner(records)
-            frame = {"fill": False, "edgecolor": "black", "linewidth": 1.1, "clip_on": False}
-            frame |= {"linestyle": "-" if won.sure else "--"}
-            place = (j, list(cells.index).index(won.variant))
-            axes.add_patch(Rectangle(place, 1, 1, **frame, gid=f"fastest {won.variant} {n}"))
+        best = [row["variant"] for row in cells[n] if row and row.get("in_best_set")]
+        if not best or any(row and row.get("competitors") == 1 for row in cells[n]):
+            continue
+        frame = {"fill": False, "edgecolor": "black", "linewidth": 1.1, "clip_on": False}
+        frame |= {"linestyle": "--" if len(best) > 1 else "-"}
+        for name in best:
+            place = (j, list(cells.index).index(name))
+            axes.add_patch(Rectangle(place, 1, 1, **frame, gid=f"fastest {name} {n}"))
     powers = shared.all_powers(cells.columns)
     labels = [shared.size_label(n, powers) for n in cells.columns]
     if band.varying:
@@ -206,7 +206,7 @@ def cell_text(row: dict | None) -> str:
         return HYPHENATED.get(why, why.replace("_", "\n").replace(" ", "\n"))
     if math.isnan(row["speedup"]):
         return "no\ntorch"
-    value, half = f"{row['speedup']:.2f}", _half_width(row)
+    value, half = f"{row['speedup']:.2f}{mark(row['flags'])}", _half_width(row)
     if math.isnan(half):
         return value
     small = half < LEAST_HALF_WIDTH

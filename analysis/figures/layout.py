@@ -14,7 +14,7 @@ from matplotlib.textpath import TextPath
 
 from analysis import schema
 from analysis.figures.axes import FONT
-from analysis.frame import controls_note, distinct, outcomes
+from analysis.frame import controls_note, distinct, legend, outcomes
 from analysis.panels import Selection
 
 # Inches: the width of one column and of both on a page of two columns.
@@ -112,7 +112,7 @@ def fine_print(selection: Selection, shown: int = 1, total: int = 1, *notes: str
         lines.append(f"published, not measured here ({source.hardware}): {source.cite()}")
     if shown < total:
         lines.append(f"{shown} of {total} panels are shown, evenly chosen")
-    return [*lines, *controls_note(own), *notes]
+    return [*lines, *controls_note(own), *legend(own[own["ranked"] == "true"]), *notes]
 
 
 def origin(own: pd.DataFrame) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.axes import Axes
 
+from analysis.frame import mark
 from analysis.palette import Style
 
 ROOFLINE = "0.25"
@@ -54,6 +55,9 @@ def draw_line(
         gid=text,
         **kind,
     )
+    for n, y, sign in zip(rows["N"], rows[value], rows["flags"].map(mark), strict=True):
+        if sign:
+            axes.annotate(sign, (n, y), xytext=(0, 2), textcoords="offset points", fontsize=5)
     low, high = (_at_quantile(rows, value, name) for name in ("time_us_q20", "time_us_q80"))
     if (low.notna() & high.notna()).any():
         band = {"color": style.colour, "alpha": 0.25, "zorder": 1.5, "gid": f"{text} band"}

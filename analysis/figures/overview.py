@@ -16,12 +16,12 @@ from analysis import palette, ranking, schema
 from analysis.figures import axes as shared
 from analysis.figures import lines
 from analysis.figures.layout import DOUBLE, FINE, SMALL, Page, origin, text_width, versions
-from analysis.frame import controls_note
+from analysis.frame import controls_note, legend
 from analysis.palette import Style
 from analysis.panels import Panel, every_panel, existing, select
 from analysis.panels import styles as styles_of
 from analysis.published import Published
-from analysis.statistics import BASELINE
+from analysis.schema import BASELINE
 
 MAX_PANELS = 15
 TICK = 0.29  # inches that a tick of N needs
@@ -31,8 +31,8 @@ DTYPES = list(schema.ITEMSIZE)  # in the order of the page
 HOW = [
     "dashed: a copy of the same bytes, timed in the same process; lines: the copy's time over the "
     "variant's; bands: the same by the 0.2 and the 0.8 quantile of its times",
-    "strips: the fastest at each N, pale where its lead over the next may be chance (95 % "
-    "interval), grey where it is one of the other variants",
+    "strips: the fastest at each N, pale where others are not significantly slower, grey where it "
+    "is one of the other variants, empty where only one competes",
 ]
 
 # Inches of the grid: left of the panels, above each (title and strip), between two, below each
@@ -45,7 +45,7 @@ KEYS = 4  # columns of the key below the panels
 # Inches of a strip: between the axes and the strip, and its height.
 STRIP_GAP, STRIP_HEIGHT = 0.03, 0.11
 HALF = 2**0.5  # how far a box reaches beyond the first and the last size
-PALE = 0.6  # share of white in the colour of a winner whose lead is not significant
+PALE = 0.6  # share of white in the colour of a variant that shares the best set
 
 
 @dataclass(frozen=True)
@@ -165,45 +165,48 @@ def _panel(axes: Axes, dtype: str, panel: Panel, styles: dict[str, Style]) -> No
     axes.yaxis.set_major_locator(MultipleLocator(0.25))
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     axes.autoscale_view(scaley=False)
-    _winner_strip(axes, ranking.fastest(rows), styles)
+    _winner_strip(axes, ranking.best_sets(rows), styles)
     title = f"{rows['gpu'].iloc[0]}, {dtype}, {panel.title.replace(', ', chr(10), 1)}"
     axes.set_title(title, loc="left", fontsize=SMALL, linespacing=1.1, pad=13)
 
 
-def _winner_strip(axes: Axes, fastest: dict[int, ranking.Winner], styles: dict[str, Style]) -> None:
-    """Draw above the axes a box for each run of sizes with one winner.
+def _winner_strip(axes: Axes, best_sets: dict[int, list[str]], styles: dict[str, Style]) -> None:
+    """Draw above the axes a box for each run of sizes with one fastest variant.
 
-    Pale where the lead is not significant; MUTED and without a name for a variant that is not in
-    `styles`; with the variant's marker where its name does not fit. Call after the limits and the
-    position of the axes are final. gid of a box: `fastest {variant}`.
+    Pale where it shares the best set; none for an empty one; MUTED and without a name for a variant
+    that is not in `styles`; with the variant's marker where its name does not fit. Call after the
+    limits and the position of the axes are final. gid of a box: `fastest {variant}`.
     """
-    sizes = sorted(fastest)
+    sizes = sorted(best_sets)
     borders = [math.sqrt(a * b) for a, b in pairwise(sizes)]
     low, high = axes.get_xlim()
     edges = [max(sizes[0] / HALF, low), *borders, min(sizes[-1] * HALF, high)]
     inches = axes.get_window_extent().height / axes.figure.dpi
     bottom, top = 1 + STRIP_GAP / inches, 1 + (STRIP_GAP + STRIP_HEIGHT) / inches
-    for won, run in groupby(range(len(sizes)), key=lambda i: fastest[sizes[i]]):
-        places = list(run)
+    first = {n: (names[0], len(names) == 1) if names else None for n, names in best_sets.items()}
+    for won, run in groupby(range(len(sizes)), key=lambda i: first[sizes[i]]):
+        if not won:
+            continue
+        (variant, alone), places = won, list(run)
         left, right = edges[places[0]], edges[places[-1] + 1]
-        style = styles.get(won.variant)
+        style = styles.get(variant)
         colour = to_rgb(style.colour if style else MUTED)
-        colour = colour if won.sure else tuple(PALE + (1 - PALE) * part for part in colour)
+        colour = colour if alone else tuple(PALE + (1 - PALE) * part for part in colour)
         box = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.8, "clip_on": False}
-        axes.axvspan(left, right, bottom, top, **box, gid=f"fastest {won.variant}")
+        axes.axvspan(left, right, bottom, top, **box, gid=f"fastest {variant}")
         if not style:
             continue
         middle = (math.sqrt(left * right), (bottom + top) / 2)
         ends = [axes.transData.transform((x, 1))[0] for x in (left, right)]
-        fits = text_width(won.variant, FINE) + 0.04 < (ends[1] - ends[0]) / axes.figure.dpi
+        fits = text_width(variant, FINE) + 0.04 < (ends[1] - ends[0]) / axes.figure.dpi
         label = {"transform": axes.get_xaxis_transform(), "clip_on": False}
         label |= {"color": shared.text_colour(colour)}
         if fits:
             where = {"ha": "center", "va": "center_baseline", "fontsize": FINE}
-            axes.text(*middle, won.variant, **where, **label)
+            axes.text(*middle, variant, **where, **label)
         else:
             marker = {"marker": style.marker, "markersize": 3, "markeredgewidth": 0}
-            gid = f"marker {won.variant}"
+            gid = f"marker {variant}"
             axes.plot(*middle, **marker, linestyle="none", **label, gid=gid)
 
 
@@ -225,4 +228,5 @@ def _fine_print(measurements: pd.DataFrame, drawn: list[pd.DataFrame], total: in
     ]
     if len(drawn) < total:
         found.append(f"{len(drawn)} of {total} panels are shown, those of the most sizes")
-    return [*found, *controls_note(pd.concat(drawn or [measurements])), *HOW]
+    rows = pd.concat(drawn or [measurements])
+    return [*found, *controls_note(rows), *legend(rows), *HOW]

@@ -17,8 +17,9 @@ from analysis import palette
 from analysis import statistics as stats
 from analysis.figures import axes as shared
 from analysis.figures.layout import DOUBLE, Page, fine_print, heading, text_width
-from analysis.frame import timed
+from analysis.frame import mark, timed
 from analysis.panels import Selection
+from analysis.schema import BASELINE
 
 # Inches: from one point to the next, as wide as a value; the space between two sizes; the height of
 # the axes and of a line of text; the margins.
@@ -128,7 +129,7 @@ def _draw_points(axes: Axes, series: list[Series], points: list[Point], width: f
             if not math.isnan(low):
                 axes.plot((x, x), (low, high), color="black", lw=0.9, zorder=1.9, gid=f"{gid} q")
             axes.annotate(
-                f"{float(f'{time:.3g}'):,.10g}",
+                f"{float(f'{time:.3g}'):,.10g}{mark(row['flags'])}",
                 (x, time if math.isnan(high) else high),
                 xytext=(0, 5),  # above the marker
                 textcoords="offset points",
@@ -167,8 +168,8 @@ def _lines_below(series: list[Series], points: list[Point]) -> list[tuple[str, l
 def _baseline(series: list[Series]) -> str:
     """Return the published table's torch or, where it has none, its slowest variant."""
     tables = [one for one in series if one.origin == "published"]
-    if stats.BASELINE in {one.variant for one in tables}:
-        return stats.BASELINE
+    if BASELINE in {one.variant for one in tables}:
+        return BASELINE
     slowest = max(tables, key=lambda s: sum(math.log(row["time_us"]) for row in s.rows.values()))
     return slowest.variant
 
@@ -176,9 +177,9 @@ def _baseline(series: list[Series]) -> str:
 def _ratio(one: Series, other: Series | None, point: Point) -> str:
     if other is None or point not in one.rows or point not in other.rows:
         return "none"
-    ratio = stats.speed_ratio(one.rows[point], other.rows[point])
-    text = f"{ratio.value:.2f}x"
-    return text if math.isnan(ratio.low) else f"{text} [{ratio.low:.2f}, {ratio.high:.2f}]"
+    ratio = stats.estimate(one.rows[point]).minus(stats.estimate(other.rows[point]))
+    text, (low, high) = f"{ratio.value:.2f}x", ratio.interval
+    return text if math.isnan(low) else f"{text} [{low:.2f}, {high:.2f}]"
 
 
 def _write_below(axes: Axes, lines: list[tuple[str, list[str]]]) -> None:

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from analysis import rows
+from analysis import ranking, rows
 from analysis.figures import curves, heatmap, overview, published
 from analysis.figures.axes import THEME
 from analysis.frame import with_controls
@@ -51,7 +51,7 @@ def write(
 
     Raises InputError, before anything is written, when there are no rows of the set.
     """
-    measurements = with_controls(measurements)
+    measurements = with_controls(ranking.ranked(measurements))
     figures = {}
     for kind in kinds:
         choose, draw = KINDS[kind]
@@ -67,7 +67,7 @@ def write_published(*arguments) -> list[Path]:
 
 def write_overview(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
     """Write overview.svg, .pdf and .png, the page of all sets, to `folder`; return these paths."""
-    figure = overview.draw_overview(with_controls(measurements), tables)
+    figure = overview.draw_overview(with_controls(ranking.ranked(measurements)), tables)
     return save(figure, Path(folder, OVERVIEW))
 
 

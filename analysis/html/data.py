@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pandas as pd
 
 from analysis import palette
-from analysis.claims.claim import FAILS, HOLDS, UNDECIDED
-from analysis.frame import MATRIX, controls_note
+from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, NO_DATA, OPEN
+from analysis.frame import MATRIX, controls_note, mark
 from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
 from analysis.ranking import RANKING
@@ -18,11 +18,15 @@ from analysis.report import markdown as md
 COLUMNS = [
     *("gpu", "origin", "sweep", "op", "dtype", "distribution", "M", "N", "variant"),
     *("status", "unranked_by", "flags", "message", "time_us", "time_us_q20", "time_us_q80"),
-    *("speedup", "speedup_low", "speedup_high", "of_copy", "throughput_gbps", "rank"),
+    *("speedup", "speedup_low", "speedup_high", "of_copy", "throughput_gbps", "mark"),
+    *("processes", *RANKING),
 ]
 
 # verdict -> the name of its colour, and a sign that does not need the colour
-SIGNS = {HOLDS: ("holds", "✓"), FAILS: ("fails", "✗"), UNDECIDED: ("open", "○")}
+SIGNS = {
+    **{HOLDS: ("holds", "✓"), FAILS: ("fails", "✗")},
+    **{INCONCLUSIVE: ("open", "○"), NO_DATA: ("open", "·")},
+}
 
 # Colours of the palette with too little contrast, and what stands for them: on white, on dark.
 ON_WHITE = {palette.ORANGE: "#9c7218", palette.SKY: "#3c9cd2"}
@@ -51,16 +55,10 @@ PATHS = {
 }
 
 
-def winners(measurements: pd.DataFrame, summary: pd.DataFrame) -> dict[str, object]:
-    """Return the position of each winner's row and its lead over the runner-up, in columns.
-
-    Measured winners come before recorded ones; among those of one GPU the point decides.
-    """
-    point = [*MATRIX, "variant"]
-    known = measurements[point].assign(row=range(len(measurements)))
-    found = summary[summary["best"]].merge(known, on=point, validate="1:1")
-    found = found.sort_values(["origin", "gpu", *MATRIX[3:]])
-    return {name: _column(found[name]) for name in ["row", *RANKING[2:]]}
+def winners(points: pd.DataFrame) -> list[int]:
+    """Return the positions of the fastest variants, measured before recorded, then by point."""
+    first = points[points["rank"] == 1]
+    return first.sort_values(["origin", "gpu", *MATRIX[3:]]).index.tolist()
 
 
 def columns(rows: pd.DataFrame) -> dict[str, object]:
@@ -68,13 +66,8 @@ def columns(rows: pd.DataFrame) -> dict[str, object]:
 
     A browser reads that fast.
     """
+    rows = rows.assign(mark=rows["flags"].map(mark))
     return {name: _column(rows[name]) for name in COLUMNS if name in rows}
-
-
-def with_rank(measurements: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the order of `measurements`, with their `rank` of the summary."""
-    point = [*MATRIX, "variant"]
-    return measurements.merge(summary[[*point, "rank"]], on=point, how="left", validate="1:1")
 
 
 def _column(values: pd.Series) -> object:
@@ -138,8 +131,8 @@ def claims_view(claims: pd.DataFrame) -> list[dict[str, object]]:
                 "source": one["source"],
                 "quantity": quantity,
                 "published": md.number(one["published_value"]),
-                "judged": [f for f in findings if f["verdict"] != UNDECIDED],
-                "undecided": [f for f in findings if f["verdict"] == UNDECIDED],
+                "judged": [f for f in findings if f["verdict"] not in OPEN],
+                "undecided": [f for f in findings if f["verdict"] in OPEN],
             }
         )
     return cards

@@ -11,14 +11,14 @@ import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from analysis import rows
-from analysis.frame import with_controls
+from analysis import ranking, rows
+from analysis.frame import LEGEND, with_controls
 from analysis.html import data
 from analysis.report import document as report
 from analysis.report import markdown
 from analysis.report.document import Inputs
 from analysis.report.markdown import Block, Heading, Prose, Table
-from analysis.statistics import BASELINE
+from analysis.schema import BASELINE
 
 PAGE = Path(__file__).resolve().parent / "page"
 SCRIPTS = ("common.js", "picker.js", "chart.js", "rows.js")
@@ -33,15 +33,16 @@ _INLINE = MarkdownIt("zero").enable(["emphasis", "backticks"])
 
 def write(inputs: Inputs, figures: Path, output: Path) -> None:
     """Write the page to `output`, with overview.png of `figures`; same inputs, same bytes."""
-    measurements, published = inputs.measurements, inputs.published
+    measurements, published = ranking.ranked(inputs.measurements), inputs.published
     drawn = with_controls(measurements)
     looks = data.looks({*drawn["variant"], *published.rows["variant"]})
     charts = data.charts(drawn, published)
     content = {
         "baseline": BASELINE,
         "gpus": dict(zip(measurements["gpu"], measurements["gpu_name"], strict=True)),
-        "winners": data.winners(measurements, inputs.summary),
-        "rows": data.columns(data.with_rank(measurements, inputs.summary)),
+        "winners": data.winners(measurements),
+        "legend": "; ".join(LEGEND.values()),
+        "rows": data.columns(measurements),
         "controls": data.columns(drawn.iloc[len(measurements) :]),
         "published": data.columns(published.rows),
         "charts": charts,
@@ -51,7 +52,7 @@ def write(inputs: Inputs, figures: Path, output: Path) -> None:
     text = templates().get_template("page.html").render(
         title=report.title(measurements),
         gpus=_gpus(measurements),
-        picker=bool(inputs.summary["best"].any()),
+        picker=bool((measurements["rank"] == 1).any()),
         sections=report.sections(inputs),
         cards=data.claims_view(inputs.claims),
         counts=data.counts(inputs.claims),

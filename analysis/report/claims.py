@@ -3,34 +3,27 @@
 import pandas as pd
 
 from analysis import palette
-from analysis.claims.claim import UNDECIDED
+from analysis.claims.claim import OPEN
 from analysis.published import Published
 from analysis.report import markdown as md
 from analysis.report.markdown import Block, Prose, Table
 
-COLUMNS = [
-    *("claim", "what", "quantity", "where", "value [95 % interval]"),
-    *("published", "verdict", "why"),
-]
+COLUMNS = ["claim", "what", "quantity", "where", "published", "verdict", "value [95 %]", "why"]
 
 
 def section(claims: pd.DataFrame) -> str:
     """Return the claims that could be judged, and below them, folded, the others."""
-    undecided = claims["verdict"] == UNDECIDED
-    judged, open_ = (
-        [_line(row) for row in part.to_dict("records")]
-        for part in (claims[~undecided], claims[undecided])
-    )
+    open_ = claims["verdict"].isin(OPEN)
+    judged, others = (list(map(_line, claims[m].to_dict("records"))) for m in (~open_, open_))
     text = (
         "Each claim is first recomputed from its own published table (`published`), then checked "
         "on every GPU with rows. Published tables give no intervals.\n\n"
         + md.table(COLUMNS, judged, "claims")
     )
-    if open_:
-        rest = md.table([*COLUMNS[:4], "published", "why"], [_short(x) for x in open_], "claims")
-        why = f"Not measurable, or too close to call ({md.counted(len(open_), 'row')})"
-        fold = rest if rest.startswith("<details>") else md.folded(why, rest)
-        text += "\n\n" + fold
+    if others:
+        rest = md.table(COLUMNS, others, "claims")
+        summary = f"No data, or inconclusive ({md.counted(len(others), 'row')})"
+        text += "\n\n" + (rest if rest.startswith("<details>") else md.folded(summary, rest))
     return text + "\n"
 
 
@@ -49,24 +42,16 @@ def tables(published: Published) -> list[Block]:
         ]
         unit = source.unit.replace("us", "µs")
         text = f"**{source.hardware}**, {unit}, {source.distribution} input: {source.cite()}."
-        parts.append(Prose(text))
-        parts.append(Table(["M", "N", *variants], lines, name))
+        parts += [Prose(text), Table(["M", "N", *variants], lines, name)]
     return parts
 
 
 def _line(row: dict) -> list[str]:
-    place = ", ".join(row[name] for name in ("gpu", "dtype", "sweep", "origin") if row[name])
     return [
-        row["claim"],
-        row["statement"],
-        row["quantity"],
-        place,
-        md.with_interval(row["value"], row["low"], row["high"]),
+        *(row["claim"], row["statement"], row["quantity"]),
+        ", ".join(row[name] for name in ("gpu", "dtype", "sweep", "origin") if row[name]),
         md.number(row["published_value"]),
         f"**{row['verdict']}**",
+        md.with_interval(row["value"], row["low"], row["high"]),
         row["why"],
     ]
-
-
-def _short(line: list[str]) -> list[str]:
-    return [*line[:4], line[5], line[7]]

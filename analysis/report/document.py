@@ -1,7 +1,7 @@
 """The report as a whole: its sections in order, and its file."""
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,15 +9,20 @@ import pandas as pd
 import yaml
 
 from analysis import rows, schema
+from analysis.frame import distinct
 from analysis.panels import SET, existing
 from analysis.published import Published
 from analysis.report import claims as claim_parts
-from analysis.report import environment, markdown, quality, winners
-from analysis.report.markdown import Block
+from analysis.report import markdown, quality, winners
+from analysis.report.markdown import Block, Code, Prose, Table
 
 ORDER = [
     *("Verdict", "Published claims", "Figures", "Noise floor", "Cold calls", "Flags"),
     *("Points that are not ok", "Accuracy", "Published tables", "Environment", "How to reproduce"),
+]
+FACTS = [
+    *("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"),
+    *("git_commit", "git_dirty"),
 ]
 # The file {set}_{kind}.png of a figure -> its description.
 FIGURES = {
@@ -73,15 +78,15 @@ def sections(inputs: Inputs) -> dict[str, list[Block]]:
         for path in map(Path, inputs.recorded)
     }
     return {
-        "Verdict": winners.section(inputs.summary, names),
+        "Verdict": [*quality.biased(rows), *winners.section(inputs.summary, names)],
         "Noise floor": quality.noise(rows),
         "Cold calls": quality.cold(rows),
         "Flags": quality.flags(rows, inputs.unranked),
         "Points that are not ok": quality.failures(rows),
         "Accuracy": quality.accuracy(rows),
         "Published tables": claim_parts.tables(inputs.published),
-        "Environment": environment.section(rows),
-        "How to reproduce": environment.reproduce(rows, inputs.command, commands),
+        "Environment": environment(rows),
+        "How to reproduce": reproduce(rows, inputs.command, commands),
     }
 
 
@@ -114,3 +119,44 @@ def figure_links(
         for what, path in present.items():
             text += image(f"{what}, {', '.join(key)}", path)
     return text
+
+
+def environment(measurements: pd.DataFrame) -> list[Block]:
+    """Return one table per GPU: the distinct values of every fact of its rows."""
+    if measurements.empty:
+        return [Prose("No rows were measured or recorded.")]
+    parts: list[Block] = []
+    for (origin, gpu), part in measurements.groupby(["origin", "gpu"], sort=True):
+        known = {name: ", ".join(distinct(part[name])) for name in FACTS}
+        lines = [[k, v or "none"] for k, v in known.items() if v or k not in schema.OPTIONAL]
+        started = distinct(part["started_at"])
+        lines.append(["started_at", " to ".join(dict.fromkeys(started[:1] + started[-1:]))])
+        lines.append(["rows", len(part)])
+        parts += [Prose(f"**{gpu}** ({origin})"), Table(["fact", "value"], lines, gpu)]
+    stale = measurements[measurements["stale"] == "true"]
+    if len(stale):
+        text = (
+            f"Other code than the current one measured {len(stale)} of these rows, in the sweeps "
+        )
+        text += (
+            f"{', '.join(distinct(stale['sweep']))}; `results/measurements.csv` marks them `stale`."
+        )
+        parts.append(Prose(text))
+    return parts
+
+
+def reproduce(
+    measurements: pd.DataFrame, command: str, recorded: Mapping[tuple, str]
+) -> list[Block]:
+    """Return the command, and of every table its commit and, if recorded, its command.
+
+    `recorded` maps (gpu, sweep) to that command.
+    """
+    blocks: list[Block] = [Code(command)]
+    for (origin, gpu, sweep), part in measurements.groupby(["origin", "gpu", "sweep"], sort=True):
+        commits = ", ".join(f"`{commit}`" for commit in distinct(part["git_commit"]))
+        dirty = " (with uncommitted changes)" if "true" in set(part["git_dirty"]) else ""
+        text = f"Rows of {gpu}, {sweep} ({origin}): commit {commits or 'unknown'}{dirty}"
+        made_by = recorded.get((gpu, sweep)) if origin == "recorded" else None
+        blocks.append(Prose(text + (f", made by `{made_by}`." if made_by else ".")))
+    return blocks

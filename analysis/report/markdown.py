@@ -85,8 +85,9 @@ def span(sizes) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return `1 row`, `2 rows`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Return `1 row`, `2 rows`, `2 matrices`."""
+    plural = "matrices" if noun == "matrix" else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
 
 
 def _block(block: Block) -> str:

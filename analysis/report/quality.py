@@ -1,15 +1,24 @@
 """The quality of the rows: noise floor, cold calls, flags, statuses that are not ok, accuracy."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import pandas as pd
 
-from analysis.frame import MATRIX
+from analysis import schema
+from analysis import statistics as stats
 from analysis.report import markdown as md
 from analysis.report.markdown import Block, Prose, Table
 
-# Shorter calls have their own line: the variation of a launch matters most for them.
-SHORT_US = 10
+
+def biased(measurements: pd.DataFrame) -> list[Block]:
+    """Return a warning for each operation whose A/A control excludes 1 too often."""
+    return [
+        Prose(
+            f"**Biased control**: on {gpu}, {100 * share:.0f} % of the A/A intervals of {op} "
+            "exclude 1; 5 % may. All its intervals are widened accordingly (see Noise floor)."
+        )
+        for (gpu, op), share in stats.biased_operations(measurements).items()
+    ]
 
 
 def noise(measurements: pd.DataFrame) -> list[Block]:
@@ -18,55 +27,45 @@ def noise(measurements: pd.DataFrame) -> list[Block]:
 
 
 def between(measurements: pd.DataFrame) -> list[Block]:
-    """Return the deviation of one torch call between the processes of a point."""
-    found: list[Block] = []
-    for (gpu, origin, op), rows in measurements.groupby(["gpu", "origin", "op"], sort=True):
-        known = rows[rows["between_sd"] > 0].drop_duplicates(MATRIX)["between_sd"]
-        if len(known):
-            points = md.counted(len(known), "point")
-            text = (
-                f"Between the processes of a point on {gpu} ({origin}, {op}), the time of the "
-                f"same torch call has a standard deviation of {100 * known.median():.2f} % in the "
-                f"median over {points}, {100 * known.max():.2f} % at most; the intervals of "
-                "leads and claims include it."
-            )
-            found.append(Prose(text))
-    return found
+    """Return the spread between processes, of each sweep on each board."""
+    lines = [
+        [*key, f"{100 * a:.2f} %", f"{b:.3f}", f"{d:.1f}"]
+        for key, a, b, d in stats.spread(measurements).itertuples(name=None)
+    ]
+    text = (
+        "Between processes the speed-up of one kernel varies, too. Torch over the copy, timed in "
+        "every process of a matrix, tells by how much: relatively, and by a time per call. Every "
+        "interval includes it. Few degrees of freedom stand for heavy tails."
+    )
+    columns = [*stats.BOARD, "relative", "µs per call", "degrees of freedom"]
+    return [Prose(text), Table(columns, lines, "spread between processes")] if lines else []
 
 
 def within(measurements: pd.DataFrame) -> list[Block]:
     """Return the A/A control: torch against a second capture of torch, which must give 1."""
-    rows = measurements[measurements["aa_ratio"].notna()]
+    rows = stats.aa(measurements)
     if rows.empty:
         return [Prose("No row has an A/A control.")]
+    over, up_to = f"over {stats.SHORT_US} µs", f"up to {stats.SHORT_US} µs"
     rows = rows.assign(
-        off=(rows["aa_ratio"] - 1).abs(),
-        excludes=(rows["aa_low"] > 1) | (rows["aa_high"] < 1),
-        length=(rows["torch_us"] > SHORT_US).map(
-            {True: f"over {SHORT_US} µs", False: f"up to {SHORT_US} µs"}
-        ),
+        off=100 * (rows["aa_ratio"] - 1).abs(),
+        k=stats.widening(rows, measurements),
+        **{"torch takes": rows["short"].map({False: over, True: up_to})},
     )
-    lines = [
-        [
-            *key,
-            len(part),
-            f"{100 * part['off'].median():.2f} %",
-            f"{100 * part['off'].quantile(0.95):.2f} %",
-            f"{100 * part['off'].max():.2f} %",
-            f"{100 * part['excludes'].mean():.1f} %",
-        ]
-        for key, part in rows.groupby(["gpu", "origin", "op", "length"], sort=True)
-    ]
-    columns = [
-        *("gpu", "origin", "op", "torch takes", "rows", "median off 1"),
-        *("95 % are off by less than", "largest off 1", "intervals that exclude 1"),
-    ]
+    columns = {
+        "median off 1": lambda part: f"{part['off'].median():.2f} %",
+        "95 % are off by less than": lambda part: f"{part['off'].quantile(0.95):.2f} %",
+        "largest off 1": lambda part: f"{part['off'].max():.2f} %",
+        "intervals that exclude 1": lambda part: f"{100 * part['excludes'].mean():.1f} %",
+        "widened by": lambda part: f"{part['k'].iloc[0]:.2f}",
+    }
     text = (
-        "In every process torch is timed against a second capture of itself. The ratio must be 1; "
-        "how far it is off is the noise floor, and 5 % of the 95 % intervals may exclude 1. What "
-        "95 % stay below is the smallest difference that a single row can tell from noise."
+        "In every process torch is timed against a second capture of itself. The ratio must be 1, "
+        "and 5 % of the 95 % intervals may exclude 1. Where more do, the intervals of all variants "
+        "are widened until they would not."
     )
-    return [Prose(text), Table(columns, lines, "noise floor")]
+    by = ["gpu", "origin", "op", "torch takes"]
+    return [Prose(text), _grouped(rows, by, "noise floor", columns)]
 
 
 def cold(measurements: pd.DataFrame) -> list[Block]:
@@ -74,83 +73,76 @@ def cold(measurements: pd.DataFrame) -> list[Block]:
     rows = measurements[measurements["found_in_l2"].notna()]
     if rows.empty:
         return [Prose("No row says what its calls found in the cache.")]
-    by = ["gpu", "origin", "timing"]
-    lines = [
-        [
-            *key,
-            len(part),
-            f"{part['cold_load_cycles'].median():.0f}",
-            f"{part['resident_load_cycles'].median():.0f}",
-            f"{100 * part['found_in_l2'].median():.1f} %",
-            f"{100 * part['found_in_l2'].max():.1f} %",
-        ]
-        for key, part in rows.groupby(by, sort=True)
-    ]
-    columns = [
-        *(*by, "rows", "cycles of a load when its turn comes", "cycles at once again"),
-        *("found in L2, median", "found in L2, at most"),
-    ]
+    columns = {
+        "cycles of a load when its turn comes": lambda p: f"{p['cold_load_cycles'].median():.0f}",
+        "cycles at once again": lambda p: f"{p['resident_load_cycles'].median():.0f}",
+        "found in L2, median": lambda p: f"{100 * p['found_in_l2'].median():.1f} %",
+        "found in L2, at most": lambda p: f"{100 * p['found_in_l2'].max():.1f} %",
+    }
     text = (
         "After the timed calls, single loads from the buffers that are next in turn are timed on "
         "the GPU itself, and the same loads at once again, when their lines are in L2."
     )
-    return [Prose(text), Table(columns, lines, "cold loads")]
+    return [Prose(text), _grouped(rows, ["gpu", "origin", "timing"], "cold loads", columns)]
 
 
 def flags(measurements: pd.DataFrame, unranked: Collection[str]) -> list[Block]:
     """Return the flags that exclude a row from the ranking, and every flag with its rows."""
-    return [Prose(_ranking(measurements, unranked)), _carried(measurements)]
+    rows = measurements.assign(flag=measurements["flags"].str.split()).explode("flag")
+    rows = rows.dropna(subset="flag")
+    carried = Prose("No row carries a flag.")
+    if len(rows):
+        carried = _grouped(rows, ["flag", "gpu", "op", "dtype", "variant"], "flags", SIZES)
+    return [Prose(_ranking(measurements, unranked)), carried]
 
 
 def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
     setting = "`unranked_flags` in the configuration"
+    other = measurements["unranked_by"] == schema.OTHER_BOARD
+    boards = (
+        f" {md.counted(int(other.sum()), 'row')} of another board than most of their matrix do not "
+        f"rank either (`{schema.OTHER_BOARD}`)."
+        if other.any()
+        else ""
+    )
     if not unranked:
-        return f"No flag keeps a row from ranking ({setting} is empty)."
+        return f"No flag keeps a row from ranking ({setting} is empty).{boards}"
     names = " or ".join(f"`{flag}`" for flag in unranked)
-    count = md.counted(int((measurements["unranked_by"] != "").sum()), "row")
+    count = md.counted(int(((measurements["unranked_by"] != "") & ~other).sum()), "row")
     return (
         f"A row flagged {names} is not ranked and is no evidence for a claim ({setting}): {count} "
-        "here. Any other flag is only a warning."
+        f"here. Any other flag is only a warning.{boards}"
     )
-
-
-def _carried(measurements: pd.DataFrame) -> Block:
-    rows = (
-        measurements.assign(flag=measurements["flags"].str.split())
-        .explode("flag")
-        .dropna(subset="flag")
-    )
-    if rows.empty:
-        return Prose("No row carries a flag.")
-    return _grouped(rows, ["flag", "gpu", "op", "dtype", "variant"], "flags")
 
 
 def failures(measurements: pd.DataFrame) -> list[Block]:
     """Return the points that are not ok, grouped by status and message."""
     rows = measurements[measurements["status"] != "ok"]
-    if rows.empty:
-        return [Prose("Every point is ok.")]
-    return [_grouped(rows, ["gpu", "op", "dtype", "variant", "status", "message"], "points")]
+    by = ["gpu", "op", "dtype", "variant", "status", "message"]
+    return [_grouped(rows, by, "points", SIZES) if len(rows) else Prose("Every point is ok.")]
 
 
 def accuracy(measurements: pd.DataFrame) -> list[Block]:
     """Return the largest errors against float64, for each operation, dtype and variant."""
-    names = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
-    rows = measurements.dropna(subset=names, how="all")
+    names = {"absolute": "max_abs_error", "relative": "max_rel_error"}
+    names["row sum"] = "max_row_sum_error"
+    rows = measurements.dropna(subset=list(names.values()), how="all")
     if rows.empty:
         return [Prose("No row has been compared with float64.")]
+    columns = {head: lambda p, name=name: f"{p[name].max():.2e}" for head, name in names.items()}
     by = ["gpu", "op", "dtype", "variant", "status"]
-    worst = rows.groupby(by, sort=True)[names].max()
-    lines = [
-        [*key, *(f"{value:.2e}" for value in line)]
-        for key, line in zip(worst.index, worst.to_numpy(), strict=True)
-    ]
-    return [Table([*by, "absolute", "relative", "row sum"], lines, "accuracy")]
+    return [_grouped(rows, by, "accuracy", columns)]
 
 
-def _grouped(rows: pd.DataFrame, by: list[str], what: str) -> Block:
+SIZES = {name: lambda part, name=name: md.span(part[name]) for name in ("M", "N")}
+
+
+def _grouped(
+    rows: pd.DataFrame, by: list[str], what: str, columns: dict[str, Callable[..., str]]
+) -> Table:
+    """Return a table with a line for each group of rows, its number and its values of `columns`."""
     lines = [
-        [*key, len(part), md.span(part["M"]), md.span(part["N"])]
+        [*key, len(part), *(value(part) for value in columns.values())]
         for key, part in rows.groupby(by, sort=True)
     ]
-    return Table([*by, "rows", "M", "N"], lines, what)
+    return Table([*by, "rows", *columns], lines, what)

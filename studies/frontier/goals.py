@@ -5,22 +5,21 @@ the goal of each region by dtype, with its worst point, and geometric means over
 """
 
 import argparse
-import math
-from dataclasses import astuple
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from analysis import schema, statistics
+from analysis import compare, frame, statistics
+from analysis.errors import InputError
 from kernels import DTYPES
 
 VARIANT = "frontier"
 AWKWARD = (781, 8320, 50257, 151937)
 LARGE_MB = 128.0  # read and written together
 CACHE_MB = 50.0  # L2 of an H100 and an H200
-POINT = ["dtype", "M", "N"]
-SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
+KEY = ["dtype", "M", "N"]
 
 
 class Goal(NamedTuple):
@@ -67,36 +66,34 @@ def goals(own: pd.DataFrame) -> list[Goal]:
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Return rows of ``frontier`` with ``timed``, ``torch_latency_us`` and their speed over peers.
+    """Return the points of ``frontier`` with their speed over peers.
 
-    The columns ``over_quack`` and ``over_liger``, with the ends ``_low`` and ``_high`` of their
-    intervals, come by way of torch's time, which every process measured. Raises ValueError for a
-    table without rows of ``frontier``.
+    Columns: ``timed``, ``torch_latency_us``, and for QuACK and Liger ``over_…``, ``over_…_low``
+    and the Estimate ``over_…_all``. Raises InputError for a table without rows of ``frontier``.
     """
-    rows = pd.read_csv(path, dtype={"flags": "str"})
-    carried = rows["flags"].fillna("")
-    ranked = carried.map(lambda text: set(text.split()).isdisjoint(schema.UNRANKED))
-    rows["timed"] = (rows["status"] == "ok") & ranked
-    own = rows[rows["variant"] == VARIANT]
-    if own.empty:
-        raise ValueError(f"{path}: no rows of {VARIANT}; give those of sweeps/frontier.yaml")
-    for variant, columns in (
-        ("peer_quack", SPEEDUP),
-        ("peer_liger", SPEEDUP),
-        ("torch_softmax", ["latency_us"]),
-    ):
-        peer = variant.partition("_")[2] if columns is SPEEDUP else "torch"
-        other = rows[rows["timed"] & (rows["variant"] == variant)].set_index(POINT)[columns]
-        own = own.join(other.add_prefix(f"{peer}_"), on=POINT)
+    points = statistics.points(compare.load(path))
+    points["timed"] = frame.timed(points)
+    by_variant = {name: part.set_index(KEY) for name, part in points.groupby("variant")}
+    if VARIANT not in by_variant:
+        raise InputError(f"{path}: no rows of {VARIANT}; give those of sweeps/frontier.yaml")
+    own, none = by_variant[VARIANT], points.iloc[:0].set_index(KEY)
+    torch = by_variant.get("torch_softmax", none)
+    own["torch_latency_us"] = torch.loc[torch["timed"], "latency_us"]
+    mine = {key: statistics.estimate(row) for key, row in own.iterrows()}
     for peer in ("quack", "liger"):
-        theirs = own[[f"{peer}_{name}" for name in SPEEDUP]].to_numpy()
-        pairs = zip(own[SPEEDUP].to_numpy(), theirs, strict=True)
-        over = [
-            astuple(statistics.quotient(statistics.Ratio(*a), statistics.Ratio(*b)))
-            for a, b in pairs
-        ]
-        own[[f"over_{peer}{end}" for end in ("", "_low", "_high")]] = over
-    return own
+        other = by_variant.get(f"peer_{peer}", none)
+        over = {
+            key: mine[key].minus(statistics.estimate(row))
+            for key, row in other[other["timed"]].iterrows()
+            if key in mine
+        }
+        own[f"over_{peer}_all"] = pd.Series(over, dtype=object)
+        own[f"over_{peer}"] = pd.Series({k: e.value for k, e in over.items()}, dtype=float)
+        own[f"over_{peer}_low"] = pd.Series(
+            {k: e.interval[0] for k, e in over.items()}, dtype=float
+        )
+    own["speedup_all"] = pd.Series(mine, dtype=object)
+    return own.reset_index()
 
 
 def goal_lines(own: pd.DataFrame) -> list[str]:
@@ -115,7 +112,7 @@ def goal_lines(own: pd.DataFrame) -> list[str]:
             worst = part.loc[values.idxmin()]
             reason = "not ranked" if worst["status"] == "ok" else worst["status"]
             there = f"{values.min():.3f}" if worst["timed"] else reason
-            there = "not all ran" if math.isnan(measured[worst.name]) else there
+            there = "not all ran" if np.isnan(measured[worst.name]) else there
             reached = (values >= goal.least).sum()
             lines.append(
                 f"| {goal.region} | {goal.text.format(goal.least)} | {dtype} | {len(values)} "
@@ -127,18 +124,16 @@ def goal_lines(own: pd.DataFrame) -> list[str]:
 def mean_lines(own: pd.DataFrame) -> list[str]:
     """Return the table of geometric means over all points, with 95 % confidence intervals."""
     lines = ["| over | goal | points | geometric mean | 95 % interval |", "|---|---|---|---|---|"]
-    for name, goal, value, stem in (
-        ("QuACK, where its row is ok", "≥ 1.05", "over_quack", "over_quack"),
-        ("torch", "≥ 2", "speedup", "speedup"),
+    for name, goal, value in (
+        ("QuACK, where its row is ok", "≥ 1.05", "over_quack_all"),
+        ("torch", "≥ 2", "speedup_all"),
     ):
-        part = own.loc[own["timed"] & own[value].notna(), [value, f"{stem}_low", f"{stem}_high"]]
-        if part.empty:
-            continue
-        mean = statistics.geometric_mean(
-            statistics.Ratio(*line) for line in part.itertuples(index=False)
-        )
-        interval = f"{mean.low:.3f} … {mean.high:.3f}"
-        lines.append(f"| {name} | {goal} | {len(part)} | {mean.value:.3f} | {interval} |")
+        estimates = own.loc[own["timed"], value].dropna()
+        if len(estimates):
+            mean = statistics.geometric_mean(estimates)
+            low, high = mean.interval
+            text = f"{len(estimates)} | {mean.value:.3f} | {low:.3f} … {high:.3f}"
+            lines.append(f"| {name} | {goal} | {text} |")
     return lines
 
 
@@ -148,7 +143,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("table", type=Path, help="CSV file of rows of the sweep frontier")
     try:
         own = load(parser.parse_args(argv).table)
-    except (OSError, ValueError) as error:
+    except InputError as error:
         parser.error(str(error))
     print("\n".join([*goal_lines(own), "", *mean_lines(own)]))
 

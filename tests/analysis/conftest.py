@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis import frame, published, schema
+from analysis import frame, published, ranking, schema
 from analysis.rows import with_ranking
 from tests.analysis import synthetic
 
@@ -15,15 +15,22 @@ def tables():
     return published.load(Path(__file__).resolve().parents[2] / "data" / "published")
 
 
+def frame_of(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
+    """A typed frame of measurements from synthetic rows."""
+    leading = {"sweep": sweep, "origin": origin}
+    return frame.from_rows([leading | with_ranking(row, unranked) | row for row in rows])
+
+
 @pytest.fixture(scope="session")
 def measurements():
-    """Function that makes a typed frame of measurements from synthetic rows."""
+    """frame_of."""
+    return frame_of
 
-    def make(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
-        leading = {"sweep": sweep, "origin": origin}
-        return frame.from_rows([leading | with_ranking(row, unranked) | row for row in rows])
 
-    return make
+@pytest.fixture(scope="session")
+def ranked(measurements):
+    """Function that makes a frame of ranked variants from synthetic rows, for figures."""
+    return lambda rows, **given: ranking.ranked(measurements(rows, **given))
 
 
 @pytest.fixture(scope="session")

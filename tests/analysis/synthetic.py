@@ -5,7 +5,7 @@ import gzip
 import zlib
 from pathlib import Path
 
-from analysis import schema
+from analysis import rows, schema
 
 ONLINE_SIZES = [2**i for i in range(8, 18)]
 
@@ -45,7 +45,8 @@ def row(**given) -> dict[str, str]:
         "variant": "triton_online",
     }
     point |= {name: given[name] for name in point if name in given}
-    values = {**point, "seed": 3407, "status": "ok"} | _provenance(point["gpu"])
+    values = point | {"seed": 3407, "blocks": 50, "replicate": 1, "status": "ok"}
+    values |= _provenance(point["gpu"])
     if given.get("status", "ok") == "ok":
         values |= _times(point)
     values |= given
@@ -67,8 +68,7 @@ def sweep_rows(sizes=ONLINE_SIZES, variants=VARIANTS, **given) -> list[dict[str,
 
 def write_cell(root: Path, values: dict[str, str]) -> Path:
     """Write a row and its samples where the pipeline puts them below `root`/cells."""
-    folder = Path(root, "cells", *(values[name] for name in schema.POINT[:4]))
-    path = folder / f"M{values['M']}" / f"N{values['N']}" / f"{values['variant']}.csv"
+    path = rows.cell_path(Path(root, "cells"), values)
     write_csv(path, [values])
     samples = [("block", "order", "series", "time_us")]
     if values["time_us"]:
@@ -78,14 +78,14 @@ def write_cell(root: Path, values: dict[str, str]) -> Path:
     return path
 
 
-def write_csv(path: Path, rows: list[dict[str, str]], leading: tuple[str, ...] = ()) -> Path:
+def write_csv(path: Path, lines: list[dict[str, str]], leading: tuple[str, ...] = ()) -> Path:
     """Write rows with the plain header, after the columns `leading`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         names = [*leading, *schema.COLUMNS]
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(lines)
     return path
 
 
@@ -102,7 +102,6 @@ def _times(point: dict) -> dict[str, object]:
         "latency_us": 9.5,
         "timing": "graph",
         "n_samples": 40,
-        "stopped_by": "interval",
         "copy_us": copy,
         "torch_us": torch,
         "speedup": speedup,
@@ -122,6 +121,7 @@ def _times(point: dict) -> dict[str, object]:
 def _provenance(gpu: str) -> dict[str, object]:
     return {
         "gpu_name": {"h200": "NVIDIA H200", "a100": "NVIDIA A100-PCIE-40GB"}.get(gpu, gpu),
+        "gpu_uuid": "GPU-1",
         "driver": "570.124",
         "cuda": "12.8",
         "torch": "2.11.0",

@@ -13,20 +13,20 @@ PAIR = ("cuda_oneflow", "cuda_fastertransformer")
 
 
 @pytest.fixture
-def drawn(measurements, tables):
+def drawn(ranked, tables):
     """Function that draws the points of some rows, of the h200 unless told otherwise."""
 
     def draw(rows, gpu="h200", sweep="oneflow"):
-        frame = measurements(rows, sweep=sweep)
+        frame = ranked(rows, sweep=sweep)
         return draw_published(beside_published(frame, tables, gpu, *SET))
 
     return draw
 
 
 @pytest.fixture(scope="module")
-def figure(measurements, tables):
+def figure(ranked, tables):
     """The points of all sizes, on an H200."""
-    frame = measurements(oneflow.rows(oneflow.PROTOCOL), sweep="oneflow")
+    frame = ranked(oneflow.rows(oneflow.PROTOCOL), sweep="oneflow")
     return draw_published(beside_published(frame, tables, "h200", *SET))
 
 
@@ -68,15 +68,6 @@ def test_only_published_points_and_variants_are_drawn(drawn):
     assert set(points(drawn(rows))) == expected
 
 
-def test_points_are_at_the_times(figure):
-    rows = oneflow.rows(oneflow.PROTOCOL)
-    found = points(figure)
-    assert time(found["cuda_oneflow published 16"]) == pytest.approx(9.66)
-    assert time(found["cuda_fastertransformer published 512"]) == pytest.approx(6090)
-    (own,) = [r for r in rows if (r["variant"], r["N"]) == ("cuda_oneflow", "64")]
-    assert time(found["cuda_oneflow measured 64"]) == pytest.approx(float(own["time_us"]))
-
-
 def test_measured_points_have_whiskers_and_every_point_its_value(figure):
     found = whiskers(figure)
     assert set(found) == {f"{v} measured {n} q" for v in PAIR for n in oneflow.PROTOCOL}
@@ -103,13 +94,6 @@ def test_a_variant_without_a_time_has_no_point_and_is_named(drawn):
     assert not [gid for gid in points(figure) if gid.startswith("cuda_fastertransformer measured")]
     assert "none" in texts(figure)
     assert any("5 timeout" in text for text in everything(figure))
-
-
-def test_the_published_table_alone(drawn):
-    figure = drawn([], gpu="a100")
-    assert len(points(figure)) == 10
-    assert "published, not measured here" in figure._suptitle.get_text()
-    assert not any("no timed row" in text for text in everything(figure))
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,6 @@ def test_rows_that_nobody_could_follow_up_are_refused(tmp_path, change, words):
     refused(make(tmp_path, **change), words)
 
 
-def test_rows_of_a_cpu_are_refused(tmp_path):
-    (tmp_path / "cpu").mkdir()
-    refused(tmp_path / "cpu", "rows of a CPU are not recorded")
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".samples.csv.gz", ".yaml"])
 def test_a_missing_file_is_named(folder, suffix):
     (folder / f"online_softmax{suffix}").unlink()

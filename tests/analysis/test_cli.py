@@ -38,7 +38,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def test_from_cells_to_report(run, tmp_path):
-    rows = synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_online"])
+    rows = synthetic.sweep_rows([8192, 16384], ["torch_softmax", "triton_online"])
     cells = [synthetic.write_cell(tmp_path, row) for row in rows]
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
@@ -70,12 +70,12 @@ def test_from_cells_to_report(run, tmp_path):
         assert code == 0, said
         assert said.count("\n") == 1
     report = (tmp_path / "r.md").read_text()
-    assert "**triton_online** is fastest at 2 of 2 points" in report
+    assert "**triton_online** wins at 2 of 2 matrices" in report
     assert report.count("](f/h200_float32_mine_") == 3
     assert "](f/a100_float32_oneflow_published.png)" in report
     assert "](f/overview.png)" in report
     page = (tmp_path / "r.html").read_text()
-    assert "<strong>triton_online</strong> is fastest at 2 of 2 points" in page
+    assert "<strong>triton_online</strong> wins at 2 of 2 matrices" in page
     assert "<code>make run</code>" in page
     assert 'src="data:image/png;base64,' in page, "the overview"
 

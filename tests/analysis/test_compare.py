@@ -1,106 +1,120 @@
-"""`compare` as a person uses it: what it reads, refuses, prints, writes, and how it exits."""
+"""`compare` as a person uses it: what it reads, refuses, prints, writes, and what it finds."""
 
-import gzip
-import re
-
+import numpy as np
 import pytest
 
 from analysis import __main__ as cli
+from analysis import compare as rooms
 from analysis.merge import collect, merge_cells
-from tests.analysis import compared, synthetic
+from tests.analysis import synthetic
+from tests.analysis.conftest import frame_of
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
+CODE = {"measure_sha256": "m" * 64, "kernel_sha256": "k" * 64}
+LIMITS = rooms.Limits(margin=0.01, threshold=0.02, rate=0.05)
+MANY = [2**i for i in range(10, 18)]
+
+
+def rows(seed, slower=None, sizes=SIZES, variants=VARIANTS, replicates=1, **given):
+    """Rows of a run; a process deviates by 0.1 %; `slower`: (variant, N) -> factor of time."""
+    rng, found = np.random.default_rng(seed), []
+    for n in sizes:
+        for variant in variants:
+            for replicate in range(1, replicates + 1):
+                own, control = np.exp(0.001 * rng.standard_t(6, 2))
+                row = synthetic.row(variant=variant, N=n, replicate=replicate, **CODE | given)
+                if row["time_us"]:
+                    factor = own * (slower or {}).get((variant, n), 1.0)
+                    for name in ("speedup", "speedup_low", "speedup_high", "of_copy"):
+                        row[name] = str(float(row[name]) / factor)
+                    row["time_us"] = str(float(row["time_us"]) * factor)
+                    row["torch_us"] = str(float(row["torch_us"]) * control)
+                found.append(row)
+    return found
+
+
+def judged(first, second):
+    return rooms.compare(frame_of(first), frame_of(second), LIMITS, allow=False).changes
 
 
 @pytest.fixture
-def lines():
-    return compared.rows(VARIANTS, SIZES)
+def compare(tmp_path, capsys):
+    """compare(old, new, *options): exit code, output and errors; rows become recorded tables."""
+
+    def call(old, new, *options):
+        paths = [
+            given
+            if not isinstance(given, list)
+            else synthetic.write_csv(tmp_path / f"{name}.csv", given)
+            for name, given in (("old", old), ("new", new))
+        ]
+        code = cli.main(["compare", *map(str, [*paths, *options])])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
 
 
-def compare(capsys, *arguments):
-    code = cli.main(["compare", *map(str, arguments)])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_two_runs_of_the_same_code_do_not_differ(replicates):
+    several = [f"mine_{i}" for i in range(8)]
+    words = []
+    for seed in range(0, 10, 2):
+        runs = [rows(seed + i, None, MANY, several, replicates) for i in (1, 2)]
+        words += judged(*runs)["verdict"].to_list()
+    assert len(words) == 320
+    assert sum(word in (rooms.FASTER, rooms.SLOWER) for word in words) <= 3
+    assert words.count(rooms.SAME) > 0.8 * len(words)
 
 
-def tables(folder, old, new, slower=None):
-    return (
-        compared.write_table(folder / "old.csv", old, 1),
-        compared.write_table(folder / "new.csv", new, 2, slower),
+@pytest.mark.parametrize(("factor", "replicates"), [(1.03, 1), (1.02, 3)])
+def test_a_slowdown_is_found_and_the_rest_is_not(factor, replicates):
+    several = [f"mine_{i}" for i in range(8)]
+    planted = {(several[i], n): factor for i in (0, 5) for n in MANY}
+    found = judged(
+        rows(1, None, MANY, several, replicates), rows(2, planted, MANY, several, replicates)
     )
+    hit = [(key[-1], key[-2]) in planted for key in found.index]
+    assert (found["verdict"][hit] == rooms.SLOWER).mean() >= 0.9
+    assert not found["verdict"][[not each for each in hit]].isin([rooms.SLOWER, "faster"]).any()
+    assert (found["verdict"].iloc[:14] == rooms.SLOWER).all(), "the worst come first"
 
 
-def test_cells_and_the_recorded_table_of_one_run_are_the_same(tmp_path, capsys, lines):
-    lines.append(synthetic.row(status="unsupported", variant="triton_fused", message="no"))
-    cells = compared.write_cells(tmp_path, lines, 1)
-    table = compared.write_table(tmp_path / "a.csv", lines, 1)
-    code, out, _ = compare(capsys, cells, table)
-    assert (code, out.splitlines()[0]) == (0, "**9 same, 1 ok in neither of 10 points: passed.**")
+def test_cells_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_path, compare):
+    lines = [
+        *rows(1, sizes=MANY),
+        synthetic.row(status="unsupported", variant="triton_fused", message="no"),
+    ]
+    cells = [synthetic.write_cell(tmp_path, row) for row in lines]
+    merge_cells(cells, "mine", tmp_path / "h200.csv")
+    table = tmp_path / "measurements.csv"
+    collect([tmp_path / "h200.csv"], [], table, ["throttled"])
+    for new in (lines, table):
+        code, out, _ = compare(tmp_path / "cells", new)
+        assert code == 0
+        assert out.splitlines()[0] == "**24 same, 1 ok in neither of 25 points: passed.**"
 
 
-def collected(folder, lines, seed, unranked=(), recorded=()):
-    """measurements.csv of a run, with its cells beside it."""
-    cells = compared.write_cells(folder, lines, seed)
-    merge_cells(cells.rglob("*.csv"), "mine", folder / "h200.csv")
-    collect([folder / "h200.csv"], recorded, folder / "measurements.csv", unranked)
-    return cells, folder / "measurements.csv"
-
-
-def test_measurements_and_its_cells_are_the_same(tmp_path, capsys, lines):
-    other = [row | {"gpu": "a100"} for row in lines]
-    recorded = synthetic.write_csv(tmp_path / "recorded" / "a100" / "mine.csv", other)
-    cells, table = collected(tmp_path, lines, 1, recorded=[recorded])
-    code, out, _ = compare(capsys, cells, table)
-    # the recorded rows of the other GPU were not measured by this run
-    assert (code, out.splitlines()[0]) == (0, "**9 same of 9 points: passed.**")
-    assert "in NEW only" not in out
-
-
-def test_measurements_say_which_rows_rank(tmp_path, capsys, lines):
-    lines[4]["flags"] = "throttled"
-    (_, old), (_, new) = (
-        collected(tmp_path / str(seed), lines, seed, unranked)
-        for seed, unranked in ((1, []), (2, ["throttled"]))
-    )
-    _, out, _ = compare(capsys, old, new)
-    assert out.count("not ranked in NEW: flagged throttled |") == 1
-    assert "ranked in OLD" not in out
-    assert "ranked" not in compare(capsys, old, old)[1]
-
-
-def test_measurements_without_cells_or_measured_rows_are_refused(tmp_path, capsys, lines):
-    cells, table = collected(tmp_path, lines[:1], 1)
-    cells.rename(tmp_path / "elsewhere")
-    code, _, err = compare(capsys, table, table)
-    assert code == 2
-    assert f"{cells}/h200/" in err
-    assert "samples.csv.gz: no such file, but the row has times" in err
-    collect([], [], table)
-    assert "no rows to compare" in compare(capsys, table, table)[2]
-
-
-def test_slower_exits_with_1_beyond_the_threshold_only(tmp_path, capsys, lines):
-    slow = compared.point(lines[4])
-    both = tables(tmp_path, lines, lines, {slow: 1.05})
-    code, out, err = compare(capsys, *both)
+def test_slower_exits_with_1_beyond_the_threshold_only(compare):
+    several = [f"mine_{i}" for i in range(8)]
+    both = rows(1, variants=several), rows(2, {("mine_3", 2048): 1.05}, variants=several)
+    code, out, err = compare(*both)
     assert code == 1
     assert out.startswith("**1 slower, ")
     assert "1 point failed" in out.splitlines()[0]
-    first = next(line for line in out.splitlines() if line.startswith("| slower"))
-    assert "| triton_row |" in first
+    assert "| mine_3 |" in next(line for line in out.splitlines() if line.startswith("| slower"))
     assert err.count("\n") == 1
-    assert compare(capsys, *both, "--threshold", "8")[0] == 0
+    assert compare(*both, "--threshold", "8")[0] == 0
 
 
-def test_broke_exits_with_1_and_works_now_does_not(tmp_path, capsys, lines):
-    crashed = [synthetic.row(**lines[0] | {"status": "ok"}), *lines[1:]]
-    point = {name: lines[0][name] for name in ("variant", "M", "N")}
-    crashed[0] = synthetic.row(status="crash", message="boom", **point)
-    code, out, _ = compare(capsys, *tables(tmp_path, lines, crashed))
+def test_broke_exits_with_1_and_works_now_does_not(compare):
+    fine = rows(1)
+    broken = [*fine[1:], synthetic.row(variant=VARIANTS[0], N=SIZES[0], status="crash")]
+    code, out, _ = compare(fine, broken)
     assert code == 1
     assert out.startswith("**1 broke, ")
     assert "ok, then crash" in out
-    code, out, _ = compare(capsys, *tables(tmp_path, crashed, lines))
+    code, out, _ = compare(broken, fine)
     assert code == 0
     assert "1 works now" in out
 
@@ -109,106 +123,65 @@ def test_broke_exits_with_1_and_works_now_does_not(tmp_path, capsys, lines):
     ("column", "value", "paired"),
     [
         ("driver", "580.1", False),  # it changes torch, too
+        ("gpu_uuid", "GPU-2", False),
         ("triton", "3.7.0", True),
+        ("measure_sha256", "n" * 64, True),
     ],
 )
-def test_other_conditions_are_refused_unless_allowed(
-    tmp_path, capsys, lines, column, value, paired
-):
-    both = tables(tmp_path, lines, [row | {column: value} for row in lines])
-    code, out, err = compare(capsys, *both)
+def test_other_conditions_are_refused_unless_allowed(compare, column, value, paired):
+    both = rows(1), rows(2, **{column: value})
+    code, out, err = compare(*both)
     assert (code, out) == (2, "")
-    assert f"{column} {lines[0][column][:24]} in OLD, {value[:24]} in NEW" in err
+    assert f"{column} {both[0][0][column][:24]} in OLD, {value[:24]} in NEW" in err
     assert "--allow" in err
-    code, out, _ = compare(capsys, *both, "--allow")
+    code, out, _ = compare(*both, "--allow")
     assert code == 0
     assert f"(`--allow`): {column} " in out
-    assert ("not over torch" in out) == (not paired)
+    assert ("over the copy" in out) == (not paired)
 
 
-def test_another_way_of_timing_or_an_error_of_measurement_is_unclear(tmp_path, capsys, lines):
-    lines, other = lines[3:], [dict(row) for row in lines[3:]]
-    other[0]["timing"] = "host"
-    other[1]["flags"] = "faster_than_copy"
-    code, out, _ = compare(capsys, *tables(tmp_path, lines, other))
+def test_another_way_of_timing_or_an_error_of_measurement_is_unclear(compare):
+    old, new = rows(1), rows(2)
+    new[3]["timing"] = "host"
+    new[4]["flags"] = "faster_than_copy"
+    code, out, _ = compare(old, new)
     assert code == 0
     assert "timed in two ways: graph, then host" in out
-    assert "not ranked in NEW: flagged faster_than_copy |" in out
+    assert "not ranked in NEW: faster_than_copy |" in out
 
 
-def test_markdown_and_figure_are_written_whole_and_reproducibly(tmp_path, capsys, lines):
-    both = tables(tmp_path, lines, lines, {compared.point(lines[4]): 1.1})
-    _, out, _ = compare(capsys, *both, "--output-dir", tmp_path / "first")
-    compare(capsys, *both, "--output-dir", tmp_path / "second")
-    names = ["compare.md", "compare.pdf", "compare.png", "compare.svg"]
+def test_markdown_and_figure_are_written_reproducibly(tmp_path, compare):
+    both = rows(1), rows(2, {("triton_row", 2048): 1.1})
+    _, out, _ = compare(*both, "--output-dir", tmp_path / "first")
+    compare(*both, "--output-dir", tmp_path / "second")
+    names = [f"compare.{suffix}" for suffix in ("md", "pdf", "png", "svg")]
     assert sorted(path.name for path in (tmp_path / "first").iterdir()) == names
     for name in names:
         first, second = ((tmp_path / part / name).read_bytes() for part in ("first", "second"))
         assert first == second
     assert (tmp_path / "first" / "compare.md").read_text().startswith(out)
-    svg = (tmp_path / "first" / "compare.svg").read_text()
-    assert svg.count('id="slower 1024x2048 triton_row"') == 1
-    assert len(re.findall(r'id="\w+ \d+x\d+ \w+"', svg)) == 9
 
 
-def test_no_point_in_common(tmp_path, capsys, lines):
-    other = [row | {"gpu": "a100", "gpu_name": "NVIDIA A100"} for row in lines]
-    code, _, err = compare(capsys, *tables(tmp_path, lines, other))
-    assert code == 2
-    assert "no point in common: OLD has gpu h200" in err
-    assert "NEW has gpu a100" in err
-
-
-def repack(path, change):
-    text = gzip.decompress(path.read_bytes()).decode()
-    path.write_bytes(gzip.compress(change(text).encode()))
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        (lambda t: t.replace("time_us", "time_ms"), "columns are"),
-        (lambda t: t[: t.rindex("\n", 0, -1) + 1], "a block lacks a time above 0"),
-        (lambda t: t + t.splitlines()[-1] + "\n", "a series comes twice in a block"),
-        (lambda t: "".join(x for x in t.splitlines(True) if ",torch," not in x), "no series torch"),
-        (lambda t: "".join(x for x in t.splitlines(True) if ",39," not in x), "39 blocks"),
-        (lambda t: re.sub(r"[\d.]+\n$", "-1\n", t), "a block lacks a time above 0"),
-        (lambda t: re.sub(r"[\d.]+\n$", "fast\n", t), "not numbers"),
-        (lambda t: t.splitlines(True)[0], "no samples of h200 softmax"),
-    ],
-)
-def test_samples_that_cannot_be_used_are_refused(tmp_path, capsys, lines, change, complaint):
-    path = compared.write_table(tmp_path / "a.csv", lines[:1], 1)
-    samples = tmp_path / "a.samples.csv.gz"
-    repack(samples, change)
-    code, _, err = compare(capsys, path, path)
-    assert code == 2
-    assert complaint in err
-    assert str(samples) in err
-
-
-def test_broken_or_missing_files_are_refused(tmp_path, capsys, lines):
-    path = compared.write_table(tmp_path / "a.csv", lines, 1)
-    samples = tmp_path / "a.samples.csv.gz"
-    samples.write_bytes(samples.read_bytes()[:-20])
-    assert "not readable samples" in compare(capsys, path, path)[2]
-    samples.unlink()
-    code, _, err = compare(capsys, path, path)
-    assert code == 2
-    assert f"{samples}: no such file" in err
+def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     (tmp_path / "empty").mkdir()
-    assert "no cells in this folder" in compare(capsys, tmp_path / "empty", path)[2]
-    assert "no such file" in compare(capsys, tmp_path / "none.csv", path)[2]
-
-
-def test_a_threshold_below_the_margin_is_refused(tmp_path, capsys):
-    code, _, err = compare(capsys, "a", "b", "--threshold", "0.5")
-    assert code == 2
-    assert "give a smaller --margin" in err
+    lines = rows(1)
+    other = [row | {"gpu": "a100", "gpu_name": "NVIDIA A100"} for row in lines]
+    collect([], [], tmp_path / "none_measured.csv")
+    for new, complaint in (
+        (other, "no point in common: OLD has gpu h200"),
+        (lines[:1] * 2, "duplicate row"),
+        (tmp_path / "empty", "no cells in this folder"),
+        (tmp_path / "none.csv", "no such file"),
+        (tmp_path / "none_measured.csv", "no rows to compare"),
+    ):
+        code, _, err = compare(lines, new)
+        assert code == 2
+        assert complaint in err
+    assert "give a smaller --margin" in compare("a", "b", "--threshold", "0.5")[2]
 
 
 @pytest.mark.parametrize("word", ["nan", "-1", "100", "many"])
-def test_a_percentage_is_one(word, capsys):
+def test_a_percentage_is_one(word):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["compare", "a", "b", f"--margin={word}"])
     assert stopped.value.code == 2

@@ -43,14 +43,15 @@ def test_without_times_nothing_is_added(measurements):
     assert frame.with_controls(rows) is rows
 
 
-def test_torch_wins_where_it_is_only_a_control(measurements):
-    slower = {"torch_us": 5.0, "speedup": 0.5, "speedup_low": 0.49, "speedup_high": 0.51}
-    rows = frame.with_controls(measurements([row(**slower)]))
-    assert ranking.fastest(rows)[1024] == ranking.Winner("torch_softmax", sure=True)
+def test_a_control_does_not_compete(ranked):
+    rows = frame.with_controls(ranked([row()]))
+    assert rows["rank"].tolist()[:1] == [1]
+    assert ranking.best_sets(rows) == {1024: []}
+    assert ranking.in_front([rows], 1) == ["torch_softmax", "triton_row"]
 
 
-def test_a_figure_says_that_torch_is_a_control(measurements, tables):
-    rows = frame.with_controls(measurements([row(), row(N=2048)], sweep="x"))
+def test_a_figure_says_that_torch_is_a_control(ranked, tables):
+    rows = frame.with_controls(ranked([row(), row(N=2048)], sweep="x"))
     figure = draw_time(select(rows, tables, "h200", "float32", "x"))
     (axes,) = figure.axes
     assert "torch_softmax" in {line.get_gid() for line in axes.lines}

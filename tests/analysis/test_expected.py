@@ -7,7 +7,7 @@ import pytest
 from analysis import frame
 from analysis.errors import InputError
 from analysis.merge import HASHES, collect, merge_cells
-from analysis.report import environment
+from analysis.report.document import environment
 from tests.analysis import synthetic
 
 CURRENT = dict.fromkeys(HASHES, "1" * 64)
@@ -62,6 +62,6 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(expected, tmp_
         ("triton_row", 9): "true",
         ("torch_softmax", 8): "true",
     }
-    assert "measured 2 of these rows, in the sweeps mine" in environment.section(found)[-1].text
+    assert "measured 2 of these rows, in the sweeps mine" in environment(found)[-1].text
     collect([], [table], out)
     assert set(frame.load(out)["stale"]) == {"false"}

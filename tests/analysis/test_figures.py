@@ -2,17 +2,13 @@
 
 import re
 
-import matplotlib
-import numpy as np
 import pytest
 
 from analysis import palette
-from analysis.figures import heatmap, write
-from analysis.figures.axes import contrast, text_colour
+from analysis.figures import write
 from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.figures.lines import spread
-from analysis.panels import copy_rate, select
+from analysis.panels import select
 from tests.analysis import synthetic
 from tests.marks import slow
 
@@ -21,17 +17,17 @@ A100_VARIANTS = ["torch_softmax", *synthetic.TRITON[:5]]
 
 
 @pytest.fixture(scope="module")
-def own(measurements, online_rows, tables):
+def own(ranked, online_rows, tables):
     """The H200's own rows, one of them failed."""
     failed = synthetic.row(variant="triton_fused", N=131072, status="compile_error")
     rows = [r for r in online_rows if (r["variant"], r["N"]) != ("triton_fused", "131072")]
-    return select(measurements([*rows, failed]), tables, "h200", *SET)
+    return select(ranked([*rows, failed]), tables, "h200", *SET)
 
 
 @pytest.fixture(scope="module")
-def a100(measurements, tables):
+def a100(ranked, tables):
     """Only the published table."""
-    return select(measurements([]), tables, "a100", *SET)
+    return select(ranked([]), tables, "a100", *SET)
 
 
 def lines(figure):
@@ -72,24 +68,6 @@ def test_a_failed_point_is_left_out_of_its_line_and_named(own):
     assert any("1 compile_error" in text for text in words(figure))
 
 
-def test_throughput_has_the_measured_copy_as_roofline(own):
-    figure = draw_throughput(own)
-    drawn = lines(figure)
-    assert set(drawn) == {*synthetic.VARIANTS, "copy"}
-    (axes,) = figure.axes
-    assert axes.get_ylabel() == "throughput (GB/s)"
-    assert axes.get_ylim()[0] == 0
-    assert axes.get_ylim()[1] > max(drawn["copy"].get_ydata())
-    expected = [
-        2 * 1024 * n * 4 / 1000 / synthetic.time_us("copy", 1024, n, 4)
-        for n in synthetic.ONLINE_SIZES
-    ]
-    assert copy_rate(own.own).to_list() == pytest.approx(expected)
-    assert drawn["copy"].get_ydata() == pytest.approx(expected)
-    assert drawn["copy"].is_dashed()
-    assert {text.get_text() for text in axes.texts} == {*synthetic.VARIANTS, "copy (roofline)"}
-
-
 def test_a100_is_drawn_from_the_published_table(a100):
     for draw in (draw_time, draw_throughput):
         figure = draw(a100)
@@ -104,16 +82,6 @@ def test_a100_is_drawn_from_the_published_table(a100):
     assert drawn["peak"].get_ydata()[-1] == pytest.approx(2 * 1024 * 131072 * 4 / 1555 / 1000)
 
 
-def test_one_panel_for_each_m_and_at_most_twelve(measurements, tables):
-    rows = [r for m in range(1, 21) for r in synthetic.sweep_rows([256, 512], ["triton_row"], M=m)]
-    figure = draw_time(select(measurements(rows), tables, "h200", *SET))
-    assert len(figure.axes) == 12
-    titles = [axes.get_title("left") for axes in figure.axes]
-    assert "M = 1," in titles[0]
-    assert "M = 20," in titles[-1]
-    assert any("12 of 20 panels are shown" in text for text in words(figure))
-
-
 def test_heat_map_shows_value_half_width_and_status(own):
     figure = draw_speedup(own)
     cells = figure.axes[0]
@@ -121,41 +89,24 @@ def test_heat_map_shows_value_half_width_and_status(own):
     assert names == list(synthetic.VARIANTS)
     shown = [text.get_text() for text in cells.texts]
     assert len(shown) == len(synthetic.VARIANTS) * len(synthetic.ONLINE_SIZES)
-    assert "1.00\n±.003" in shown
+    assert "1.00" in shown  # torch, by pairing
+    assert sum("\n±" in text for text in shown) == len(shown) - len(synthetic.ONLINE_SIZES) - 1
     assert shown.count("compile\nerror") == 1
     mesh = cells.collections[0]
     assert mesh.norm.vmin == -mesh.norm.vmax  # log scale, centred at a speed-up of 1
-
-
-def test_long_sweeps_are_folded(measurements, tables):
-    rows = synthetic.sweep_rows([128 * i for i in range(2, 100)], ["triton_row"], M=4096)
-    figure = draw_speedup(select(measurements(rows), tables, "h200", *SET))
-    bands = figure.axes[:-1]  # the last is the colour bar
-    assert len(bands) == 7
-    assert sum(len(axes.texts) for axes in bands) == 98
-    assert [axes.get_xlabel() for axes in bands] == [""] * 6 + ["N (columns)"]
-    assert [bool(axes.get_title("left")) for axes in bands] == [True] + [False] * 6
-
-
-def test_letters_have_enough_contrast_on_every_colour_of_the_map():
-    assert contrast("black", "white") == pytest.approx(21)
-    assert contrast("#777777", "white") == pytest.approx(4.48, abs=0.005)  # WebAIM's checker
-    assert (text_colour("0.95"), text_colour("#053061")) == ("black", "white")
-    for colour in matplotlib.colormaps[heatmap.COLOURS](np.linspace(0, 1, 256)):
-        assert contrast(text_colour(colour), colour) >= 4.5
 
 
 # One M of many sizes; many M, which share the limit; just as many sizes as it allows.
 @pytest.mark.parametrize(
     ("rows_of", "sizes", "shown"), [(1, 500, 168), slow(12, 20, 14), slow(2, 84, 84)]
 )
-def test_a_heat_map_has_a_limit_and_says_so(measurements, tables, rows_of, sizes, shown):
+def test_a_heat_map_has_a_limit_and_says_so(ranked, tables, rows_of, sizes, shown):
     rows = [
         row
         for m in range(1, rows_of + 1)
         for row in synthetic.sweep_rows(range(2, sizes + 2), ["triton_row"], M=m)
     ]
-    figure = draw_speedup(select(measurements(rows), tables, "h200", *SET))
+    figure = draw_speedup(select(ranked(rows), tables, "h200", *SET))
     bands = figure.axes[:-1]  # the last is the colour bar
     assert sum(len(axes.texts) for axes in bands) == rows_of * shown
     labels = [label.get_text() for axes in bands for label in axes.get_xticklabels()]
@@ -187,10 +138,3 @@ def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_pa
     pdf = next(path for path in first if path.suffix == ".pdf").read_bytes()
     assert re.search(rb"/Subtype /(CIDFontType2|TrueType)", pdf)
     assert b"/FontFile2" in pdf
-
-
-def test_labels_are_spread_in_order_within_bounds():
-    placed = spread([5.0, 5.1, 5.2, 9.0], gap=1.0, low=0.0, high=10.0)
-    assert placed == pytest.approx([4.1, 5.1, 6.1, 9.0])
-    assert spread([9.9, 9.8], gap=1.0, low=0.0, high=10.0) == pytest.approx([10.0, 9.0])
-    assert spread([0.0, 0.0], gap=1.0, low=0.0, high=10.0) == pytest.approx([0.0, 1.0])

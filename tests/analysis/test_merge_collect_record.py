@@ -6,7 +6,7 @@ import gzip
 import pytest
 import yaml
 
-from analysis import frame, schema
+from analysis import schema
 from analysis.errors import InputError
 from analysis.merge import collect, merge_cells
 from analysis.record import record
@@ -39,7 +39,7 @@ def test_merge_adds_sweep_and_origin_and_sorts_by_size(cells, tmp_path):
 def test_merge_refuses_a_point_that_comes_twice(cells, tmp_path):
     copy = tmp_path / "copy.csv"
     copy.write_bytes(cells[0].read_bytes())
-    with pytest.raises(InputError, match=r"duplicate point \(h200 softmax float32 uniform 1024"):
+    with pytest.raises(InputError, match=r"duplicate row \(h200 softmax float32 uniform 1024"):
         merge_cells([*cells, copy], "s", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
@@ -69,9 +69,23 @@ def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, cells, tmp_path):
     assert {row["origin"] for row in read(tmp_path / "all.csv")} == {"measured"}
 
 
-def test_collect_without_merged_files(recorded, tmp_path):
-    assert collect([], files(recorded), tmp_path / "all.csv") == 1
-    assert frame.load(tmp_path / "all.csv")["origin"].to_list() == ["recorded"]
+def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
+    boards = {"triton_row": "GPU-2", "triton_online": "GPU-2", "torch_softmax": "GPU-1"}
+    rows = [synthetic.row(variant=name, gpu_uuid=uuid) for name, uuid in boards.items()]
+    # as many of each: that of most rows of the sweep
+    rows += [
+        synthetic.row(variant=name, N=n, gpu_uuid=uuid)
+        for n in (256, 512)
+        for name, uuid in (("triton_row", "GPU-3"), ("torch_softmax", "GPU-1"))
+    ]
+    rows.append(synthetic.row(N=4096, gpu_uuid="GPU-1"))
+    table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
+    collect([], [table], tmp_path / "all.csv")
+    found = read(tmp_path / "all.csv")
+    assert {(row["N"], row["gpu_uuid"]) for row in found if row["ranked"] == "true"} == {
+        *(("1024", "GPU-2"), ("256", "GPU-1"), ("512", "GPU-1"), ("4096", "GPU-1")),
+    }
+    assert {row["unranked_by"] for row in found if row["ranked"] == "false"} == {"other_board"}
 
 
 def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
@@ -79,12 +93,6 @@ def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
     with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
         collect([], files(recorded), tmp_path / "all.csv")
     assert not (tmp_path / "all.csv").exists()
-
-
-def test_collect_refuses_a_duplicate_recorded_point(recorded, tmp_path):
-    synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(), synthetic.row()])
-    with pytest.raises(InputError, match=r"duplicate point \(more h200"):
-        collect([], files(recorded), tmp_path / "all.csv")
 
 
 def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
@@ -95,9 +103,14 @@ def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
     assert collect([], files(out.parent), tmp_path / "all.csv") == 6
     assert list(read(table)[0]) == list(schema.COLUMNS)
     lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
-    assert lines[0] == "gpu,op,dtype,distribution,M,N,variant,block,order,series,time_us"
+    assert (
+        lines[0]
+        == "gpu,op,dtype,distribution,M,N,variant,seed,blocks,replicate,block,order,series,time_us"
+    )
     assert len(lines) == 1 + 2 * 6
-    assert lines[1].startswith("h200,softmax,float32,uniform,1024,256,torch_softmax,0,0,variant,")
+    assert lines[1].startswith(
+        "h200,softmax,float32,uniform,1024,256,torch_softmax,3407,50,1,0,0,variant,"
+    )
     facts = yaml.safe_load(about.read_text())
     assert facts["title"] == "online_softmax on NVIDIA H200"
     assert facts["command"] == "snakemake --cores 1"

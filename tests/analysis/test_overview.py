@@ -27,7 +27,7 @@ def rows_of(speeds, sizes=SIZES, **given):
 
 
 @pytest.fixture(scope="module")
-def three(measurements, tables):
+def three(ranked, tables):
     """float32 on two GPUs and float16 on one; row wins thrice a panel, fused once, of ten."""
     rest = {name: 0.2 for name in synthetic.VARIANTS if name not in (*FAST, "torch_softmax")}
     speeds = {
@@ -37,7 +37,7 @@ def three(measurements, tables):
     }
     where = [("h200", "float16"), ("h200", "float32"), ("a100", "float32")]
     rows = [r for gpu, dtype in where for r in rows_of(speeds | rest, gpu=gpu, dtype=dtype)]
-    return draw_overview(measurements(rows), tables)
+    return draw_overview(ranked(rows), tables)
 
 
 def lines(axes):
@@ -63,14 +63,6 @@ def test_every_variant_is_drawn_and_the_best_and_torch_are_in_front(three):
         assert list(drawn["triton_row"].get_ydata()) == pytest.approx([0.9, 0.9, 0.9, 0.6])
 
 
-def test_the_copy_is_at_100_percent(three):
-    for axes in three.axes:
-        copy = lines(axes)["copy"]
-        assert list(copy.get_ydata()) == [1, 1]
-        assert copy.is_dashed()
-        assert axes.get_ylim()[1] > 1
-
-
 def test_the_strip_says_who_is_the_fastest_at_each_size(three):
     for axes in three.axes:
         (left, _, row), (_, right, fused) = strip(axes)
@@ -83,34 +75,22 @@ def test_the_strip_says_who_is_the_fastest_at_each_size(three):
         assert markers["marker triton_fused"] == palette.style("triton_fused").marker
 
 
-def test_a_winner_that_is_not_in_front_is_muted_in_the_strip(measurements, tables):
+def test_a_winner_that_is_not_in_front_is_muted_in_the_strip(ranked, tables):
     names = [f"mine_{i}" for i in range(8)]
     sizes = [2**i for i in range(8, 8 + len(names) + 1)]
     # the last of them wins once, all others once too, the first twice: six are in front
     wins = {name: [0.9 if i in {k, *([8] if k == 0 else [])} else 0.1 for i in range(9)]
             for k, name in enumerate(names)}  # fmt: skip
-    figure = draw_overview(measurements(rows_of(wins, sizes)), tables)
+    figure = draw_overview(ranked(rows_of(wins, sizes)), tables)
     (axes,) = figure.axes
     colours = {patch.get_gid().split()[1]: to_hex(patch.get_facecolor()) for patch in axes.patches}
     assert [name for name in names if colours[name] == to_hex(MUTED)] == names[6:]
     assert not {"marker mine_6", "marker mine_7"} & {line.get_gid() for line in axes.lines}
 
 
-def test_a_lead_that_may_be_chance_is_pale(measurements, tables):
-    rows = []
-    for n, half in ((256, 0.01), (512, 0.5)):
-        for name, speed in (("triton_row", 1.6), ("triton_fused", 1.3)):
-            rows.append(synthetic.with_speedup(speed, half, variant=name, N=n))
-    (axes,) = draw_overview(measurements(rows), tables).axes
-    sure, chance = sorted(axes.patches, key=lambda patch: patch.get_extents().x0)
-    assert to_hex(sure.get_facecolor()) == palette.style("triton_row").colour.lower()
-    assert chance.get_gid() == sure.get_gid() == "fastest triton_row"
-    assert sum(chance.get_facecolor()) > sum(sure.get_facecolor())
-
-
-def test_published_tables_and_failed_rows_are_not_on_it(measurements, tables):
+def test_published_tables_and_failed_rows_are_not_on_it(ranked, tables):
     failed = [synthetic.row(variant=name, status="timeout") for name in synthetic.VARIANTS]
-    figure = draw_overview(measurements(failed), tables)
+    figure = draw_overview(ranked(failed), tables)
     assert not figure.axes
     assert "no timed rows: 10 timeout" in [text.get_text() for text in figure.texts]
-    assert "no rows" in [text.get_text() for text in draw_overview(measurements([]), tables).texts]
+    assert "no rows" in [text.get_text() for text in draw_overview(ranked([]), tables).texts]

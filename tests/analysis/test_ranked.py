@@ -8,7 +8,6 @@ import yaml
 
 from analysis import __main__ as cli
 from analysis import claims, frame, ranking, schema
-from analysis.errors import InputError
 from analysis.figures.curves import draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.merge import collect, merge_cells
@@ -69,48 +68,12 @@ def test_collected_rows_say_whether_they_rank(merged, unranked, expected):
     assert set(ranked(frame.load(out))) == expected
 
 
-def test_collecting_what_is_collected_decides_anew(merged):
-    first, second = merged.with_name("first.csv"), merged.with_name("second.csv")
-    collect([merged], [], first, ["throttled"])
-    collect([first], [], second, [])
-    assert set(frame.load(second)["ranked"]) == {"true"}
-
-
-@pytest.mark.parametrize("value", ["", "yes"])
-def test_another_word_than_true_or_false_is_refused(tmp_path, value):
-    lines = [
-        {"sweep": "s", "origin": "measured", "ranked": value, "unranked_by": ""} | synthetic.row()
-    ]
-    path = synthetic.write_csv(tmp_path / "all.csv", lines, schema.COLLECTED)
-    with pytest.raises(InputError, match="line 2: ranked is "):
-        frame.load(path)
-
-
-def test_the_reason_is_the_flags_that_exclude_a_row(measurements, some):
-    for unranked, expected in (
-        (["throttled"], {"triton_online": "throttled"}),
-        (schema.UNRANKED, {"triton_fused": "faster_than_copy"}),
-        (["aa_biased"], {"triton_row": "aa_biased", "triton_fused": "aa_biased"}),
-    ):
-        reasons = measurements(some, unranked=unranked).set_index("variant")["unranked_by"]
-        assert reasons.to_dict() == dict.fromkeys(EVERY, "") | expected
-
-
-def test_the_summary_says_why_a_row_has_no_rank(measurements, some, tmp_path):
-    ranking.write(measurements(some, unranked=["throttled"]), tmp_path / "s.csv")
-    table = ranking.read(tmp_path / "s.csv").set_index("variant")
-    assert table["unranked_by"].to_dict() == dict.fromkeys(EVERY, "") | {
-        "triton_online": "throttled"
-    }
-    assert table["rank"].isna().to_dict() == {name: name == "triton_online" for name in EVERY}
-
-
 def test_figures_leave_it_out_and_name_the_flag(measurements, some, tables):
     def words(figure):
         return [text.get_text() for part in (figure, *figure.axes) for text in part.texts]
 
     def select_with(unranked):
-        found = measurements(some, unranked=unranked)
+        found = ranking.ranked(measurements(some, unranked=unranked))
         return select(found, tables, "h200", "float32", "online_softmax")
 
     chosen = select_with(["throttled"])
@@ -141,24 +104,13 @@ def test_the_report_says_which_flags_keep_a_row_from_ranking(measurements, some,
     (line,) = [line for line in text.splitlines() if "unranked_flags" in line]
     assert line.startswith("A row flagged `throttled` or `faster_than_copy` is not ranked")
     assert "2 rows here" in line
-    assert "**triton_row** is fastest at 1 of 1 point" in text
-    assert ". Not ranked: 2 rows flagged faster_than_copy, throttled." in text
+    assert "**triton_row** wins at 1 of 1 matrix" in text
+    assert ". Not ranked: 2 rows (faster_than_copy, throttled)." in text
     assert "Not ranked" not in report_of(measurements(some, unranked=[]), tables, tmp_path, [])
     assert "No flag keeps a row from ranking" in render(quality.flags(measurements(some), []))
     plain = render(quality.flags(measurements([synthetic.row()]), schema.UNRANKED))
     assert "A row flagged `faster_than_copy` is not ranked" in plain
     assert plain.endswith("No row carries a flag.\n")
-
-
-def test_the_command_line_takes_some_flags_none_or_the_default(merged):
-    out = merged.with_name("all.csv")
-    for option, expected in (
-        ((), EVERY - {"triton_fused"}),
-        (("--unranked-flags",), EVERY),
-        (("--unranked-flags", "throttled", "aa_biased"), {"torch_softmax"}),
-    ):
-        assert cli.main(["collect", *option, "--output", str(out), str(merged)]) == 0
-        assert set(ranked(frame.load(out))) == expected
 
 
 def test_an_unknown_flag_is_refused(merged, capsys):

@@ -1,151 +1,94 @@
-"""Paired ratios, their intervals, and the ranking built on them."""
-
-import math
+"""The best set in place of a winner, and what counts as a win."""
 
 import pytest
 
 from analysis import ranking
-from analysis import statistics as stats
-from analysis.statistics import Ratio
 from tests.analysis import synthetic
 
 
-def record(variant, value, low=math.nan, high=math.nan, time_us=1.0):
-    return {
-        "variant": variant,
-        "speedup": value,
-        "speedup_low": low,
-        "speedup_high": high,
-        "time_us": time_us,
-    }
+def of(speeds, half=0.0005, sizes=(65536,), **given):
+    """Rows of variants with such speed-ups at each size."""
+    return [
+        synthetic.with_speedup(value, half, variant=name, N=n, **given)
+        for n in sizes
+        for name, value in speeds.items()
+    ]
 
 
-def test_half_widths_add_in_quadrature_on_the_log_scale():
-    a = record("a", 2, 2 / math.exp(0.03), 2 * math.exp(0.03))
-    b = record("b", 1, math.exp(-0.04), math.exp(0.04))
-    ratio = stats.speed_ratio(a, b)
-    assert math.log(ratio.high / ratio.value) == pytest.approx(0.05)
-    assert math.log(ratio.value / ratio.low) == pytest.approx(0.05)
+SIZES = [2**i for i in range(13, 18)]
 
 
-def test_without_speed_ups_times_decide_and_there_is_no_interval():
-    ratio = stats.speed_ratio(record("a", math.nan, time_us=2), record("b", math.nan, time_us=3))
-    assert ratio.value == 1.5
-    assert math.isnan(ratio.low)
-    assert math.isnan(ratio.high)
-
-
-def test_geometric_mean_and_its_interval():
-    spread = math.exp(0.02)
-    mean = stats.geometric_mean(
-        [Ratio(2, 2 / spread, 2 * spread), Ratio(8, 8 / spread, 8 * spread)]
-    )
-    assert mean.value == pytest.approx(4)
-    assert math.log(mean.high / mean.value) == pytest.approx(0.02 / math.sqrt(2))
+def table(measurements, *arguments, **given):
+    found = ranking.ranked(measurements(of(*arguments, **given)))
+    return found.sort_values("rank").set_index("variant")
 
 
 @pytest.mark.parametrize(
-    ("ratio", "side"),
+    ("second", "half", "tied"),
     [
-        (Ratio(1.1, 1.01, 1.2), "above"),
-        (Ratio(0.9, 0.8, 0.99), "below"),
-        (Ratio(1.1, 0.99, 1.2), "unclear"),
-        (Ratio(1.1), "above"),
-        (Ratio(1.0), "unclear"),
+        (1.4, 0.0005, False),
+        (1.49, 0.0005, True),  # significant, and less than 1 %
+        (1.45, 0.2, True),  # more, and not significant
     ],
 )
-def test_side(ratio, side):
-    assert ratio.side() == side
+def test_the_best_set(measurements, second, half, tied):
+    speeds = {"triton_row": 1.5, "triton_online": second, "torch_softmax": 1.0, "mine": 1.2}
+    found = ranking.ranked(measurements(of(speeds, half, SIZES)))
+    for _, part in found.groupby("N"):
+        part = part.set_index("variant")
+        assert bool(part.at["triton_online", "in_best_set"]) is tied
+        assert part["competitors"].tolist() == [4] * 4
+        behind = part.loc["triton_online", ["behind_best", "behind_low", "behind_high"]]
+        assert behind.iloc[0] == pytest.approx(1.5 / second)
+        assert behind.iloc[1] < behind.iloc[0] < behind.iloc[2]
+    counts = ranking.standings(found).loc["triton_row"].tolist()
+    assert counts == ([0, 5, 0] if tied else [5, 0, 0])
 
 
-def ranked(frame):
-    table = ranking.summarise(frame).dropna(subset="rank").sort_values("rank")
-    return table["variant"].to_list()
+def test_a_walkover_is_no_win(measurements):
+    found = ranking.ranked(measurements(of({"triton_row": 1.5}, sizes=SIZES)))
+    assert ranking.standings(found).empty
+    assert ranking.best_sets(found) == {n: [] for n in SIZES}
 
 
-def test_ranking_is_by_paired_speed_up(measurements):
+def test_variants_are_ranked_by_speed_up_not_by_time(measurements):
     rows = [
         synthetic.with_speedup(1.2, variant="triton_row", time_us=9),
         synthetic.with_speedup(1.5, variant="triton_online", time_us=10),
-        synthetic.with_speedup(1.002, variant="torch_softmax", time_us=8),
     ]
-    assert ranked(measurements(rows)) == ["triton_online", "triton_row", "torch_softmax"]
+    found = ranking.summarise(measurements(rows))
+    assert found["variant"].to_list() == ["triton_online", "triton_row"]
 
 
-def test_ranking_is_by_time_when_a_speed_up_is_missing(measurements):
+def test_without_a_speed_up_times_rank_and_nothing_is_significant(measurements):
     blank = {"speedup": "", "speedup_low": "", "speedup_high": ""}
     rows = [
         synthetic.with_speedup(1.2, variant="triton_row", time_us=9),
-        synthetic.row(variant="triton_online", time_us=8) | blank,
+        synthetic.row(variant="triton_online", time_us=3) | blank,
     ]
-    frame = measurements(rows)
-    assert ranked(frame) == ["triton_online", "triton_row"]
-    winner = ranking.summarise(frame).iloc[0]
-    assert winner["lead"] == pytest.approx(9 / 8)
-    assert not winner["lead_sure"]
+    found = ranking.summarise(measurements(rows))
+    assert found["variant"].to_list() == ["triton_online", "triton_row"]
+    assert found["behind_best"].iloc[1] == pytest.approx(3)
+    assert found["in_best_set"].all()
 
 
-@pytest.mark.parametrize(("half", "sure"), [(0.01, True), (0.2, False)])
-def test_lead_of_the_winner(measurements, half, sure):
-    rows = [
-        synthetic.with_speedup(1.5, half, variant="triton_row"),
-        synthetic.with_speedup(1.4, half, variant="triton_online"),
+def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant(measurements):
+    """p = 0.03 would do alone; of 40 matrices it is one that chance gives."""
+    few = [synthetic.row(variant=v, N=65536 + i) for i in range(40) for v in ("a", "b")]
+    found = ranking.ranked(measurements([r | {"speedup": "1.5"} for r in few]))
+    half = (found["speedup_high"] / found["speedup"]).iloc[0]
+    lucky = [
+        r | {"speedup": str(1.5 * half**1.6 if (r["N"], r["variant"]) == ("65536", "a") else 1.5)}
+        for r in few
     ]
-    winner, second = ranking.summarise(measurements(rows)).to_dict("records")
-    assert winner["runner_up"] == "triton_online"
-    assert winner["lead"] == pytest.approx(1.5 / 1.4)
-    assert winner["lead_low"] < winner["lead"] < winner["lead_high"]
-    assert winner["lead_sure"] is sure
-    assert second["runner_up"] == ""
-    assert math.isnan(second["lead"])
+    lucky = [r | {"speedup_low": r["speedup"], "speedup_high": r["speedup"]} for r in lucky]
+    assert ranking.standings(ranking.ranked(measurements(lucky)))["wins"].sum() == 0
 
 
 def test_summary_file_reads_back(measurements, online_rows, tmp_path):
     frame = measurements(online_rows)
     ranking.write(frame, tmp_path / "s.csv")
-    table = ranking.read(tmp_path / "s.csv")
-    assert len(table) == len(frame)
-    assert table["best"].sum() == len(synthetic.ONLINE_SIZES)
-    expected = ranking.summarise(frame)
-    assert table["lead"].to_list() == pytest.approx(expected["lead"].to_list(), nan_ok=True)
-    assert "true" in (tmp_path / "s.csv").read_text()
-
-
-def frame_of(measurements, torch_times):
-    variants = ["triton_row", "triton_online", "triton_fused"]
-    rows = [
-        synthetic.row(variant=variant, torch_us=str(torch_us))
-        for variant, torch_us in zip(variants, torch_times, strict=True)
-    ]
-    return measurements(rows)
-
-
-def test_the_deviation_is_that_of_torch_over_the_processes_of_a_point(measurements):
-    spread = frame_of(measurements, [100.0, 101.0, 102.01])["between_sd"]
-    assert spread.to_list() == pytest.approx([math.log(1.01)] * 3)
-    assert frame_of(measurements, [100.0, 100.0, 100.0])["between_sd"].to_list() == [0.0] * 3
-
-
-def test_two_processes_say_nothing(measurements):
-    rows = [synthetic.row(variant="triton_row"), synthetic.row(variant="triton_online")]
-    assert measurements(rows)["between_sd"].to_list() == [0.0, 0.0]
-
-
-def test_it_widens_an_interval_in_quadrature():
-    row = {"variant": "triton_row", "speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1}
-    alone = stats.over_torch(row)
-    assert (alone.low, alone.high) == pytest.approx((1.9, 2.1))
-    wide = stats.over_torch(row | {"between_sd": 0.05})
-    up = math.hypot(math.log(2.1 / 2.0), 1.96 * 0.05)
-    assert wide.high == pytest.approx(2.0 * math.exp(up))
-    assert wide.low < alone.low
-
-
-def test_a_small_lead_is_not_sure_when_processes_differ_by_more(measurements):
-    for times, sure in (([100.0, 100.0, 100.0], True), ([100.0, 103.0, 106.0], False)):
-        frame = frame_of(measurements, times)
-        frame["speedup"] = [1.01, 1.0, 0.5]
-        frame["speedup_low"] = frame["speedup"] * 0.999
-        frame["speedup_high"] = frame["speedup"] * 1.001
-        best = ranking.summarise(frame).iloc[0]
-        assert (best["variant"], bool(best["lead_sure"])) == ("triton_row", sure)
+    found, expected = ranking.read(tmp_path / "s.csv"), ranking.summarise(frame)
+    assert found["in_best_set"].to_list() == expected["in_best_set"].to_list()
+    for name in ("rank", "behind_best", "competitors", "processes"):
+        assert found[name].to_list() == pytest.approx(expected[name].to_list(), nan_ok=True)

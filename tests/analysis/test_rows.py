@@ -61,7 +61,7 @@ def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
 )
 def test_wrong_header_names_the_column(cell, old, new, complaint):
     rewrite(cell, old, new)
-    with pytest.raises(InputError, match=f"triton_online.csv: wrong header: {complaint}"):
+    with pytest.raises(InputError, match=f"triton_online.1.csv: wrong header: {complaint}"):
         rows.read_cell(cell)
 
 
@@ -73,6 +73,7 @@ def test_wrong_header_names_the_column(cell, old, new, complaint):
         ({"git_dirty": "yes"}, "git_dirty is 'yes', expected true or false"),
         ({"status": "fine"}, "status is 'fine', expected one of ok, interpreted"),
         ({"status": ""}, "status is empty"),
+        ({"flags": "throttled hot"}, "flags is 'throttled hot', expected one of aa_biased"),
     ],
 )
 def test_value_that_is_not_allowed(tmp_path, given, complaint):
@@ -85,8 +86,8 @@ def test_value_that_is_not_allowed(tmp_path, given, complaint):
     ("given", "complaint"),
     [
         ({"gpu": "a100"}, "belongs at a100/softmax/"),
-        ({"N": "2048"}, "belongs at .*/N2048/"),
-        ({"variant": "triton_row"}, "belongs at .*/triton_row.csv"),
+        ({"N": "2048"}, "belongs at .*/M1024_N2048/"),
+        ({"variant": "triton_row"}, "belongs at .*/triton_row.1.csv"),
     ],
 )
 def test_row_in_the_place_of_another_point(cell, given, complaint):

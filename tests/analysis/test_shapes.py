@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from analysis import panels
-from analysis.figures.axes import label_n, size_label
 from analysis.figures.heatmap import draw_speedup
 from analysis.panels import select
 from tests.analysis import oneflow_rows as oneflow
@@ -30,8 +29,8 @@ def test_the_rule_behind_m(m_of_n, words):
 
 
 @pytest.fixture(scope="module")
-def wide(measurements, tables):
-    rows = measurements(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
+def wide(ranked, tables):
+    rows = ranked(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
     return select(rows, tables, "h200", "float32", "oneflow_wide")
 
 
@@ -43,26 +42,6 @@ def test_the_heat_map_names_the_m_of_each_column(wide):
     assert len(cells.texts) == len(oneflow.WIDE) * len(oneflow.VARIANTS)
 
 
-def ticks(sizes):
-    from matplotlib.figure import Figure
-
-    axes = Figure().add_subplot()
-    label_n(axes, sizes)
-    return [label.get_text() for label in axes.get_xticklabels()]
-
-
-def test_ticks_are_powers_of_two_where_they_span_the_sizes():
-    mixed = sorted({2**i for i in range(7, 17)} | {1000, 3000, 5000, 40000, 58000})
-    assert ticks(mixed) == [size_label(2**i, powers=True) for i in range(7, 17)]
-
-
-def test_ticks_are_sizes_that_were_measured_where_few_are_powers():
-    sizes = [128 * i for i in range(3, 60, 2)]
-    found = [int(text) for text in ticks(sizes)]
-    assert set(found) <= set(sizes)
-    assert 5 <= len(found) <= 11
-
-
 def test_sizes_of_their_own_m_are_one_part_and_the_others_go_by_m():
     """As a sweep that holds the bytes, beside one that holds M; 4 by 4096 is of both."""
     constant = [(16384 // n, n) for n in (16, 100, 512, 4096)]
@@ -70,11 +49,6 @@ def test_sizes_of_their_own_m_are_one_part_and_the_others_go_by_m():
     rows = pd.DataFrame(sorted({*constant, *held}), columns=["M", "N"])
     found = [list(part.itertuples(index=False, name=None)) for part in panels.split_by_m(rows)]
     assert found == [held[:2], held[2:], sorted(constant)]
-
-
-def test_equal_products_in_a_grid_are_chance():
-    rows = pd.DataFrame([(m, n) for m in (1, 2, 4, 8) for n in (1, 2, 4, 8)], columns=["M", "N"])
-    assert [part["M"].unique().tolist() for part in panels.split_by_m(rows)] == [[1], [2], [4], [8]]
 
 
 def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():

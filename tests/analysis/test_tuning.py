@@ -88,12 +88,8 @@ def test_what_was_not_tried_again_is_kept_where_that_is_asked_for(tmp_path):
     ("table", "about", "words"),
     [
         (None, "rows: 1\n", "h200.csv: no such file"),
-        (HEAD, None, "h200.yaml: no such file"),
-        (HEAD, "", "no provenance"),
         (HEAD, "{", "not readable"),
-        ("", "rows: 1\n", "not readable"),
         ("N,variant\n1,a\n", "rows: 1\n", "columns are"),
-        (f"{HEAD}H200,float32,many,a,1,1,b,1,1\n", "rows: 1\n", "not every N"),
     ],
 )
 def test_a_table_that_cannot_be_kept_is_an_error_and_stays(table, about, words, tmp_path):

@@ -66,14 +66,3 @@ def test_keys_mouse_and_table_read_the_values(opened):
     assert {name: float(text.split()[0]) for name, text in at.items()} == pytest.approx(
         times, rel=1e-3
     )
-
-
-def test_every_chart_is_drawn_and_described(opened):
-    page = opened()
-    for quantity in ("speedup", "time_us", "throughput_gbps", "of_copy"):
-        page.locator("#chooser [name=value]").select_option(quantity)
-        for i in range(page.locator("#chooser [name=chart] option").count()):
-            page.locator("#chooser [name=chart]").select_option(str(i))
-            drawn = page.locator("#plot .point").count() > 0
-            assert drawn or "No row" in page.locator("#chart-note").inner_text()
-    assert "NaN" not in page.locator("#plot").inner_html()

@@ -1,6 +1,5 @@
 """The page as a page: layout, light and dark, paper, keyboard, contrast."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -56,35 +55,6 @@ def test_the_theme_is_the_systems_until_chosen_and_then_kept(opened):
     assert page.evaluate(colour) == dark
     page.emulate_media(color_scheme="light")
     assert page.evaluate(colour) == light
-
-
-def test_paper_is_white_without_controls(opened, tmp_path):
-    page = opened(color_scheme="dark")
-    ink = "getComputedStyle(document.body).color"
-    dark = page.evaluate(ink)
-    page.emulate_media(media="print", color_scheme="dark")
-    assert page.evaluate(ink) != dark
-    for part in (".bar", "#picker", "#chooser", "#search", "#table", "[data-all=true]"):
-        assert not page.locator(part).first.is_visible(), part
-    for part in (
-        "#winner",
-        "#verdict",
-        ".card",
-        "#overview img",
-        ".chart svg",
-        "#reproduce pre",
-        "#kernels label",
-    ):
-        assert page.locator(part).first.is_visible(), part
-    folded = page.locator("details:not([open])").count()
-    chosen = page.locator("#chooser [name=chart] option").first.inner_text()
-    assert chosen in page.locator("#chart-title").inner_text()
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details:not([open])").count() < folded
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details:not([open])").count() == folded
-    page.pdf(path=tmp_path / "page.pdf", format="A4")
-    assert re.search(rb"/Type\s*/Pages\b[^>]*?/Count \d", (tmp_path / "page.pdf").read_bytes())
 
 
 def test_the_keyboard_reaches_everything_and_the_focus_is_seen(opened):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 @pytest.fixture(scope="module")
 def winners(report):
     with (report.parent / "summary.csv").open(newline="") as file:
-        return [row for row in csv.DictReader(file) if row["best"] == "true"]
+        return [row for row in csv.DictReader(file) if row["rank"] == "1"]
 
 
 def choose(page, gpu, op, dtype, m, n):
@@ -63,22 +63,12 @@ def test_the_answer_is_the_row_of_the_nearest_size(opened, winners):
         assert float(high) == pytest.approx(float(row["speedup_high"]), rel=5e-4)
         of_copy = float(page.locator("#of-copy").inner_text())
         assert of_copy == pytest.approx(float(row["of_copy"]), rel=5e-3)
-        assert f"the runner-up, {row['runner_up']}," in text
+        assert ("significantly slower" in text) == (int(row["competitors"]) > 1)
         exact = (int(row["M"]), int(row["N"])) == (m, n)
         assert ("Measured at exactly this size" in text) == exact
         assert (f"{m} {TIMES} {n} was not measured" in text) != exact
         far = max(abs(math.log2(int(row["M"]) / m)), abs(math.log2(int(row["N"]) / n))) > 1
         assert ("measure your own size" in text) == far
-
-
-def test_all_kernels_of_the_point_are_ranked(opened, report):
-    page = opened()
-    choose(page, "h200", "softmax", "float32", 1024, 4096)
-    asked = {"gpu": "h200", "op": "softmax", "dtype": "float32", "M": "1024", "N": "4096"}
-    with (report.parent / "summary.csv").open(newline="") as file:
-        at = [row for row in csv.DictReader(file) if row["rank"] and asked.items() <= row.items()]
-    ranked = sorted(at, key=lambda row: int(row["rank"]))
-    assert page.locator("#ranking .who").all_inner_texts() == [row["variant"] for row in ranked]
 
 
 def test_what_can_be_chosen_was_measured(opened):

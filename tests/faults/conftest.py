@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from tests import copies
-from tests.faults.sweeps import UNTIL_MERGED, Sweep, configure
+from tests.faults.sweeps import Sweep, configure
+from tests.workflow.runner import UNTIL_MERGED
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def sweep(project):
     configure(project)
     begun = Sweep(project)
     yield begun
-    begun.end()
+    begun.kill()
 
 
 @pytest.fixture(scope="session")
@@ -23,18 +24,17 @@ def measured_sweep(tmp_path_factory):
     """A folder in which the sweep of four points is merged."""
     folder = copies.copy_project(tmp_path_factory.mktemp("measured") / "project")
     configure(folder)
-    code, said = Sweep(folder).run(*UNTIL_MERGED)
-    assert code == 0, said
+    code, printed = Sweep(folder).run(*UNTIL_MERGED)
+    assert code == 0, printed
     return folder
 
 
 @pytest.fixture
 def finished(measured_sweep, tmp_path):
     """A copy of it, to be damaged."""
-    shutil.copytree(measured_sweep, tmp_path / "project")
-    begun = Sweep(tmp_path / "project")
+    begun = Sweep(shutil.copytree(measured_sweep, tmp_path / "project"))
     yield begun
-    begun.end()
+    begun.kill()
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
-"""Small sweeps on a CPU for faults to befall: their configuration, kernels, processes and rows."""
+"""Small sweeps on a CPU for faults to befall: their kernels, processes and rows."""
 
 import base64
 import contextlib
-import csv
 import os
 import signal
 import subprocess
@@ -20,12 +19,6 @@ from tests.workflow import runner
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
 MERGED = "results/measurements/cpu.csv"
-UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
-
-
-def write_kernel(folder: Path, name: str, act: str, head: str = "") -> None:
-    """A kernel that is right, and does what ``act`` says on the way; ``head`` comes before all."""
-    (folder / "kernels/contributed" / f"{name}.py").write_text(kernel(act, head))
 
 
 def configure(folder: Path, **change) -> None:
@@ -33,14 +26,15 @@ def configure(folder: Path, **change) -> None:
     runner.configure(folder, **{"variants": ["torch_naive", "torch_softmax"]} | change)
 
 
-class Sweep:
+class Sweep(runner.Runner):
     """The pipeline in a copy of the project, and all processes that it starts."""
 
+    how = ("--cores", "1")
+
     def __init__(self, folder: Path):
-        self.folder = folder
+        super().__init__(folder)
         self.scratch = folder.parent / "tmp"
         self.scratch.mkdir(exist_ok=True)
-        self._said = folder.parent / "said.txt"
         self._mark = uuid.uuid4().hex
 
     def environment(self) -> dict[str, str]:
@@ -49,47 +43,26 @@ class Sweep:
         found |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
         return found | {MARK: self._mark}
 
-    def unlock(self) -> None:
-        """Remove the lock of a sweep that was killed."""
-        done = runner.forked_snakemake()("--unlock", cwd=self.folder, env=self.environment())
-        assert done.returncode == 0, done.stderr
-
-    def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
-        """Start Snakemake, or the command ``words``, in a new session; see ``said``."""
-        command = [sys.executable, "-m", "snakemake", "--cores", "1", *options]
-        with self._said.open("w") as said:  # a pipe would stay open in what a kernel leaves
-            return subprocess.Popen(
-                words or command,
-                cwd=self.folder,
-                env=self.environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                **more,
-            )
-
-    def said(self) -> str:
-        """What the latest that was started has said."""
-        return self._said.read_text()
-
-    def run(self, *options: str, words: list[str] | None = None, **more) -> tuple[int, str]:
-        """(exit code, what it said) of ``start``."""
-        code = self.start(*options, words=words, **more).wait()
-        return code, self.said()
+    def write_kernel(self, name: str, act: str, head: str = "") -> None:
+        """A kernel that is right, and does what ``act`` says; ``head`` comes before all."""
+        (self.folder / "kernels/contributed" / f"{name}.py").write_text(kernel(act, head))
 
     def point(self, variant: str, *options: str, **more) -> tuple[dict | None, str]:
-        """(row or None, what it said) of one point by hand, written to row.csv."""
+        """(row or None, output) of one point by hand, written to row.csv."""
         words = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "64", "--N", "96"]
-        words += ["--variant", variant, "--time-budget", "0.05", "--output", "row.csv", *options]
-        code, said = self.run(words=words, **more)
+        words += ["--variant", variant, "--blocks", "6", "--output", "row.csv", *options]
+        code, printed = self.run(words=words, **more)
         path = self.folder / "row.csv"
-        assert path.exists() == (code == 0), said
-        return (read(path) if code == 0 else None), said
+        assert path.exists() == (code == 0), printed
+        return (read(path) if code == 0 else None), printed
 
     def processes(self) -> list[psutil.Process]:
         """Those that this sweep has started, and that still run."""
         return processes.by_variable(MARK, self._mark)
+
+    def kill(self) -> None:
+        """Kill what a test has left."""
+        processes.kill(self.processes())
 
     def nothing_runs(self) -> bool:
         return not self.processes()
@@ -99,22 +72,15 @@ class Sweep:
         words = (processes.ask(process.cmdline, []) for process in self.processes())
         return any("measure" in found[1:4] for found in words)
 
-    def end(self) -> None:
-        """Kill what a test has left."""
-        processes.kill(self.processes())
-
-    def cells(self) -> list[Path]:
-        return sorted(p for p in self._in_cells() if p.suffix == ".csv" and p.name[0] != ".")
-
-    def litter(self) -> list[Path]:
+    def litter(self) -> set[Path]:
         """Files in results/cells that are neither rows nor samples."""
-        named = {samples_of(path) for path in self.cells()} | set(self.cells())
-        return sorted(set(self._in_cells()) - named)
+        files = {p for p in (self.folder / "results/cells").rglob("*") if p.is_file()}
+        return files - set(self.rows()) - set(map(samples_of, self.rows()))
 
     def complete(self) -> dict[Path, tuple]:
         """Rows of which Snakemake knows that they are complete: bytes and times of both files."""
         found = {}
-        for path in self.cells():
+        for path in self.rows():
             files = (path, samples_of(path))
             if all(f.exists() and not self._is_marked(f) for f in files):
                 found[path] = tuple((f.read_bytes(), f.stat().st_mtime_ns) for f in files)
@@ -122,22 +88,15 @@ class Sweep:
 
     def statuses(self) -> dict[tuple[str, str], str]:
         """(variant, N) to the status of every row that there is; each is read strictly."""
-        found = map(read, self.cells())
+        found = map(read, self.rows())
         return {(row["variant"], row["N"]): row["status"] for row in found}
-
-    def messages(self) -> dict[str, str]:
-        """Variant to what its row says of itself."""
-        return {row["variant"]: row["message"] for row in map(read, self.cells())}
 
     def merged(self) -> dict[tuple[str, str], str]:
         """The same of the merged file, in which every point must be once."""
-        with (self.folder / MERGED).open(newline="") as file:
-            found = [((r["variant"], r["N"]), r["status"]) for r in csv.DictReader(file)]
-        assert len(dict(found)) == len(found)
-        return dict(found)
-
-    def _in_cells(self) -> list[Path]:
-        return [p for p in (self.folder / "results/cells").rglob("*") if p.is_file()]
+        merged = runner.table(self.folder / MERGED)
+        found = {(row["variant"], row["N"]): row["status"] for row in merged}
+        assert len(found) == len(merged)
+        return found
 
     def _is_marked(self, path: Path) -> bool:
         name = base64.urlsafe_b64encode(str(path.relative_to(self.folder)).encode()).decode()

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from tests.faults.sweeps import UNTIL_MERGED, samples_of, write_kernel
+from tests.faults.sweeps import samples_of
+from tests.workflow.runner import UNTIL_MERGED
 
 SNAKEMAKE = f"{sys.executable} -m snakemake --cores 1 {' '.join(UNTIL_MERGED)}"
 # What fits is taken: the last page, too.
@@ -14,7 +15,7 @@ FILL = "cat /dev/zero > {0}/filler 2> /dev/null || true"
 @pytest.fixture
 def one_to_go(finished):
     """A sweep of which one point is not measured."""
-    gone = finished.cells()[0]
+    gone = finished.rows()[0]
     samples_of(gone).unlink()
     gone.unlink()
     return finished
@@ -34,9 +35,9 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(one
         {SNAKEMAKE}
         cp -a results "$OLDPWD/after"
     """
-    code, said = one_to_go.run(words=mounting(script))
-    assert code == 0, said
-    full, _, room = said.partition("ROOM\n")
+    code, printed = one_to_go.run(words=mounting(script))
+    assert code == 0, printed
+    full, _, room = printed.partition("ROOM\n")
     assert "No space left on device" in full
     assert not room.startswith("results/cells"), "something half written is there"
     after = one_to_go.folder / "after"
@@ -47,39 +48,18 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(one
         assert path.read_bytes() == files[0][0], "measured again"
 
 
-def test_no_room_for_a_row_is_told_by_the_job_and_leaves_none(one_to_go, mounting):
-    script = f"""
-        mount -t tmpfs -o size=1m none "$SMALL"
-        cp -a results/cells/. "$SMALL"
-        mount --bind "$SMALL" results/cells
-        {FILL.format("results/cells")}
-        truncate -s -4096 results/cells/filler  # a page: the samples have room, the row has none
-        if {SNAKEMAKE}; then exit 9; fi
-        ls -A results/cells/cpu/softmax/float32/uniform/M4/*
-    """
-    code, said = one_to_go.run(words=mounting(script))
-    assert code == 0, said
-    (missing,) = set(one_to_go.merged()) - set(one_to_go.statuses())
-    assert f"/N{missing[1]}/{missing[0]}.csv: No space left on device" in said
-    assert "error: cannot write results/cells/cpu/" in said
-    lines = (line.strip() for line in said.splitlines())
-    left = [line for line in lines if " " not in line and line.endswith((".tmp", ".csv"))]
-    assert len(left) == 3
-    assert "Traceback" not in said
-
-
 def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
     fill = "os.system('cat /dev/zero > $TMPDIR/filler 2> /dev/null')"
-    write_kernel(sweep.folder, "meanwhile", fill)
+    sweep.write_kernel("meanwhile", fill)
     script = f"""
         mount -t tmpfs -o size=4m none "$TMPDIR"
         {sys.executable} -m measure point --gpu cpu --M 64 --N 96 --variant meanwhile \
-            --time-budget 0.05 --output row.csv
+            --blocks 6 --output row.csv
     """
-    code, said = sweep.run(words=mounting(script))
-    assert code == 2, said
-    assert "No space left on device" in said.splitlines()[-1]
-    assert str(sweep.scratch) in said.splitlines()[-1]
+    code, printed = sweep.run(words=mounting(script))
+    assert code == 2, printed
+    assert "No space left on device" in printed.splitlines()[-1]
+    assert str(sweep.scratch) in printed.splitlines()[-1]
     assert not (sweep.folder / "row.csv").exists()
 
 
@@ -95,8 +75,8 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_same_call_completes_la
         echo WRITABLE
         {SNAKEMAKE}
     """
-    code, said = one_to_go.run(words=mounting(script))
-    assert code == 0, said
-    told = said.partition("WRITABLE\n")[0]
+    code, printed = one_to_go.run(words=mounting(script))
+    assert code == 0, printed
+    told = printed.partition("WRITABLE\n")[0]
     assert "Read-only file system: 'results/cells/" in told
     assert len(one_to_go.statuses()) == len(one_to_go.merged()) == 4

@@ -1,15 +1,12 @@
 """Kernels that fail: the job ends with a row that says so, and nothing of them runs on.
 
-What else a kernel may do is in tests/measure/test_whatever_a_kernel_does.py; how the system ends
-one that takes all memory, in tests/measure/test_oom.py.
+What else a kernel may do is in tests/measure: test_whatever_a_kernel_does.py, test_reaper.py.
 """
 
 import resource
 
 import pytest
 
-from tests.faults.sweeps import write_kernel
-from tests.marks import slow
 from tests.processes import until
 
 # Of libc's own bookkeeping, which lies before every block that malloc() gives.
@@ -21,19 +18,9 @@ block = libc.malloc(4000)
 ctypes.memset(block - 16, 0x41, 32)
 libc.free(block)
 """
-FORKS = """
-if not os.path.exists('forked'):
-    open('forked', 'w').close()
-    os.fork()
-"""
 DEAF = """
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 ctypes.PyDLL(None).sleep(1000)
-"""
-HOLDS_ON = """
-import subprocess
-subprocess.Popen(['sleep', '1000'], start_new_session=True)
-raise ValueError('gone')
 """
 
 
@@ -42,24 +29,22 @@ def with_little_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (3 * 2**29, 3 * 2**29))
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        pytest.param("hog = []\nwhile True: hog.append(torch.ones(2**22))", id="in torch"),
-        slow("hog = [bytearray(2**24)]\nwhile True: hog.append(hog[0][:])", id="in Python"),
-    ],
-)
-def test_a_kernel_that_is_refused_more_memory_has_run_out_of_it(sweep, act):
-    write_kernel(sweep.folder, "eats", act)
+def test_a_kernel_that_is_refused_more_memory_has_run_out_of_it(sweep):
+    sweep.write_kernel("eats", "hog = []\nwhile True: hog.append(torch.ones(2**22))")
     row, _ = sweep.point("eats", preexec_fn=with_little_memory)
     assert row["status"] == "out_of_memory"
 
 
-def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
-    write_kernel(sweep.folder, "smashes", SMASHES)
-    row, _ = sweep.point("smashes")
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [(SMASHES, "the process ended (signal SIG"), ("os.closerange(0, 1000)", "")],
+    ids=["corrupts the heap", "closes every file"],
+)
+def test_a_kernel_that_ruins_its_process_crashes_alone(sweep, act, words):
+    sweep.write_kernel("ruins", act)
+    row, _ = sweep.point("ruins")
     assert row["status"] == "crash"
-    assert row["message"].startswith("the process ended (signal SIG")
+    assert row["message"].startswith(words)
     until(sweep.nothing_runs)
 
 
@@ -70,27 +55,7 @@ def test_a_kernel_that_corrupts_the_heap_crashes(sweep):
     ids=["lets no signal and no thread in", "stops itself"],
 )
 def test_a_kernel_that_does_not_react_is_timed_out(sweep, act):
-    write_kernel(sweep.folder, "waits", act)
+    sweep.write_kernel("waits", act)
     row, _ = sweep.point("waits", "--timeout", "20")
     assert row["status"] == "timeout"
     until(sweep.nothing_runs)
-
-
-def test_a_kernel_that_forks_gets_one_row(sweep):
-    write_kernel(sweep.folder, "forks", FORKS)
-    row, _ = sweep.point("forks")
-    assert row["status"] == "ok"
-    until(sweep.nothing_runs)
-
-
-def test_what_a_kernel_puts_into_a_session_of_its_own_ends_with_it(sweep):
-    write_kernel(sweep.folder, "holds", HOLDS_ON)
-    row, _ = sweep.point("holds")
-    assert (row["status"], row["message"]) == ("crash", "ValueError: gone")
-    until(sweep.nothing_runs)
-
-
-def test_a_kernel_that_closes_every_file_crashes(sweep):
-    write_kernel(sweep.folder, "closes", "os.closerange(0, 1000)")
-    row, _ = sweep.point("closes")
-    assert row["status"] == "crash"

@@ -11,16 +11,11 @@ import pytest
 
 from measure import row
 from measure.fingerprint import ROOT
-from tests.faults.sweeps import (
-    UNTIL_MERGED,
-    Sweep,
-    configure,
-    kill_group,
-    read,
-    write_kernel,
-)
+from measure.point import Point
+from tests.faults.sweeps import Sweep, configure, kill_group, read
 from tests.marks import slow
 from tests.processes import until
+from tests.workflow.runner import UNTIL_MERGED
 
 UNTIMED = "import triton\n"  # two of them run at once
 # name: the status that an undisturbed run gives the kernel, what it does, what comes before
@@ -46,7 +41,7 @@ MOST_S = 4.0  # to wait for a row: "sleeps" gives none before its time is up
 @pytest.mark.parametrize(("kernels", "wanted"), [(THREE, 1), slow(EVERY_STATUS, 20)])
 def test_after_any_number_of_kills_the_same_command_completes(sweep, kernels, wanted):
     for name, (_, act, head) in kernels.items():
-        write_kernel(sweep.folder, name, act, head)
+        sweep.write_kernel(name, act, head)
     names = list(kernels)
     configure(sweep.folder, shapes=[{"M": 4, "N": 8}], variants=names, timeout_s=TIMEOUT_S)
     expected = {(name, "8"): status for name, (status, *_) in kernels.items()}
@@ -58,27 +53,27 @@ def test_after_any_number_of_kills_the_same_command_completes(sweep, kernels, wa
         ended = process.poll()
         kill_group(process)
         if ended == 0:  # all was done: leave something to do
-            for path in rng.sample(sweep.cells(), len(expected) // 2):
+            for path in rng.sample(sweep.rows(), len(expected) // 2):
                 path.unlink()
                 kept.pop(path)
         else:
-            assert ended is None, sweep.said()
+            assert ended is None, sweep.printed()
             kills += 1
-            sweep.unlock()
+            assert sweep("--unlock").returncode == 0
         until(sweep.nothing_runs)  # sessions of their own, which no signal has reached, included
-        for path in sweep.cells():
+        for path in sweep.rows():
             read(path)
         done = sweep.complete()
         assert {path: done.get(path) for path in kept} == kept, "measured again, or lost"
         kept = done
-    code, said = sweep.run("--cores", "2", *UNTIL_MERGED)
-    assert code == 0, said
-    assert sweep.statuses() == expected, sweep.messages()
+    code, printed = sweep.run("--cores", "2", *UNTIL_MERGED)
+    assert code == 0, printed
+    assert sweep.statuses() == expected
     done = sweep.complete()
     assert len(done) == len(expected)
     assert {path: done[path] for path in kept} == kept, "measured again"
     assert sweep.merged() == expected
-    assert sweep.litter() == []
+    assert sweep.litter() == set()
     until(sweep.nothing_runs)
 
 
@@ -86,9 +81,9 @@ def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Rando
     """One time in four while the sweep is planned, else soon after it measures, or a row more."""
     more, seconds = rng.choice([None, 0, 1, 1]), rng.uniform(0.0, 1.5)
     if more is not None:
-        wanted, end = len(sweep.cells()) + more, time.monotonic() + MOST_S
+        wanted, end = len(sweep.rows()) + more, time.monotonic() + MOST_S
         while process.poll() is None and time.monotonic() < end:
-            if sweep.measures() and len(sweep.cells()) >= wanted:
+            if sweep.measures() and len(sweep.rows()) >= wanted:
                 break
             time.sleep(0.02)
     end = time.monotonic() + seconds
@@ -97,7 +92,7 @@ def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Rando
 
 
 def test_after_ctrl_c_nothing_runs_and_the_same_command_goes_on(sweep):
-    write_kernel(sweep.folder, "waits", "open('begun', 'w').close()\nwhile True: time.sleep(1)")
+    sweep.write_kernel("waits", "open('begun', 'w').close()\nwhile True: time.sleep(1)")
     variants = ["waits", "torch_softmax"]
     configure(sweep.folder, variants=variants, shapes=[{"M": 4, "N": 8}])
     process = sweep.start(*UNTIL_MERGED)
@@ -105,21 +100,14 @@ def test_after_ctrl_c_nothing_runs_and_the_same_command_goes_on(sweep):
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait() != 0
     until(sweep.nothing_runs)
-    write_kernel(sweep.folder, "waits", "pass")
-    code, said = sweep.run(*UNTIL_MERGED)
-    assert code == 0, said
+    sweep.write_kernel("waits", "pass")
+    code, printed = sweep.run(*UNTIL_MERGED)
+    assert code == 0, printed
     assert set(sweep.merged().values()) == {"ok"}
 
 
-GOOD = {
-    "gpu": "cpu",
-    "op": "softmax",
-    "dtype": "float32",
-    "distribution": "uniform",
-    "M": 4,
-    "N": 8,
-}
-GOOD |= {"variant": "row", "status": "ok"}
+GOOD = vars(Point("cpu", "float32", 4, 8, "torch_softmax"))
+GOOD = {name: GOOD[name] for name in row.IDENTITY} | {"status": "ok"}
 
 POINT = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "4", "--N", "8"]
 
@@ -170,17 +158,8 @@ def test_a_job_killed_while_it_writes_leaves_no_row_and_no_litter_for_good(tmp_p
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]
 
 
-def test_a_worker_dies_with_the_job_that_was_killed(sweep):
-    write_kernel(sweep.folder, "sleeps", SLEEPS)
-    job = sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"])
-    until((sweep.folder / "begun").exists)
-    job.kill()
-    until(sweep.nothing_runs)
-    assert not (sweep.folder / "row.csv").exists()
-
-
 def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(sweep):
-    write_kernel(sweep.folder, "sleeps", KILLS_WHO_WATCHES + SLEEPS)
+    sweep.write_kernel("sleeps", KILLS_WHO_WATCHES + SLEEPS)
     sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"]).wait()
     until(sweep.nothing_runs)
     assert read(sweep.folder / "row.csv")["status"] == "crash"
@@ -188,11 +167,11 @@ def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(sweep):
 
 @pytest.mark.slow
 def test_what_a_snakemake_has_started_ends_with_it_when_it_is_killed_alone(sweep):
-    write_kernel(sweep.folder, "sleeps", SLEEPS)
+    sweep.write_kernel("sleeps", SLEEPS)
     configure(sweep.folder, variants=["sleeps"], shapes=[{"M": 4, "N": 8}])
     process = sweep.start(*UNTIL_MERGED)
     until((sweep.folder / "begun").exists)
     process.kill()
     process.wait()
     until(sweep.nothing_runs)
-    assert sweep.cells() == []
+    assert sweep.rows() == []

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 import kernels
-from measure import __main__ as command_line
+from measure.device import gpus
+from measure.device.gpu_lock import board
 from measure.fingerprint import ROOT
-from measure.point import Point
 from planning import points as planned
 from planning.config import ConfigError
 
@@ -34,10 +34,10 @@ def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
     points = planned.expand(DEFAULT, "cpu")
     assert max(p.M * p.N for p in points) == DEFAULT["cpu"]["max_elements"]
     assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
-    left = len(planned.expand(DEFAULT, "h200")) - len(points)
-    assert planned.left_out(DEFAULT, "cpu") == left > 0
+    everywhere = planned.expand(DEFAULT, "h200")
+    left = len(everywhere) - len(points)
     assert f"({left} left out" in planned.announce(DEFAULT, "cpu", points)
-    assert "left out" not in planned.announce(DEFAULT, "h200", planned.expand(DEFAULT, "h200"))
+    assert "left out" not in planned.announce(DEFAULT, "h200", everywhere)
 
 
 def test_protocols_have_the_sizes_of_their_sources():
@@ -46,8 +46,6 @@ def test_protocols_have_the_sizes_of_their_sources():
     assert {(p.M, p.distribution) for p in fused} == {(4096, "normal")}
     eighth = {p.N for p in planned.expand(overlay("fused_softmax_eighth"), "h200")}
     assert eighth == {128 * i for i in range(2, 100, 8)} | {12160}
-    online = planned.expand(overlay("online_softmax"), "h200")
-    assert len(online) == 6 * 10 + 2
     oneflow = {(p.M, p.N) for p in planned.expand(overlay("oneflow"), "h200")}
     assert oneflow == {(32 * 64 * seq, seq) for seq in (16, 32, 64, 128, 512)}
 
@@ -58,19 +56,10 @@ def test_elements_fix_the_size_of_a_matrix_whatever_its_rows():
     assert [(p.M, p.N) for p in points] == [(100, 10), (3, 300), (1, 2000)]
 
 
-def test_an_entry_may_have_dtypes_of_its_own():
+def test_an_entry_may_have_other_dtypes():
     shapes = [{"M": 4, "N": 8}, {"M": 4, "N": 16, "dtypes": ["float16"]}]
-    config = DEFAULT | {"shapes": shapes, "variants": ["torch_softmax"], "gpus": ["h200"]}
-    points = planned.expand(config, "h200")
+    points = planned.expand(DEFAULT | {"shapes": shapes, "variants": ["torch_softmax"]}, "h200")
     assert [(p.dtype, p.N) for p in points] == [("float32", 8), ("float16", 16)]
-    assert planned.dtypes(config) == ["float32", "float16"]
-
-
-def test_the_operation_is_part_of_every_point():
-    points = planned.expand(DEFAULT | {"op": "log_softmax"}, "h200")
-    assert {p.op for p in points} == {"log_softmax"}
-    assert "/log_softmax/" in planned.row_path(points[0])
-    assert "log_softmax" in planned.options(points[0])
 
 
 def test_all_are_those_that_have_the_operation():
@@ -86,11 +75,39 @@ def test_a_point_that_is_named_twice_is_measured_once():
     assert len(planned.expand(config, "h200")) == len(kernels.by_default("softmax"))
 
 
-def test_a_row_lies_where_its_identity_says():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"]}
-    (point,) = planned.expand(config, "h200")
-    path = "results/cells/h200/softmax/float32/uniform/M4/N8/triton_row.csv"
-    assert planned.row_path(point) == path
+def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order():
+    shapes = [{"M": 4, "N": [8, 9]}, {"M": 4, "N": 8, "variants": ["triton_online"]}]
+    names = ["torch_softmax", "torch_naive", "torch_jit", "triton_row"]
+    config = DEFAULT | {"shapes": shapes, "variants": names, "repeats": 3}
+    points = planned.expand(config, "h200")
+    measured = planned.in_order(points, seed=1)
+    assert [p.N for p in measured] == [8] * 15 + [9] * 12
+    assert set(measured) == set(points)
+    assert measured == planned.in_order(points, seed=1)
+    for variant in names:  # the first replicate is the first one
+        assert [p.replicate for p in measured[:15] if p.variant == variant] == [1, 2, 3]
+    orders = [tuple(p.variant for p in planned.in_order(points, seed)[:15]) for seed in range(9)]
+    assert len(set(orders)) == 9
+
+
+def test_matrices_of_several_boards_take_turns():
+    """Or one board would wait until the matrices of another are measured."""
+    config = DEFAULT | {"shapes": [{"M": 4, "N": list(range(1, 17))}], "variants": ["triton_row"]}
+    boards = [gpus.Found(f"GPU-{n}", "h200") for n in range(2)]
+    points = planned.expand(config, "h200")
+    on = [board(point, boards) for point in planned.in_order(points, 1, boards)]
+    fewest = min(on.count(each) for each in boards)
+    assert fewest > 0
+    assert all(on[2 * n] != on[2 * n + 1] for n in range(fewest))
+
+
+def test_a_further_replicate_takes_the_row_of_the_first():
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"], "repeats": 2}
+    first, second = planned.expand(config, "h200")
+    folder = "results/cells/h200/softmax/float32/uniform/seed3407_blocks50/M4_N8"
+    assert planned.row_path(second) == f"{folder}/triton_row.2.csv"
+    assert planned.options(first) == []
+    assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]
 
 
 def test_nothing_to_measure_is_an_error():
@@ -131,19 +148,3 @@ def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     there = planned.command([], {}, snakefile=tmp_path / "a b/Snakefile")
     assert there == "snakemake --snakefile 'a b/Snakefile' --cores all"
-
-
-def test_a_point_survives_its_way_through_the_command_line():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "seed": 5}
-    for point in planned.expand(config, "h200"):
-        words = ["point", *planned.options(point), "--output", "row.csv"]
-        given = vars(command_line.parser().parse_args(words))
-        for other in ("command", "output", "served_for"):
-            del given[other]
-        assert Point(**given) == point
-
-
-def test_another_time_out_changes_no_option_of_a_point():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}]}
-    short, long = (planned.expand(config | {"timeout_s": s}, "h200") for s in (1, 1000))
-    assert list(map(planned.options, short)) == list(map(planned.options, long))

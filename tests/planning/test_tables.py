@@ -1,8 +1,6 @@
 """Recorded and published tables: what is drawn of them, and the hashes that rows should have."""
 
 import csv
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -10,35 +8,39 @@ import yaml
 import kernels
 from measure import fingerprint
 from measure.fingerprint import ROOT
-from planning import points, tables
+from measure.point import Point
+from planning import tables
+from tests import processes
 
 PUBLISHED = ROOT / "data/published"
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def point(gpu, dtype="float32"):
+    return Point(gpu, dtype, 4, 8, "triton_row")
 
 
 def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
-    recorded = tmp_path / "recorded"
     for gpu in ("h200", "b200"):
-        (recorded / gpu).mkdir(parents=True)
-        (recorded / gpu / "online_softmax.csv").write_text(
+        (tmp_path / gpu).mkdir()
+        (tmp_path / gpu / "online_softmax.csv").write_text(
             "dtype,variant\nfloat32,triton_row\nbfloat16,triton_row\n"
         )
-    config = DEFAULT | {"gpus": ["b200"]}
-    found = tables.recorded_tables(["b200"], recorded)
-    sets, beside = tables.figure_sets(config, found, PUBLISHED)
-    assert beside == [("a100", "float32", "oneflow")]
-    assert sets == [
-        ("b200", "float32", "online_softmax"),
-        ("h200", "float32", "online_softmax"),
-        ("h200", "bfloat16", "online_softmax"),
-        ("a100", "float32", "online_softmax"),
-        ("rtx3090", "float32", "fused_softmax"),
-        ("a100", "float32", "oneflow"),
+    found = tables.recorded_tables(["b200"], tmp_path)
+    names = tables.figures("online_softmax", [point("b200")], found, PUBLISHED)
+    assert [name.removesuffix("_time") for name in names if name.endswith("_time")] == [
+        "b200_float32_online_softmax",
+        "h200_float32_online_softmax",
+        "h200_bfloat16_online_softmax",
+        "a100_float32_online_softmax",
+        "rtx3090_float32_fused_softmax",
+        "a100_float32_oneflow",
     ]
+    assert len(names) == 3 * 6 + 1
+    assert names[-1] == "a100_float32_oneflow_published"
 
 
 @pytest.mark.parametrize(
-    ("gpu", "op_sweep", "dtype", "drawn"),
+    ("gpu", "sweep", "dtype", "drawn"),
     [
         ("h200", "oneflow", "float32", True),
         ("h200", "oneflow", "float16", False),  # the table is of float32
@@ -46,10 +48,9 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
         ("h200", "online_softmax", "float32", False),  # too many values
     ],
 )
-def test_which_sets_are_drawn_beside_a_published_table(gpu, op_sweep, dtype, drawn):
-    config = DEFAULT | {"gpus": [gpu], "sweep": op_sweep, "dtypes": [dtype]}
-    _, beside = tables.figure_sets(config, [], PUBLISHED)
-    assert ((gpu, dtype, op_sweep) in beside) == drawn
+def test_which_sets_are_drawn_beside_a_published_table(gpu, sweep, dtype, drawn):
+    names = tables.figures(sweep, [point(gpu, dtype)], [], PUBLISHED)
+    assert (f"{gpu}_{dtype}_{sweep}_published" in names) == drawn
 
 
 def test_what_is_said_of_a_published_table_is_true():
@@ -63,13 +64,12 @@ def test_rows_are_expected_to_be_of_the_current_code(tmp_path):
     (tmp_path / "h200").mkdir()
     recorded = tmp_path / "h200" / "old.csv"
     recorded.write_text("dtype,variant\nfloat32,torch_naive\nfloat32,gone\n")
-    config = DEFAULT | {"shapes": [{"M": 4, "N": [8, 9]}], "variants": ["triton_row"], "seed": 7}
-    lines = tables.expected(points.expand(config, "a100"), [recorded])
+    planned = [point("a100"), point("a100", "float16")]
     measure = fingerprint.measure_sha256()
-    assert lines == [
+    assert tables.expected(planned, [recorded]) == [
         tables.EXPECTED,
-        ("a100", "triton_row", kernels.sha256("triton_row", "a100"), measure, "7"),
-        ("h200", "torch_naive", kernels.sha256("torch_naive", "h200"), measure, ""),
+        ("a100", "triton_row", kernels.sha256("triton_row", "a100"), measure),
+        ("h200", "torch_naive", kernels.sha256("torch_naive", "h200"), measure),
     ]
 
 
@@ -78,7 +78,4 @@ def test_planning_needs_neither_torch_nor_pandas():
         "import sys; from planning import cluster, machine, points, tables; "
         "print([m for m in ('torch', 'triton', 'pandas', 'matplotlib') if m in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert processes.run_code(program).strip() == "[]"

@@ -9,15 +9,16 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
 import socket
 import stat
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+
+from tests import processes
 from tests.workflow import runner
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
@@ -31,7 +32,6 @@ CONF = """\
 ClusterName=lab
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[slurmctld]}
-# every listener on the address of its name, which is 127.0.0.1, not on all
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 AuthType=auth/munge
 CredType=cred/munge
@@ -72,6 +72,8 @@ NODE = (
     "PartitionName={type}s Nodes={name} MaxTime=INFINITE State=UP"
 )
 
+Fits = Callable[[dict[str, str]], bool]  # of the environment of a process
+
 
 def lacks() -> str | None:
     """None, or one sentence: what no Slurm can be started here without."""
@@ -96,16 +98,6 @@ def can_fake_gpus() -> bool:
     return True
 
 
-def until(condition: Callable[[], object], seconds: float, what: str):
-    """The first true value of ``condition``. Raises TimeoutError, which says what never came."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := condition():
-            return value
-        time.sleep(0.2)
-    raise TimeoutError(f"{what}: not within {seconds:g} s")
-
-
 class Lab:
     """The cluster, while a ``with`` block lasts; ``environment`` is what its users need."""
 
@@ -125,10 +117,10 @@ class Lab:
             self._write()
             self._start_munge()
             self._daemon("slurmctld", "slurmctld", "-D", "-i")
-            until(lambda: "UP" in self.ask("scontrol", "ping"), START_S, "slurmctld")
+            processes.until(lambda: "UP" in self.ask("scontrol", "ping"), START_S)
             for node in NODES:
                 self.bring_back(node)
-            until(lambda: set(self.node_states().values()) == {"idle"}, START_S, "idle nodes")
+            processes.until(lambda: set(self.node_states().values()) == {"idle"}, START_S)
         except BaseException:
             print(self.logs())
             self.__exit__()
@@ -136,7 +128,7 @@ class Lab:
         return self
 
     def __exit__(self, *_) -> None:
-        _end(lambda variables: variables.get(MARK) == str(self.folder))
+        self._end(lambda variables: True)
         for daemon in self._daemons:
             daemon.wait()
         shutil.rmtree(self.folder)
@@ -148,7 +140,7 @@ class Lab:
 
     def tell(self, *command: str) -> None:
         """Run a command of Slurm that must succeed."""
-        subprocess.run(command, env=self.environment, check=True, capture_output=True, text=True)
+        subprocess.run(command, env=self.environment, check=True)
 
     def node_states(self) -> dict[str, str]:
         """name -> idle, mixed, allocated, down*, …"""
@@ -164,17 +156,31 @@ class Lab:
 
     def lose(self, node: str) -> None:
         """Switch a node off: its daemon and all that ran on it, without a chance to say so."""
-        here = str(self.folder)
-        _end(
-            lambda variables: (
-                variables.get(MARK) == here
-                and node in (variables.get(MARK_NODE), variables.get("SLURMD_NODENAME"))
-            )
-        )
+        names = (MARK_NODE, "SLURMD_NODENAME")
+        self._end(lambda variables: node in map(variables.get, names))
 
     def bring_back(self, node: str) -> None:
         """Switch a node on."""
         self._daemon(f"slurmd-{node}", "slurmd", "-D", "-N", node, **{MARK_NODE: node})
+
+    def _processes(self, fits: Fits) -> set[psutil.Process]:
+        """Those of the lab that fit, and the step daemons above them, which overwrite theirs."""
+        here = {MARK: str(self.folder)}.items()
+        found = processes.find(
+            lambda p: p.pid != os.getpid() and p.environ().items() >= here and fits(p.environ())
+        )
+        above = (processes.ask(process.parent, None) for process in found)
+        return {*found, *(p for p in above if p and processes.ask(p.name, "") == "slurmstepd")}
+
+    def _end(self, fits: Fits) -> None:
+        """Kill the processes that fit, all at a blow: none tells of another's end."""
+        stopped = set()
+        while new := self._processes(fits) - stopped:
+            for process in new:
+                processes.ask(process.suspend, None)
+            stopped |= new
+        processes.kill(stopped)
+        processes.until(lambda: not self._processes(fits), 30)
 
     def logs(self) -> str:
         """The ends of the daemons' logs, for somebody who looks for what went wrong."""
@@ -212,7 +218,7 @@ class Lab:
         options = [f"--{option}-file={folder / name}" for option, name in files.items()]
         as_munge = ("--reuid", "munge", "--regid", "munge", "--clear-groups")
         self._daemon("munged", *as_munge, "munged", "-F", f"--socket={folder}/socket", *options)
-        until(lambda: self.ask("munge", "-n", f"--socket={folder}/socket"), START_S, "munge")
+        processes.until(lambda: self.ask("munge", "-n", f"--socket={folder}/socket"), START_S)
 
     def _daemon(self, name: str, *command: str, **variables: str) -> None:
         """Start a daemon; before its name in ``command`` may stand options of setpriv."""
@@ -240,36 +246,3 @@ def _free_ports(count: int) -> list[int]:
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]
-
-
-def _end(is_one: Callable[[dict[str, str]], bool]) -> None:
-    """Kill every process with such an environment, all at a blow: none tells of another's end."""
-    stopped = set()
-    while new := set(_processes(is_one)) - stopped:
-        for pid in new:
-            _send(pid, signal.SIGSTOP)
-        stopped |= new
-    for pid in stopped:
-        _send(pid, signal.SIGKILL)
-    until(lambda: not list(_processes(is_one)), 30, "the end of all processes")
-
-
-def _send(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
-
-
-def _processes(is_one: Callable[[dict[str, str]], bool]) -> Iterator[int]:
-    """Those with such an environment, and the step daemons above them, which overwrite theirs."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            words = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
-            if is_one(dict(word.split("=", 1) for word in words if "=" in word)):
-                yield int(entry.name)
-                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-                if Path("/proc", parent, "comm").read_text() == "slurmstepd\n":
-                    yield int(parent)
-        except OSError:  # it has just ended
-            continue

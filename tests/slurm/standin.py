@@ -14,6 +14,7 @@ from pathlib import Path
 import kernels
 
 from . import fingerprint
+from .row import IDENTITY
 
 VISITS, CRASH, HOLD = Path("visits.jsonl"), Path("crash"), Path("hold")
 TIMES = {
@@ -21,7 +22,7 @@ TIMES = {
     **{"copy_us": 9.0, "torch_us": 12.0, "of_copy": 0.9, "throughput_gbps": 1000.0},
     **{"speedup": 1.2, "speedup_low": 1.19, "speedup_high": 1.21},
     **{"aa_ratio": 1.0, "aa_low": 0.999, "aa_high": 1.001},
-    **{"timing": "graph", "n_samples": 40, "stopped_by": "interval"},
+    **{"timing": "graph", "n_samples": 40},
     **{"max_abs_error": 0.0, "max_rel_error": 0.0, "max_row_sum_error": 0.0},
 }
 GPU_NAMES = {"a100": "NVIDIA A100-SXM4-80GB", "h200": "NVIDIA H200", "l40s": "NVIDIA L40S"}
@@ -31,7 +32,7 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
     """A row as ``run_point.measure_point`` gives it."""
     visit = {
         "id": f"{time.time_ns()} {os.getpid()}",
-        "point": f"{point.gpu}/N{point.N}/{point.variant}",
+        "point": f"{point.gpu}/M{point.M}_N{point.N}/{point.variant}.{point.replicate}",
         "node": os.environ.get("SLURMD_NODENAME"),
         "job": os.environ.get("SLURM_JOB_ID"),
         "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
@@ -41,8 +42,7 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
     patience = time.monotonic() + 400  # should nobody be left to let it go
     while _held() and time.monotonic() < patience:
         time.sleep(0.1)
-    row = {name: getattr(point, name) for name in ("gpu", "op", "dtype", "distribution", "M", "N")}
-    row |= {"variant": point.variant, "seed": point.seed, "gpu_name": GPU_NAMES[point.gpu]}
+    row = {name: getattr(point, name) for name in IDENTITY} | {"gpu_name": GPU_NAMES[point.gpu]}
     row |= {"kernel_sha256": kernels.sha256(point.variant, point.gpu)}
     row |= {"measure_sha256": fingerprint.measure_sha256(), "hostname": visit["node"]}
     row |= {"driver": "1.0", "cuda": "13.0", "torch": "2.13.0", "triton": "3.7.1", "python": "3.12"}

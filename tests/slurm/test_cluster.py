@@ -1,6 +1,5 @@
 """profiles/slurm on a real Slurm with fake GPUs: who measures what, and what is left of a cut."""
 
-import csv
 import itertools
 import os
 import signal
@@ -10,12 +9,15 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.processes import until
 from tests.slurm import lab as slurm
-from tests.slurm.sweeps import TABLE, VARIANTS, Sweep, ended
+from tests.slurm.sweeps import TABLE, VARIANTS, Sweep
+from tests.workflow.runner import UNTIL_MERGED, table
 
 # one cluster, though several processes run tests
 pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.slow]
 SIZES = [8, 13, 21]
+OF_A_MATRIX = 2 * len(VARIANTS)  # points: each variant has two replicates
 MINUTES = 3  # for a point, with the default time-out of 120 s
 
 
@@ -29,99 +31,83 @@ class Played(NamedTuple):
     measured: list[str]  # by the second call
 
 
-def called_again(sweep, run):
-    first = ended(run)
-    rows = {point: path.stat().st_mtime_ns for point, path in sweep.rows().items()}
-    before = len(sweep.visits())
-    (sweep.folder / "hold").unlink(missing_ok=True)
-    second = sweep("--until", "merge")
-    return Played(sweep, first, rows, second, [v["point"] for v in sweep.visits()[before:]])
+def cut(fault, *gpus, prepare=lambda sweep: None):
+    """The scene of a sweep that is cut while its third point is measured, and called again."""
+
+    def scene(lab, folder):
+        sweep = Sweep(folder, lab, [*gpus], [8])
+        prepare(sweep)
+        run = sweep.start_and_hold(after=2)
+        fault(sweep, run)
+        first = run.wait(400), sweep.printed()
+        rows, before = sweep.times(), len(sweep.visits())
+        sweep.release()
+        second = sweep.run(*UNTIL_MERGED)
+        return Played(sweep, first, rows, second, [v["point"] for v in sweep.visits()[before:]])
+
+    return scene
 
 
-def wait_for_cancelled(sweep, number):
-    """Until Slurm has ended an allocation that was cancelled."""
-    ends = {"JobId": number, "JobState": "CANCELLED"}
-    slurm.until(lambda: any(job.items() >= ends.items() for job in sweep.jobs()), 60, "its end")
+def one_minute_for_all(sweep):
+    """Slurm knows no less."""
+    runtime = "    runtime: \"1 if wildcards.variant == 'torch_jit' else 0\"\n"
+    sweep.edit("profiles/slurm/profile.yaml", "    gpu: 0\n", f"    gpu: 0\n{runtime}")
 
 
-def out_of_time(lab, folder):
-    sweep = Sweep(folder, lab, ["a100"], [8])
-    # one minute for all; Slurm knows no less
-    expression = "1 if wildcards.variant == 'torch_jit' else 0"
-    sweep.set_profile("set-resources", "point", "runtime", value=expression)
-    return called_again(sweep, sweep.start_and_hold(after=2))
+def until_cancelled(sweep, name):
+    ends = {"JobId": name, "JobState": "CANCELLED"}
+    until(lambda: any(job.items() >= ends.items() for job in sweep.allocations()), 60)
 
 
-def outdated(lab, folder):
-    """All is measured; then the kernels are edited, and the next call is cut."""
-    sweep = Sweep(folder, lab, ["h200"], [8])
-    assert sweep("--until", "merge")[0] == 0
-    sweep.edit_kernels()
-    run = sweep.start_and_hold(after=2)
-    lab.tell("scancel", sweep.jobs()[-1]["JobId"])
-    return called_again(sweep, run)
+def cancel_one(sweep, run=None):
+    (name, *_) = [job["JobId"] for job in sweep.allocations() if "l40s" not in job["TresPerNode"]]
+    sweep.lab.tell("scancel", name)
+    until_cancelled(sweep, name)  # or the held point would go on
+    sweep.release()
+
+
+def interrupt(sweep, run):
+    """Upon which Snakemake cancels what it has submitted."""
+    run.send_signal(signal.SIGINT)
+    until_cancelled(sweep, sweep.allocations()[0]["JobId"])
+
+
+def kill(sweep, run):
+    """Upon which the allocation runs on until somebody cancels it."""
+    run.kill()
+    run.wait()
+    cancel_one(sweep)
+    assert sweep("--unlock").returncode == 0
+
+
+def requeue(sweep, run):
+    sweep.lab.tell("scontrol", "requeue", sweep.allocations()[0]["JobId"])
+    sweep.release()
+
+
+def lose_node(sweep, run):
+    sweep.lab.lose("node3")
+    until(lambda: sweep.allocations()[0]["JobState"] == "PENDING", 90)
+    sweep.release()
+    sweep.lab.bring_back("node3")
 
 
 def two_types(lab, folder):
-    sweep = Sweep(folder, lab, ["auto"], SIZES)
+    sweep = Sweep(folder, lab, ["auto"], SIZES, repeats=2)
     (folder / "crash").write_text("torch_naive")
     named = ("--config", "gpus=[a100, h200]")
-    return Played(sweep, sweep(*named), {}, sweep(*named), [])
+    return Played(sweep, sweep.run(*named), {}, sweep.run(*named), [])
 
 
-def cancelled(lab, folder):
-    """One of two allocations is."""
-    sweep = Sweep(folder, lab, ["a100", "h200"], [8])
-    run = sweep.start_and_hold(after=2)
-    one = {"TresPerNode": "gres:gpu:a100:1"}
-    (number,) = [job["JobId"] for job in sweep.jobs() if job.items() >= one.items()]
-    lab.tell("scancel", number)
-    wait_for_cancelled(sweep, number)
-    sweep.release()
-    return called_again(sweep, run)
-
-
-def interrupted(lab, folder):
-    sweep = Sweep(folder, lab, ["h200"], [8])
-    run = sweep.start_and_hold(after=2)
-    (job,) = sweep.jobs()
-    run.send_signal(signal.SIGINT)  # upon which it cancels what it has submitted
-    wait_for_cancelled(sweep, job["JobId"])
-    return called_again(sweep, run)
-
-
-def killed(lab, folder):
-    """Snakemake is killed, and its allocation runs on until somebody cancels it."""
-    sweep = Sweep(folder, lab, ["h200"], [8])
-    run = sweep.start_and_hold(after=2)
-    run.kill()
-    run.wait()
-    (job,) = sweep.jobs()
-    lab.tell("scancel", job["JobId"])
-    wait_for_cancelled(sweep, job["JobId"])  # or the held point would go on
-    assert sweep("--unlock")[0] == 0
-    return called_again(sweep, run)
-
-
-def requeued(lab, folder):
-    sweep = Sweep(folder, lab, ["a100"], [8])
-    run = sweep.start_and_hold(after=2)
-    lab.tell("scontrol", "requeue", sweep.jobs()[0]["JobId"])
-    sweep.release()
-    return called_again(sweep, run)
-
-
-def node_lost(lab, folder):
-    sweep = Sweep(folder, lab, ["l40s"], [8])
-    run = sweep.start_and_hold(after=2)
-    lab.lose("node3")
-    slurm.until(lambda: sweep.jobs()[0]["JobState"] == "PENDING", 90, "a job that waits again")
-    sweep.release()
-    lab.bring_back("node3")
-    return called_again(sweep, run)
-
-
-SCENES = (out_of_time, outdated, two_types, node_lost, requeued, cancelled, interrupted, killed)
+SCENES = {
+    "two types": two_types,
+    "out of time": cut(lambda sweep, run: None, "a100", prepare=one_minute_for_all),
+    "cancelled": cut(cancel_one, "a100", "l40s"),
+    "interrupted": cut(interrupt, "h200"),
+    "killed": cut(kill, "h200"),
+    "requeued": cut(requeue, "a100"),
+    "node lost": cut(lose_node, "l40s"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +128,8 @@ def played(lab, tmp_path_factory):
     """Map a scene to its outcome. All are played at once: most of their time is waiting."""
     with ThreadPoolExecutor(len(SCENES)) as pool:
         futures = {
-            scene: pool.submit(scene, lab, tmp_path_factory.mktemp(scene.__name__) / "project")
-            for scene in SCENES
+            name: pool.submit(scene, lab, tmp_path_factory.mktemp("scene") / "project")
+            for name, scene in SCENES.items()
         }
         yield lambda scene: futures[scene].result()
 
@@ -152,35 +138,42 @@ def played(lab, tmp_path_factory):
 def by_job(played):
     """Job of the sweep over two types -> its points, in the order in which they began."""
     found = defaultdict(list)
-    for visit in played(two_types).sweep.visits():
+    for visit in played("two types").sweep.visits():
         found[visit["job"]].append(visit)
     return dict(found)
 
 
+def matrix(visit):
+    return visit["point"].rpartition("/")[0]
+
+
 def test_points_are_measured_on_a_gpu_of_their_type(played):
-    visits = played(two_types).sweep.visits()
-    assert (
-        len({visit["point"] for visit in visits}) == len(visits) == 2 * len(SIZES) * len(VARIANTS)
-    )
+    visits = played("two types").sweep.visits()
+    points = {visit["point"] for visit in visits}
+    assert len(points) == len(visits) == 2 * len(SIZES) * OF_A_MATRIX
     on = {(visit["point"].split("/")[0], visit["node"]) for visit in visits}
     assert on == {("a100", "node1"), ("h200", "node2")}
 
 
-def test_an_allocation_has_as_many_points_as_the_table_says(played, by_job):
-    counts = {"node1": [], "node2": []}
+def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, by_job):
+    counts = defaultdict(list)
     for visits in by_job.values():
         counts[visits[0]["node"]].append(len(visits))
+        matrices = [matrix(visit) for visit in visits]
+        assert set(Counter(matrices).values()) == {OF_A_MATRIX}
+        assert len(list(itertools.groupby(matrices))) == len(set(matrices)), "one after another"
+    # 24 points, at most 17 together
     assert {node: sorted(found) for node, found in counts.items()} == {
-        "node1": [2, 5, 5],  # 12 points, at most 5 together
-        "node2": [12],
+        "node1": [8, 16],
+        "node2": [24],
     }
-    assert len(played(two_types).sweep.jobs()) == len(by_job)
+    assert len(played("two types").sweep.allocations()) == len(by_job)
 
 
 def test_an_allocation_asks_for_one_gpu_in_the_words_of_the_table_and_for_time_enough(
     played, by_job
 ):
-    for job in played(two_types).sweep.jobs():
+    for job in played("two types").sweep.allocations():
         visits = by_job[job["JobId"]]
         line = TABLE[visits[0]["point"].split("/")[0]]
         assert job["TresPerNode"] == f"gres:{line['gres']}"
@@ -191,42 +184,31 @@ def test_an_allocation_asks_for_one_gpu_in_the_words_of_the_table_and_for_time_e
         assert (60 * hours + minutes, seconds) == (MINUTES * len(visits), 0)
 
 
-def test_points_of_an_allocation_follow_one_another_on_one_gpu(by_job):
+def test_points_of_an_allocation_follow_one_another_on_one_gpu_that_no_other_has(by_job):
+    spans = []
     for visits in by_job.values():
         assert len({visit["gpus"] for visit in visits}) == 1
         assert visits[0]["gpus"].isdigit()  # one index, no list
         for before, after in itertools.pairwise(visits):
             assert before["end"] <= after["begin"]
-
-
-def test_allocations_at_the_same_time_have_gpus_of_their_own(by_job):
-    spans = [
-        (visits[0]["node"], visits[0]["gpus"], visits[0]["begin"], visits[-1]["end"])
-        for visits in by_job.values()
-    ]
-    for (*gpu, begin, end), (*other, other_begin, other_end) in itertools.combinations(spans, 2):
-        if begin < other_end and other_begin < end:
-            assert gpu != other
-
-
-def test_a_point_that_crashes_is_a_row_and_takes_no_other_down(played):
-    statuses = Counter()
-    for path in played(two_types).sweep.rows().values():
-        with path.open(newline="") as file:
-            (row,) = csv.DictReader(file)
-        statuses[row["variant"] == "torch_naive", row["status"]] += 1
-    assert statuses == {(True, "crash"): 2 * len(SIZES), (False, "ok"): 6 * len(SIZES)}
+        gpu = (visits[0]["node"], visits[0]["gpus"])
+        spans.append((gpu, visits[0]["begin"], visits[-1]["end"]))
+    for (gpu, begin, end), (other, other_begin, other_end) in itertools.combinations(spans, 2):
+        assert gpu != other or end <= other_begin or other_end <= begin
 
 
 def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(played):
-    sweep, first, _, second, _ = played(two_types)
+    """Also with a kernel that crashes: that is a row, and takes no other down."""
+    sweep, first, _, second, _ = played("two types")
     assert first[0] == 0, first[1]
     report = (sweep.folder / "results/report.md").read_text()
     assert "NVIDIA A100-SXM4-80GB" in report
     assert "NVIDIA H200" in report
-    with (sweep.folder / "results/measurements.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert Counter(row["gpu"] for row in rows) == {"a100": 12, "h200": 12}
+    rows = table(sweep.folder / "results/measurements.csv")
+    found = Counter((row["gpu"], row["variant"] == "torch_naive", row["status"]) for row in rows)
+    one, others = len(SIZES) * 2, len(SIZES) * (OF_A_MATRIX - 2)
+    crashed = {(gpu, True, "crash"): one for gpu in ("a100", "h200")}
+    assert found == crashed | {(gpu, False, "ok"): others for gpu in ("a100", "h200")}
     assert second[0] == 0, second[1]
     assert "Nothing to be done" in second[1]
 
@@ -234,51 +216,36 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
 @pytest.mark.parametrize(
     ("scene", "state"),
     [
-        (out_of_time, "TIMEOUT"),
-        (cancelled, "CANCELLED"),
-        (interrupted, "CANCELLED"),
-        (killed, "CANCELLED"),
+        ("out of time", "TIMEOUT"),
+        ("cancelled", "CANCELLED"),
+        ("interrupted", "CANCELLED"),
+        ("killed", "CANCELLED"),
     ],
 )
 def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(played, scene, state):
     sweep, first, rows, second, measured = played(scene)
-    assert state in {job["JobState"] for job in sweep.jobs()}
+    assert state in {job["JobState"] for job in sweep.allocations()}
     assert first[0] != 0
     before = sweep.visits()[: -len(measured)]
     assert set(rows) == {visit["point"] for visit in before if "end" in visit}
     assert len(rows) >= 2
     assert second[0] == 0, second[1]
-    assert sorted(measured) == sorted(set(sweep.rows()) - set(rows))
-    assert {point: sweep.rows()[point].stat().st_mtime_ns for point in rows} == rows
+    assert sorted(measured) == sorted(sweep.times().keys() - rows.keys())
+    assert sweep.times().items() >= rows.items()
 
 
 def test_the_other_allocations_go_on(played):
-    rows = played(cancelled).rows
-    assert len([point for point in rows if point.startswith("h200")]) == 4
+    rows = played("cancelled").rows
+    assert len([point for point in rows if point.startswith("l40s")]) == 4
     assert len(rows) < 8
 
 
-@pytest.mark.parametrize("scene", [requeued, node_lost])
+@pytest.mark.parametrize("scene", ["requeued", "node lost"])
 def test_slurm_starts_an_allocation_again_and_snakemake_waits_for_it(played, scene):
     sweep, first, rows, second, measured = played(scene)
-    (job,) = sweep.jobs()
+    (job,) = sweep.allocations()
     assert (job["JobState"], job["Restarts"]) == ("COMPLETED", "1")
     assert first[0] == 0, first[1]
     assert len(rows) == 4
     assert second[0] == 0, second[1]
     assert measured == []
-
-
-def test_outdated_rows_do_not_outlive_a_cut(played):
-    sweep, first, rows, second, measured = played(outdated)
-    assert first[0] != 0
-    assert len(rows) == 3  # two new ones, and an old one whose turn had not come
-    assert second[0] != 0
-    assert len(measured) == 1
-    refused = (sweep.folder / "results/logs/merge/h200.log").read_text()
-    (old,) = (path for path in sweep.rows().values() if path.stem in refused)
-    assert "other code or settings" in refused
-    old.unlink()
-    code, text = sweep("--until", "merge")
-    assert code == 0, text
-    assert len(sweep.rows()) == 4

@@ -60,21 +60,6 @@ def test_the_table_has_a_line_per_band_and_tool(data, capsys):
     assert "nan" not in text
 
 
-def test_a_point_without_the_reference_is_named(data):
-    lines = summary.load(data)
-    first = (lines["M"] == 1024) & (lines["N"] == 256) & (lines["variant"] == "triton_row")
-    reference = lines["harness"] == summary.REFERENCE
-    assert summary.markdown(lines[~(first & reference)]).endswith(": triton_row 1024x256.")
-    assert "**" not in summary.markdown(lines[~reference])  # no band without the reference
-
-
-def test_another_table_is_refused(tmp_path, capsys):
-    path = tmp_path / "other.csv"
-    path.write_text("harness,time\n")
-    assert main(["table", "--data", str(path)]) == 2
-    assert "process" in capsys.readouterr().err
-
-
 def test_the_figure_is_drawn(data, tmp_path):
     output = tmp_path / "figures" / "side_by_side.png"
     assert main(["draw", "--data", str(data), "--output", str(output)]) == 0
@@ -94,13 +79,6 @@ def test_a_process_writes_a_line_per_point_even_if_one_fails(tmp_path, monkeypat
     assert lines["time_us"].dropna().to_dict() == {8: 2, 32: 2}
     assert lines.loc[16, "error"] == "RuntimeError: not this one"
     assert lines["low"].notna().tolist() == [False, False, True]  # few samples have no quantiles
-
-
-def test_a_tool_that_times_nothing_leaves_no_part(tmp_path, monkeypatch):
-    monkeypatch.setitem(study.TOOLS, "cupti", lambda points: [{"error": "none"} for _ in points])
-    with pytest.raises(RuntimeError, match="timed no point: none"):
-        study.run_process("cupti", SMALL, tmp_path / "part.csv")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow  # it starts fresh processes, which import torch

@@ -20,8 +20,8 @@ def finished_sweep(tmp_path_factory) -> tuple[Path, dict[str, int]]:
     configure(folder)
     runner = Runner(folder)
     planned = runner.jobs()
-    done = runner.in_a_fresh_python()
-    assert done.returncode == 0, done.stderr + done.stdout
+    code, printed = runner.run()
+    assert code == 0, printed
     return folder, planned
 
 

@@ -1,6 +1,6 @@
 """Snakemake in a copy of the project, with a sweep that two cores measure in seconds."""
 
-import functools
+import csv
 import os
 import re
 import subprocess
@@ -10,21 +10,16 @@ from pathlib import Path
 import yaml
 
 from measure.fingerprint import ROOT
-from tests.workflow.forked import Snakemake
+from tests.workflow.forked import snakemake
 
 TINY = {
     "sweep": "tiny",
     "gpus": ["cpu"],
     "shapes": [{"M": 4, "N": [8, 13]}],
     "variants": ["torch_naive", "torch_softmax", "triton_online", "triton_online_nocache"],
-    "time_budget_s": 0.05,
+    "blocks": 6,
 }
-
-
-@functools.cache
-def forked_snakemake() -> Snakemake:
-    """Return the one of this process, with which it ends."""
-    return Snakemake()
+UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and samples, and merge them
 
 
 def environment() -> dict[str, str]:
@@ -35,36 +30,68 @@ def environment() -> dict[str, str]:
     return found | {"PATH": f"{Path(sys.executable).parent}:{found['PATH']}"}
 
 
+def configure(folder: Path, **change) -> None:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text()) | TINY | change
+    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+
+def table(path: Path) -> list[dict]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 class Runner:
     """Snakemake in a copy of the project."""
+
+    how = ("--cores", "2")
 
     def __init__(self, folder: Path):
         self.folder = folder
 
+    def environment(self) -> dict[str, str]:
+        return environment()
+
     def __call__(self, *options: str) -> subprocess.CompletedProcess:
         """Run Snakemake in the copy, in a fork of a process that has imported it."""
-        return forked_snakemake()("--cores", "2", *options, cwd=self.folder, env=environment())
+        return snakemake(*self.how, *options, cwd=self.folder, env=self.environment())
 
-    def in_a_fresh_python(self, *options: str) -> subprocess.CompletedProcess:
-        """The same by the command that a user types."""
-        return subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", "2", *options],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            env=environment(),
-        )
+    def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
+        """Start what a user types, or the command ``words``, in a new session; see ``printed``."""
+        command = [sys.executable, "-m", "snakemake", *self.how, *options]
+        with self._output.open("w") as output:  # a pipe would stay open in what a kernel leaves
+            return subprocess.Popen(
+                words or command,
+                cwd=self.folder,
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **more,
+            )
+
+    def run(self, *options: str, words: list[str] | None = None, **more) -> tuple[int, str]:
+        """(exit code, output) of ``start``."""
+        code = self.start(*options, words=words, **more).wait(400)
+        return code, self.printed()
+
+    @property
+    def _output(self) -> Path:
+        return self.folder.parent / f"{self.folder.name}.txt"
+
+    def printed(self) -> str:
+        """The output of the latest that was started."""
+        return self._output.read_text()
 
     def jobs(self, *options: str) -> dict[str, int]:
         """rule -> number of jobs that a run would start now."""
         done = self("-n", *options)
         assert done.returncode == 0, done.stderr + done.stdout
-        table = re.search(
+        lines = re.search(
             r"^job +count\n-[- ]+\n(.*?)\ntotal", done.stdout + done.stderr, re.M | re.S
         )
-        return (
-            {k: int(v) for k, v in re.findall(r"^(\w+) +(\d+)$", table[1], re.M)} if table else {}
-        )
+        found = re.findall(r"^(\w+) +(\d+)$", lines[1], re.M) if lines else []
+        return {rule: int(count) for rule, count in found}
 
     def edit(self, path: str, old: str, new: str, count: int = -1) -> None:
         file = self.folder / path
@@ -78,9 +105,5 @@ class Runner:
         file.write_text(file.read_text() + "\nCHANGED = True\n")
 
     def rows(self) -> list[Path]:
-        return sorted((self.folder / "results/cells").rglob("*[a-z].csv"))
-
-
-def configure(folder: Path, **change) -> None:
-    config = yaml.safe_load((ROOT / "config.yaml").read_text()) | TINY | change
-    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+        found = (self.folder / "results/cells").rglob("*.csv")
+        return sorted(path for path in found if path.name[0] != ".")

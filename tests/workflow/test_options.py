@@ -8,50 +8,32 @@ from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
 AFTER_POINTS = {"merge", "collect", "summary", "claims", "plot_sweep", "report", "all"}
+DRAW = AFTER_POINTS - {"merge"}
 
 
 @pytest.mark.parametrize(
     ("options", "rules", "others"),
     [
-        # each target that the documents name
-        (["rows"], {"rows", "point"}, AFTER_POINTS),
-        (["summary"], {"point", "merge", "summary"}, {"claims", "plot_sweep", "report", "all"}),
-        (["claims"], {"point", "merge", "claims"}, {"summary", "plot_sweep", "report", "all"}),
-        (
-            ["figures"],
-            {"point", "plot_sweep", "plot_published", "figures"},
-            {"summary", "claims", "report"},
-        ),
-        (["report"], {"point", "report"} | AFTER_POINTS - {"all"}, {"all"}),
-        (["recorded"], {"recorded"}, {"point"} | AFTER_POINTS),
+        # each target that the documents name, of all jobs
+        (["-F", "rows"], {"rows", "point"}, AFTER_POINTS),
+        (["-F", "summary"], {"point", "merge", "summary"}, {"claims", "plot_sweep", "report"}),
+        (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "plot_sweep", "report"}),
+        (["-F", "figures"], {"point", "plot_sweep", "plot_published"}, {"summary", "report"}),
+        (["-F", "report"], {"point"} | AFTER_POINTS - {"all"}, {"all"}),
         # a part of the graph, from either end
-        (
-            ["--until", "plot_sweep"],
-            {"point", "merge", "plot_sweep"},
-            {"plot_published", "summary", "report", "all"},
-        ),
-        slow(["--omit-from", "collect"], {"point", "merge"}, AFTER_POINTS - {"merge"}),
-    ],
-)
-def test_targets_and_parts_of_the_graph(finished_sweep, options, rules, others):
-    planned = set(Runner(finished_sweep[0]).jobs("--forceall", *options))
-    assert rules <= planned
-    assert not others & planned
-
-
-@pytest.mark.parametrize(
-    ("options", "rules", "others"),
-    [
+        (["-F", "--until", "plot_sweep"], {"point", "merge", "plot_sweep"}, {"summary", "report"}),
+        slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),
+        # what runs again after a run
         (["--forcerun", "summary"], {"summary", "report", "all"}, {"point", "merge", "plot_sweep"}),
         slow(["--forcerun", "point"], {"point"} | AFTER_POINTS, set()),
         # the same configuration, but the report tells the command that repeats it
         (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "plot_sweep"}),
-        (["--config", "gpus=[recorded]"], AFTER_POINTS - {"merge"}, {"point", "merge"}),
-        slow(["--configfile", "sweeps/recorded.yaml"], AFTER_POINTS - {"merge"}, {"point"}),
+        (["--config", "gpus=[recorded]"], DRAW, {"point", "merge"}),
+        slow(["--configfile", "sweeps/recorded.yaml"], DRAW, {"point"}),
         (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
     ],
 )
-def test_what_runs_again_after_a_run(finished_sweep, options, rules, others):
+def test_which_rules_run(finished_sweep, options, rules, others):
     planned = set(Runner(finished_sweep[0]).jobs(*options))
     assert rules <= planned
     assert not others & planned
@@ -104,7 +86,10 @@ def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path)
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("results/cells/cpu/softmax/float32/uniform/M4/N99/torch_naive.csv", "has no row results/"),
+        (
+            "results/cells/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99/torch_naive.1.csv",
+            "the sweep tiny has no row results/",
+        ),
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
     ],
 )

@@ -1,19 +1,13 @@
 """Kernels from outside the project in a sweep."""
 
-import csv
-import os
-import shlex
-import subprocess
-import sys
-
 import pytest
 
 import kernels
 from kernels.registry import discover
 from measure import __main__ as command_line
-from measure.point import Point
 from planning import config as checks
 from planning import points
+from tests.bench import read_row
 from tests.planning.test_config import edited
 from tests.workflow.runner import Runner, configure
 
@@ -37,11 +31,10 @@ def mine(tmp_path):
     folder.mkdir()
     (folder / "helper.py").write_text(HELPER)
     (folder / "mine.py").write_text(KERNEL)
-    cached = (kernels.add, kernels.ops, kernels.sources, kernels.sha256, kernels.packages)
     yield folder / "mine.py"
     discover._added.clear()
-    for function in cached:
-        function.cache_clear()
+    for cached in (kernels.add, kernels.ops, kernels.sources, kernels.sha256, kernels.packages):
+        cached.cache_clear()
 
 
 def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
@@ -54,112 +47,71 @@ def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
 
 
 @pytest.mark.parametrize("name", ["mine.py", "--mine/mine.py"])
-def test_the_options_of_a_point_are_the_point_again(mine, tmp_path, monkeypatch, name):
+def test_the_options_of_a_point_name_the_file(mine, monkeypatch, name):
     monkeypatch.chdir(mine.parent)
     (mine.parent / "--mine").mkdir()
     (mine.parent / "--mine" / "mine.py").write_text(KERNEL)
     (point,) = points.expand(
         edited(kernels=[name], shapes=[{"M": 4, "N": 8}], variants=["mine"]), "h200"
     )
-    words = shlex.split(shlex.join(points.options(point)))
-    given = vars(command_line.parser().parse_args(["point", *words, "--output", "row.csv"]))
-    for other in ("command", "output", "served_for"):
-        given.pop(other)
-    assert Point(**given) == point
+    words = ["point", *points.options(point), "--variant", "mine", "--M", "4", "--N", "8"]
+    given = command_line.parser().parse_args([*words, "--output", "row.csv"])
+    assert tuple(given.files) == point.files == (name,)
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        (["triton_row.py"], "the project has a variant 'triton_row', too"),
         (["absent.py"], "kernels[0]: kernel 'absent.py': no such file; name a .py file"),
         ("mine.py", "kernels = 'mine.py': must be a list"),
         ([7], "kernels[0] = 7: must be text"),
     ],
 )
-def test_files_that_cannot_be_are_refused(given, words):
+def test_files_that_cannot_be_are_refused(mine, monkeypatch, given, words):
+    monkeypatch.chdir(mine.parent)
+    (mine.parent / "triton_row.py").write_text(KERNEL)
     with pytest.raises(checks.ConfigError) as raised:
         checks.check(edited(kernels=given), [])
     assert words in str(raised.value)
 
 
-def test_a_file_named_as_one_of_ours_is_refused(mine):
-    other = mine.rename(mine.with_name("triton_row.py"))
-    with pytest.raises(checks.ConfigError, match="the project has a variant 'triton_row', too"):
-        checks.check(edited(kernels=[str(other)]), [])
-
-
-@pytest.fixture
-def owner():
-    """A process for which points are measured."""
-    process = subprocess.Popen(["sleep", "600"])
-    yield process.pid
-    process.kill()
-    process.wait()
-
-
-def test_a_server_measures_it_too(project, mine, owner):
-    words = ["--gpu", "cpu", "--M", "4", "--N", "8", "--time-budget", "0.05", "--kernel", str(mine)]
-    words = [sys.executable, "-m", "measure", "point", *words, "--served-for", str(owner)]
-    for number in range(2):
-        done = subprocess.run(
-            [*words, "--output", f"{number}.csv"],
-            cwd=project,
-            env={key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ},
-            capture_output=True,
-            text=True,
-        )
-        assert "status      ok" in done.stdout, done.stderr
-        assert "fresh Python" not in done.stderr
-        mine.write_text(KERNEL + "EDITED = True\n")  # which the server has not seen
-    digests = [(project / f"{number}.csv").read_text() for number in range(2)]
-    kernels.add(mine)
-    assert [kernels.sha256("mine", "cpu") in text for text in digests] == [False, True]
-
-
 @pytest.mark.slow
-def test_a_kernel_finds_what_lies_on_the_user_s_python_path(project, mine, tmp_path, monkeypatch):
+def test_a_kernel_finds_what_is_on_the_user_s_python_path(project, mine, tmp_path, monkeypatch):
     elsewhere = tmp_path / NAME / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "far_helper.py").write_text(HELPER)
     mine.write_text(KERNEL.replace("from helper", "from far_helper"))
     monkeypatch.setenv("PYTHONPATH", str(elsewhere))
     configure(project, kernels=[str(mine)], variants=["mine"])
-    done = Runner(project)("rows")
+    runner = Runner(project)
+    done = runner("rows")
     assert done.returncode == 0, done.stderr
-    paths = sorted((project / "results/cells").rglob("mine.csv"))
-    assert len(paths) == 2
-    for path in paths:
-        with path.open(newline="") as file:
-            row = next(csv.DictReader(file))
-        assert (row["status"], row["message"]) == ("ok", "")
+    rows = list(map(read_row, runner.rows()))
+    assert [(row["status"], row["message"]) for row in rows] == [("ok", "")] * 2
 
 
 def test_a_sweep_measures_it_again_when_it_or_what_it_imports_was_edited(project, mine):
     """The path is relative to where jobs run."""
     given = f"../{NAME}/mine.py"
-    configure(project, kernels=[given], variants=["torch_softmax", "mine"])
+    change = {"shapes": [{"M": 4, "N": 8}], "variants": ["torch_softmax", "mine"]}
+    configure(project, kernels=[given], **change)
     runner = Runner(project)
-    done = runner("rows")
-    assert done.returncode == 0, done.stderr
-    rows = sorted((project / "results/cells").rglob("mine.csv"))
-    assert len(rows) == 2
-    with rows[0].open(newline="") as file:
-        row = next(csv.DictReader(file))
-    assert row["status"] == "ok"
-    assert row["variant"] == "mine"
-    kernels.add(mine)
-    assert row["kernel_sha256"] == kernels.sha256("mine", "cpu")
+    helper = mine.parent / "helper.py"
+    for text in (HELPER, f"{HELPER}EDITED = True\n"):  # the second: by a server that has the first
+        helper.write_text(text)
+        assert runner.jobs("rows")["point"] == (2 if text == HELPER else 1)
+        done = runner("rows")
+        assert done.returncode == 0, done.stderr
+        kernels.sha256.cache_clear()
+        kernels.sources.cache_clear()
+        kernels.add(mine)
+        row = read_row(next(path for path in runner.rows() if path.stem == "mine.1"))
+        assert (row["status"], row["variant"]) == ("ok", "mine")
+        assert row["kernel_sha256"] == kernels.sha256("mine", "cpu")
     assert not list(project.rglob("gone")) + list(mine.parent.rglob("gone"))
-
-    assert runner.jobs("rows") == {}
-    (mine.parent / "helper.py").write_text(f"{HELPER}EDITED = True\n")
-    assert runner.jobs("rows") == {"point": 2, "rows": 1}
-    (mine.parent / "helper.py").write_text(HELPER)
     (mine.parent / "another.py").write_text(KERNEL)
-    configure(
-        project,
-        kernels=[given, f"../{NAME}/another.py"],
-        variants=["torch_softmax", "mine", "another"],
-    )
-    # those of the new one; that it is in the list measures nothing again
-    assert runner.jobs("rows") == {"point": 2, "rows": 1}
+    change["variants"] = [*change["variants"], "another"]
+    configure(project, kernels=[given, f"../{NAME}/another.py"], **change)
+    # the new one's; that it is in the list measures nothing again
+    assert runner.jobs("rows") == {"point": 1, "rows": 1}

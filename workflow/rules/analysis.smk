@@ -1,12 +1,20 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
+import atexit
+import sys
+
+
+onsuccess:
+    if "html" in internals.rules_of(workflow):
+        # at exit, after Snakemake's own last lines
+        files = "results/report.html (for a browser), results/report.md"
+        atexit.register(print, f"Report: {files}    Figures: results/figures/", file=sys.stderr)
 
 
 localrules:
     all,
     rows,
     figures,
-    recorded,
     expected,
     merge,
     collect,
@@ -29,22 +37,6 @@ rule figures:
     """Every figure: measured here, recorded, published."""
     input:
         FIGURES,
-
-
-rule recorded:
-    """Check the recorded rows as for a pull request."""
-    input:
-        sorted(str(path) for path in ROOT.glob("data/recorded/*") if path.is_dir()),
-    log:
-        "results/logs/recorded.log",
-    conda:
-        "../envs/analysis.yml"
-    params:
-        code=ANALYSIS,
-    message:
-        "Checking the recorded rows"
-    shell:
-        "python3 -m analysis check-recorded {input:q} > {log:q} 2>&1"
 
 
 rule expected:
@@ -151,55 +143,45 @@ rule plot_sweep:
         measurements="results/measurements.csv",
         tables=TABLES,
     output:
-        *drawn(OVER_N),
+        *drawn(tables.OVER_N),
     log:
         "results/logs/plot_sweep/{gpu}_{dtype}_{sweep}.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        command="figures",
+        command="figures --gpu {gpu} --dtype {dtype} --sweep {sweep}",
         published=published_folder,
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
         "python3 -m analysis {params.command} --measurements {input.measurements:q}"
-        " --published {params.published:q} --gpu {wildcards.gpu:q} --dtype {wildcards.dtype:q}"
-        " --sweep {wildcards.sweep:q} --output-dir results/figures > {log:q} 2>&1"
+        " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
 
 
 use rule plot_sweep as plot_published with:
     """A short published table beside the rows of one GPU, dtype and sweep."""
     output:
-        *drawn(["published"]),
+        *drawn([tables.PUBLISHED]),
     log:
         "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
     params:
-        command="published",
+        command="published --gpu {gpu} --dtype {dtype} --sweep {sweep}",
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
 
 
-rule plot_overview:
+use rule plot_sweep as plot_overview with:
     """The fraction of copy bandwidth of every timed row, on one page."""
-    input:
-        measurements="results/measurements.csv",
-        tables=TABLES,
     output:
         report(OVERVIEW[0], caption="../report/overview.rst", category="Overview"),
         OVERVIEW[1:],
     log:
         "results/logs/plot_overview.log",
-    conda:
-        "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
-        published=published_folder,
+        command="overview",
     message:
         "Drawing the overview"
-    shell:
-        "python3 -m analysis overview --measurements {input.measurements:q}"
-        " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
 
 
 rule report:

@@ -5,6 +5,7 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from measure import row
+from measure.device import gpus
 from planning import cluster, config as checks, internals, machine, points, tables
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of these names where they run
@@ -12,41 +13,39 @@ shell.prefix(
     "set -euo pipefail; export PYTHONSAFEPATH=1"
     " PYTHONPATH={workflow.basedir:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
 )
+# relative: Snakemake knows its files by these names, also in a copy of the project
+ROOT = Path(os.path.relpath(workflow.basedir))
 
-CLUSTER = cluster.table(internals.set_resources(workflow))
 checks.check(config, internals.config_layers(workflow))
+ON_CLUSTER = internals.is_on_cluster(workflow)
+CLUSTER = cluster.table(ROOT / "profiles" / "slurm" / "gpus.yaml") if ON_CLUSTER else {}
 cluster.check(config["gpus"], CLUSTER)
 
 POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
-if internals.is_first(workflow):
+BOARDS = [] if ON_CLUSTER else gpus.devices()
+IN_ORDER = points.in_order(BY_ROW.values(), config["seed"], BOARDS)
+PRIORITIES = {points.row_path(p): -number for number, p in enumerate(IN_ORDER)}
+ALLOCATIONS = cluster.allocations(IN_ORDER, CLUSTER) if ON_CLUSTER else {}
+if not internals.is_in_allocation(workflow):
     for gpu, chosen in POINTS.items():
         logger.info(points.announce(config, gpu, chosen))
 
-# relative: Snakemake knows its files by these names, also in a copy of the project
-ROOT = Path(os.path.relpath(workflow.basedir))
 PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_BY = [path.with_suffix(".yaml") for path in RECORDED]
-FIGURE = "results/figures/{gpu}_{dtype}_{sweep}_"
 SUFFIXES = [".svg", ".pdf", ".png"]
-OVER_N = ["time", "throughput", "speedup"]
 OVERVIEW = [f"results/figures/overview{suffix}" for suffix in SUFFIXES]
-FIGURES = OVERVIEW + [
-    FIGURE.format(**chosen._asdict()) + kind + suffix
-    for sets, kinds in zip(tables.figure_sets(config, RECORDED, PUBLISHED), (OVER_N, ["published"]))
-    for chosen in sets
-    for kind in kinds
-    for suffix in SUFFIXES
-]
+OF_A_SET = tables.figures(config["sweep"], BY_ROW.values(), RECORDED, PUBLISHED)
+FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=OF_A_SET, suffix=SUFFIXES)]
 # editing analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
     *internals.given_configs(workflow),
     snakefile=Path(workflow.main_snakefile),
-    on_cluster=bool(CLUSTER),
+    on_cluster=ON_CLUSTER,
 )
 
 
@@ -57,7 +56,10 @@ wildcard_constraints:
     distribution="[a-z]+",
     M=r"\d+",
     N=r"\d+",
+    seed=r"\d+",
+    blocks=r"\d+",
     variant="[A-Za-z0-9_]+",
+    replicate=r"\d+",
     sweep="[a-z0-9_]+",
 
 
@@ -70,8 +72,21 @@ def of_sweep(known, name, what):
     return known[name]
 
 
+def row_of(wildcards):
+    return points.ROW.format(**wildcards)
+
+
 def point_of(wildcards):
-    return of_sweep(BY_ROW, points.ROW.format(**wildcards), "row")
+    return of_sweep(BY_ROW, row_of(wildcards), "row")
+
+
+def first_row_of(wildcards):
+    return list(map(ancient, points.first_row(point_of(wildcards))))
+
+
+def on_cluster(column):
+    """Return the function that looks up how the cluster gives a point's GPU."""
+    return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
 
 
 def rows_of(wildcards):
@@ -86,14 +101,15 @@ def published_folder(wildcards, input):
 def drawn(kinds):
     """Return a set's figures; ``snakemake --report`` takes the SVG, which is smaller."""
     for kind in kinds:
+        figure = f"results/figures/{{gpu}}_{{dtype}}_{{sweep}}_{kind}"
         yield report(
-            f"{FIGURE}{kind}.svg",
+            f"{figure}.svg",
             caption=f"../report/{kind}.rst",
             category="{gpu}",
             subcategory="{sweep}",
             labels={"dtype": "{dtype}", "figure": kind},
         )
-        yield from (f"{FIGURE}{kind}{suffix}" for suffix in SUFFIXES[1:])
+        yield from (f"{figure}{suffix}" for suffix in SUFFIXES[1:])
 
 
 def shown(path, caption, category, **labels):

@@ -1,21 +1,29 @@
-# One job per point; whatever a kernel does, the job ends with a row.
+# One job per replicate of a point; whatever a kernel does, the job ends with a row.
 import shlex
 
 import kernels
 from measure import fingerprint
 
 
+onstart:
+    machine.check(internals.gpus_to_measure(workflow))
+
+
 rule point:
-    """One point: one row, and its samples."""
+    """One replicate of a point: one row, and its samples."""
+    input:
+        checked=first_row_of,
     output:
         row=points.ROW,
         samples=str(row.samples_path(Path(points.ROW))),
     log:
         points.ROW.replace("results/cells", "results/logs/points").replace(".csv", ".log"),
+    # the variants of a matrix follow each other
+    priority: lambda wildcards: PRIORITIES[row_of(wildcards)]
     # only for a cluster: elsewhere a group would make planning slower
     group:
-        (lambda wildcards: f"point_{wildcards.gpu}")
-        if CLUSTER and not internals.is_in_allocation(workflow)
+        (lambda wildcards: internals.as_one_group(workflow, ALLOCATIONS[row_of(wildcards)]))
+        if ON_CLUSTER and not internals.is_in_allocation(workflow)
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As steps of the job
     # each would take 3 s more, for the step and another Snakemake.
@@ -25,6 +33,9 @@ rule point:
     threads: lambda wildcards: points.threads(point_of(wildcards), internals.given_cores(workflow))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
+        gres=on_cluster("gres"),
+        slurm_partition=on_cluster("partition"),
+        constraint=on_cluster("constraint"),
         runtime=cluster.minutes(config["timeout_s"]),
         # not among params: another time-out changes no number, so it measures nothing again; and
         # --lint refuses the config in a command
@@ -35,12 +46,15 @@ rule point:
         # contents, not file times: a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant, wildcards.gpu),
         measure=fingerprint.measure_sha256(),
-        # quoted once: Snakemake puts a command together three times for every job
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:
-        "{wildcards.variant} {wildcards.M}x{wildcards.N} {wildcards.dtype} on {wildcards.gpu}"
+        "{wildcards.variant}.{wildcards.replicate} {wildcards.M}x{wildcards.N}"
+        " {wildcards.dtype} on {wildcards.gpu}"
     shell:
-        "python3 -m measure point {params.options} --timeout {resources.timeout_s}"
+        "python3 -m measure point --gpu {wildcards.gpu} --op {wildcards.op}"
+        " --dtype {wildcards.dtype} --distribution {wildcards.distribution}"
+        " --seed {wildcards.seed} --blocks {wildcards.blocks} --M {wildcards.M} --N {wildcards.N}"
+        " --variant {wildcards.variant} --replicate {wildcards.replicate} {params.options}"
+        " --timeout {resources.timeout_s} --output {output.row:q}"
         # $PPID: whoever runs the jobs; with it ends the process that points are forked from
-        " --served-for $PPID"
-        " --output {output.row:q} > {log:q} 2>&1"
+        " --served-for $PPID > {log:q} 2>&1"

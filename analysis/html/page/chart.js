@@ -10,7 +10,7 @@ const hidden = new Set(); // labels that the legend switched off
 let chart; // what is drawn: {lines, sizes, x, svg, at}
 
 const quantity = () => chooser.elements.value.value;
-const short = (row) => number(row[quantity()]) + UNIT[quantity()];
+const short = (row) => number(row[quantity()]) + (row.mark || "") + UNIT[quantity()];
 
 // The quantity with its interval: quantiles of the time, confidence interval of the speed-up.
 function long(row) {
@@ -101,6 +101,9 @@ function labels(lines, x, y, right, bottom) {
   );
 }
 
+// With the legend where a value has a mark.
+const notes = (note, rows) => [note, rows.some((row) => row.mark) ? PAGE.legend : ""].filter(Boolean).join(" ");
+
 function draw() {
   const panel = PAGE.charts[chooser.elements.chart.value];
   const every = linesOf(panel);
@@ -118,7 +121,7 @@ function draw() {
   legend(every);
   find("#chart-title").textContent = `${panel.place} · ${panel.label}`;
   find("#chart-kind").textContent = `${what} · ${limitName(panel)}`;
-  find("#chart-note").textContent = rows.length ? panel.note : every.length ? "All lines are switched off." : "No row of this set has this quantity.";
+  find("#chart-note").textContent = rows.length ? notes(panel.note, rows) : every.length ? "All lines are switched off." : "No row of this set has this quantity.";
   find("#plot").replaceChildren();
   chart = null;
   table(lines, sizes);

@@ -1,10 +1,7 @@
 // The first screen: which kernel to use for a size, answered from the nearest measured one.
 
 const picker = find("#picker");
-const PICKS = unpacked(PAGE.winners).map((winner) => {
-  const row = ROWS[winner.row];
-  return { ...row, ...winner, place: PAGE.gpus[row.gpu] + (row.origin === "recorded" ? " (recorded)" : "") };
-});
+const PICKS = PAGE.winners.map((i) => ({ ...ROWS[i], place: PAGE.gpus[ROWS[i].gpu] + (ROWS[i].origin === "recorded" ? " (recorded)" : "") }));
 const START = [1024, 8192]; // M, N: calls there are neither short nor long
 const FAR = 2; // times in M or N, from where on the answer is a guess
 const [FEW, MOST_SIZES] = [4, 16];
@@ -95,11 +92,13 @@ function howNear(pick, M, N) {
 
 function theLead(pick) {
   const flags = pick.flags ? ` Flags of its row: ${pick.flags}.` : "";
-  if (!pick.runner_up) return `No other ranked kernel is timed here.${flags}`;
-  const sure = pick.lead_sure
-    ? "sure, its 95 % interval excludes 1"
-    : "not sure, the interval does not exclude 1: the two are too close to call";
-  return `The lead over the runner-up, ${pick.runner_up}, is ${withInterval(pick.lead, pick.lead_low, pick.lead_high)}: ${sure}.${flags}`;
+  const others = competitors(pick).slice(1);
+  if (!others.length) return `No other ranked kernel is timed here.${flags}`;
+  const same = others.filter((row) => row.in_best_set).map((row) => row.variant);
+  const next = others.find((row) => !row.in_best_set);
+  const best = same.length ? `Not significantly slower, or by less than 1 %: ${same.join(", ")}.` : "All others are significantly slower.";
+  const rest = next ? ` ${next.variant} takes ${withInterval(next.behind_best, next.behind_low, next.behind_high)} times as long.` : "";
+  return best + rest + flags;
 }
 
 function answer(pick, M, N) {
@@ -110,7 +109,7 @@ function answer(pick, M, N) {
   say("over-name", torch ? "nothing is faster" : `as fast as torch's ${pick.op}`);
   say("over", torch ? "torch itself" : `${number(pick.speedup)}×`);
   say("over-interval", torch || pick.speedup_low === null ? "" : `95 % interval ${number(pick.speedup_low)} to ${number(pick.speedup_high)}`);
-  say("time", `${number(pick.time_us)} µs`);
+  say("time", `${number(pick.time_us)}${pick.mark} µs`);
   say("of-copy", number(pick.of_copy, 3) || "no copy beside it");
   find("#meter").style.width = `${Math.min(100, 100 * pick.of_copy)}%`;
   say("lead", theLead(pick));
@@ -118,10 +117,14 @@ function answer(pick, M, N) {
   rank(pick);
 }
 
+function competitors(pick) {
+  const rows = ROWS.filter((row) => row.rank !== null && POINT.every((name) => row[name] === pick[name]));
+  return rows.sort((a, b) => a.rank - b.rank);
+}
+
 // Every kernel that is timed at the point, as a bar.
 function rank(pick) {
-  const rows = ROWS.filter((row) => row.rank !== null && POINT.every((name) => row[name] === pick[name]));
-  rows.sort((a, b) => a.rank - b.rank);
+  const rows = competitors(pick);
   const share = (row) => (row.of_copy === null ? rows[0].time_us / row.time_us : row.of_copy);
   const most = Math.max(1, ...rows.map(share));
   find("#ranking").replaceChildren(

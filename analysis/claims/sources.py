@@ -1,0 +1,280 @@
+"""The claims of five sources, S0 to S4, and how each is judged."""
+
+import math
+from functools import partial
+
+from analysis import statistics as stats
+from analysis.claims import claim as terms
+from analysis.claims.claim import Claim, Evidence, Finding, Protocol
+from analysis.schema import BASELINE
+from analysis.statistics import Estimate
+
+# N = 2^18 is not in the article's table: only claim S0-c asks for it.
+ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 19)}, ("uniform",))
+ONLINE_TABLE = "a100_online_softmax_2024.csv"
+SIZES = [n for n in ONLINE.shapes if n <= 2**17]  # the sizes of the article's table
+LARGEST = 2**17
+TURN = 65536  # from here on, the article says, fused is bad
+OTHERS = ("triton_tiled", "triton_tiled_nocache", "triton_online", "triton_online_nocache")
+MIN_ONLINE = 5  # half of the protocol
+
+FUSED = Protocol("fused_softmax", {128 * i: 4096 for i in range(2, 100)}, ("normal",))
+FUSED_TABLE = "rtx3090_fused_softmax_2024.csv"
+# A tenth of the protocol's 98 sizes; every eighth of them (13) is a sweep that people run.
+MIN_FUSED = 10
+SMALLEST, S2_SIZE = 256, 12160
+
+# The source used constant input; our own sweep uses normal (constant data draws less power).
+ONEFLOW = Protocol("oneflow", {s: 32 * 64 * s for s in (16, 32, 64, 128, 512)}, ("normal", "ones"))
+ONEFLOW_TABLE = "a100_oneflow_vs_fastertransformer.csv"
+
+
+def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
+    """S0-d, S1-a, S4-a. Geometric mean over the protocol of the speed of `fast` over `slow`.
+
+    Holds when the mean is significantly above 1, does not hold when below; `stably`: the same of
+    every size.
+    """
+
+    def judge(evidence: Evidence) -> Finding:
+        every = evidence.speed_ratios(fast, slow, least)
+        mean, sides = stats.geometric_mean(every.values()), terms.sides(every)
+        judged = [terms.side(mean), *(sides.values() if stably else [])]
+        decided = terms.verdict_on_all(judged)
+        values = [ratio.value for ratio in every.values()]
+        why = (
+            f"geometric mean {terms.interval(mean)} over {len(every)} of "
+            f"{len(evidence.protocol.shapes)} sizes{terms.close(decided)}, from {min(values):.3f}x "
+            f"to {max(values):.3f}x; slower at {terms.sizes_on(terms.BELOW, sides)}; "
+            f"no significant difference at {terms.sizes_on(terms.UNCLEAR, sides)}"
+        )
+        return Finding.of(decided, mean, why)
+
+    return judge
+
+
+def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduction: bool = False):
+    """S0-a, S2-a. Speed of `fast` over `slow` at N = `n`, or by how much less time it takes.
+
+    Judged against the stated speed (claim.verdict_on_number).
+    """
+
+    def judge(evidence: Evidence) -> Finding:
+        ratio = evidence.speed_ratio(fast, slow, n)
+        decided = terms.verdict_on_number(ratio, stated, decimals)
+        why = f"{terms.interval(ratio)} at N = {n}{terms.close(decided)}, "
+        why += f"the article says {stated:.{decimals}f}x"
+        values = ratio.value, *ratio.interval
+        return Finding(decided, why, *((1 - 1 / x for x in values) if reduction else values))
+
+    return judge
+
+
+def online_stable(evidence: Evidence) -> Finding:
+    """S0-a, "stable": the share of the ten sizes at which triton_online is faster than torch.
+
+    Holds when it is significantly faster at all; does not hold when torch is at one.
+    """
+    every = evidence.speed_ratios("triton_online", BASELINE, MIN_ONLINE)
+    return _share(terms.sides(every), "faster", "slower")
+
+
+def fused_turns(evidence: Evidence) -> Finding:
+    """S0-b. triton_fused is the fastest of the five Triton versions below 65536, not from there.
+
+    At each size: fused against the fastest other version that is timed; a fused that cannot run
+    (unsupported, compile_error) is not the fastest. Holds when every size is significantly on its
+    side; does not hold when one is on the other side. Needs a size on each side of the turn.
+    """
+    every = {n: ratio for n in SIZES if (ratio := _over_other(evidence, n))}
+    if len(every) < MIN_ONLINE or min(every) >= TURN or max(every) < TURN:
+        evidence.speed_ratios("triton_fused", "triton_online", MIN_ONLINE)
+        raise terms.NoDataError(f"sizes on both sides of N = {TURN} are needed")
+    claimed = {n: e._replace(log=-e.log) if n >= TURN else e for n, e in every.items()}
+    return _share(terms.sides(claimed), "as claimed", "the other way")
+
+
+def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
+    """Return the share of the sizes that are above 1; the claim is about every size."""
+    above = list(sides.values()).count(terms.ABOVE)
+    why = (
+        f"{as_claimed} at {above} of {len(sides)} sizes; "
+        f"{otherwise} at {terms.sizes_on(terms.BELOW, sides)}; "
+        f"too close to call at {terms.sizes_on(terms.UNCLEAR, sides)}"
+    )
+    return Finding(terms.verdict_on_all(sides.values()), why, above / len(sides))
+
+
+def _over_other(evidence: Evidence, n: int) -> Estimate | None:
+    """Return the speed of fused over the fastest other version at `n`; None when not known."""
+    others = [name for name in OTHERS if evidence.is_timed(name, n)]
+    fused = evidence.rows.get(("triton_fused", n))
+    if others and fused and fused["status"] in ("unsupported", "compile_error"):
+        return Estimate(-math.inf)
+    ratios = [
+        evidence.speed_ratio("triton_fused", name, n)
+        for name in others
+        if evidence.is_timed("triton_fused", n) and evidence.on_one_board("triton_fused", name, n)
+    ]
+    return min(ratios, key=lambda ratio: ratio.log, default=None)
+
+
+def fused_limit(evidence: Evidence) -> Finding:
+    """S0-c. triton_fused cannot start at N = 262144, while it runs at 131072.
+
+    Holds when the row at 262144 is unsupported or compile_error and the one at 131072 is ok; does
+    not hold when 262144 is ok. Anything else, such as out_of_memory (of the device, not of the
+    launch), decides nothing.
+    """
+    below = evidence.row("triton_fused", LARGEST)
+    beyond = evidence.row("triton_fused", 2 * LARGEST)
+    outcome = f"{beyond['status']} at N = {2 * LARGEST}"
+    outcome += f" ({beyond['message']})" if beyond["message"] else ""
+    if beyond["status"] == "ok":
+        return Finding(terms.FAILS, f"it ran: {outcome}", 2 * LARGEST)
+    if beyond["status"] in ("unsupported", "compile_error") and below["status"] == "ok":
+        return Finding(terms.HOLDS, f"ok at N = {LARGEST}, {outcome}", LARGEST)
+    raise terms.NoDataError(f"{below['status']} at N = {LARGEST}, {outcome}")
+
+
+def difference(evidence: Evidence) -> Finding:
+    """S0-e. Maximum |online - torch| at 1024x32768, bounded by the two errors against float64.
+
+    The rows hold each one's largest error against float64, e and t, not their difference, which
+    is between |e - t| and e + t. Holds when e + t is at most 1.5e-11 to two digits (below
+    1.55e-11); does not hold when |e - t| is not; otherwise inconclusive.
+    """
+    rows = [evidence.row(name, 32768) for name in ("triton_online", BASELINE)]
+    e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
+    if not (math.isfinite(e) and math.isfinite(t)):
+        raise terms.NoDataError("an error against float64 is not in the rows")
+    low, high, limit = abs(e - t), e + t, 1.55e-11
+    decided = terms.HOLDS if high < limit else terms.FAILS if low >= limit else terms.INCONCLUSIVE
+    why = (
+        f"not the difference itself but its bounds: errors against float64 are {e:.2e} (online) "
+        f"and {t:.2e} (torch), so the difference is between {low:.2e} and {high:.2e}"
+    )
+    return Finding(decided, why, high, low, high)
+
+
+def torch_ahead(evidence: Evidence) -> Finding:
+    """S2-b. Speed of torch over triton_row at N = 256, the smallest size of the protocol."""
+    ratio = evidence.speed_ratio(BASELINE, "triton_row", SMALLEST)
+    sides = terms.sides(evidence.speed_ratios(BASELINE, "triton_row", least=1))
+    decided = terms.verdict_on_all([terms.side(ratio)])
+    why = (
+        f"torch is {terms.interval(ratio)} as fast at N = {SMALLEST}{terms.close(decided)}; ahead "
+        f"at {terms.sizes_on(terms.ABOVE, sides)} of {len(sides)} sizes"
+    )
+    return Finding.of(decided, ratio, why)
+
+
+def oneflow_faster(evidence: Evidence) -> Finding:
+    """S3-a. Speed of OneFlow over FasterTransformer at the five sizes; the value is the smallest.
+
+    Holds when all five are significantly above 1, does not hold when one is below. Needs all five
+    sizes. The sentence puts the published ratio beside each measured one.
+    """
+    pair = "cuda_oneflow", "cuda_fastertransformer"
+    every = {n: evidence.speed_ratio(*pair, n) for n in ONEFLOW.shapes}
+    decided = terms.verdict_on_all(terms.sides(every).values())
+    parts = []
+    for n, ratio in every.items():
+        source = evidence.published and evidence.published.speed_ratio(*pair, n)
+        beside = f" (published {terms.interval(source)})" if source else ""
+        parts.append(f"{terms.interval(ratio)} at N = {n}{beside}")
+    smallest = min(every.values(), key=lambda ratio: ratio.log)
+    return Finding.of(decided, smallest, "; ".join(parts) + terms.close(decided).replace(",", ";"))
+
+
+online = partial(Claim, protocol=ONLINE, table=ONLINE_TABLE)
+in_text = partial(Claim, protocol=ONLINE, untabled="stated in the text only, not in the table")
+fused = partial(Claim, protocol=FUSED, table=FUSED_TABLE)
+
+ALL = [
+    online(
+        "S0-a",
+        "the online version is 26.1 % faster than torch",
+        "reduction of time by triton_online at 1024x131072",
+        faster_by("triton_online", BASELINE, LARGEST, 1 / (1 - 0.261), 3, reduction=True),
+        stated=0.261,
+    ),
+    online(
+        "S0-a",
+        "and it is so stably",
+        "share of sizes where triton_online is faster than torch",
+        online_stable,
+    ),
+    online(
+        "S0-b",
+        "fused is the best of the Triton versions for N < 65536 and bad beyond",
+        "share of sizes where the ranking among the article's five Triton versions is as claimed",
+        fused_turns,
+    ),
+    in_text(
+        "S0-c",
+        "fused cannot start past N = 131072",
+        "largest N at which triton_fused is known to run",
+        fused_limit,
+        stated=LARGEST,
+    ),
+    *(
+        online(
+            "S0-d",
+            "walking backwards over the row (cache trick) helps",
+            f"time without / with the trick, {name}, geometric mean over N",
+            mean_faster(name, f"{name}_nocache", MIN_ONLINE),
+        )
+        for name in ("triton_tiled", "triton_online")
+    ),
+    in_text(
+        "S0-e",
+        "the maximum difference from torch is about 1.5e-11 at 1024x32768 uniform",
+        "upper bound of the largest |triton_online - torch_softmax| at 1024x32768",
+        difference,
+        stated=1.5e-11,
+    ),
+    *(
+        Claim(
+            "S1-a",
+            "the fused Triton kernel beats torch and the naive version",
+            f"speed of triton_persistent over {slow}, geometric mean over N",
+            mean_faster("triton_persistent", slow, MIN_FUSED),
+            FUSED,
+            untabled="the notes print no table",
+        )
+        for slow in (BASELINE, "torch_naive")
+    ),
+    *(
+        fused(
+            "S2-a",
+            "Triton 833 GB/s against torch 436 and jit 283 at N = 12160",
+            f"speed of triton_row over {slow} at 4096x12160",
+            faster_by("triton_row", slow, S2_SIZE, stated, 2),
+            stated=stated,
+        )
+        for slow, stated in ((BASELINE, 1.91), ("torch_jit", 2.95))
+    ),
+    fused(
+        "S2-b",
+        "torch is ahead at the smallest sizes",
+        "speed of torch_softmax over triton_row at 4096x256",
+        torch_ahead,
+    ),
+    Claim(
+        "S3-a",
+        "OneFlow is faster than FasterTransformer at every seq_len",
+        "smallest speed ratio over the five sizes",
+        oneflow_faster,
+        ONEFLOW,
+        ONEFLOW_TABLE,
+    ),
+    Claim(
+        "S4-a",
+        "Triton is slightly and stably faster than torch",
+        "speed of triton_row over torch_softmax, geometric mean over N",
+        mean_faster("triton_row", BASELINE, MIN_FUSED, stably=True),
+        FUSED,
+        untabled="the article shows its results as a picture only",
+    ),
+]

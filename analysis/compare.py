@@ -1,0 +1,270 @@
+"""Compare two runs: which points became faster or slower, and with what confidence."""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis import rows, schema
+from analysis import statistics as stats
+from analysis.errors import InputError
+from analysis.frame import distinct, from_rows, timed
+from analysis.report import markdown as md
+from analysis.schema import POINT
+
+# Worst first.
+CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
+BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
+# What must be equal for kernels to be compared: boards, versions, measuring code, input.
+CONDITIONS = (
+    *("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL),
+    *("measure_sha256", "seed", "blocks"),
+)
+# Where one of these differs, torch is no unchanged control.
+OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
+WIDE = "the interval is wide: measure both with more `repeats`"
+COLUMNS = ["verdict", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
+
+Differences = dict[str, list[tuple[str, str]]]
+
+
+class Limits(NamedTuple):
+    """Relative: what counts as the same, what fails, and the false-discovery rate."""
+
+    margin: float
+    threshold: float
+    rate: float
+
+
+class Comparison(NamedTuple):
+    """`changes`: of `judge`; `differs`: the conditions that differ, with (old, new) values."""
+
+    old: pd.DataFrame
+    new: pd.DataFrame
+    changes: pd.DataFrame
+    differs: Differences
+    paired: bool
+
+
+def load(path: Path) -> pd.DataFrame:
+    """Return the rows of a folder of cells, of measurements.csv, or of a recorded table.
+
+    Of measurements.csv only the measured rows count, because two runs share the recorded ones.
+    Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
+    replicate of a point comes twice.
+    """
+    path = Path(path)
+    if path.is_dir():
+        cells = sorted(path.rglob("*.csv"))
+        if not cells:
+            raise InputError(f"{path}: no cells in this folder; give results/cells of a run")
+        entries = [(rows.with_ranking(rows.read_cell(cell)), cell) for cell in cells]
+    elif rows.is_collected(path):
+        collected = rows.read_collected(path)
+        entries = [(row, path) for row in collected if row["origin"] == "measured"]
+    else:
+        entries = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
+    if not entries:
+        raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
+    known = [*POINT, "replicate"]  # rows of several seeds are no replicates
+    rows.refuse_duplicates((tuple(row[name] for name in known), at) for row, at in entries)
+    # One sweep, for the controls of both runs to tell the spread between processes together.
+    return from_rows([row | dict.fromkeys(schema.LEADING, "") for row, _ in entries])
+
+
+def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
+    """Match the points of two runs and judge each.
+
+    Raises InputError when they share no point or, unless `allow`, a condition differs.
+    """
+    first, second = (run.drop_duplicates(list(POINT)).set_index(list(POINT)) for run in (old, new))
+    both = first.index.intersection(second.index).sort_values()
+    if both.empty:
+        raise InputError(
+            f"no point in common: OLD has {_has(old)}; NEW has {_has(new)}; "
+            "compare runs of one GPU and one sweep"
+        )
+    differs = _differences(first.loc[both], second.loc[both])
+    if differs and not allow:
+        raise InputError(
+            f"OLD and NEW were not measured alike: {describe(differs)}; measure both alike, or "
+            "give --allow to compare them all the same"
+        )
+    paired = not OF_TORCH & set(differs)
+    return Comparison(old, new, judge(old, new, both, limits, paired), differs, paired)
+
+
+def judge(
+    old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex, limits: Limits, paired: bool
+) -> pd.DataFrame:
+    """Return one line per shared point, worst first, with the point as its index.
+
+    `ratio` is old time / new time with `low` and `high`, its 95 % interval: the quotient of the
+    speed-ups over torch, or else (not `paired`) of the fractions of the copy bandwidth. `plain` is
+    the ratio of times. All are NaN where the point does not rank in both. `code`: whether the
+    kernel's source is the same or changed; `note`: why there is no ratio, or no verdict.
+    """
+    controls = pd.concat([old, new], ignore_index=True)
+    if not paired:
+        old, new = map(_over_copy, (old, new))
+    baseline = schema.BASELINE if paired else None
+    runs = [
+        stats.points(run, controls, baseline).set_index(list(POINT)).loc[both] for run in (old, new)
+    ]
+    table = pd.DataFrame(index=both)
+    for side, run in zip(("old", "new"), runs, strict=True):
+        table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
+    hashes = [run["kernel_sha256"] for run in runs]
+    unknown = (hashes[0] == "") | (hashes[1] == "")
+    table["code"] = np.select([unknown, hashes[0] == hashes[1]], ["", "same"], "changed")
+    ok = [run["status"] == "ok" for run in runs]
+    table["verdict"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
+    table["note"] = _not_comparable(*runs).where(ok[0] & ok[1], "")
+    table[["ratio", "low", "high"]] = math.nan
+    fine = table.index[ok[0] & ok[1] & (table["note"] == "")]
+    table["plain"] = (table["time_us_old"] / table["time_us_new"]).loc[fine]
+    before, after = ([stats.estimate(run.loc[point]) for point in fine] for run in runs)
+    changes = [b.minus(a) for a, b in zip(before, after, strict=True)]
+    margin = math.log1p(limits.margin)
+    found = stats.benjamini_hochberg([each.p(margin) for each in changes]) <= limits.rate
+    for point, each, differs in zip(fine, changes, found, strict=True):
+        low, high = each.interval if each.variance else (each.value, each.value)
+        table.loc[point, ["ratio", "low", "high"]] = each.value, low, high
+        if differs and abs(each.log) > margin:
+            table.loc[point, "verdict"] = FASTER if each.log > 0 else SLOWER
+        elif -margin <= math.log(low) and math.log(high) <= margin:
+            table.loc[point, "verdict"] = SAME
+        else:
+            table.loc[point, "note"] = WIDE
+    rank = table["verdict"].map(CLASSES.index)
+    return table.iloc[np.lexsort((table["ratio"], rank))]
+
+
+def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose `speedup` is over the copy, with an interval as wide as before."""
+    speedup = ["speedup", "speedup_low", "speedup_high"]
+    return run.assign(**run[speedup].mul(run["of_copy"] / run["speedup"], axis=0))
+
+
+def counts(changes: pd.DataFrame) -> str:
+    """Return `1 slower, 4 same of 5 points`: every class that has a point, worst first."""
+    number = changes["verdict"].value_counts()
+    text = ", ".join(f"{number[name]} {name}" for name in CLASSES if name in number)
+    return f"{text} of {md.counted(len(changes), 'point')}"
+
+
+def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
+    """Return the mask of the points that fail: broke, or slower by more than the threshold."""
+    far = changes["ratio"] < 1 / (1 + limits.threshold)
+    return (changes["verdict"] == BROKE) | ((changes["verdict"] == SLOWER) & far)
+
+
+def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
+    """Return why two ok points cannot be compared; "" where they can."""
+    ways = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
+    note = ways.where(old["timing"] != new["timing"], "")
+    for run, when in ((old, "OLD"), (new, "NEW")):
+        unranked = ~timed(run)
+        note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
+    return note
+
+
+def _differences(old: pd.DataFrame, new: pd.DataFrame) -> Differences:
+    unlike = {}
+    for name in CONDITIONS:
+        pairs = set(zip(_text(old[name]), _text(new[name]), strict=True))
+        # Empty is unknown (a row that crashed, a package the kernel does not use), not different.
+        if found := sorted((a, b) for a, b in pairs if a and b and a != b):
+            unlike[name] = found
+    return unlike
+
+
+def _text(values: pd.Series) -> list[str]:
+    if values.dtype.kind == "f":
+        return ["" if pd.isna(value) else f"{value:.0f}" for value in values]
+    return values.to_list()
+
+
+def describe(differs: Differences) -> str:
+    """Return `driver 570 in OLD, 580 in NEW` for every difference; hashes shortened."""
+    return "; ".join(
+        f"{name} {old[:24]} in OLD, {new[:24]} in NEW" + (" and others" if rest else "")
+        for name, ((old, new), *rest) in differs.items()
+    )
+
+
+def _has(run: pd.DataFrame) -> str:
+    parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in POINT[:4]]
+    return ", ".join([*parts, *(f"{name} {md.span(run[name])}" for name in ("M", "N"))])
+
+
+def document(found: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str:
+    """Return the whole comparison as Markdown; `paths` of OLD and NEW."""
+    changes = found.changes
+    number = int(failed(changes, limits).sum())
+    outcome = f"{md.counted(number, 'point')} failed" if number else "passed"
+    settled = changes["verdict"].isin([SAME, NEITHER])
+    parts = [
+        f"**{counts(changes)}: {outcome}.**",
+        "\n".join(_about(found, paths)),
+        _method(found.paired, limits),
+    ]
+    if not settled.all():
+        parts.append(md.table(COLUMNS, _lines(changes[~settled]), "not the same"))
+    if settled.any():
+        parts.append("The others:\n\n" + md.table(COLUMNS, _lines(changes[settled]), "the same"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(found: Comparison, paths: tuple[Path, Path]) -> list[str]:
+    lines = []
+    shared = len(found.changes)
+    for name, run, path in zip(("OLD", "NEW"), (found.old, found.new), paths, strict=True):
+        commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
+        dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
+        first = min(distinct(run["started_at"]), default="at an unknown time")
+        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}")
+        if alone := len(run.drop_duplicates(list(POINT))) - shared:
+            lines.append(f"- {md.counted(alone, 'point')} in {name} only, not compared")
+    if found.differs:
+        lines.append(f"- **not measured alike** (`--allow`): {describe(found.differs)}")
+    return lines
+
+
+def _method(paired: bool, limits: Limits) -> str:
+    margin, threshold, rate = (f"{100 * share:g} %" for share in limits)
+    over = (
+        "torch, timed in the same process (its version is the same in both)"
+        if paired
+        else "the copy, because torch is no unchanged control here (see above)"
+    )
+    return (
+        f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
+        "interval includes the spread between processes. Same: the interval is within "
+        f"{margin}. Faster, slower: the ratio is further off, with a false-discovery rate of "
+        f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "
+        "the ratio of the plain times."
+    )
+
+
+def _lines(changes: pd.DataFrame) -> list[list[object]]:
+    return [
+        [
+            row["verdict"],
+            *point,
+            md.number(row["time_us_old"]),
+            md.number(row["time_us_new"]),
+            md.with_interval(row["ratio"], row["low"], row["high"]),
+            md.number(row["plain"]),
+            row["code"],
+            row["note"] or _statuses(row),
+        ]
+        for point, row in changes.iterrows()
+    ]
+
+
+def _statuses(row: pd.Series) -> str:
+    old, new = row["status_old"], row["status_new"]
+    return f"{old}, then {new}" if old != new else "" if old == "ok" else old

@@ -1,0 +1,160 @@
+"""Intervals cover what they promise, noise decides nothing, and the formulas are the sources'."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import ranking
+from analysis import statistics as stats
+from analysis.statistics import Estimate
+from tests.analysis import synthetic
+from tests.marks import slow
+
+SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
+
+
+def run(measurements, seed, variants, replicates=1, spread=0.003, heavy=8, wide=1.0, sizes=SIZES):
+    """Rows of a sweep with spread between processes, and their true speed-ups, which are 1.5.
+
+    The spread of a process is t-distributed, with `heavy` degrees of freedom; to `spread` comes a
+    hundredth of a µs per call. Processes and A/A deviate `wide` times as much as intervals say.
+    """
+    rng, rows = np.random.default_rng(seed), []
+    for n in sizes:
+        for variant in variants:
+            for replicate in range(1, replicates + 1):
+                row = synthetic.row(variant=variant, N=n, replicate=replicate)
+                torch, copy = (synthetic.time_us(v, 1024, n, 4) for v in ("torch_softmax", "copy"))
+                sd = [math.hypot(spread, bool(spread) * 0.01 / us) for us in (copy, torch)]
+                control, own = sd * rng.standard_t(heavy, 2) / math.sqrt(heavy / (heavy - 2))
+                aa, within = 0.0005 * rng.standard_normal(2) * (wide, 1)
+                half = math.exp(0.0005 * stats.Z)
+                for name, value in (
+                    ("speedup", 1.5 * math.exp(own + wide * within)),
+                    ("aa", math.exp(aa)),
+                ):
+                    middle = name if name == "speedup" else "aa_ratio"
+                    row[middle] = str(value)
+                    row |= {f"{name}_low": str(value / half), f"{name}_high": str(value * half)}
+                row["torch_us"] = str(float(row["torch_us"]) * math.exp(control))
+                rows.append(row)
+    return measurements(rows)
+
+
+@pytest.mark.parametrize("replicates", [1, 3, 5])
+@pytest.mark.parametrize("heavy", [4, slow(30)])
+def test_intervals_cover_the_true_ratio(measurements, replicates, heavy):
+    """95 % of them: of 960 intervals, 0.937 to 0.963 is within two standard errors."""
+    hits = []
+    for seed in range(8):
+        variants = [f"mine_{i}" for i in range(15)]
+        found = stats.points(run(measurements, seed, variants, replicates, heavy=heavy))
+        hits += list((found["speedup_low"] < 1.5) & (found["speedup_high"] > 1.5))
+        assert set(found["processes"]) == {replicates}
+    assert 0.93 <= np.mean(hits) <= 0.975
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_one_kernel_under_two_names_differs_in_at_most_5_percent_of_pairs(measurements, replicates):
+    pairs, wins, sizes = 0, 0, [2**i for i in range(8, 20)]
+    for seed in range(25):
+        given = {"spread": 0.01, "heavy": 4, "sizes": sizes}
+        rows = run(measurements, seed, ("one", "two"), replicates, **given)
+        table = ranking.ranked(rows)
+        pairs += len(sizes)
+        wins += ranking.standings(table)["wins"].sum()
+    assert pairs == 300
+    assert wins / pairs <= 0.05
+
+
+def test_intervals_are_widened_until_a_a_excludes_1_as_often_as_it_may(measurements):
+    narrow = run(measurements, 1, [f"mine_{i}" for i in range(10)], wide=4)
+    assert stats.aa(narrow)["excludes"].mean() > 0.3
+    k = stats.widening(narrow, narrow)
+    assert 3 < k.mean() < 5
+    assert (stats.aa(narrow)["z"].abs() > stats.Z * k).mean() <= 0.05
+    assert stats.biased_operations(narrow).index.tolist() == [("h200", "softmax")]
+    fair = run(measurements, 1, [f"mine_{i}" for i in range(10)])
+    assert stats.widening(fair, fair).max() < 1.4
+    assert stats.biased_operations(fair).empty
+    few = run(measurements, 1, ["mine"], wide=4)
+    assert set(stats.widening(few, few)) == {1.0}
+
+
+def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero(measurements):
+    rows = run(measurements, 2, [f"mine_{i}" for i in range(12)], spread=0.004)
+    ((a, b, _),) = stats.spread(rows).to_numpy()
+    for us in (2.5, 80.0):
+        assert math.hypot(a, b / us) == pytest.approx(math.hypot(0.004, 0.01 / us), rel=0.4)
+    still = run(measurements, 2, [f"mine_{i}" for i in range(12)], spread=0.0)
+    assert stats.spread(still)["a"].min() > 0
+    few = stats.spread(run(measurements, 2, ["mine"]))
+    assert tuple(few.iloc[0]) == stats.DEFAULT
+    found = stats.points(run(measurements, 2, ["mine"]))
+    assert (found["speedup_high"] / found["speedup_low"] > 1.02).all()
+
+
+def test_replicates_count_with_their_own_variance(measurements):
+    """Smyth (2004): (d0 · prior + d · own) / (d0 + d), over the number of processes."""
+    rows = measurements(
+        synthetic.with_speedup(value, variant="mine", N=8192, replicate=i)
+        for i, value in enumerate((1.4, 1.5, 1.6), start=1)
+    )
+    (point,) = stats.points(rows).to_dict("records")
+    own = np.var(np.log([1.4, 1.5, 1.6]), ddof=1)
+    a, b, d = stats.DEFAULT
+    us = rows[["time_us", "torch_us"]].min(axis=None)
+    within = np.log((rows["speedup"] + 0.002) / (rows["speedup"] - 0.002)) / (2 * stats.Z)
+    prior = (within**2).mean() + a**2 + (b / us) ** 2
+    assert point["variance"] == pytest.approx((d * prior + 2 * own) / (d + 2) / 3, rel=1e-3)
+    assert (point["degrees"], point["processes"]) == (d + 2, 3)
+    assert point["speedup"] == pytest.approx((1.4 * 1.5 * 1.6) ** (1 / 3))
+
+
+def test_torch_is_1_by_pairing_and_a_failed_replicate_is_left_out(measurements):
+    rows = [
+        synthetic.with_speedup(1.01, variant="torch_softmax"),
+        synthetic.row(variant="torch_softmax", replicate=2, status="crash"),
+    ]
+    (point,) = stats.points(measurements(rows)).to_dict("records")
+    assert (point["speedup"], point["variance"], point["processes"]) == (1.0, 0.0, 1)
+    assert point["status"] == "ok"
+
+
+def test_quotients_and_means():
+    a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(0.0, 0.04**2, 8)
+    ratio = a.minus(b)
+    assert (ratio.value, ratio.variance) == pytest.approx((2, 0.05**2))
+    assert 8 < ratio.degrees < 16
+    mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
+    assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
+    assert math.isnan(Estimate(0.3).interval[0])  # from the literature
+    assert Estimate(0.3).p() == 0
+    assert Estimate(0.3, math.nan).p() == 1
+
+
+@pytest.mark.parametrize(
+    ("degrees", "t"), [(1, 12.706), (3, 3.182), (8, 2.306), (30, 2.042), (math.inf, 1.960)]
+)
+def test_students_t_as_in_its_tables(degrees, t):
+    assert stats.quantile(degrees) == pytest.approx(t, rel=2e-3)
+    assert stats.outside(t, degrees) == pytest.approx(0.05, rel=1e-2)
+
+
+def test_nothing_is_beyond_a_margin_that_it_is_within():
+    p = [Estimate(log, 0.001**2).p(0.01) for log in (0.0, 0.005, 0.01, -0.02)]
+    assert p[0] > 0.999
+    assert p[2] == pytest.approx(0.5, abs=1e-3)
+    assert p[3] < 1e-5
+
+
+def test_corrections_as_in_their_papers():
+    # Benjamini and Hochberg's example (1995, section 4.1): they reject 4 hypotheses, Holm 3.
+    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
+    p += [0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]
+    assert (stats.benjamini_hochberg(p[::-1])[::-1] <= 0.05).tolist() == [True] * 4 + [False] * 11
+    assert (stats.holm(p) <= 0.05).tolist() == [True] * 3 + [False] * 12
+    assert stats.holm([0.02, 0.01]).tolist() == pytest.approx([0.02, 0.02])
+    assert len(stats.holm([])) == len(stats.benjamini_hochberg(pd.Series(dtype=float))) == 0
