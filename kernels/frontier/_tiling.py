@@ -67,14 +67,6 @@ def plan_of(
     source: Path, kernel: str, shape: Shape, rows: int, shared_bytes: int = 0
 ) -> tuple[LaunchPlan, ...]:
     """Return the plan for a matrix of ``rows`` rows, each divided by ``shape``."""
-    return (
-        LaunchPlan(
-            source,
-            kernel,
-            WARP * shape.warps * shape.rows,
-            -(-rows // shape.rows),
-            shared_bytes=shared_bytes,
-            cluster=shape.cluster,
-            min_capability=shape.min_capability,
-        ),
-    )
+    threads, blocks = WARP * shape.warps * shape.rows, -(-rows // shape.rows)
+    needs = {"cluster": shape.cluster, "min_capability": shape.min_capability}
+    return (LaunchPlan(source, kernel, threads, blocks, shared_bytes, **needs),)

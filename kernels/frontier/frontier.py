@@ -24,13 +24,8 @@ from . import (
 )
 from ._tiling import is_vector_multiple
 
-PARTS = {
-    "frontier_short": frontier_short,
-    "frontier_packed": frontier_packed,
-    "frontier_rows": frontier_rows,
-    "frontier_spread": frontier_spread,
-    "frontier_staged": frontier_staged,
-}
+MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, frontier_staged
+PARTS = {module.SOURCE.stem: module for module in MODULES}
 # The rule of thumb where no table has a variant that takes the row: (most bytes of a row, variant),
 # by whether the bytes are a multiple of a vector.
 RULE = {

@@ -18,6 +18,7 @@ import math
 
 import torch
 
+from ..contract import max_cluster
 from ..tensors import empty_output
 from . import _package
 
@@ -46,16 +47,11 @@ def _too_long(row_bytes: int, device: torch.device) -> str | None:
     (major, minor), shared_bytes = _capability(device)
     if major < 8:
         return f"compute capability {major}.{minor}; QuACK needs 8.0"
-    blocks = cluster(major)
+    blocks = max_cluster(major)
     if block_bytes(row_bytes, blocks) <= shared_bytes:
         return None
     where = "a block" if blocks == 1 else f"{blocks} blocks"
     return f"a row of {row_bytes} bytes; it must fit in the shared memory of {where}"
-
-
-def cluster(major: int) -> int:
-    """Return the blocks that share one of the longest rows, by major compute capability."""
-    return {8: 1, 12: 8}.get(major, 16)
 
 
 def block_bytes(row_bytes: int, blocks: int) -> int:

@@ -76,25 +76,22 @@ def why_bad_name(name: str) -> str | None:
 def add(given: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
-    Raises BadKernel for a missing file and for a name that no variant may have or that another
-    variant has.
+    Raises BadKernel for a missing file, and for a name that is not allowed or taken.
     """
     path = Path(os.path.abspath(given))  # as named: a link's neighbours are those of the link
-    name, fault = path.stem, None
-    if path.suffix != ".py" or not path.is_file():
-        why = "no such file" if not path.exists() else "not a Python file"
-        fault = f"{why}; name a .py file that defines a softmax"
-    elif why := why_bad_name(name):
-        fault = f"{why}; rename the file"
+    name, why = path.stem, None
+    if not path.exists():
+        why = "no such file; name a .py file that defines a softmax"
+    elif path.suffix != ".py" or not path.is_file():
+        why = "not a Python file; name a .py file that defines a softmax"
+    elif bad := why_bad_name(name):
+        why = f"{bad}; rename the file"
     elif _added.get(name, path) != path:
-        fault = f"{str(_added[name])!r} has the same name; rename one of them"
+        why = f"{str(_added[name])!r} has the same name; rename one of them"
     elif name in _files():
-        fault = (
-            f"the project has a variant {name!r}, too; rename the file, or leave it out to measure "
-            "the other"
-        )
-    if fault:
-        raise BadKernel(f"kernel {str(given)!r}: {fault}")
+        why = f"the project has a variant {name!r}, too; rename the file, or leave it out"
+    if why:
+        raise BadKernel(f"kernel {str(given)!r}: {why}")
     _added[name] = path
     return name
 
@@ -121,10 +118,7 @@ def split(name: str) -> tuple[str, str]:
 
 def check_name(name: str) -> None:
     """Raise KeyError, naming the nearest variants, unless ``name`` is one."""
-    known = sorted(_files())
-    if name in known:
-        return
-    stem, config = split(name)
+    known, (stem, config) = sorted(_files()), split(name)
     if stem in known or stem in _added:
         if not config or config in configs(stem):
             return
@@ -149,11 +143,11 @@ def load(name: str) -> Variant:
     """
     path = file(name)
     stem, config = split(name)
-    if stem in _files():
+    if stem in _added:
+        module = _load_added(path)
+    else:
         parts = path.relative_to(FOLDER).with_suffix("").parts
         module = importlib.import_module(".".join((PACKAGE, *parts)))
-    else:
-        module = _load_added(path)
     source = module.with_config(config) if config else module
     functions = {op: f for op in OPS if callable(f := getattr(source, op, None))}
     if not functions:

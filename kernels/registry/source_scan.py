@@ -3,6 +3,7 @@
 import ast
 import functools
 import re
+import symtable
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -45,23 +46,11 @@ def docstring(path: Path) -> str:
 
 def defined(path: Path, names: Iterable[str]) -> frozenset[str]:
     """Return those of the names that a module defines, by def, import or assignment."""
-    tree = nodes(path)
-    body = tree[0].body if tree else []
-    return frozenset(name for node in body for name in names if _binds(node, name))
-
-
-def _binds(node: ast.stmt, name: str) -> bool:
-    if isinstance(node, ast.FunctionDef):
-        return node.name == name
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return any(name == (alias.asname or alias.name) for alias in node.names)
-    targets = node.targets if isinstance(node, ast.Assign) else ()
-    parts = (part for target in targets for part in ast.walk(target))  # a, b = … gives both
-    return any(isinstance(p, ast.Name) and p.id == name and _is_bound(p) for p in parts)
-
-
-def _is_bound(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)  # in a[b] = … both are only read
+    if not nodes(path):
+        return frozenset()
+    symbols = symtable.symtable(path.read_text(), str(path), "exec").get_symbols()
+    bound = {symbol.get_name() for symbol in symbols if symbol.is_local()}
+    return frozenset(bound.intersection(names))
 
 
 @functools.cache
@@ -79,11 +68,10 @@ def imports(path: Path) -> frozenset[Import]:
 
 
 def named_files(path: Path) -> set[str]:
-    """Return the CUDA sources and tables that a Python file names, or patterns of them."""
+    """Return the files that a source names: those a CUDA source includes in quotes, or the CUDA
+    sources and tables, or patterns of them, that a Python file has as strings.
+    """
+    if path.suffix != ".py":
+        return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE))
     texts = {str(node.value) for node in nodes(path) if isinstance(node, ast.Constant)}
     return {text for text in texts if re.fullmatch(r"[\w*./-]+\.(cu|csv)", text)}
-
-
-def includes(path: Path) -> list[str]:
-    """Return the names of the files that a CUDA source includes in quotes."""
-    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)

@@ -25,11 +25,6 @@ both = pytest.mark.parametrize("op", OPS)
 every = pytest.mark.parametrize("name", parameters(kernels.names(OPS[0])))
 
 
-def truncates(name, dtype, device) -> bool:
-    """Triton's interpreter truncates to bfloat16 instead of rounding."""
-    return "triton" in name and dtype == torch.bfloat16 and device.type == "cpu"
-
-
 def skip_if_unsupported(name, x) -> None:
     if reason := kernels.load(name).unsupported(x):
         pytest.skip(f"{name}: {reason}")
@@ -48,9 +43,10 @@ def test_any_number_of_columns(name, op, dtype, columns, device):
         if variant.unsupported(read[0]):
             continue
         taken += 1
-        found = correctness.check_call(
-            function, read, torch.arange(3, device=device), op, truncates(name, dtype, device)
-        )
+        # Triton's interpreter truncates to bfloat16 instead of rounding
+        truncates = "triton" in name and dtype == torch.bfloat16 and device.type == "cpu"
+        rows = torch.arange(3, device=device)
+        found = correctness.check_call(function, read, rows, op, truncates)
         assert found.problem is None, (cols, found.problem)
     assert taken >= 2
 

@@ -1,4 +1,8 @@
-"""CUDA C++ kernels without a GPU: the variants' own launches, run thread by thread on the CPU."""
+"""CUDA C++ kernels without a GPU: the variants' launches, run thread by thread on the CPU.
+
+The emulator runs threads in turn and PTX as plain C++, so it checks values and addresses, not the
+order of memory accesses: test_sanitizer.py and test_stress.py do, on a GPU.
+"""
 
 import functools
 import itertools
@@ -7,9 +11,12 @@ import pytest
 import torch
 
 import kernels
+from kernels.cuda.nvrtc import GPUS, Call
+from kernels.frontier.backward import cuda_backward
+from measure import inputs
 from measure.check import correctness
 from tests.kernels.emulator.run import SMALL
-from tests.kernels.special import special_rows
+from tests.kernels.special import special_gradients, special_rows
 from tests.kernels.variants import config_takes
 from tests.marks import slow
 
@@ -40,10 +47,6 @@ SHARED = [
 ]
 
 
-def lengths(name: str) -> list[int]:
-    return sorted(itertools.chain(*SIZES[name]))
-
-
 @pytest.fixture
 def check(emulated):
     """check(name, x, …): the result, which is right, and x is as it was."""
@@ -52,7 +55,7 @@ def check(emulated):
         out = torch.empty_like(x) if out is None else out
         before = x.clone()
         plan = functools.partial(kernels.load(name).module.plan, **config)
-        emulated.softmax(plan, x, out, log)
+        emulated.run(plan, x, out, log)
         assert torch.equal(x.nan_to_num(), before.nan_to_num()), "the input was changed"
         problem = correctness.check_values(out, x, OPS[log]).problem
         assert problem is None, problem
@@ -67,20 +70,14 @@ def test_rows_of_every_length(name, cols, check):
     check(name, torch.randn(3, cols) * 3)
     if cols < 10000:
         check(name, (torch.randn(2, cols) * 3).to(torch.bfloat16), log=True)
-
-
-@pytest.mark.slow  # of 16 bits both run the same lines; log_softmax differs in its last line
-@pytest.mark.parametrize("name", [name for name in SIZES if SIZES[name][0]])
-def test_other_types_and_operations(name, check):
-    for cols in (c for c in lengths(name) if c < 10000):
-        for dtype, log in ((torch.bfloat16, False), (torch.float16, True)):
-            check(name, torch.randn(2, cols).to(dtype), log=log)
+        check(name, (torch.randn(2, cols) * 3).to(torch.float16))
 
 
 @pytest.mark.parametrize(("name", "config"), [f if f == SECOND_EXPS else slow(*f) for f in CONFIGS])
 def test_every_config(name, config, check):
     torch.manual_seed(0)
-    both = itertools.product((torch.bfloat16, torch.float32), lengths(name))
+    lengths = sorted(itertools.chain(*SIZES[name]))
+    both = itertools.product((torch.bfloat16, torch.float32), lengths)
     taken = [(dtype, n) for dtype, n in both if config_takes(f"{name}__{config}", n, dtype, SMALL)]
     assert taken
     for dtype, cols in taken[-2:]:
@@ -91,7 +88,7 @@ def test_every_config(name, config, check):
 def test_infinities_and_nan_as_torch_has_them(name, cols, emulated):
     x = special_rows(8, cols)
     out = torch.empty_like(x)
-    emulated.softmax(kernels.load(name).module.plan, x, out)
+    emulated.run(kernels.load(name).module.plan, x, out)
     torch.testing.assert_close(out, torch.softmax(x, dim=-1), equal_nan=True, rtol=1e-4, atol=1e-7)
 
 
@@ -141,3 +138,47 @@ def test_short_rows_give_the_same_bits_wherever_they_lie(name, cols, check):
                 rest.as_strided((5, cols), (cols + apart, 1), 2).fill_(7.0)
                 assert (rest == 7).all(), "more than the rows was written"
                 out.fill_(7.0)
+
+
+BACKWARD = ("softmax_backward", "log_softmax_backward")
+# a block; a cluster; 16 bits. `make test-all` adds a warp's part, clusters of 4, 8 and 16 blocks.
+GRADIENTS = [(0, torch.float32, 1000), (0, torch.float32, 20000), (1, torch.bfloat16, 8200)]
+GRADIENTS += [slow(1, torch.float32, cols) for cols in (8, 1000, 9000, 40000, 70000, 140000)]
+GRADIENTS += [slow(0, torch.bfloat16, cols) for cols in (64, 8200, 20000)]
+
+
+@pytest.fixture
+def gradient(emulated):
+    """gradient(log, read): dx, which is right; g and y (2, M, N) stay as they were."""
+
+    def gradient(log, read):
+        dx, before = torch.full_like(read[0], 9), read.clone()
+        emulated.run(cuda_backward.plan, read, dx, log)
+        assert torch.equal(read.nan_to_num(), before.nan_to_num()), "what was read was changed"
+        assert correctness.check_rows(dx, tuple(read), BACKWARD[log]).problem is None
+        return dx
+
+    return gradient
+
+
+@pytest.mark.parametrize(("log", "dtype", "cols"), GRADIENTS)
+def test_the_backward_has_the_same_bits_in_any_batch(log, dtype, cols, gradient):
+    drawn = inputs.draw_for(BACKWARD[log], "normal", dtype, 3, cols, 1, torch.device("cpu"))
+    read = torch.stack(drawn)
+    assert torch.equal(gradient(log, read)[2:], gradient(log, read[:, 2:].contiguous()))
+
+
+@pytest.mark.parametrize("log", [0, slow(1)])
+@pytest.mark.parametrize("cols", [1000, 20000])
+def test_the_backward_of_infinities_and_nan(log, cols, gradient):
+    gradient(log, special_gradients(BACKWARD[log], cols, torch.device("cpu")))
+
+
+@pytest.mark.parametrize("arch", sorted(GPUS))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_what_is_said_to_be_the_longest_row_of_the_backward_is(arch, dtype, monkeypatch):
+    monkeypatch.setattr(cuda_backward.cuda, "gpu_info", lambda device: GPUS[arch])
+    most = cuda_backward._max_bytes.__wrapped__(0) // dtype.itemsize
+    for cols, taken in ((most, True), (most + 8, False)):
+        call = Call(dtype, 3, cols, 16 // dtype.itemsize, False, GPUS[arch])
+        assert bool(cuda_backward.plan(call)) == taken

@@ -1,7 +1,5 @@
 """The frontier's kernels on a GPU, in every config: right, at any place, and in any batch."""
 
-import threading
-
 import pytest
 import torch
 
@@ -27,9 +25,8 @@ def sizes(config: str, dtype: torch.dtype = torch.float32) -> list[int]:
 
 
 ALL = [f"{name}__{config}" for name in SIZES for config in kernels.configs(name)]
-CONFIGS = [config for config in ALL if sizes(config)]
-SHARING = [config for config in CONFIGS if "short" not in config]
-SPREAD = [config for config in CONFIGS if "spread" in config]
+SHARING = [config for config in ALL if sizes(config) and "short" not in config]
+SPREAD = [config for config in ALL if "spread" in config]
 # Configs differ in numbers only, so `make test` runs one of each kernel, and the one that computes
 # exps again.
 CHOSEN = {f"{name}__{kernels.load(name).module.DEFAULT_CONFIG}" for name in SIZES}
@@ -44,14 +41,20 @@ def of(configs: list[str]):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @of(ALL)
 def test_rows_of_every_length(config, dtype, device):
+    """Also in place, as rows that the drop-in has widened are, if a block reads them once."""
     for cols in sizes(config, dtype):
         torch.manual_seed(cols)
         for rows in (1, 7, 300 if cols < 2**20 else 2):
             x = (torch.randn(rows, cols, device=device) * 3).to(dtype)
             before = x.clone()
-            assert_right(run(config, x), x)
+            y = run(config, x)
+            assert_right(y, x)
             assert_right(run(config, x, op="log_softmax"), x, "log_softmax")
             assert torch.equal(x, before), "the input was changed"
+            if cols <= 2**18:
+                assert torch.equal(run(config, x, x), y)
+        one = torch.randn(1, cols, device=device).to(dtype).expand(5, cols)
+        assert_right(run(config, one), one)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -82,96 +85,6 @@ def test_a_row_gives_the_same_bits_in_any_batch(cols, dtype, device):
         moved = torch.zeros(cols + 1, dtype=dtype, device=device)[1:]
         moved.copy_(x[row])
         assert torch.equal(run("frontier", moved[None]), together[row : row + 1])
-    for _ in range(3):
-        assert torch.equal(run("frontier", x), together), "not deterministic"
-
-
-@of(SPREAD)
-def test_launches_at_once_do_not_share_a_workspace(config, device):
-    """On two streams at once, and in a graph that is replayed on a third."""
-    softmax = kernels.load(config).softmax
-    x = [torch.randn(3, 2**20, device=device) for _ in range(3)]
-    expected = [torch.softmax(each, -1) for each in x]
-    out = [torch.empty_like(each) for each in x]
-    softmax(x[0])
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(10):
-            softmax(x[2], out[2])
-    streams = [torch.cuda.Stream(device) for _ in range(3)]
-    torch.cuda.synchronize()
-    for _ in range(10):
-        for index, stream in enumerate(streams):
-            with torch.cuda.stream(stream):
-                graph.replay() if index == 2 else softmax(x[index], out[index])
-    torch.cuda.synchronize()
-    for y, right in zip(out, expected, strict=True):
-        torch.testing.assert_close(y, right)
-
-
-@of(SPREAD)
-def test_a_new_workspace_waits_for_no_other_stream(config, device, monkeypatch):
-    """A workspace is zero at once, even if the stream that asked first is busy."""
-    from kernels.cuda import grid_workspace
-
-    monkeypatch.setattr(grid_workspace, "_addresses", {})
-    monkeypatch.setattr(grid_workspace, "_free", {})
-    x = torch.randn(3, 2**20, device=device)
-    expected, softmax = torch.softmax(x, -1), kernels.load(config).softmax
-    busy, other = torch.cuda.Stream(device), torch.cuda.Stream(device)
-    torch.cuda.synchronize()
-    with torch.cuda.stream(busy):
-        torch.cuda._sleep(100_000_000)
-        first = softmax(x)
-    with torch.cuda.stream(other):
-        second = softmax(x)
-    torch.cuda.synchronize()
-    torch.testing.assert_close(first, expected)
-    torch.testing.assert_close(second, expected)
-
-
-# a kernel with a workspace, and one without
-@pytest.mark.parametrize("cols", [8192, slow(50257), slow(131072), 2**20])
-def test_under_a_compiler_that_records_graphs(cols, device):
-    """mode="reduce-overhead" looks after all memory that is allocated while it records."""
-    torch._dynamo.reset()
-    compiled = torch.compile(lambda x: kernels.softmax(x * 2, -1), mode="reduce-overhead")
-    for _ in range(4):
-        x = torch.randn(3, cols, device=device)
-        torch.testing.assert_close(compiled(x), torch.softmax(x * 2, -1), rtol=1e-4, atol=1e-9)
-
-
-@of(CONFIGS)
-def test_in_place_and_one_row_for_all(config, device):
-    for cols in sizes(config):
-        x = torch.randn(5, cols, device=device)
-        expected = torch.softmax(x, -1)
-        run(config, x, x)
-        torch.testing.assert_close(x, expected, rtol=1e-4, atol=1e-9)
-        one = torch.randn(1, cols, device=device).expand(5, cols)
-        torch.testing.assert_close(run(config, one), torch.softmax(one, -1), rtol=1e-4, atol=1e-9)
-
-
-def test_threads_that_launch_at_once(device):
-    x = torch.randn(2, 2**20, device=device)
-    expected, softmax = torch.softmax(x, -1), kernels.load("frontier").softmax
-    wrong = []
-
-    def work() -> None:
-        with torch.cuda.stream(torch.cuda.Stream(device)):
-            for _ in range(20):
-                y = softmax(x)
-            torch.cuda.current_stream().synchronize()
-            if not torch.allclose(y, expected, rtol=1e-4, atol=1e-9):
-                wrong.append(y)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    torch.cuda.synchronize()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
 
 
 @pytest.mark.usefixtures("large")

@@ -13,8 +13,7 @@ CUDA = ONEFLOW + FASTERTRANSFORMER
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 FRONTIER = [name for name in kernels.names() if name.startswith("frontier")]
 
-# Kernels of other projects. They have limits of their own, and each of them its own tests in
-# test_peers.py; those of all variants' numbers are for the kernels that are written here.
+# Kernels of other projects, tested in test_peers.py and test_peers_gpu.py.
 PEERS = [name for name in kernels.names() if name.startswith("peer_")]
 OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
 OURS += ["frontier"]  # test_emulated.py and test_frontier_gpu.py test its parts in every config

@@ -54,7 +54,9 @@ __device__ inline void store_vec(uint4* to, uint4 vec) {
 }
 
 template <int BYTES>
-struct VecOf;
+struct VecOf {
+  using type = uint4;
+};
 template <>
 struct VecOf<2> {
   using type = unsigned short;
@@ -66,10 +68,6 @@ struct VecOf<4> {
 template <>
 struct VecOf<8> {
   using type = uint2;
-};
-template <>
-struct VecOf<16> {
-  using type = uint4;
 };
 
 // N adjacent elements, moved at once. Their address must be a multiple of their size.
