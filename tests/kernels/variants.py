@@ -64,7 +64,17 @@ def run(name: str, x: torch.Tensor, out=None, op: str = "softmax") -> torch.Tens
     return variant.function(op)(x, out)
 
 
+def result_problem(y: torch.Tensor, x: torch.Tensor, op: str) -> str | None:
+    """None, or how y differs from ``op`` of the rows of x in float64."""
+    return correctness.check_values(y, x, op).problem
+
+
+def gradient_problem(dx: torch.Tensor, read, op: str) -> str | None:
+    """None, or how dx differs from the gradient in float64 by g and y, which are ``read``."""
+    return correctness.check_rows(dx, tuple(read), op).problem
+
+
 def assert_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None) -> None:
     """Assert that y is ``op`` of the rows of x in float64, and ``out`` if one is given."""
-    problem = correctness.check_result(y, x, out) or correctness.check_values(y, x, op).problem
+    problem = correctness.check_result(y, x, out) or result_problem(y, x, op)
     assert problem is None, (tuple(x.shape), x.stride(), problem)
