@@ -13,7 +13,7 @@ import torch
 import kernels
 from kernels.cuda.nvrtc import Call, Gpu, LaunchPlan, widest_pack
 from measure import inputs
-from tests.kernels.variants import DTYPES, PEERS, gradient_problem, result_problem
+from tests.kernels.variants import DTYPES, PEERS, problem
 
 # In ascending order: the first that reaches a code path is taken. Lengths of one element; of a part
 # of a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
@@ -97,19 +97,19 @@ def on_gpu(view: torch.Tensor) -> torch.Tensor:
     return store.as_strided(view.shape, view.stride(), view.storage_offset())
 
 
-def problem_of(launch: Launch) -> str | None:
-    """Run a launch on the GPU; None, or what is wrong. All other work is done on the CPU."""
+def problem_of(launch: Launch, run=None, move=on_gpu) -> str | None:
+    """Run a launch; None, or what is wrong. All but the launch is done on the CPU.
+
+    ``run``: instead of the variant's function; ``move`` brings a matrix to where that runs.
+    """
+    run = run or kernels.load(launch.variant).function(launch.op)
     read_at, out_at = launch.layout
     size = launch.rows, launch.cols
     read = inputs.draw_for(launch.op, "normal", launch.dtype, *size, 1, torch.device("cpu"))
     out = placed(torch.full(size, GUARD, dtype=launch.dtype), *out_at)
-    given = [on_gpu(placed(each, *read_at)) for each in read]
-    result = kernels.load(launch.variant).function(launch.op)(*given, on_gpu(out))
+    result = run(*(move(placed(each, *read_at)) for each in read), move(out))
     store = result._base.cpu()
     y = store.as_strided(out.shape, out.stride(), out.storage_offset())
-    if "backward" in launch.op:
-        problem = gradient_problem(y, read, launch.op)
-    else:
-        problem = result_problem(y, read[0], launch.op)
+    wrong = problem(y, read, launch.op)
     y.fill_(GUARD)
-    return problem or (None if (store == GUARD).all() else "memory beside the rows was written")
+    return wrong or (None if (store == GUARD).all() else "memory beside the rows was written")

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 import kernels
-from kernels.cuda.nvrtc import GPUS, Call, Gpu, widest_pack
 from measure.check import correctness
 
 ONEFLOW = ["cuda_oneflow", *(f"cuda_oneflow_{kind}" for kind in ("warp", "smem", "uncached"))]
@@ -25,25 +24,15 @@ OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
 LONGEST = dict.fromkeys(["cuda_oneflow_warp", *FASTERTRANSFORMER], 1024)
 
 
-def parameters(names) -> list:
-    """Names as parameters; CUDA C++ runs on a GPU only."""
-    return [
-        pytest.param(name, marks=pytest.mark.gpu if "cuda" in kernels.packages(name) else ())
-        for name in names
-    ]
+def of_name(name: str, *more):
+    """A variant as a parameter; CUDA C++ runs on a GPU only."""
+    marks = pytest.mark.gpu if "cuda" in kernels.packages(name) else ()
+    return pytest.param(name, *more, marks=marks)
 
 
 def takes(name: str, cols: int) -> bool:
     """Whether a variant's algorithm can hold rows of this length."""
     return cols <= LONGEST.get(name, cols)
-
-
-def config_takes(name: str, cols: int, dtype: torch.dtype, gpu: Gpu = GPUS["sm_90"]) -> bool:
-    """Return whether a config of the frontier takes rows of this length, on an H200 by default."""
-    stem, config = kernels.split(name)
-    pack = widest_pack(dtype.itemsize, 0, cols)
-    call = Call(dtype, 7, cols, pack, log=False, gpu=gpu)
-    return bool(kernels.load(stem).module.plan(call, config))
 
 
 def loaded(name: str) -> kernels.Variant:
@@ -64,17 +53,12 @@ def run(name: str, x: torch.Tensor, out=None, op: str = "softmax") -> torch.Tens
     return variant.function(op)(x, out)
 
 
-def result_problem(y: torch.Tensor, x: torch.Tensor, op: str) -> str | None:
-    """None, or how y differs from ``op`` of the rows of x in float64."""
-    return correctness.check_values(y, x, op).problem
-
-
-def gradient_problem(dx: torch.Tensor, read, op: str) -> str | None:
-    """None, or how dx differs from the gradient in float64 by g and y, which are ``read``."""
-    return correctness.check_rows(dx, tuple(read), op).problem
+def problem(y: torch.Tensor, read, op: str, *truncates: bool) -> str | None:
+    """None, or how y differs in float64 from ``op`` of what is read: x, or g and y."""
+    return correctness.check_rows(y, tuple(read), op, *truncates).problem
 
 
 def assert_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None) -> None:
     """Assert that y is ``op`` of the rows of x in float64, and ``out`` if one is given."""
-    problem = correctness.check_result(y, x, out) or result_problem(y, x, op)
-    assert problem is None, (tuple(x.shape), x.stride(), problem)
+    wrong = correctness.check_result(y, x, out) or problem(y, (x,), op)
+    assert wrong is None, (tuple(x.shape), x.stride(), wrong)
