@@ -34,14 +34,9 @@ def address(device: int, stream: int) -> int:
     """
     capture = _capture_id(stream) if torch.cuda.is_current_stream_capturing() else 0
     key = device, stream, capture
-    known = _addresses.get(key)
-    return _assign(key) if known is None else known
-
-
-def _assign(key: tuple[int, int, int]) -> int:
     with _lock:
         if key not in _addresses:
-            free = _free.setdefault(key[0], [])
+            free = _free.setdefault(device, [])
             if not free:
                 first = _zeros(POOL * BYTES)
                 free += [first + index * BYTES for index in range(POOL)]

@@ -12,8 +12,7 @@ import torch
 from cuda.core import ObjectCode, Program, ProgramOptions
 from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
-from .. import contract
-from ..contract import OLDEST
+from ..contract import CLUSTERS_SINCE, OLDEST, max_cluster
 from ..registry.source_hash import digest
 from ..tensors import DTYPES
 
@@ -37,8 +36,7 @@ class Gpu(NamedTuple):
 
     @property
     def max_cluster(self) -> int:
-        """Return the blocks of the largest cluster."""
-        return contract.max_cluster(self.capability[0])
+        return max_cluster(self.capability[0])
 
 
 # To compile without a GPU. Source: CUDA C++ Programming Guide, NVIDIA's white papers.
@@ -75,7 +73,10 @@ class LaunchPlan(NamedTuple):
     # these, are resident at once.
     row_blocks: int = 0
     extra_args: tuple[int, ...] = ()  # arguments after those that every kernel has
-    min_capability: tuple[int, int] = OLDEST  # compute capability
+
+    @property
+    def min_capability(self) -> tuple[int, int]:
+        return CLUSTERS_SINCE if self.cluster > 1 or self.row_blocks else OLDEST
 
 
 # Maps a call to the kernels that may serve it, in ascending block sizes; to none if the algorithm
@@ -141,7 +142,7 @@ def build_once(source: Path, kernel: str, arch: str) -> ObjectCode:
         options=_options(source, arch),
         target_type="cubin",
         name_expressions=(kernel,),
-        extra_digest=f"{_headers(source.parent)} {_version()}".encode(),
+        extra_digest=_extra_key(source.parent),
     )
     try:
         with FileStreamProgramCache(_cache(), max_size_bytes=CACHE_BYTES) as cache:
@@ -187,14 +188,9 @@ def _cache() -> Path:
 
 
 @functools.cache
-def _version() -> str:
-    """Return the version of NVRTC's package; cuda-core's key has only major and minor."""
+def _extra_key(folder: Path) -> bytes:
+    """Return what cuda-core's key lacks: headers of a source in ``folder``, NVRTC's patch."""
+    headers, version = digest([*folder.glob("*.cuh"), *INCLUDE.glob("*.cuh")]), ""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        return importlib.metadata.version("nvidia-cuda-nvrtc")
-    return ""
-
-
-@functools.cache
-def _headers(folder: Path) -> str:
-    """Return the hash over all that a source in ``folder`` may include."""
-    return digest([*folder.glob("*.cuh"), *INCLUDE.glob("*.cuh")])
+        version = importlib.metadata.version("nvidia-cuda-nvrtc")
+    return f"{headers} {version}".encode()

@@ -52,7 +52,6 @@ def _has_triton(index: int) -> bool:
     return torch.cuda.get_device_capability(index) >= OLDEST
 
 
-@functools.cache
 def has_clusters(index: int) -> bool:
     """Return whether a GPU runs the CUDA C++ kernels, including those for clusters of blocks.
 
@@ -60,7 +59,7 @@ def has_clusters(index: int) -> bool:
     """
     if index < 0 or torch.cuda.get_device_capability(index) < CLUSTERS_SINCE:
         return False
-    return all(importlib.util.find_spec(name) is not None for name in ("cuda", "cuda.core"))
+    return all(map(importlib.util.find_spec, ("cuda", "cuda.core")))
 
 
 def plain(x: Tensor) -> bool:

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ..contract import CLUSTERS_SINCE, OLDEST
 from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
 
 TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in state.cuh
@@ -22,11 +21,6 @@ class Shape(NamedTuple):
     warps: int  # of a block, for one row
     cluster: int  # blocks that share a row
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
-
-    @property
-    def min_capability(self) -> tuple[int, int]:
-        """Return the compute capability that the shape needs."""
-        return CLUSTERS_SINCE if self.cluster > 1 else OLDEST
 
 
 def parse(config: str) -> dict[str, int]:
@@ -68,5 +62,4 @@ def plan_of(
 ) -> tuple[LaunchPlan, ...]:
     """Return the plan for a matrix of ``rows`` rows, each divided by ``shape``."""
     threads, blocks = WARP * shape.warps * shape.rows, -(-rows // shape.rows)
-    needs = {"cluster": shape.cluster, "min_capability": shape.min_capability}
-    return (LaunchPlan(source, kernel, threads, blocks, shared_bytes, **needs),)
+    return (LaunchPlan(source, kernel, threads, blocks, shared_bytes, cluster=shape.cluster),)

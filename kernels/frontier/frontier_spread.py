@@ -81,9 +81,8 @@ def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     kernel = instance_of(
         "frontier_spread", call, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
     )
-    launch_plan = LaunchPlan(SOURCE, kernel, WARP * warps, groups * row_blocks, saved * tile_bytes)
-    extra = {"row_blocks": row_blocks, "extra_args": (row_blocks, tiles, saved)}
-    return (launch_plan._replace(min_capability=CLUSTERS_SINCE, **extra),)
+    launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved * tile_bytes
+    return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks, tiles, saved)),)
 
 
 with_config = functools.partial(launch.functions, plan)

@@ -2,8 +2,7 @@
 
 A variant is a Python file in one of FAMILIES, or in a folder below it, whose name does not begin
 with an underscore. The file's stem is the variant's name, unique over all families. It defines one
-or more of ``contract.OPS``, such as ``softmax(x, out=None)``, and may define
-``unsupported(x)``. There is no list to edit.
+or more of ``contract.OPS``, and may define ``unsupported(x)``. There is no list to edit.
 
 A file may offer several configs of its kernel, such as block sizes. It then defines
 ``CONFIGS = ("w4", "w8")`` and ``with_config(config)``, which returns an object with the same
@@ -18,7 +17,6 @@ import difflib
 import functools
 import hashlib
 import importlib
-import importlib.util
 import os
 import re
 import sys
@@ -170,16 +168,7 @@ def _load_added(path: Path) -> types.ModuleType:
     if package not in sys.modules:
         sys.modules[package] = types.ModuleType(package)
         sys.modules[package].__path__ = [folder]  # for imports that begin with a dot
-    full = f"{package}.{path.stem}"
-    if full not in sys.modules:
-        spec = importlib.util.spec_from_file_location(full, path)
-        module = sys.modules[full] = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[full]
-            raise
-    return sys.modules[full]
+    return importlib.import_module(f"{package}.{path.stem}")
 
 
 @functools.cache

@@ -56,7 +56,7 @@ def with_delays(tmp_path, monkeypatch):
         forget()
 
     def forget() -> None:
-        nvrtc._headers.cache_clear()
+        nvrtc._extra_key.cache_clear()
         launch._kernel.cache_clear()
         launch._loaded.clear()
 
