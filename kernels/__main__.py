@@ -42,16 +42,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def listing() -> str:
     """Return a text that lists every kernel: its idea, operations, packages and configs."""
-    return "\n".join(_entry(name) for name in names())
-
-
-def _entry(name: str) -> str:
-    idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
-    used = " ".join(p for p in LISTED_PACKAGES if p in packages(name))
-    facts = [" ".join(sorted(ops(name))), used]
-    if offered := configs(name):
-        facts.append(f"configs {' '.join(offered)}")
-    return f"{name}\n  {idea}\n  {'; '.join(filter(None, facts))}"
+    lines = []
+    for name in names():
+        idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
+        facts = [" ".join(sorted(ops(name)))]
+        facts += [" ".join(p for p in LISTED_PACKAGES if p in packages(name))]
+        facts += [f"configs {' '.join(offered)}"] if (offered := configs(name)) else []
+        lines += [name, f"  {idea}", f"  {'; '.join(filter(None, facts))}"]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

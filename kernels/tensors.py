@@ -1,5 +1,6 @@
 """Express the contract in torch: dtypes, the tensor that a call writes, the backward functions."""
 
+import functools
 from collections.abc import Callable
 
 import torch
@@ -26,23 +27,11 @@ def backward_functions(launch: Callable) -> tuple[Callable, Callable]:
     returns False for rows that it does not take.
     """
 
-    def run(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
+    def run(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None, *, log: bool):
         out = empty_output(y, out)
         strides = out.stride(0), g.stride(0), y.stride(0)
         if not launch(g, y, out, *y.shape, strides, log):
             raise ValueError(f"{launch.__module__} does not take rows of N = {y.shape[1]}")
         return out
 
-    def softmax_backward(
-        g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """Return the gradient with respect to x, from y = softmax(x)."""
-        return run(g, y, out, log=False)
-
-    def log_softmax_backward(
-        g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """Return the gradient with respect to x, from y = log_softmax(x)."""
-        return run(g, y, out, log=True)
-
-    return softmax_backward, log_softmax_backward
+    return functools.partial(run, log=False), functools.partial(run, log=True)

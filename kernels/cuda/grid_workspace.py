@@ -8,9 +8,8 @@ Launches that share a workspace must not overlap. They would if a stream was des
 work and its handle was used again (torch keeps its streams), or if one graph was two child nodes
 of another.
 
-The memory comes from the driver, not from torch. What torch allocates during a capture belongs to
-the graph, and its zeroing is replayed. What torch zeroes on one stream, another would have to wait
-for.
+The memory comes from the driver. What torch allocates during a capture belongs to the graph, and
+its zeroing is replayed. What torch zeroes on one stream, another would have to wait for.
 """
 
 import threading

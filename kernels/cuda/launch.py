@@ -15,19 +15,8 @@ from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
 from ..contract import MAX_BLOCKS, OLDEST
 from ..tensors import empty_output
-from . import grid_workspace
-from .nvrtc import (
-    GPUS,
-    PORTABLE_CLUSTER,
-    TYPES,
-    Call,
-    Gpu,
-    LaunchPlan,
-    Planner,
-    build_once,
-    call_of,
-    widest_pack,
-)
+from . import grid_workspace, nvrtc
+from .nvrtc import Call, Gpu, LaunchPlan, Planner, build_once, call_of, widest_pack
 
 MAX_CACHED = 4096  # launches
 TOO_LONG = "the row is longer than this kernel can hold"
@@ -45,18 +34,9 @@ class LoadedLaunch(NamedTuple):
     plan: LaunchPlan
     blocks_per_sm: int
 
-    def extra_args(self, device: int, stream: int) -> tuple[int, ...]:
-        """Return the arguments after those that every kernel has."""
-        if self.plan.row_blocks:
-            return (grid_workspace.address(device, stream), *self.plan.extra_args)
-        return self.plan.extra_args
-
 
 class Key(NamedTuple):
-    """What decides a launch.
-
-    Callers give a plain tuple, which is equal: a NamedTuple would take 0.2 µs more in every call.
-    """
+    """What decides a launch. Callers give an equal plain tuple, which takes 0.2 µs less a call."""
 
     planner: Planner
     dtype: torch.dtype
@@ -73,8 +53,7 @@ _loaded: dict[Key, LoadedLaunch] = {}
 class _Streams(threading.local):
     """Wrap torch's streams for cuda-core, once in each thread that launches.
 
-    A new thread has no CUDA context, so each thread enters a device by itself. The cache is
-    thread-local, not keyed by thread id, because ids are used again.
+    A new thread has no CUDA context, so each thread enters a device by itself.
     """
 
     def __init__(self):
@@ -93,13 +72,12 @@ _streams = _Streams()
 
 
 def run(
-    planner: Planner, x: torch.Tensor, out: torch.Tensor | None, log: bool = False
+    planner: Planner, x: torch.Tensor, out: torch.Tensor | None = None, *, log: bool = False
 ) -> torch.Tensor:
     """Launch what ``planner`` chooses for x (M, N). Return ``out``, or a new tensor.
 
-    Raises ValueError when no kernel of this algorithm takes x, and cuda-core's errors. The caller
-    must not pass what ``kernels.Variant.unsupported`` refuses, nor an ``out`` unlike x: checks
-    here would cost a tenth of the call.
+    Raises ValueError when no kernel takes x, and cuda-core's errors. The caller must not pass what
+    ``Variant.unsupported`` refuses, nor an ``out`` unlike x: checks would cost a tenth of the call.
     """
     out = empty_output(x, out)
     launch_rows(planner, x, out, *x.shape, x.stride(0), out.stride(0), log)
@@ -142,8 +120,9 @@ def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> None:
     device = key[-1]
     handle = _raw_stream(device)
     stream = _streams.known.get((device, handle)) or _streams.enter(device, handle)
-    extra = loaded.extra_args(device, handle)
-    launch(stream, loaded.config, loaded.kernel, *arguments, *extra)
+    if loaded.plan.row_blocks:
+        arguments = *arguments, grid_workspace.address(device, handle)
+    launch(stream, loaded.config, loaded.kernel, *arguments, *loaded.plan.extra_args)
 
 
 class Functions(NamedTuple):
@@ -163,18 +142,12 @@ def functions(plan: Callable, config: str | None = None, limit: str = TOO_LONG) 
     """
     planner = functools.partial(plan, config=config) if config else plan
 
-    def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-        return run(planner, x, out)
-
-    def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the row log-softmax of x (M, N); see ``kernels.Variant``."""
-        return run(planner, x, out, log=True)
+    softmax, log_softmax = (functools.partial(run, planner, log=log) for log in (False, True))
 
     def unsupported(x: torch.Tensor) -> str | None:
         """Return None, or why this kernel cannot run x."""
         gpu = (
-            gpu_info(x.device) if x.is_cuda else GPUS["sm_90"]
+            gpu_info(x.device) if x.is_cuda else nvrtc.GPUS["sm_90"]
         )  # a limit is said without a GPU, too
         plans = planner(call_of(x, False, gpu))
         if not plans:
@@ -217,8 +190,8 @@ def launched() -> list[LoadedLaunch]:
 def _prepare(key: Key) -> LoadedLaunch:
     """Compile, load and cache the launch of a key. Raises as ``run``."""
     device = key.device
-    if key.dtype not in TYPES:
-        raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, TYPES))}")
+    if key.dtype not in nvrtc.TYPES:
+        raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, nvrtc.TYPES))}")
     Device(device).set_current()
     plans = key.planner(Call(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
     if not plans:
@@ -250,7 +223,7 @@ def _load(plan: LaunchPlan, device: int) -> Kernel:
     if plan.shared_bytes:  # more than 48 KiB must be allowed
         limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
         _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
-    if plan.cluster > PORTABLE_CLUSTER:
+    if plan.cluster > nvrtc.PORTABLE_CLUSTER:
         _set(kernel, device, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
     return kernel
 

@@ -19,10 +19,9 @@ from . import rows as triton_rows
 from .eligible import has_clusters
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200
-# Columns of a row that is widened in place, which saves a matrix. Up to this length ``frontier``
-# reads all of a row before it writes any of it. Every store depends on all loads through the row's
-# maximum and sum, so the compiler cannot move a load behind it. __restrict__ would allow a second
-# load there; test_frontier_gpu.py finds it if a compiler makes one.
+# Columns of a row that is widened in place, which saves a matrix: ``frontier`` reads all of such a
+# row before it writes any of it. Every store depends on all loads through the row's sum, so none
+# moves behind it. __restrict__ would allow a second load; test_frontier_gpu.py would find one.
 MAX_IN_PLACE = 2**18
 
 

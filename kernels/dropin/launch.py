@@ -95,29 +95,17 @@ def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
     """
     if x.is_contiguous():
         return x, n
-    stride = row_stride(x) if inner == 1 and x.shape[-1] == n else None
+    stride = _row_stride(x) if inner == 1 and x.shape[-1] == n else None
     return (x.contiguous(), n) if stride is None else (x, stride)
 
 
-def row_stride(x: Tensor) -> int | None:
-    """Return the stride of the rows (the last dimension) of x, or None if a copy is needed.
-
-    It is the row stride of ``x.view(-1, x.shape[-1])``, which raises where a copy is needed. The
-    elements of a row must be adjacent, too.
-    """
-    *outer, (columns, distance) = zip(x.shape, x.stride(), strict=True)
-    if columns > 1 and distance != 1:
+def _row_stride(x: Tensor) -> int | None:
+    """Return the stride of the rows (the last dimension) of x, or None if a copy is needed."""
+    try:
+        matrix = x.view(-1, x.shape[-1])
+    except RuntimeError:
         return None
-    rows = 1
-    for size, stride in reversed(outer):
-        if size == 1:
-            continue
-        if rows == 1:
-            distance = stride
-        elif stride != rows * distance:
-            return None
-        rows *= size
-    return distance
+    return matrix.stride(0) if matrix.shape[1] == 1 or matrix.stride(1) == 1 else None
 
 
 def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:

@@ -55,9 +55,8 @@ __device__ void store_rows(T* out, Index stride, const T* elements, int rows, in
   }
 }
 
-// Return the block's row of a thread, where LANES adjacent threads share a row. The distance
-// between a warp's rows spreads them over the banks of shared memory, at least for an odd number of
-// columns.
+// Return the block's row of a thread; LANES adjacent threads share a row. The distance between a
+// warp's rows spreads them over the banks of shared memory, at least where cols is odd.
 template <typename T, int LANES>
 __device__ int row_of(int thread) {
   constexpr int kWarpRows = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));

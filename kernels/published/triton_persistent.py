@@ -39,19 +39,6 @@ def softmax_fwd_kernel_persistent(
         tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def resident_programs(properties: dict, registers: int, shared_bytes: int) -> int:
-    """Return how many programs are resident on the GPU, by registers and shared memory.
-
-    ``properties`` come from Triton's driver; ``registers`` are per thread. The formula is the
-    tutorial's, with at least one program per multiprocessor.
-    """
-    per_program = registers * properties["warpSize"] * NUM_WARPS
-    per_sm = properties["max_num_regs"] // per_program
-    if shared_bytes:
-        per_sm = min(per_sm, properties["max_shared_mem"] // shared_bytes)
-    return properties["multiprocessor_count"] * max(1, per_sm)
-
-
 @functools.cache
 def _plan(block: int, dtype: torch.dtype, device: int, aligned: bool) -> tuple[int, int]:
     """Return (programs, pipeline depth) for a row of ``block`` elements on this device."""
@@ -62,7 +49,11 @@ def _plan(block: int, dtype: torch.dtype, device: int, aligned: bool) -> tuple[i
     settings = {"BLOCK": block, "STAGES": stages, "num_warps": NUM_WARPS}
     compiled = softmax_fwd_kernel_persistent.warmup(*arguments, grid=(1,), **settings)
     compiled._init_handles()  # loads the binary; the register count is not known before
-    return resident_programs(properties, compiled.n_regs, compiled.metadata.shared), stages
+    # the tutorial's count of resident programs, by registers and shared memory; at least one
+    per_sm = properties["max_num_regs"] // (compiled.n_regs * properties["warpSize"] * NUM_WARPS)
+    if compiled.metadata.shared:
+        per_sm = min(per_sm, properties["max_shared_mem"] // compiled.metadata.shared)
+    return properties["multiprocessor_count"] * max(1, per_sm), stages
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:

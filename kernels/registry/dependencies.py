@@ -2,7 +2,6 @@
 
 import functools
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from . import source_scan
@@ -75,7 +74,7 @@ def own_sha256() -> str:
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
-    return frozenset(i.top for i in _absolute_imports(name))
+    return frozenset(module.partition(".")[0] for module in _absolute_imports(name))
 
 
 def imported_packages(name: str) -> frozenset[str]:
@@ -84,12 +83,13 @@ def imported_packages(name: str) -> frozenset[str]:
     Of a from-import with and without the imported name, which may be a module or not.
     """
     known = {*sys.stdlib_module_names, PACKAGE}
-    return frozenset(i.name for i in _absolute_imports(name) if i.top not in known)
+    found = _absolute_imports(name)
+    return frozenset(module for module in found if module.partition(".")[0] not in known)
 
 
-def _absolute_imports(name: str) -> Iterable[source_scan.Import]:
-    files = (path for path in sources(name) if path.suffix == ".py")
-    return (i for path in files for i in source_scan.imports(path) if not i.dots)
+def _absolute_imports(name: str) -> set[str]:
+    files = [path for path in sources(name) if path.suffix == ".py"]
+    return {module for path in files for dots, module in source_scan.imports(path) if not dots}
 
 
 def loaded_modules(name: str) -> list[str]:

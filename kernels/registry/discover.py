@@ -4,10 +4,9 @@ A variant is a Python file in one of FAMILIES, or in a folder below it, whose na
 with an underscore. The file's stem is the variant's name, unique over all families. It defines one
 or more of ``contract.OPS``, and may define ``unsupported(x)``. There is no list to edit.
 
-A file may offer several configs of its kernel, such as block sizes. It then defines
-``CONFIGS = ("w4", "w8")`` and ``with_config(config)``, which returns an object with the same
-functions. A config is a variant named ``file__config``. A file with ``ON_REQUEST = True`` is not
-part of ``all``; it is measured where its name is given.
+A file may offer configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
+``with_config(config)``, which returns an object with the same functions. A config is a variant
+named ``file__config``. A file with ``ON_REQUEST = True`` is measured where its name is given.
 
 A variant may also be a file from elsewhere; see ``add``. Such a file imports this project as
 ``kernels``, and the modules beside it by name, with or without a leading dot.
@@ -78,10 +77,9 @@ def add(given: str | Path) -> str:
     """
     path = Path(os.path.abspath(given))  # as named: a link's neighbours are those of the link
     name, why = path.stem, None
-    if not path.exists():
-        why = "no such file; name a .py file that defines a softmax"
-    elif path.suffix != ".py" or not path.is_file():
-        why = "not a Python file; name a .py file that defines a softmax"
+    if path.suffix != ".py" or not path.is_file():
+        missing = "not a Python file" if path.exists() else "no such file"
+        why = f"{missing}; name a .py file that defines a softmax"
     elif bad := why_bad_name(name):
         why = f"{bad}; rename the file"
     elif _added.get(name, path) != path:
@@ -95,10 +93,7 @@ def add(given: str | Path) -> str:
 
 
 def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
-    """Return what ``variants: all`` means: every variant with this op, except ON_REQUEST.
-
-    ``added``: names of added files, which belong to it.
-    """
+    """Return what ``variants: all`` means: all with this op, added ones too, except ON_REQUEST."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]
     return [name for name in candidates if not source_scan.constant(file(name), "ON_REQUEST")]
 

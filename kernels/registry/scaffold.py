@@ -20,7 +20,7 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     ``output`` is a path outside this folder. Raises BadKernel for a name that no new kernel may
     have, and for a path that cannot be written.
     """
-    check(name)
+    _check(name)
     path = output or FOLDER / f"{name}.py"
     if path.name != f"{name}.py":
         raise BadKernel(
@@ -41,7 +41,7 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     return list(texts)
 
 
-def check(name: str) -> None:
+def _check(name: str) -> None:
     """Raise BadKernel unless a new kernel may have this name."""
     why = why_bad_name(name)
     if keyword.iskeyword(name):

@@ -1,7 +1,6 @@
 """Hash code without its comments, docstrings, blank lines and file names.
 
-Rows carry the hash and are measured again when it changes. So edited prose and moved files keep
-their rows.
+Rows are measured again when their hash changes. So edited prose and moved files keep their rows.
 """
 
 import ast

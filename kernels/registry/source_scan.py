@@ -6,18 +6,6 @@ import re
 import symtable
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
-
-
-class Import(NamedTuple):
-    """An import of a Python file: ``from ..a import b`` is a.b with 2 dots."""
-
-    dots: int
-    name: str
-
-    @property
-    def top(self) -> str:
-        return self.name.partition(".")[0]
 
 
 @functools.cache
@@ -40,8 +28,7 @@ def constant(path: Path, name: str) -> object:
 
 def docstring(path: Path) -> str:
     """Return the docstring of a file, or ""."""
-    tree = nodes(path)
-    return (ast.get_docstring(tree[0]) if tree else None) or ""
+    return next((ast.get_docstring(module) or "" for module in nodes(path)[:1]), "")
 
 
 def defined(path: Path, names: Iterable[str]) -> frozenset[str]:
@@ -54,16 +41,16 @@ def defined(path: Path, names: Iterable[str]) -> frozenset[str]:
 
 
 @functools.cache
-def imports(path: Path) -> frozenset[Import]:
-    """Return the imports of a file; of a from-import, with and without the imported name."""
+def imports(path: Path) -> frozenset[tuple[int, str]]:
+    """Return the imports of a file: ``from ..a import b`` is (2, "a.b") and (2, "a")."""
     found = set()
     for node in nodes(path):
         if isinstance(node, ast.Import):
-            found |= {Import(0, alias.name) for alias in node.names}
+            found |= {(0, alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = [node.module] if node.module else []
-            found |= {Import(node.level, ".".join([*base, a.name])) for a in node.names}
-            found |= {Import(node.level, name) for name in base}
+            found |= {(node.level, ".".join([*base, alias.name])) for alias in node.names}
+            found |= {(node.level, name) for name in base}
     return frozenset(found)
 
 

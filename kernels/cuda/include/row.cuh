@@ -1,7 +1,5 @@
-// Element types, packs, and reductions over a warp and over a block.
-//
-// NVRTC brings no header files, so 16-bit types are converted by PTX, one instruction each. The
-// conversion of bfloat16 needs compute capability 8.0.
+// Element types, packs, and reductions over a warp and over a block. NVRTC brings no header files,
+// so 16-bit types are converted by PTX; bfloat16 needs compute capability 8.0.
 #pragma once
 
 using Index = long long;  // rows and strides: a matrix may hold more than 2^31 elements

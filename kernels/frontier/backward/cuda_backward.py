@@ -14,15 +14,7 @@ import functools
 from pathlib import Path
 
 from ...cuda import launch as cuda
-from ...cuda.nvrtc import (
-    PORTABLE_CLUSTER,
-    VEC_BYTES,
-    WARP,
-    Call,
-    LaunchPlan,
-    instance_of,
-    widest_pack,
-)
+from ...cuda.nvrtc import PORTABLE_CLUSTER, VEC_BYTES, Call, LaunchPlan, instance_of, widest_pack
 from ...tensors import backward_functions
 from .._tiling import Shape, fewest_blocks, is_unaligned, plan_of, vectors_of
 
@@ -31,7 +23,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 # can place fewer clusters of 16.
 PER_LANE = 4, 8
 MAX_WARPS = 16  # of a block
-BLOCK_BYTES = PER_LANE[-1] * MAX_WARPS * WARP * VEC_BYTES  # of a row
+BLOCK_BYTES = 2**16  # of a row, at most
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
