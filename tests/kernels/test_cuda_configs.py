@@ -31,25 +31,6 @@ def test_a_pack_is_as_wide_as_alignment_allows(itemsize, address, counts, pack):
     assert nvrtc.widest_pack(itemsize, address, counts) == pack
 
 
-@pytest.mark.parametrize(
-    ("rows", "cols", "pack", "kernel", "blocks"),
-    [
-        # PACK, columns of a lane, lanes, rows at once, a row is exactly so long
-        (8, 16, 4, "4, 4, 4, 2, true", 1),  # 4 lanes a row: 32 rows a block, 64 two at once
-        (127, 16, 4, "4, 4, 4, 1, true", 4),  # M is odd
-        (8, 1, 1, "1, 1, 1, 2, true", 1),
-        (8, 3, 1, "1, 1, 4, 2, false", 1),
-        (8, 132, 4, "4, 8, 32, 1, false", 2),  # longer than one pack a lane: one row at a time
-        (8, 1024, 4, "4, 32, 32, 1, true", 2),
-        (8, 1022, 2, "2, 32, 32, 1, false", 2),
-    ],
-)
-def test_rows_in_registers(rows, cols, pack, kernel, blocks):
-    (plan,) = plans("cuda_oneflow_warp", rows, cols, pack)
-    assert plan.kernel == f"oneflow_warp<float, Softmax, {kernel}>"
-    assert (plan.threads, plan.blocks) == (128, blocks)
-
-
 def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
     for cols in range(1, 1025):
         for pack in (p for p in (1, 2, 4) if cols % p == 0):
@@ -60,12 +41,22 @@ def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
             assert held % pack == 0
             assert held * lanes >= cols > (held - pack) * lanes
             assert (held * lanes == cols) == (words[4] == "true")
+            two_rows = words[3] == "2"  # at once, where a lane has one pack of each
+            assert two_rows == (held == pack)
+            assert plan.blocks == -(-8 // (128 // lanes * int(words[3])))
 
 
 @pytest.mark.parametrize(
     ("name", "rows", "cols", "kernel", "blocks"),
     [
         ("cuda_oneflow", 8, 1024, "oneflow_warp", 2),
+        (
+            "cuda_oneflow",
+            127,
+            16,
+            "oneflow_warp<float, Softmax, 1, 1, 16, 1, true>",
+            16,
+        ),  # M is odd
         ("cuda_oneflow", 8, 1025, "oneflow_smem", 8),
         ("cuda_oneflow", 8, LONGEST_SHARED, "oneflow_smem", 8),
         ("cuda_oneflow", 8, LONGEST_SHARED + 1, "oneflow_uncached", 8),

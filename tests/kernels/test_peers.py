@@ -11,7 +11,6 @@ from kernels.__main__ import LISTED_PACKAGES
 from measure import status
 from measure.point import Point
 from tests.kernels.variants import PEERS
-from tests.marks import slow
 from tools import pins
 
 PACKAGES = {  # variant -> module that it needs
@@ -23,7 +22,6 @@ PACKAGES = {  # variant -> module that it needs
 GROUPS = {"peer_flaggems": "--no-deps --group flaggems"}  # the others': --group peers
 # One case each, left to `make test-all`: a search takes seconds, Helion's a minute.
 SEARCHED = ["peer_compile__max", "peer_helion__max"]
-compiled = pytest.mark.parametrize("name", ["peer_compile", slow(SEARCHED[0])])
 H200_SHARED = 232_448  # bytes that a block may have
 
 
@@ -136,25 +134,6 @@ def test_helion_gets_a_right_kernel_for_a_dtype_and_a_length_of_row(name, module
         assert search[0]["autotune_effort"] == "quick"
         assert search[0]["autotune_budget_seconds"] <= Point.timeout_s / 2
         assert run == ({"static_shapes": True, "config": "found"}, None)
-
-
-@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
-@compiled
-def test_a_compiled_call_writes_to_out(name, op, monkeypatch):
-    from kernels.peers import peer_compile
-
-    asked = []
-    monkeypatch.setattr(torch, "compile", lambda f, **how: asked.append(how) or f)
-    peer_compile._compiled.cache_clear()
-    variant = kernels.load(name)
-    x, out = torch.randn(4, 50), torch.empty(4, 60)[:, :50]
-    for given in (out, None, out):
-        y = variant.function(op)(x, given)
-        assert given is None or y is given
-        torch.testing.assert_close(y, getattr(torch, op)(x, dim=-1))
-    peer_compile._compiled.cache_clear()
-    mode = peer_compile._MODES[kernels.split(name)[1]]
-    assert asked == [{"mode": mode, "dynamic": False, "fullgraph": True}]
 
 
 @pytest.mark.parametrize("name", ["peer_quack", "peer_liger", "peer_flaggems"])

@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from tests.kernels.special import special_rows
-from tests.kernels.test_peers import H200_SHARED, SEARCHED, compiled
+from tests.kernels.test_peers import H200_SHARED, SEARCHED
 from tests.kernels.variants import DTYPES, PEERS, assert_right, loaded
 from tests.marks import slow
 
@@ -66,7 +66,7 @@ def test_quack_loses_rows_of_which_a_warp_sees_only_minus_infinity(cols, lost, d
 
 
 @pytest.mark.parametrize("cols", [slow(1024), 8192])
-@compiled
+@pytest.mark.parametrize("name", ["peer_compile", slow(SEARCHED[0])])
 def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh):
     from torch._inductor.utils import run_and_get_code
 
