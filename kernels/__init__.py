@@ -11,7 +11,6 @@ without them.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from .contract import DTYPES as DTYPES
 from .contract import OPS as OPS
@@ -33,10 +32,6 @@ from .registry.discover import names as names
 from .registry.discover import ops as ops
 from .registry.discover import split as split
 from .registry.source_hash import digest as digest
-
-if TYPE_CHECKING:
-    from .dropin.api import log_softmax as log_softmax
-    from .dropin.api import softmax as softmax
 
 _DROP_INS = ("log_softmax", "softmax")
 

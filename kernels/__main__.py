@@ -18,18 +18,10 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="command")
     new = commands.add_parser("new", help="write a correct kernel to start from")
     new.add_argument("name", help="name of the kernel: letters, digits and underscores")
-    new.add_argument(
-        "--language",
-        choices=scaffold.LANGUAGES,
-        default=scaffold.LANGUAGES[0],
-        help="language of the kernel (default %(default)s)",
-    )
-    new.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="a file outside the project, NAME.py (default: kernels/contributed/NAME.py)",
-    )
+    language = "language of the kernel (default %(default)s)"
+    new.add_argument("--language", choices=scaffold.LANGUAGES, default="triton", help=language)
+    output = "a file outside the project, NAME.py (default: kernels/contributed/NAME.py)"
+    new.add_argument("--output", type=Path, metavar="FILE", help=output)
     return top
 
 
@@ -50,18 +42,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def listing() -> str:
     """Return a text that lists every kernel: its idea, operations, packages and configs."""
-    return "\n".join(_entry(name) for name in names())
-
-
-def _entry(name: str) -> str:
-    idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
-    facts = [
-        " ".join(sorted(ops(name))),
-        " ".join(p for p in LISTED_PACKAGES if p in packages(name)),
-    ]
-    if offered := configs(name):
-        facts.append(f"configs {' '.join(offered)}")
-    return f"{name}\n  {idea}\n  {'; '.join(filter(None, facts))}"
+    lines = []
+    for name in names():
+        idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
+        facts = [" ".join(sorted(ops(name)))]
+        facts += [" ".join(p for p in LISTED_PACKAGES if p in packages(name))]
+        facts += [f"configs {' '.join(offered)}"] if (offered := configs(name)) else []
+        lines += [name, f"  {idea}", f"  {'; '.join(filter(None, facts))}"]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

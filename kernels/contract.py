@@ -62,6 +62,14 @@ class Variant:
         return function
 
 
+def max_cluster(major: int) -> int:
+    """Return the most blocks of a cluster on GPUs of this major compute capability.
+
+    Source: CUDA C++ Programming Guide, "Thread Block Clusters".
+    """
+    return {8: 1, 9: 16, 10: 16}.get(major, 8)
+
+
 def why_unsupported(x: torch.Tensor) -> str | None:
     """Return None, or one sentence that says why no variant takes x."""
     if x.dim() != 2:

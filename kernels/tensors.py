@@ -1,4 +1,7 @@
-"""Express the contract in torch: the dtypes, and the tensor that a call writes."""
+"""Express the contract in torch: dtypes, the tensor that a call writes, the backward functions."""
+
+import functools
+from collections.abc import Callable
 
 import torch
 
@@ -13,3 +16,22 @@ def empty_output(x: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
         return out
     # torch.empty with shape, dtype and device takes the host twice as long
     return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def backward_functions(launch: Callable) -> tuple[Callable, Callable]:
+    """Return softmax_backward and log_softmax_backward; see ``kernels.Variant``.
+
+    ``launch(g, y, dx, rows, cols, strides, log)`` writes the gradient with respect to the input of
+    a (rows, cols) matrix to ``dx``. g, y and dx are on the current GPU, have any rank and adjacent
+    columns. ``strides`` are the row strides of dx, g and y in elements; 0 repeats one row. It
+    returns False for rows that it does not take.
+    """
+
+    def run(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None, *, log: bool):
+        out = empty_output(y, out)
+        strides = out.stride(0), g.stride(0), y.stride(0)
+        if not launch(g, y, out, *y.shape, strides, log):
+            raise ValueError(f"{launch.__module__} does not take rows of N = {y.shape[1]}")
+        return out
+
+    return functools.partial(run, log=False), functools.partial(run, log=True)

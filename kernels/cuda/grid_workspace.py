@@ -4,9 +4,12 @@ A workspace starts as zeros. Launches that never overlap share a workspace: the 
 stream, or those that one CUDA graph captured from one stream. Two graphs may be replayed at once
 and on any stream, so each graph keeps its workspace for good.
 
-The memory comes from the driver, not from torch. What torch allocates during a capture belongs to
-the graph, and its zeroing is replayed. What torch zeroes on one stream, another would have to wait
-for.
+Launches that share a workspace must not overlap. They would if a stream was destroyed while it had
+work and its handle was used again (torch keeps its streams), or if one graph was two child nodes
+of another.
+
+The memory comes from the driver. What torch allocates during a capture belongs to the graph, and
+its zeroing is replayed. What torch zeroes on one stream, another would have to wait for.
 """
 
 import threading
@@ -30,14 +33,9 @@ def address(device: int, stream: int) -> int:
     """
     capture = _capture_id(stream) if torch.cuda.is_current_stream_capturing() else 0
     key = device, stream, capture
-    known = _addresses.get(key)
-    return _assign(key) if known is None else known
-
-
-def _assign(key: tuple[int, int, int]) -> int:
     with _lock:
         if key not in _addresses:
-            free = _free.setdefault(key[0], [])
+            free = _free.setdefault(device, [])
             if not free:
                 first = _zeros(POOL * BYTES)
                 free += [first + index * BYTES for index in range(POOL)]

@@ -13,22 +13,13 @@ import torch
 from cuda.bindings import driver
 from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
-from ..contract import OLDEST
+from ..contract import MAX_BLOCKS, OLDEST
 from ..tensors import empty_output
-from . import grid_workspace
-from .nvrtc import (
-    PORTABLE_CLUSTER,
-    TYPES,
-    Call,
-    Gpu,
-    LaunchPlan,
-    Planner,
-    build_once,
-    call_of,
-    widest_pack,
-)
+from . import grid_workspace, nvrtc
+from .nvrtc import Call, Gpu, LaunchPlan, Planner, build_once, call_of, widest_pack
 
 MAX_CACHED = 4096  # launches
+TOO_LONG = "the row is longer than this kernel can hold"
 
 # Triton and torch's own compiler get the stream in this way, too. It takes 0.1 µs, where
 # torch.cuda.current_stream() builds an object in 4 µs (measured on an H200 machine).
@@ -40,28 +31,29 @@ class LoadedLaunch(NamedTuple):
 
     kernel: Kernel
     config: LaunchConfig
-    spec: LaunchPlan
+    plan: LaunchPlan
     blocks_per_sm: int
 
-    def extra_args(self, device: int, stream: int) -> tuple[int, ...]:
-        """Return the arguments after those that every kernel has."""
-        if self.spec.cooperative:
-            return (grid_workspace.address(device, stream), *self.spec.extra_args)
-        return self.spec.extra_args
+
+class Key(NamedTuple):
+    """What decides a launch. Callers give an equal plain tuple, which takes 0.2 µs less a call."""
+
+    planner: Planner
+    dtype: torch.dtype
+    rows: int
+    cols: int
+    pack: int
+    log: bool
+    device: int
 
 
-# What decides a launch: plan, dtype, rows, cols, pack, log, device. It is a plain tuple, because a
-# NamedTuple takes 0.2 µs more to create, in every call. Only this module creates keys.
-Key = tuple["Planner", torch.dtype, int, int, int, bool, int]
-
-_ready: dict[Key, LoadedLaunch] = {}
+_loaded: dict[Key, LoadedLaunch] = {}
 
 
 class _Streams(threading.local):
     """Wrap torch's streams for cuda-core, once in each thread that launches.
 
-    A new thread has no CUDA context, so each thread enters a device by itself. The cache is
-    thread-local, not keyed by thread id, because ids are used again.
+    A new thread has no CUDA context, so each thread enters a device by itself.
     """
 
     def __init__(self):
@@ -80,21 +72,20 @@ _streams = _Streams()
 
 
 def run(
-    plan: Planner, x: torch.Tensor, out: torch.Tensor | None, log: bool = False
+    planner: Planner, x: torch.Tensor, out: torch.Tensor | None = None, *, log: bool = False
 ) -> torch.Tensor:
-    """Launch what ``plan`` chooses for x (M, N). Return ``out``, or a new tensor.
+    """Launch what ``planner`` chooses for x (M, N). Return ``out``, or a new tensor.
 
-    Raises ValueError when no kernel of this algorithm takes x, and cuda-core's errors. The caller
-    must not pass what ``kernels.Variant.unsupported`` refuses, nor an ``out`` unlike x: checks
-    here would cost a tenth of the call.
+    Raises ValueError when no kernel takes x, and cuda-core's errors. The caller must not pass what
+    ``Variant.unsupported`` refuses, nor an ``out`` unlike x: checks would cost a tenth of the call.
     """
     out = empty_output(x, out)
-    launch_rows(plan, x, out, *x.shape, x.stride(0), out.stride(0), log)
+    launch_rows(planner, x, out, *x.shape, x.stride(0), out.stride(0), log)
     return out
 
 
 def launch_rows(
-    plan: Planner,
+    planner: Planner,
     x: torch.Tensor,
     out: torch.Tensor,
     rows: int,
@@ -105,49 +96,33 @@ def launch_rows(
 ) -> None:
     """Launch as ``run`` on tensors of any rank that have the memory layout of such matrices.
 
-    Shape and strides are numbers, because each view would cost the host 0.8 µs. x may be out.
+    Shape and strides are numbers, because each view would cost the host 0.8 µs.
     """
-    x_address, out_address = x.data_ptr(), out.data_ptr()
     device = x.get_device()
     if device != torch.cuda.current_device():
         if problem := why_no_gpu(x):
             raise ValueError(problem)
         with torch.cuda.device(device):
-            return launch_rows(plan, x, out, rows, cols, x_stride, out_stride, log)
-    pack = widest_pack(x.element_size(), x_address | out_address, x_stride | out_stride | cols)
-    key = (plan, x.dtype, rows, cols, pack, log, device)
-    ready = _ready.get(key) or _prepare(key)
-    handle = _raw_stream(device)
-    stream = _streams.known.get((device, handle)) or _streams.enter(device, handle)
-    launch(
-        stream,
-        ready.config,
-        ready.kernel,
-        *(out_address, x_address, out_stride, x_stride, rows, cols),
-        *ready.extra_args(device, handle),
-    )
+            return launch_rows(planner, x, out, rows, cols, x_stride, out_stride, log)
+    addresses = out.data_ptr(), x.data_ptr()
+    counts = x_stride | out_stride | cols
+    pack = widest_pack(x.element_size(), addresses[0] | addresses[1], counts)
+    key = (planner, x.dtype, rows, cols, pack, log, device)
+    launch_with(key, (*addresses, out_stride, x_stride, rows, cols))
 
 
-def launch_with(
-    arguments: tuple[int, ...],
-    plan: Planner,
-    dtype: torch.dtype,
-    rows: int,
-    cols: int,
-    pack: int,
-    log: bool,
-    device: int,
-) -> None:
-    """Launch a kernel with these ``arguments`` on ``device``, the current one.
+def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> None:
+    """Launch the kernel of a key with these arguments; its device is the current one.
 
-    The others are a ``Key``. ``launch_rows`` repeats this body, because one more call there would
-    cost the host more than the look-up. Raises as ``run``.
+    Raises as ``run``.
     """
-    key = (plan, dtype, rows, cols, pack, log, device)
-    ready = _ready.get(key) or _prepare(key)
+    loaded = _loaded.get(key) or _prepare(Key(*key))
+    device = key[-1]
     handle = _raw_stream(device)
     stream = _streams.known.get((device, handle)) or _streams.enter(device, handle)
-    launch(stream, ready.config, ready.kernel, *arguments)
+    if loaded.plan.row_blocks:
+        arguments = *arguments, grid_workspace.address(device, handle)
+    launch(stream, loaded.config, loaded.kernel, *arguments, *loaded.plan.extra_args)
 
 
 class Functions(NamedTuple):
@@ -159,24 +134,30 @@ class Functions(NamedTuple):
     plan: Planner
 
 
-@functools.cache  # one plan object for each config, because launches are cached by it
-def functions(plan: Callable, config: str | None = None) -> Functions:
-    """Return the functions of the kernel that ``plan(call)`` or ``plan(call, config)`` chooses."""
-    of_config = functools.partial(plan, config=config) if config else plan
+@functools.cache  # one planner for each config, because launches are cached by it
+def functions(plan: Callable, config: str | None = None, limit: str = TOO_LONG) -> Functions:
+    """Return the functions of the kernel that ``plan(call)`` or ``plan(call, config)`` chooses.
 
-    def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-        return run(of_config, x, out)
+    ``limit`` says why there is no plan for a length of row.
+    """
+    planner = functools.partial(plan, config=config) if config else plan
 
-    def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the row log-softmax of x (M, N); see ``kernels.Variant``."""
-        return run(of_config, x, out, log=True)
+    softmax, log_softmax = (functools.partial(run, planner, log=log) for log in (False, True))
 
     def unsupported(x: torch.Tensor) -> str | None:
         """Return None, or why this kernel cannot run x."""
-        return why_unsupported(of_config, x)
+        gpu = (
+            gpu_info(x.device) if x.is_cuda else nvrtc.GPUS["sm_90"]
+        )  # a limit is said without a GPU, too
+        plans = planner(call_of(x, False, gpu))
+        if not plans:
+            return f"N = {x.shape[1]}: {limit}"
+        blocks = max(plan.blocks * plan.cluster for plan in plans)
+        if blocks > MAX_BLOCKS and plans[0].waves is None:
+            return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
+        return why_no_gpu(x, max(plan.min_capability for plan in plans))
 
-    return Functions(softmax, log_softmax, unsupported, of_config)
+    return Functions(softmax, log_softmax, unsupported, planner)
 
 
 def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = OLDEST) -> str | None:
@@ -188,16 +169,6 @@ def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = OLDEST) -> str | None:
         have, need = (".".join(map(str, c)) for c in (capability, needed))
         return f"{x.device} has compute capability {have}; {need} or newer is needed"
     return None
-
-
-def why_unsupported(plan: Planner, x: torch.Tensor) -> str | None:
-    """Return None, or a sentence that says why ``plan`` has no kernel for x on its device."""
-    if problem := why_no_gpu(x):
-        return problem
-    specs = plan(call_of(x, False, gpu_info(x.device)))
-    if not specs:
-        return f"N = {x.shape[1]}: the row is longer than this kernel can hold"
-    return why_no_gpu(x, max(spec.min_capability for spec in specs))
 
 
 def gpu_info(device: torch.device | int) -> Gpu:
@@ -213,97 +184,76 @@ def gpu_info(device: torch.device | int) -> Gpu:
 
 def launched() -> list[LoadedLaunch]:
     """Return the launches that are cached, at most MAX_CACHED."""
-    return list(_ready.values())
+    return list(_loaded.values())
 
 
 def _prepare(key: Key) -> LoadedLaunch:
     """Compile, load and cache the launch of a key. Raises as ``run``."""
-    plan, dtype, rows, cols, pack, log, device = key
-    if dtype not in TYPES:
-        raise ValueError(f"x is {dtype}; allowed: {', '.join(map(str, TYPES))}")
+    device = key.device
+    if key.dtype not in nvrtc.TYPES:
+        raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, nvrtc.TYPES))}")
     Device(device).set_current()
-    specs = plan(Call(dtype, rows, cols, pack, log, gpu_info(device)))
-    if not specs:
-        raise ValueError(f"no kernel of this algorithm takes rows of N = {cols} on cuda:{device}")
-    kernels = [_load(spec, device) for spec in specs]
-    resident = [_resident(*pair) for pair in zip(kernels, specs, strict=True)]
+    plans = key.planner(Call(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
+    if not plans:
+        raise ValueError(f"N = {key.cols}: {TOO_LONG}, on cuda:{device}")
+    kernels = [_load(plan, device) for plan in plans]
+    resident = [
+        kernel.occupancy.max_active_blocks_per_multiprocessor(plan.threads, plan.shared_bytes)
+        for kernel, plan in zip(kernels, plans, strict=True)
+    ]
     # The largest block that costs no resident block: more threads for as many rows.
     best = max(i for i, blocks in enumerate(resident) if blocks == resident[0])
-    spec = specs[best]
-    config = _config(spec, _blocks(kernels[best], spec, resident[best], device))
-    if len(_ready) >= MAX_CACHED:
-        _ready.clear()
-    ready = _ready[key] = LoadedLaunch(kernels[best], config, spec, resident[best])
-    return ready
-
-
-def _config(spec: LaunchPlan, blocks: int) -> LaunchConfig:
-    """Return the configuration; ``blocks`` counts clusters if the kernel has clusters."""
-    return LaunchConfig(
-        grid=blocks,
-        block=spec.threads,
-        shmem_size=spec.shared_bytes,
-        is_cooperative=spec.cooperative,
-        **({"cluster": spec.cluster} if spec.cluster > 1 else {}),
+    kernel, plan, blocks_per_sm = kernels[best], plans[best], resident[best]
+    config = LaunchConfig(
+        grid=_blocks(plan, blocks_per_sm, device),
+        block=plan.threads,
+        shmem_size=plan.shared_bytes,
+        is_cooperative=plan.row_blocks > 0,
+        **({"cluster": plan.cluster} if plan.cluster > 1 else {}),
     )
+    if len(_loaded) >= MAX_CACHED:
+        _loaded.clear()
+    loaded = _loaded[key] = LoadedLaunch(kernel, config, plan, blocks_per_sm)
+    return loaded
 
 
-def _load(spec: LaunchPlan, device: int) -> Kernel:
-    kernel = _kernel(spec.source, spec.kernel, device)
-    if spec.shared_bytes:
-        _allow_shared(kernel, device)
-    if spec.cluster > PORTABLE_CLUSTER:
-        _allow_cluster(kernel, device)
+def _load(plan: LaunchPlan, device: int) -> Kernel:
+    """Return the plan's kernel, allowed all shared memory and the cluster that it asks for."""
+    kernel = _kernel(plan.source, plan.kernel, device)
+    if plan.shared_bytes:  # more than 48 KiB must be allowed
+        limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
+        _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
+    if plan.cluster > nvrtc.PORTABLE_CLUSTER:
+        _set(kernel, device, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
     return kernel
 
 
-# A kernel has a few hundred instances at most, so these caches need no bound.
+# A kernel has a few hundred instances at most, so this cache needs no bound.
 @functools.cache
 def _kernel(source: str, name: str, device: int) -> Kernel:
     major, minor = torch.cuda.get_device_capability(device)
     return build_once(source, name, f"sm_{major}{minor}").get_kernel(name)
 
 
-@functools.cache
-def _allow_shared(kernel: Kernel, device: int) -> None:
-    """Allow blocks all shared memory of the device; the default limit is 48 KiB."""
-    limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
-    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    _set(kernel, attribute, limit, device)
-
-
-@functools.cache
-def _allow_cluster(kernel: Kernel, device: int) -> None:
-    """Allow clusters larger than PORTABLE_CLUSTER."""
-    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-    _set(kernel, attribute, 1, device)
-
-
-def _set(kernel: Kernel, attribute, value: int, device: int) -> None:
+def _set(kernel: Kernel, device: int, name: str, value: int) -> None:
+    attribute = driver.CUfunction_attribute[f"CU_FUNC_ATTRIBUTE_{name}"]
     (error,) = driver.cuKernelSetAttribute(attribute, value, kernel.handle, driver.CUdevice(device))
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"cuKernelSetAttribute: {error.name}")
 
 
-def _resident(kernel: Kernel, spec: LaunchPlan) -> int:
-    occupancy = kernel.occupancy
-    return occupancy.max_active_blocks_per_multiprocessor(spec.threads, spec.shared_bytes)
+def _blocks(plan: LaunchPlan, blocks_per_sm: int, device: int) -> int:
+    """Return the blocks of a launch, or its clusters if the kernel has clusters.
 
-
-def _blocks(kernel: Kernel, spec: LaunchPlan, resident: int, device: int) -> int:
-    """Return the blocks of a launch, or its clusters if the kernel has clusters."""
+    Raises ValueError if the blocks that share a row are not resident at once.
+    """
     gpu = torch.cuda.get_device_properties(device)
-    if spec.resident and spec.cluster > 1:
-        return min(spec.blocks, _clusters(kernel, spec, device))
-    if spec.resident:
-        return min(spec.blocks, resident * gpu.multi_processor_count)
-    if spec.waves is None:
-        return spec.blocks
-    wave = gpu.multi_processor_count * gpu.max_threads_per_multi_processor // spec.threads
-    return min(spec.blocks, spec.waves * wave)
-
-
-def _clusters(kernel: Kernel, spec: LaunchPlan, device: int) -> int:
-    """Return how many clusters are resident at once."""
-    config, stream = _config(spec, spec.cluster), Device(device).default_stream
-    return kernel.occupancy.max_active_clusters(config, stream=stream)
+    if plan.row_blocks:
+        resident = blocks_per_sm * gpu.multi_processor_count
+        if resident < plan.row_blocks:
+            raise ValueError(f"a row takes {plan.row_blocks} blocks; {resident} are resident")
+        return min(plan.blocks, resident // plan.row_blocks * plan.row_blocks)
+    if plan.waves is None:
+        return plan.blocks
+    wave = gpu.multi_processor_count * gpu.max_threads_per_multi_processor // plan.threads
+    return min(plan.blocks, plan.waves * wave)

@@ -12,14 +12,13 @@ import torch
 from cuda.core import ObjectCode, Program, ProgramOptions
 from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
-from ..contract import OLDEST
+from ..contract import CLUSTERS_SINCE, OLDEST, max_cluster
 from ..registry.source_hash import digest
 from ..tensors import DTYPES
 
 INCLUDE = Path(__file__).parent / "include"
-# The element types of row.cuh, in the order of contract.DTYPES.
-EPILOGUES = "Softmax", "LogSoftmax"  # of row.cuh
-TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))
+TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))  # in row.cuh
+EPILOGUES = "Softmax", "LogSoftmax"  # in row.cuh
 
 WARP = 32  # threads; kWarp in row.cuh
 VEC_BYTES = 16  # that one instruction moves at most
@@ -37,15 +36,10 @@ class Gpu(NamedTuple):
 
     @property
     def max_cluster(self) -> int:
-        """Return the blocks of the largest cluster.
-
-        Source: CUDA C++ Programming Guide, "Thread Block Clusters".
-        """
-        return {8: 1, 9: 16, 10: 16}.get(self.capability[0], PORTABLE_CLUSTER)
+        return max_cluster(self.capability[0])
 
 
-# To compile without a GPU. CUDA C++ Programming Guide, "Compute Capabilities", and NVIDIA's white
-# papers.
+# To compile without a GPU. Source: CUDA C++ Programming Guide, NVIDIA's white papers.
 GPUS = {
     "sm_80": Gpu("NVIDIA A100", (8, 0), 163 * 1024, 108),
     "sm_90": Gpu("NVIDIA H200", (9, 0), 227 * 1024, 132),
@@ -72,14 +66,17 @@ class LaunchPlan(NamedTuple):
     threads: int  # of a block
     blocks: int  # that the rows fill
     shared_bytes: int = 0  # dynamic shared memory of a block
-    # Kernels that stride over rows launch fewer blocks: what fills the GPU with threads `waves`
-    # times, or what is resident at once.
+    # Kernels that stride over rows launch at most what fills the GPU with threads `waves` times.
     waves: int | None = None
-    resident: bool = False
     cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
-    cooperative: bool = False  # all blocks are resident at once and share a GridWorkspace
+    # Blocks that share a row through a GridWorkspace. All blocks of the launch, a multiple of
+    # these, are resident at once.
+    row_blocks: int = 0
     extra_args: tuple[int, ...] = ()  # arguments after those that every kernel has
-    min_capability: tuple[int, int] = OLDEST  # compute capability
+
+    @property
+    def min_capability(self) -> tuple[int, int]:
+        return CLUSTERS_SINCE if self.cluster > 1 or self.row_blocks else OLDEST
 
 
 # Maps a call to the kernels that may serve it, in ascending block sizes; to none if the algorithm
@@ -91,8 +88,7 @@ def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
     """Return how many elements of ``itemsize`` bytes one load or store may move: 8, 4, 2 or 1.
 
     ``addresses`` is the bitwise or of all addresses, in bytes. ``counts`` is the bitwise or of all
-    row strides and the row's length, in elements. A pack's address must be a multiple of the
-    pack's size, and the row's length a multiple of the pack.
+    row strides and the row's length, in elements. All must be multiples of the pack.
     """
     elements = (addresses // itemsize) | counts
     return min(elements & -elements, VEC_BYTES // itemsize)
@@ -114,7 +110,7 @@ def instance(template: str, *arguments: str | int | bool) -> str:
 def instance_of(
     template: str, call: Call, epilogues: tuple[str, str], *arguments: int | bool
 ) -> str:
-    """Return the C++ name of an instance for a call: element type, epilogue, then ``arguments``.
+    """Return the C++ name of an instance whose arguments begin with element type and epilogue.
 
     ``epilogues``: of softmax and of log-softmax.
     """
@@ -146,36 +142,32 @@ def build_once(source: Path, kernel: str, arch: str) -> ObjectCode:
         options=_options(source, arch),
         target_type="cubin",
         name_expressions=(kernel,),
-        extra_digest=f"{_headers(source.parent)} {_version()}".encode(),
+        extra_digest=_extra_key(source.parent),
     )
     try:
         with FileStreamProgramCache(_cache(), max_size_bytes=CACHE_BYTES) as cache:
-            return _cached(cache, key, source, kernel, arch)
+            binary, symbol = cache.get(key), cache.get(key + b" symbol")
+            if binary and symbol:
+                return ObjectCode.from_cubin(binary, symbol_mapping={kernel: symbol})
+            built = build(source, (kernel,), arch)
+            cache[key + b" symbol"] = built.symbol_mapping[kernel]
+            cache[key] = bytes(built.code)
+            return built
     except OSError:
         return build(source, (kernel,), arch)
 
 
-def _cached(cache, key: bytes, source: Path, kernel: str, arch: str) -> ObjectCode:
-    binary, symbol = cache.get(key), cache.get(key + b" symbol")
-    if binary and symbol:
-        return ObjectCode.from_cubin(binary, symbol_mapping={kernel: symbol})
-    built = build(source, (kernel,), arch)
-    cache[key + b" symbol"] = built.symbol_mapping[kernel]
-    cache[key] = bytes(built.code)
-    return built
-
-
-def build_for(plan: Planner, x: torch.Tensor, log: bool, arch: str) -> list[str]:
+def build_for(planner: Planner, x: torch.Tensor, log: bool, arch: str) -> list[str]:
     """Compile all kernels that a call on x (M, N) may launch on a GPU of ``arch``.
 
     Returns their C++ names: none if the algorithm or the architecture does not take x. Raises as
     ``build``, and KeyError for an architecture that is not in GPUS.
     """
-    gpu = GPUS[arch]
-    specs = [spec for spec in plan(call_of(x, log, gpu)) if spec.min_capability <= gpu.capability]
-    for spec in specs:
-        build(spec.source, (spec.kernel,), arch)
-    return [spec.kernel for spec in specs]
+    call = call_of(x, log, GPUS[arch])
+    plans = [plan for plan in planner(call) if plan.min_capability <= call.gpu.capability]
+    for plan in plans:
+        build(plan.source, (plan.kernel,), arch)
+    return [plan.kernel for plan in plans]
 
 
 def _options(source: Path, arch: str, **options) -> ProgramOptions:
@@ -196,14 +188,9 @@ def _cache() -> Path:
 
 
 @functools.cache
-def _version() -> str:
-    """Return the version of NVRTC's package; cuda-core's key has only major and minor."""
+def _extra_key(folder: Path) -> bytes:
+    """Return what cuda-core's key lacks: headers of a source in ``folder``, NVRTC's patch."""
+    headers, version = digest([*folder.glob("*.cuh"), *INCLUDE.glob("*.cuh")]), ""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        return importlib.metadata.version("nvidia-cuda-nvrtc")
-    return ""
-
-
-@functools.cache
-def _headers(folder: Path) -> str:
-    """Return the hash over all that a source in ``folder`` may include."""
-    return digest([*folder.glob("*.cuh"), *INCLUDE.glob("*.cuh")])
+        version = importlib.metadata.version("nvidia-cuda-nvrtc")
+    return f"{headers} {version}".encode()

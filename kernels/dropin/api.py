@@ -9,7 +9,7 @@ A call takes one of three routes:
 
 Bytes: 2·M·N·itemsize if all rows have one stride and a row fits where the kernel keeps it. Any
 other tensor is made contiguous first, as torch does.
-Host: the direct route costs one allocation and one launch; see ``plain_tensor``.
+Host: the direct route costs one allocation and one launch; see ``eligible``.
 """
 
 import torch
@@ -20,11 +20,10 @@ from torch._subclasses import FakeTensor
 from torch.autograd import forward_ad
 
 from ..tensors import DTYPES
-from . import device as devices
+from . import eligible
 from . import launch as run
 from . import operators as ops
-from .autograd import apply
-from .plain_tensor import TYPES, plain
+from .eligible import TYPES, plain
 
 
 def softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
@@ -67,7 +66,7 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
             return None
         x, dtype = x.to(dtype), None
     if x.requires_grad and torch.is_grad_enabled():
-        return apply(x, dim % rank, log, dtype)
+        return ops.apply(x, dim % rank, log, dtype)
     return run.launch_forward(x, dim % rank, log, dtype)
 
 
@@ -86,7 +85,7 @@ def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
     """Return whether the operator takes the call; safe to trace by a compiler."""
     return (
         (type(x) in TYPES or isinstance(x, FakeTensor))
-        and devices.usable(x)
+        and eligible.usable(x)
         and x.dtype in DTYPES
         and (dtype is None or dtype in DTYPES)
         and x.layout == torch.strided
@@ -98,7 +97,7 @@ def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
     )
 
 
-@devices.constant  # a compiler guards on the transforms by itself
+@eligible.constant  # a compiler guards on the transforms by itself
 def _only_vmap() -> bool:
     """Return whether vmap is torch.func's only active transform; operators support no other."""
     return all(t.key() == TransformType.Vmap for t in retrieve_all_functorch_interpreters())

@@ -1,9 +1,8 @@
 """Choose the kernel for the softmax of a matrix's rows, and for its backward.
 
 Forward: ``frontier`` takes rows of one dtype in and out where the GPU can run it. Long rows whose
-dtype changes are widened first and then computed in place. All others go to the Triton kernel of
-``rows``. The choice depends on N and the dtypes, never on M: a row gives the same bits in any
-batch.
+dtype changes are widened first. All others go to the Triton kernel of ``rows``. The choice depends
+on N and the dtypes, never on M: a row gives the same bits in any batch.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it, the dtypes
 are equal and rows are aligned to 16 bytes. ``triton_backward`` takes all others.
 ``data/recorded/h200/softmax_backward.csv`` has both over N on an H200.
@@ -12,13 +11,18 @@ are equal and rows are aligned to 16 bytes. ``triton_backward`` takes all others
 import functools
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from ..frontier.backward import triton_backward
 from . import rows as triton_rows
-from .device import has_clusters
+from .eligible import has_clusters
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200
+# Columns of a row that is widened in place, which saves a matrix: ``frontier`` reads all of such a
+# row before it writes any of it. Every store depends on all loads through the row's sum, so none
+# moves behind it. __restrict__ would allow a second load; test_frontier_gpu.py would find one.
+MAX_IN_PLACE = 2**18
 
 
 def forward(x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool) -> None:
@@ -28,24 +32,14 @@ def forward(x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool
     adjacent columns; out is contiguous; each has its own dtype. A matrix is given in numbers,
     because each view would cost the host 0.8 µs.
     """
-    launch = _frontier(x.get_device())
+    launch = _cuda_launches(x.get_device())[0]
     if launch and (x.dtype is out.dtype or cols > triton_rows.LONGEST_BLOCK):
         if x.dtype is not out.dtype:
-            x, stride = out.copy_(x), cols  # frontier reads an element before it writes it
+            wide = out if cols <= MAX_IN_PLACE else torch.empty_like(out)
+            x, stride = wide.copy_(x), cols
         launch(x, out, rows, cols, stride, cols, log)
     else:
         triton_rows.forward(x, out, rows, cols, stride, log)
-
-
-@functools.cache
-def _frontier(device: int) -> Callable | None:
-    """Return the launch of ``frontier``, or None where some of its kernels do not run."""
-    if not has_clusters(device):
-        return None
-    from ..cuda import launch  # needs cuda-core
-    from ..frontier import frontier
-
-    return functools.partial(launch.launch_rows, frontier.plan)
 
 
 def backward(
@@ -58,15 +52,17 @@ def backward(
     """
     arguments = g, y, dx, rows, cols, (cols, stride, cols), log
     long = cols * y.element_size() > MIN_BYTES and g.dtype is y.dtype is dx.dtype
-    if not (long and (launch := _cuda_launch(y.get_device())) and launch(*arguments)):
+    if not (long and (launch := _cuda_launches(y.get_device())[1]) and launch(*arguments)):
         triton_backward.launch(*arguments)
 
 
 @functools.cache
-def _cuda_launch(device: int):
-    """Return ``cuda_backward.launch``, or None where some of its kernels do not run."""
+def _cuda_launches(device: int) -> tuple[Callable | None, Callable | None]:
+    """Return the launches of ``frontier`` and ``cuda_backward``; None where one cannot run."""
     if not has_clusters(device):
-        return None
+        return None, None
+    from ..cuda import launch  # needs cuda-core
+    from ..frontier import frontier
     from ..frontier.backward import cuda_backward
 
-    return cuda_backward.launch
+    return functools.partial(launch.launch_rows, frontier.plan), cuda_backward.launch

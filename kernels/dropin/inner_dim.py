@@ -23,33 +23,29 @@ ELEMENTS_PER_WARP = 256  # 8 in each thread; up to 8 warps
 
 
 @triton.jit
-def place(n, n_inner, ROWS: tl.constexpr, COLS: tl.constexpr):
-    """Return the offsets of this program's columns, its first rows, and which columns exist."""
+def columns(n, n_inner, COLS: tl.constexpr):
+    """Return the offsets of this program's columns in the first row, and which columns exist."""
     parts = tl.cdiv(n_inner, COLS)
     outer = (tl.program_id(0) // parts).to(tl.int64)
-    columns = ((tl.program_id(0) % parts) * COLS + tl.arange(0, COLS)).to(tl.int64)[None, :]
-    return (
-        outer * n * n_inner + columns,
-        tl.arange(0, ROWS)[:, None].to(tl.int64),
-        columns < n_inner,
-    )
+    cols = ((tl.program_id(0) % parts) * COLS + tl.arange(0, COLS)).to(tl.int64)[None, :]
+    return outer * n * n_inner + cols, cols < n_inner
+
+
+@triton.jit
+def tile_of(tile, first_row, inside, n, n_inner, ROWS: tl.constexpr):
+    """Return the offsets of a tile of the program's columns, and which elements exist."""
+    rows = tile * ROWS + tl.arange(0, ROWS)[:, None].to(tl.int64)
+    return first_row + rows * n_inner, inside & (rows < n)
 
 
 @triton.jit
 def softmax_fwd_kernel_inner(
-    out_ptr,
-    x_ptr,
-    n,
-    n_inner,
-    ROWS: tl.constexpr,
-    COLS: tl.constexpr,
-    LOG: tl.constexpr,
-    ONCE: tl.constexpr,
-):
-    base, steps, inside = place(n, n_inner, ROWS, COLS)
+    out_ptr, x_ptr, n, n_inner,
+    ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
+):  # fmt: skip
+    first_row, inside = columns(n, n_inner, COLS)
     if ONCE:
-        here = inside & (steps < n)
-        at = base + steps * n_inner
+        at, here = tile_of(0, first_row, inside, n, n_inner, ROWS)
         x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
         shifted = x - tl.max(x, axis=0)[None, :]
         numerator = tl.exp(shifted)
@@ -61,17 +57,13 @@ def softmax_fwd_kernel_inner(
         lane_max = tl.full((ROWS, COLS), float("-inf"), tl.float32)
         lane_sum = tl.zeros((ROWS, COLS), tl.float32)
         for tile in range(n_tiles):
-            rows = tile * ROWS + steps
-            here = inside & (rows < n)
-            at = base + rows * n_inner
+            at, here = tile_of(tile, first_row, inside, n, n_inner, ROWS)
             x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
             lane_max, lane_sum = online_update(lane_max, lane_sum, x)
         most = tl.max(lane_max, axis=0)[None, :]
         total = tl.sum(lane_sum * tl.exp(lane_max - most), axis=0)[None, :]
         for step in range(n_tiles):
-            rows = (n_tiles - 1 - step) * ROWS + steps
-            here = inside & (rows < n)
-            at = base + rows * n_inner
+            at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
             x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
             y = x - most - tl.log(total) if LOG else tl.exp(x - most) / total
             tl.store(out_ptr + at, y.to(out_ptr.dtype.element_ty), mask=here)
@@ -79,32 +71,21 @@ def softmax_fwd_kernel_inner(
 
 @triton.jit
 def softmax_bwd_kernel_inner(
-    dx_ptr,
-    g_ptr,
-    y_ptr,
-    n,
-    n_inner,
-    ROWS: tl.constexpr,
-    COLS: tl.constexpr,
-    LOG: tl.constexpr,
-    ONCE: tl.constexpr,
-):
-    base, steps, inside = place(n, n_inner, ROWS, COLS)
+    dx_ptr, g_ptr, y_ptr, n, n_inner,
+    ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
+):  # fmt: skip
+    first_row, inside = columns(n, n_inner, COLS)
     if ONCE:
-        here = inside & (steps < n)
-        at = base + steps * n_inner
+        at, here = tile_of(0, first_row, inside, n, n_inner, ROWS)
         g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
         y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
         total = tl.sum(g if LOG else g * y, axis=0)[None, :]
-        dx = slope(g, y, total, LOG)
-        tl.store(dx_ptr + at, dx.to(dx_ptr.dtype.element_ty), mask=here)
+        tl.store(dx_ptr + at, slope(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
     else:
         n_tiles = tl.cdiv(n, ROWS)
         lane_sum = tl.zeros((ROWS, COLS), tl.float32)
         for tile in range(n_tiles):
-            rows = tile * ROWS + steps
-            here = inside & (rows < n)
-            at = base + rows * n_inner
+            at, here = tile_of(tile, first_row, inside, n, n_inner, ROWS)
             g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
             if LOG:
                 lane_sum += g
@@ -112,13 +93,10 @@ def softmax_bwd_kernel_inner(
                 lane_sum += g * tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
         total = tl.sum(lane_sum, axis=0)[None, :]
         for step in range(n_tiles):
-            rows = (n_tiles - 1 - step) * ROWS + steps
-            here = inside & (rows < n)
-            at = base + rows * n_inner
+            at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
             g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
             y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
-            dx = slope(g, y, total, LOG)
-            tl.store(dx_ptr + at, dx.to(dx_ptr.dtype.element_ty), mask=here)
+            tl.store(dx_ptr + at, slope(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
 
 
 def _tile(outer: int, n: int, inner: int) -> tuple[tuple[int], dict]:

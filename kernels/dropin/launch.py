@@ -6,7 +6,6 @@ transposing it to rows and back would move every byte three times.
 """
 
 import functools
-import importlib
 import math
 from types import ModuleType
 
@@ -15,19 +14,19 @@ from torch import Tensor
 
 from ..contract import LONGEST_ROW, MAX_BLOCKS
 from ..tensors import DTYPES
-from . import device as devices
+from . import eligible
 
 
 def forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
     """Return the contiguous softmax of any x over ``dim`` (0 … rank-1), in dtype or x's dtype."""
-    if x.dtype in DTYPES and dtype in (None, x.dtype, torch.float32) and devices.usable(x):
+    if x.dtype in DTYPES and dtype in (None, x.dtype, torch.float32) and eligible.usable(x):
         return launch_forward(x, dim, log, dtype)
     return _torch_forward(x, dim, log, dtype)
 
 
 def backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
     """Return the gradient with respect to the input, contiguous in dtype, from g and y."""
-    if {g.dtype, y.dtype, dtype} <= set(DTYPES) and devices.usable(y) and devices.usable(g):
+    if {g.dtype, y.dtype, dtype} <= set(DTYPES) and eligible.usable(y) and eligible.usable(g):
         return launch_backward(g, y, dim, log, dtype)
     return _torch_backward(g, y, dim, log, dtype)
 
@@ -43,11 +42,12 @@ def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) ->
         out = torch.empty_like(x)  # dtype and memory_format would cost 0.2 µs
     else:
         x, stride = _rows(x, n, inner)
-        out = _empty(x, dtype or x.dtype)
+        out = empty_like(x, dtype or x.dtype)
+    rows, inner_dim = _kernels()
     if inner == 1:
-        _launch(_module("dispatch").forward, x, out, numel // n, n, stride, log)
+        _launch(rows.forward, x, out, numel // n, n, stride, log)
     else:
-        _launch(_module("inner_dim").forward, x, out, numel // (n * inner), n, inner, log)
+        _launch(inner_dim.forward, x, out, numel // (n * inner), n, inner, log)
     return out
 
 
@@ -60,11 +60,12 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
     g, stride = _rows(g, n, inner)
     y = y.contiguous()
-    dx = torch.empty_like(y) if dtype is y.dtype else _empty(y, dtype)
+    dx = torch.empty_like(y) if dtype is y.dtype else empty_like(y, dtype)
+    rows, inner_dim = _kernels()
     if inner == 1:
-        _launch(_module("dispatch").backward, g, y, dx, numel // n, n, stride, log)
+        _launch(rows.backward, g, y, dx, numel // n, n, stride, log)
     else:
-        _launch(_module("inner_dim").backward, g, y, dx, numel // (n * inner), n, inner, log)
+        _launch(inner_dim.backward, g, y, dx, numel // (n * inner), n, inner, log)
     return dx
 
 
@@ -79,9 +80,11 @@ def _launch(launch, x: Tensor, *arguments) -> None:
 
 
 @functools.cache
-def _module(name: str) -> ModuleType:
-    """Return a module of kernels; late, because it imports Triton, which some machines lack."""
-    return importlib.import_module(f"{__package__}.{name}")
+def _kernels() -> tuple[ModuleType, ModuleType]:
+    """Return the modules for rows and for another dimension."""
+    from . import dispatch, inner_dim  # here, because some machines lack Triton
+
+    return dispatch, inner_dim
 
 
 def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
@@ -92,32 +95,21 @@ def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
     """
     if x.is_contiguous():
         return x, n
-    stride = row_stride(x) if inner == 1 and x.shape[-1] == n else None
+    stride = _row_stride(x) if inner == 1 and x.shape[-1] == n else None
     return (x.contiguous(), n) if stride is None else (x, stride)
 
 
-def row_stride(x: Tensor) -> int | None:
-    """Return the stride of the rows (the last dimension) of x, or None if a copy is needed.
-
-    It is the row stride of ``x.view(-1, x.shape[-1])``, which raises where a copy is needed. The
-    elements of a row must be adjacent, too.
-    """
-    *outer, (columns, distance) = zip(x.shape, x.stride(), strict=True)
-    if columns > 1 and distance != 1:
+def _row_stride(x: Tensor) -> int | None:
+    """Return the stride of the rows (the last dimension) of x, or None if a copy is needed."""
+    try:
+        matrix = x.view(-1, x.shape[-1])
+    except RuntimeError:
         return None
-    rows = 1
-    for size, stride in reversed(outer):
-        if size == 1:
-            continue
-        if rows == 1:
-            distance = stride
-        elif stride != rows * distance:
-            return None
-        rows *= size
-    return distance
+    return matrix.stride(0) if matrix.shape[1] == 1 or matrix.stride(1) == 1 else None
 
 
-def _empty(x: Tensor, dtype: torch.dtype) -> Tensor:
+def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return a new contiguous tensor of x's shape."""
     return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
 
 

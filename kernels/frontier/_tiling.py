@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ..contract import CLUSTERS_SINCE, OLDEST
 from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
 
 TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in state.cuh
@@ -22,11 +21,6 @@ class Shape(NamedTuple):
     warps: int  # of a block, for one row
     cluster: int  # blocks that share a row
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
-
-    @property
-    def min_capability(self) -> tuple[int, int]:
-        """Return the compute capability that the shape needs."""
-        return CLUSTERS_SINCE if self.cluster > 1 else OLDEST
 
 
 def parse(config: str) -> dict[str, int]:
@@ -67,14 +61,5 @@ def plan_of(
     source: Path, kernel: str, shape: Shape, rows: int, shared_bytes: int = 0
 ) -> tuple[LaunchPlan, ...]:
     """Return the plan for a matrix of ``rows`` rows, each divided by ``shape``."""
-    return (
-        LaunchPlan(
-            source,
-            kernel,
-            WARP * shape.warps * shape.rows,
-            -(-rows // shape.rows),
-            shared_bytes=shared_bytes,
-            cluster=shape.cluster,
-            min_capability=shape.min_capability,
-        ),
-    )
+    threads, blocks = WARP * shape.warps * shape.rows, -(-rows // shape.rows)
+    return (LaunchPlan(source, kernel, threads, blocks, shared_bytes, cluster=shape.cluster),)

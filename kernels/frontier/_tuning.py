@@ -7,10 +7,7 @@ may need a cluster here. M and the address never decide, so a row gives the same
 
 import csv
 import functools
-import math
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from ..contract import DTYPES
 from ..cuda.nvrtc import VEC_BYTES, Call
@@ -24,15 +21,8 @@ TABLES = "tuning/*.csv"
 STANDS_IN = {(9, 0): "NVIDIA H200"}
 
 
-class Winner(NamedTuple):
-    """The fastest variant for rows of N elements."""
-
-    N: int
-    variant: str
-
-
-def candidates(call: Call) -> Iterator[str]:
-    """Yield the winners for rows like the call's, the best guess first; none without a table.
+def candidates(call: Call) -> list[str]:
+    """Return the winners for rows like the call's, the best guess first; none without a table.
 
     Rows whose bytes are a multiple of a vector have winners of their own. A dtype without winners
     takes those of a dtype of its size, which moves the same bytes. A GPU without winners takes
@@ -41,18 +31,13 @@ def candidates(call: Call) -> Iterator[str]:
     kind = str(call.dtype).removeprefix("torch."), is_vector_multiple(call)
     stand_in = STANDS_IN.get(call.gpu.capability, "")
     known = _winners(call.gpu.name, *kind) or _winners(stand_in, *kind)
-
-    def distance(winner: Winner) -> tuple[bool, float]:
-        """Sort winners for rows as long or longer first."""
-        times = winner.N / call.cols
-        return times < 1, abs(math.log(times))
-
-    for winner in sorted(known, key=distance):
-        yield winner.variant
+    # rows as long or longer come first
+    return [known[N] for N in sorted(known, key=lambda N: (call.cols > N, abs(N - call.cols)))]
 
 
 @functools.cache
-def _winners(gpu: str, dtype: str, multiple: bool) -> tuple[Winner, ...]:
+def _winners(gpu: str, dtype: str, multiple: bool) -> dict[int, str]:
+    """Return N -> variant."""
     size, own, alike = DTYPES[dtype], {}, {}
     for path in sorted(FOLDER.glob(TABLES)):
         with path.open(newline="") as file:
@@ -60,5 +45,5 @@ def _winners(gpu: str, dtype: str, multiple: bool) -> tuple[Winner, ...]:
                 N = int(row["N"])
                 kind = row["gpu_name"], DTYPES[row["dtype"]], N * size % VEC_BYTES == 0
                 if kind == (gpu, size, multiple):
-                    (own if row["dtype"] == dtype else alike)[N] = Winner(N, row["variant"])
-    return tuple(sorted((alike | own).values()))
+                    (own if row["dtype"] == dtype else alike)[N] = row["variant"]
+    return alike | own

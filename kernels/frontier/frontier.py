@@ -24,13 +24,8 @@ from . import (
 )
 from ._tiling import is_vector_multiple
 
-PARTS = {
-    "frontier_short": frontier_short,
-    "frontier_packed": frontier_packed,
-    "frontier_rows": frontier_rows,
-    "frontier_spread": frontier_spread,
-    "frontier_staged": frontier_staged,
-}
+MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, frontier_staged
+PARTS = {module.SOURCE.stem: module for module in MODULES}
 # The rule of thumb where no table has a variant that takes the row: (most bytes of a row, variant),
 # by whether the bytes are a multiple of a vector.
 RULE = {
@@ -46,14 +41,9 @@ RULE = {
 
 def choices(call: Call) -> list[str]:
     """Return variants that may take the row, the best first; the last takes almost any."""
-    return [*_tuning.candidates(call), *by_rule(call)]
-
-
-def by_rule(call: Call) -> list[str]:
-    """Return what ``choices`` has without a table."""
-    row_bytes = call.cols * call.dtype.itemsize
-    rule = RULE[is_vector_multiple(call)]
-    return [*(name for most, name in rule if row_bytes <= most), "frontier_spread"]
+    row_bytes, rule = call.cols * call.dtype.itemsize, RULE[is_vector_multiple(call)]
+    by_rule = [name for most, name in rule if row_bytes <= most]
+    return [*_tuning.candidates(call), *by_rule, "frontier_spread"]
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:

@@ -5,9 +5,8 @@
 
 constexpr int kThreads = 128;
 
-// Load `count` elements from `from` with THREADS threads, at most VECS vectors each. `thread` is
-// this thread's number. Returns the offset of the first element in `smem`. The threads must
-// synchronise before they read.
+// Load `count` elements from `from` with THREADS threads, at most VECS vectors each. Returns the
+// offset of the first element in `smem`. The threads must synchronise before they read.
 template <typename T, int THREADS, int VECS>
 __device__ int load_run(uint4* smem, const T* from, int count, int thread) {
   const AlignedRow<const T> run(from);
@@ -56,9 +55,8 @@ __device__ void store_rows(T* out, Index stride, const T* elements, int rows, in
   }
 }
 
-// Return the block's row of a thread, where LANES adjacent threads share a row. The distance
-// between a warp's rows spreads them over the banks of shared memory, at least for an odd number of
-// columns.
+// Return the block's row of a thread; LANES adjacent threads share a row. The distance between a
+// warp's rows spreads them over the banks of shared memory, at least where cols is odd.
 template <typename T, int LANES>
 __device__ int row_of(int thread) {
   constexpr int kWarpRows = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
@@ -138,8 +136,7 @@ __global__ void __launch_bounds__(kThreads)
   T* const begin = elements + min(row, count - 1) * width + lane;
   LaneElements<T, K, LANES, Op::kScalesExp> own(begin + before, lane + LANES * (K - 1) < width);
   const SoftmaxState state = merge_lanes<LANES>(own.state());
-  // Without a shift, lanes overwrite only their own elements. But threads without a row read the
-  // last row.
+  // without a shift, lanes overwrite only their elements; threads without a row read the last one
   if (after != before || count < kRows) __syncthreads();
   if (row < count) own.put(begin + after, state.max, Op(state.sum));
 

@@ -34,8 +34,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   for (Index row = group; row < rows; row += groups, ++epoch) {
     const T* const x_row = x + row * x_stride;
     T* const out_row = out + row * out_stride;
-    // opaque: otherwise the compiler keeps the offsets for the next row, in as many registers as a
-    // tile
+    // opaque: otherwise the compiler keeps the offsets for the next row, in a tile's registers
     const auto first_vec = [&](int tile) {
       return opaque(first + warp * K * kWarp + tile * row_blocks * kBlockVecs);
     };

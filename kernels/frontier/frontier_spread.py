@@ -29,19 +29,10 @@ SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane. w: most warps of a block.
 CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
 DEFAULT_CONFIG = "k8w8"
-# Registers of a thread without a spill, by whether elements have 32 bits, vectors of a lane, and
-# whether rows are unaligned. Found by compiling for compute capability 9.0; for 10.0 those of
-# unaligned rows are sometimes too few.
-REGISTERS = {
-    (True, 4, False): 48,
-    (True, 4, True): 80,
-    (True, 8, False): 64,
-    (True, 8, True): 128,
-    (False, 4, False): 48,
-    (False, 4, True): 64,
-    (False, 8, False): 64,
-    (False, 8, True): 128,
-}
+# Vectors of a lane -> registers of a thread that spills none: of aligned rows, of unaligned rows in
+# 16 bits, and in 32. Found by compiling for compute capability 9.0. Where fewer blocks are resident
+# than this table says, the launch has fewer (``launch._blocks``).
+REGISTERS = {4: (48, 64, 80), 8: (64, 128, 128)}
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MAX_RESIDENT = 32  # blocks
@@ -52,7 +43,7 @@ REGISTERS_STREAMED = 168
 
 def resident(call: Call, per_lane: int, warps: int, unaligned: bool, streamed: bool) -> int:
     """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
-    registers = REGISTERS[call.dtype.itemsize == 4, per_lane, unaligned or streamed]
+    registers = REGISTERS[per_lane][call.dtype.itemsize // 2 if unaligned or streamed else 0]
     if streamed and call.gpu.capability > CLUSTERS_SINCE:
         registers = REGISTERS_STREAMED
     partition_warps = PARTITION_REGISTERS // (registers * WARP)
@@ -90,18 +81,8 @@ def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     kernel = instance_of(
         "frontier_spread", call, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
     )
-    return (
-        LaunchPlan(
-            SOURCE,
-            kernel,
-            WARP * warps,
-            groups * row_blocks,
-            shared_bytes=saved * tile_bytes,
-            cooperative=True,
-            min_capability=CLUSTERS_SINCE,
-            extra_args=(row_blocks, tiles, saved),
-        ),
-    )
+    launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved * tile_bytes
+    return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks, tiles, saved)),)
 
 
 with_config = functools.partial(launch.functions, plan)

@@ -9,8 +9,8 @@ __device__ inline int place_in_line(const void* vec) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(vec) / kVecBytes % kLineVecs);
 }
 
-// Copy the vector VECS after both pointers from global to shared memory, through no register. PTX
-// ISA, "cp.async"; .ca goes through L1 and is faster here than .cg.
+// Copy the vector VECS after both pointers to shared memory, through no register. PTX ISA,
+// "cp.async"; .ca goes through L1 and is faster here than .cg.
 template <int VECS>
 __device__ inline void cp_async_vec(uint4* to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0+%2], [%1+%2], 16;" ::"r"(shared_address(to)),

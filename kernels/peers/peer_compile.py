@@ -47,11 +47,7 @@ def _compiled(into: Callable, config: str) -> Callable:
 
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
-
-    def compiled(into: Callable, x: torch.Tensor, out: torch.Tensor) -> Callable:
-        return _compiled(into, config)
-
-    return functions(_softmax_into, _log_softmax_into, compiled)
+    return functions(_softmax_into, _log_softmax_into, lambda into, x, out: _compiled(into, config))
 
 
 softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

@@ -13,6 +13,7 @@ Source: Helion (pytorch/helion); the lines in its language are ours. The package
 ``pip install --group peers``.
 """
 
+import functools
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -52,35 +53,23 @@ def _kernel(into: Callable, effort: str, x: torch.Tensor, out: torch.Tensor) -> 
     """Return the kernel for rows of this dtype and length, from the cache if it is there."""
     key = into, effort, x.dtype, x.device, x.shape[1]
     if key not in _kernels:
-        _kernels[key] = _compile(into, **_configuration(into, effort, x, out))
+        kernel = functools.partial(helion.kernel, into, static_shapes=True)
+        chosen = {"autotune_effort": effort}
+        if effort != "none":
+            # a worker's output goes to a log; not forced: Helion's cache on disk may have a result
+            limits = {"autotune_budget_seconds": SEARCH_S, "autotune_progress_bar": False}
+            chosen = {"config": kernel(**chosen, **limits).autotune((x, out), force=False)}
+        _kernels[key] = kernel(**chosen)
     return _kernels[key]
-
-
-def _configuration(into: Callable, effort: str, x: torch.Tensor, out: torch.Tensor) -> dict:
-    """Return the setting for Helion's default configuration, or for the result of a search."""
-    if effort == "none":
-        return {"autotune_effort": effort}
-    searching = _compile(
-        into,
-        autotune_effort=effort,
-        autotune_budget_seconds=SEARCH_S,
-        autotune_progress_bar=False,  # a worker's output goes to a log
-    )
-    # not forced: Helion's cache on disk may have a result
-    return {"config": searching.autotune((x, out), force=False)}
-
-
-def _compile(into: Callable, **settings) -> Callable:
-    return helion.kernel(into, static_shapes=True, **settings)
 
 
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
-
-    def compiled(into: Callable, x: torch.Tensor, out: torch.Tensor) -> Callable:
-        return _kernel(into, _EFFORTS[config], x, out)
-
-    return functions(_softmax_into, _log_softmax_into, compiled)
+    return functions(
+        _softmax_into,
+        _log_softmax_into,
+        lambda into, x, out: _kernel(into, _EFFORTS[config], x, out),
+    )
 
 
 softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

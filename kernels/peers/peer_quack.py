@@ -18,6 +18,7 @@ import math
 
 import torch
 
+from ..contract import max_cluster
 from ..tensors import empty_output
 from . import _package
 
@@ -27,8 +28,7 @@ with _package.optional_package():
     from quack.softmax import _softmax_fwd
 
 PACK_BYTES = 16
-THREADS = 256  # of a block, for the long rows that fill shared memory
-WARPS = THREADS // 32
+THREADS, WARPS = 256, 8  # of a block, for the long rows that fill shared memory
 
 
 def unsupported(x: torch.Tensor) -> str | None:
@@ -46,24 +46,13 @@ def _too_long(row_bytes: int, device: torch.device) -> str | None:
     (major, minor), shared_bytes = _capability(device)
     if major < 8:
         return f"compute capability {major}.{minor}; QuACK needs 8.0"
-    blocks = cluster(major)
-    if block_bytes(row_bytes, blocks) <= shared_bytes:
+    # A block has tiles of the row, 8 bytes of maximum and sum for every warp of the cluster, and an
+    # 8-byte barrier.
+    blocks, tile = max_cluster(major), THREADS * PACK_BYTES
+    part = math.ceil(row_bytes / (blocks * tile)) * tile
+    if part + 8 * WARPS * blocks + 8 <= shared_bytes:
         return None
-    where = "a block" if blocks == 1 else f"{blocks} blocks"
-    return f"a row of {row_bytes} bytes; it must fit in the shared memory of {where}"
-
-
-def cluster(major: int) -> int:
-    """Return the blocks that share one of the longest rows, by major compute capability."""
-    return {8: 1, 12: 8}.get(major, 16)
-
-
-def block_bytes(row_bytes: int, blocks: int) -> int:
-    """Return the shared memory of one of ``blocks`` blocks, for a row too long for fewer."""
-    tile = THREADS * PACK_BYTES
-    row = math.ceil(row_bytes / (blocks * tile)) * tile
-    # and 8 bytes of maximum and sum for every warp of the cluster, and an 8-byte barrier
-    return row + 8 * WARPS * blocks + 8
+    return f"a row of {row_bytes} bytes; it must fit in the shared memory of {blocks} blocks"
 
 
 @functools.cache

@@ -23,22 +23,18 @@ def softmax_backward(
     g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Return the gradient with respect to x, from y = softmax(x); see ``kernels.Variant``."""
-    if _writable(out):
-        return torch._softmax_backward_data(g, y, -1, y.dtype, grad_input=out)
-    dx = torch._softmax_backward_data(g, y, -1, y.dtype)
-    return dx if out is None else out.copy_(dx)
+    return _backward(torch._softmax_backward_data, "grad_input", g, y, out)
 
 
 def log_softmax_backward(
     g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Return the gradient with respect to x, from y = log_softmax(x); see ``kernels.Variant``."""
-    if _writable(out):
-        return torch._log_softmax_backward_data(g, y, -1, y.dtype, out=out)
-    dx = torch._log_softmax_backward_data(g, y, -1, y.dtype)
-    return dx if out is None else out.copy_(dx)
+    return _backward(torch._log_softmax_backward_data, "out", g, y, out)
 
 
-def _writable(out: torch.Tensor | None) -> bool:
-    """Return whether torch's backward may write to ``out``: it assumes contiguity (torch 2.11)."""
-    return out is not None and out.is_contiguous()
+def _backward(function, result: str, g, y, out) -> torch.Tensor:
+    """Return ``function(g, y)``, which writes to its argument ``result``."""
+    if out is None or out.is_contiguous():  # torch 2.11 assumes that it is
+        return function(g, y, -1, y.dtype, **{result: out})
+    return out.copy_(function(g, y, -1, y.dtype))

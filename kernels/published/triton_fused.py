@@ -42,13 +42,8 @@ def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """Return the row softmax of x (M, N); see ``kernels.Variant``."""
     out = empty_output(x, out)
     rows, cols = x.shape
+    block = triton.next_power_of_2(cols)
     softmax_fwd_kernel_fused[(rows,)](
-        out,
-        x,
-        out.stride(0),
-        x.stride(0),
-        cols,
-        BLOCK=triton.next_power_of_2(cols),
-        num_warps=NUM_WARPS,
+        out, x, out.stride(0), x.stride(0), cols, BLOCK=block, num_warps=NUM_WARPS
     )
     return out

@@ -9,25 +9,20 @@ Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov
 normaliser is Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018).
 """
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
 
 from ..tensors import empty_output
 
-TILE = 2**12  # the article's tile
-NUM_WARPS = 32
+TILE, NUM_WARPS = 2**12, 32  # the article's
 
 
 @triton.jit
 def softmax_fwd_kernel_online(
-    out_ptr,
-    x_ptr,
-    out_stride,
-    x_stride,
-    n_cols,
-    TILE: tl.constexpr,
-    BACKWARDS: tl.constexpr,
+    out_ptr, x_ptr, out_stride, x_stride, n_cols, TILE: tl.constexpr, BACKWARDS: tl.constexpr
 ):
     row = tl.program_id(0).to(tl.int64)
     x_row = x_ptr + row * x_stride
@@ -58,22 +53,14 @@ def softmax_fwd_kernel_online(
         tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def launch(x: torch.Tensor, out: torch.Tensor | None, backwards: bool) -> torch.Tensor:
+def launch(x: torch.Tensor, out: torch.Tensor | None = None, *, backwards: bool) -> torch.Tensor:
     """Return the row softmax of x (M, N), with or without the cache trick."""
     out = empty_output(x, out)
+    strides = out.stride(0), x.stride(0)
     softmax_fwd_kernel_online[(x.shape[0],)](
-        out,
-        x,
-        out.stride(0),
-        x.stride(0),
-        x.shape[1],
-        TILE=TILE,
-        BACKWARDS=backwards,
-        num_warps=NUM_WARPS,
+        out, x, *strides, x.shape[1], TILE=TILE, BACKWARDS=backwards, num_warps=NUM_WARPS
     )
     return out
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch(x, out, backwards=True)
+softmax = functools.partial(launch, backwards=True)

@@ -25,14 +25,7 @@ LARGE_SHARED_MEMORY = 200_000  # bytes per SM above which the tutorial pipelines
 
 @triton.jit
 def softmax_fwd_kernel_persistent(
-    out_ptr,
-    x_ptr,
-    out_stride,
-    x_stride,
-    n_rows,
-    n_cols,
-    BLOCK: tl.constexpr,
-    STAGES: tl.constexpr,
+    out_ptr, x_ptr, out_stride, x_stride, n_rows, n_cols, BLOCK: tl.constexpr, STAGES: tl.constexpr
 ):
     cols = tl.arange(0, BLOCK)
     inside = cols < n_cols
@@ -46,39 +39,21 @@ def softmax_fwd_kernel_persistent(
         tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def resident_programs(properties: dict, registers: int, shared_bytes: int) -> int:
-    """Return how many programs are resident on the GPU, by registers and shared memory.
-
-    ``properties`` come from Triton's driver; ``registers`` are per thread. The formula is the
-    tutorial's, with at least one program per multiprocessor.
-    """
-    per_program = registers * properties["warpSize"] * NUM_WARPS
-    per_sm = properties["max_num_regs"] // per_program
-    if shared_bytes:
-        per_sm = min(per_sm, properties["max_shared_mem"] // shared_bytes)
-    return properties["multiprocessor_count"] * max(1, per_sm)
-
-
 @functools.cache
 def _plan(block: int, dtype: torch.dtype, device: int, aligned: bool) -> tuple[int, int]:
     """Return (programs, pipeline depth) for a row of ``block`` elements on this device."""
     properties = driver.active.utils.get_device_properties(device)
     stages = 4 if properties["max_shared_mem"] > LARGE_SHARED_MEMORY else 2
     divisible = 16 if aligned else 1  # Triton compiles strides divisible by 16 separately
-    compiled = softmax_fwd_kernel_persistent.warmup(
-        dtype,
-        dtype,
-        divisible,
-        divisible,
-        block,
-        divisible,
-        BLOCK=block,
-        STAGES=stages,
-        num_warps=NUM_WARPS,
-        grid=(1,),
-    )
+    arguments = dtype, dtype, divisible, divisible, block, divisible
+    settings = {"BLOCK": block, "STAGES": stages, "num_warps": NUM_WARPS}
+    compiled = softmax_fwd_kernel_persistent.warmup(*arguments, grid=(1,), **settings)
     compiled._init_handles()  # loads the binary; the register count is not known before
-    return resident_programs(properties, compiled.n_regs, compiled.metadata.shared), stages
+    # the tutorial's count of resident programs, by registers and shared memory; at least one
+    per_sm = properties["max_num_regs"] // (compiled.n_regs * properties["warpSize"] * NUM_WARPS)
+    if compiled.metadata.shared:
+        per_sm = min(per_sm, properties["max_shared_mem"] // compiled.metadata.shared)
+    return properties["multiprocessor_count"] * max(1, per_sm), stages
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
@@ -91,15 +66,7 @@ def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     else:
         aligned = cols % 16 == 0 and x.stride(0) % 16 == 0 and out.stride(0) % 16 == 0
         programs, stages = _plan(block, x.dtype, x.device.index, aligned)
-    softmax_fwd_kernel_persistent[(min(programs, rows),)](
-        out,
-        x,
-        out.stride(0),
-        x.stride(0),
-        rows,
-        cols,
-        BLOCK=block,
-        STAGES=stages,
-        num_warps=NUM_WARPS,
-    )
+    arguments = out, x, out.stride(0), x.stride(0), rows, cols
+    settings = {"BLOCK": block, "STAGES": stages, "num_warps": NUM_WARPS}
+    softmax_fwd_kernel_persistent[(min(programs, rows),)](*arguments, **settings)
     return out

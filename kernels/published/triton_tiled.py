@@ -8,25 +8,20 @@ Limits: any N; short rows leave most of a 2^14 tile masked.
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
 """
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
 
 from ..tensors import empty_output
 
-TILE = 2**14  # the article's tile
-NUM_WARPS = 32
+TILE, NUM_WARPS = 2**14, 32  # the article's
 
 
 @triton.jit
 def softmax_fwd_kernel_tiled(
-    out_ptr,
-    x_ptr,
-    out_stride,
-    x_stride,
-    n_cols,
-    TILE: tl.constexpr,
-    BACK_AND_FORTH: tl.constexpr,
+    out_ptr, x_ptr, out_stride, x_stride, n_cols, TILE: tl.constexpr, BACKWARDS: tl.constexpr
 ):
     row = tl.program_id(0).to(tl.int64)
     x_row = x_ptr + row * x_stride
@@ -43,7 +38,7 @@ def softmax_fwd_kernel_tiled(
 
     running_sum = tl.zeros((TILE,), tl.float32)
     for step in range(n_tiles):
-        tile = n_tiles - 1 - step if BACK_AND_FORTH else step
+        tile = n_tiles - 1 - step if BACKWARDS else step
         cols = tile * TILE + lanes
         x = tl.load(x_row + cols, mask=cols < n_cols, other=float("-inf")).to(tl.float32)
         running_sum += tl.exp(x - row_max)
@@ -58,22 +53,14 @@ def softmax_fwd_kernel_tiled(
         tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def launch(x: torch.Tensor, out: torch.Tensor | None, back_and_forth: bool) -> torch.Tensor:
+def launch(x: torch.Tensor, out: torch.Tensor | None = None, *, backwards: bool) -> torch.Tensor:
     """Return the row softmax of x (M, N), with or without the cache trick."""
     out = empty_output(x, out)
+    strides = out.stride(0), x.stride(0)
     softmax_fwd_kernel_tiled[(x.shape[0],)](
-        out,
-        x,
-        out.stride(0),
-        x.stride(0),
-        x.shape[1],
-        TILE=TILE,
-        BACK_AND_FORTH=back_and_forth,
-        num_warps=NUM_WARPS,
+        out, x, *strides, x.shape[1], TILE=TILE, BACKWARDS=backwards, num_warps=NUM_WARPS
     )
     return out
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch(x, out, back_and_forth=True)
+softmax = functools.partial(launch, backwards=True)

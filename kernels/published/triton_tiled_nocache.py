@@ -4,11 +4,8 @@ Bytes: reads 3·M·N, writes M·N elements; each pass begins with the tiles that
 Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov 2024).
 """
 
-import torch
+import functools
 
 from .triton_tiled import launch
 
-
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    return launch(x, out, back_and_forth=False)
+softmax = functools.partial(launch, backwards=False)

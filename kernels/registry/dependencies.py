@@ -2,7 +2,6 @@
 
 import functools
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from . import source_scan
@@ -31,34 +30,25 @@ def sources(name: str) -> tuple[Path, ...]:
 
 def _used_by(path: Path, root: Path) -> list[Path]:
     """Return the files that a file uses directly; ``root``: where its relative imports end."""
-    if path.suffix != ".py":
-        names = source_scan.includes(path)
-        found = [folder / name for folder in (path.parent, INCLUDE) for name in names]
-    else:
-        found = [path.with_suffix(".cu"), *_modules(path, root)]
-        for name in source_scan.named_files(path):
-            found += path.parent.glob(name)
+    found = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
+    for name in source_scan.named_files(path):
+        found += [*path.parent.glob(name), INCLUDE / name]
     return [each for each in found if each.is_file()]
 
 
 def _modules(path: Path, root: Path) -> list[Path]:
     """Return the files that may hold what a Python file imports."""
-    package = path.parent.relative_to(root).parts
     found = []
     for dots, name in source_scan.imports(path):
-        parts, top = name.split("."), root
-        if dots > len(package) + 1:
-            continue
-        if dots:
-            parts = [*package[: len(package) - dots + 1], *parts]
-        elif parts[0] == PACKAGE:
-            parts, top = parts[1:], FOLDER
-        elif root == FOLDER:
+        top, parts = path.parents[dots - 1] if dots else root, name.split(".")
+        if not dots and parts[0] == PACKAGE:
+            top, parts = FOLDER, parts[1:]
+        elif not dots and root == FOLDER:
             continue
         for depth in range(1, len(parts) + 1):
             stem = top.joinpath(*parts[:depth])
             found.append(stem.with_name(f"{stem.name}.py"))
-            if top != FOLDER:  # packages of the project itself hold no code
+            if not top.is_relative_to(FOLDER):  # the project's packages hold no code
                 found.append(stem / "__init__.py")
     return found
 
@@ -84,7 +74,7 @@ def own_sha256() -> str:
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
-    return frozenset(i.top for i in _absolute_imports(name))
+    return frozenset(module.partition(".")[0] for module in _absolute_imports(name))
 
 
 def imported_packages(name: str) -> frozenset[str]:
@@ -93,12 +83,13 @@ def imported_packages(name: str) -> frozenset[str]:
     Of a from-import with and without the imported name, which may be a module or not.
     """
     known = {*sys.stdlib_module_names, PACKAGE}
-    return frozenset(i.name for i in _absolute_imports(name) if i.top not in known)
+    found = _absolute_imports(name)
+    return frozenset(module for module in found if module.partition(".")[0] not in known)
 
 
-def _absolute_imports(name: str) -> Iterable[source_scan.Import]:
-    files = (path for path in sources(name) if path.suffix == ".py")
-    return (i for path in files for i in source_scan.imports(path) if not i.dots)
+def _absolute_imports(name: str) -> set[str]:
+    files = [path for path in sources(name) if path.suffix == ".py"]
+    return {module for path in files for dots, module in source_scan.imports(path) if not dots}
 
 
 def loaded_modules(name: str) -> list[str]:

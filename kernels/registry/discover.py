@@ -2,13 +2,11 @@
 
 A variant is a Python file in one of FAMILIES, or in a folder below it, whose name does not begin
 with an underscore. The file's stem is the variant's name, unique over all families. It defines one
-or more of ``contract.OPS``, such as ``softmax(x, out=None)``, and may define
-``unsupported(x)``. There is no list to edit.
+or more of ``contract.OPS``, and may define ``unsupported(x)``. There is no list to edit.
 
-A file may offer several configs of its kernel, such as block sizes. It then defines
-``CONFIGS = ("w4", "w8")`` and ``with_config(config)``, which returns an object with the same
-functions. A config is a variant named ``file__config``. A file with ``ON_REQUEST = True`` is not
-part of ``all``; it is measured where its name is given.
+A file may offer configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
+``with_config(config)``, which returns an object with the same functions. A config is a variant
+named ``file__config``. A file with ``ON_REQUEST = True`` is measured where its name is given.
 
 A variant may also be a file from elsewhere; see ``add``. Such a file imports this project as
 ``kernels``, and the modules beside it by name, with or without a leading dot.
@@ -18,7 +16,6 @@ import difflib
 import functools
 import hashlib
 import importlib
-import importlib.util
 import os
 import re
 import sys
@@ -76,34 +73,27 @@ def why_bad_name(name: str) -> str | None:
 def add(given: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
-    Raises BadKernel for a missing file and for a name that no variant may have or that another
-    variant has.
+    Raises BadKernel for a missing file, and for a name that is not allowed or taken.
     """
     path = Path(os.path.abspath(given))  # as named: a link's neighbours are those of the link
-    name, fault = path.stem, None
+    name, why = path.stem, None
     if path.suffix != ".py" or not path.is_file():
-        why = "no such file" if not path.exists() else "not a Python file"
-        fault = f"{why}; name a .py file that defines a softmax"
-    elif why := why_bad_name(name):
-        fault = f"{why}; rename the file"
+        missing = "not a Python file" if path.exists() else "no such file"
+        why = f"{missing}; name a .py file that defines a softmax"
+    elif bad := why_bad_name(name):
+        why = f"{bad}; rename the file"
     elif _added.get(name, path) != path:
-        fault = f"{str(_added[name])!r} has the same name; rename one of them"
+        why = f"{str(_added[name])!r} has the same name; rename one of them"
     elif name in _files():
-        fault = (
-            f"the project has a variant {name!r}, too; rename the file, or leave it out to measure "
-            "the other"
-        )
-    if fault:
-        raise BadKernel(f"kernel {str(given)!r}: {fault}")
+        why = f"the project has a variant {name!r}, too; rename the file, or leave it out"
+    if why:
+        raise BadKernel(f"kernel {str(given)!r}: {why}")
     _added[name] = path
     return name
 
 
 def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
-    """Return what ``variants: all`` means: every variant with this op, except ON_REQUEST.
-
-    ``added``: names of added files, which belong to it.
-    """
+    """Return what ``variants: all`` means: all with this op, added ones too, except ON_REQUEST."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]
     return [name for name in candidates if not source_scan.constant(file(name), "ON_REQUEST")]
 
@@ -121,10 +111,7 @@ def split(name: str) -> tuple[str, str]:
 
 def check_name(name: str) -> None:
     """Raise KeyError, naming the nearest variants, unless ``name`` is one."""
-    known = sorted(_files())
-    if name in known:
-        return
-    stem, config = split(name)
+    known, (stem, config) = sorted(_files()), split(name)
     if stem in known or stem in _added:
         if not config or config in configs(stem):
             return
@@ -149,11 +136,11 @@ def load(name: str) -> Variant:
     """
     path = file(name)
     stem, config = split(name)
-    if stem in _files():
+    if stem in _added:
+        module = _load_added(path)
+    else:
         parts = path.relative_to(FOLDER).with_suffix("").parts
         module = importlib.import_module(".".join((PACKAGE, *parts)))
-    else:
-        module = _load_added(path)
     source = module.with_config(config) if config else module
     functions = {op: f for op in OPS if callable(f := getattr(source, op, None))}
     if not functions:
@@ -176,16 +163,7 @@ def _load_added(path: Path) -> types.ModuleType:
     if package not in sys.modules:
         sys.modules[package] = types.ModuleType(package)
         sys.modules[package].__path__ = [folder]  # for imports that begin with a dot
-    full = f"{package}.{path.stem}"
-    if full not in sys.modules:
-        spec = importlib.util.spec_from_file_location(full, path)
-        module = sys.modules[full] = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[full]
-            raise
-    return sys.modules[full]
+    return importlib.import_module(f"{package}.{path.stem}")
 
 
 @functools.cache

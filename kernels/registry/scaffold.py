@@ -5,7 +5,6 @@ import keyword
 import os
 import shlex
 from pathlib import Path
-from string import Template
 
 from .discover import FAMILIES, BadKernel, names, why_bad_name
 from .discover import FOLDER as KERNELS
@@ -13,22 +12,6 @@ from .discover import FOLDER as KERNELS
 LANGUAGES = ("triton", "torch", "cuda")
 FOLDER = KERNELS / FAMILIES[-1]
 TEMPLATES = Path(__file__).parent / "templates"
-# The imports of a file in this folder (True) or elsewhere (False), sorted as ruff sorts them there.
-CUDA_IMPORTS = {
-    True: """\
-from pathlib import Path
-
-import torch
-
-from ..cuda import launch
-from ..cuda.nvrtc import TYPES, Call, LaunchPlan, instance""",
-    False: """\
-from pathlib import Path
-
-import torch
-from kernels.cuda import launch
-from kernels.cuda.nvrtc import TYPES, Call, LaunchPlan, instance""",
-}
 
 
 def write(name: str, language: str, output: Path | None = None) -> list[Path]:
@@ -37,16 +20,16 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     ``output`` is a path outside this folder. Raises BadKernel for a name that no new kernel may
     have, and for a path that cannot be written.
     """
-    check(name)
+    _check(name)
     path = output or FOLDER / f"{name}.py"
     if path.name != f"{name}.py":
         raise BadKernel(
             f"--output {str(path)!r}: a kernel's name is its file's; let it end with {name}.py"
         )
     here = path.resolve().parent == FOLDER
-    texts = {path: _filled(f"{language}.py.in", name, here)}
+    texts = {path: _text(f"{language}.py.in", here)}
     if language == "cuda":
-        texts[path.with_suffix(".cu")] = _filled("cuda.cu.in", name, here)
+        texts[path.with_suffix(".cu")] = _text("cuda.cu.in", here)
     for each in texts:
         if each.exists():
             raise BadKernel(f"{str(each)!r} exists already; choose another name")
@@ -58,22 +41,22 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     return list(texts)
 
 
-def check(name: str) -> None:
+def _check(name: str) -> None:
     """Raise BadKernel unless a new kernel may have this name."""
-    fault = why_bad_name(name)
+    why = why_bad_name(name)
     if keyword.iskeyword(name):
-        fault = "it is a keyword of Python"
+        why = "it is a keyword of Python"
     elif name in names():
-        fault = "there is a kernel of this name"
-    elif not fault and importlib.util.find_spec(name):
-        fault = "it is the name of an installed package"
-    if fault:
-        raise BadKernel(f"name {name!r}: {fault}; choose another, my_softmax say")
+        why = "there is a kernel of this name"
+    elif not why and importlib.util.find_spec(name):
+        why = "it is the name of an installed package"
+    if why:
+        raise BadKernel(f"name {name!r}: {why}; choose another, my_softmax say")
 
 
-def _filled(template: str, name: str, here: bool) -> str:
-    text = Template((TEMPLATES / template).read_text())
-    return text.substitute(name=name, imports=CUDA_IMPORTS[here])
+def _text(template: str, here: bool) -> str:
+    text = (TEMPLATES / template).read_text()
+    return text.replace("from kernels.", "from ..") if here else text
 
 
 def next_steps(paths: list[Path], given: Path | None) -> str:
@@ -84,21 +67,18 @@ def next_steps(paths: list[Path], given: Path | None) -> str:
     chosen = f"variants=[torch_softmax, {name}]"
     config = [*([f"kernels=['{_in_yaml(given)}']"] if given else []), chosen]
     written = " and ".join(map(os.path.relpath, paths))
+    sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}", *config]
     lines = [
         f"wrote {written}: correct, but slow. Make it fast, describe how in its docstring, then",
         "  check and time one size:",
         f"    {shlex.join(['python', '-m', 'measure', 'point', *kernel, *size])}",
+        *([] if given else ["  run its tests:", f"    python -m pytest tests/kernels -k {name}"]),
+        "  run a sweep, which ends in figures and a report:",
+        f"    {shlex.join(sweep)}",
+        "  or add it to a configuration:",
+        *([f"    kernels: ['{_in_yaml(given)}']"] if given else []),
+        f"    variants: [torch_softmax, {name}]",
     ]
-    if not given:
-        lines += [
-            "  run its tests:",
-            f"    {shlex.join(['python', '-m', 'pytest', 'tests/kernels', '-k', name])}",
-        ]
-    sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}", *config]
-    lines += ["  run a sweep, which ends in figures and a report:", f"    {shlex.join(sweep)}"]
-    lines += ["  or add it to a configuration:"]
-    lines += [f"    kernels: ['{_in_yaml(given)}']"] if given else []
-    lines += [f"    variants: [torch_softmax, {name}]"]
     return "\n".join(lines)
 
 

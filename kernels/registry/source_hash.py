@@ -1,7 +1,6 @@
 """Hash code without its comments, docstrings, blank lines and file names.
 
-Rows carry the hash and are measured again when it changes. So edited prose and moved files keep
-their rows.
+Rows are measured again when their hash changes. So edited prose and moved files keep their rows.
 """
 
 import ast
@@ -11,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 STRING = (
     r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
 )
@@ -55,16 +55,11 @@ def _python(source: bytes) -> str:
     return PYTHON_TEXT.sub(lambda found: found[1] or "\n", b"".join(lines).decode()).lstrip("\n")
 
 
-def _docstrings(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the docstrings in a module, and of the classes and functions in it."""
-    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
-        for number, statement in enumerate(getattr(node, field, ())):
-            value = getattr(statement, "value", None)
-            if number == 0 and isinstance(statement, ast.Expr) and isinstance(value, ast.Constant):
-                if field == "body" and isinstance(value.value, str):
-                    yield value
-            else:
-                yield from _docstrings(statement)
+def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
+    """Yield the docstrings of a module, and of the classes and functions in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            yield node.body[0]
 
 
 def _cuda(source: str) -> Iterator[str]:

@@ -46,8 +46,8 @@ def of_cuda() -> dict:
     return _columns(
         registers=[has.num_regs for _, has in used],
         spilled_bytes=[has.local_size_bytes for _, has in used],
-        shared_bytes=[r.spec.shared_bytes + has.shared_size_bytes for r, has in used],
-        num_warps=[ready.spec.threads // 32 for ready, _ in used],
+        shared_bytes=[r.plan.shared_bytes + has.shared_size_bytes for r, has in used],
+        num_warps=[ready.plan.threads // 32 for ready, _ in used],
         blocks_per_sm=[ready.blocks_per_sm for ready, _ in used],
     )
 

@@ -51,13 +51,12 @@ def launches(device, monkeypatch) -> list[tuple]:
     """
     import torch
 
-    from kernels.dropin import device as _dropin_device
+    from kernels.dropin import eligible
     from kernels.dropin import launch as _dropin_run
-    from kernels.dropin import plain_tensor
 
     if device.type == "cpu":
-        monkeypatch.setattr(_dropin_device, "usable", lambda x: x.device.type == "cpu")
-    monkeypatch.setattr(plain_tensor, "_plain_keys", {})
+        monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
+    monkeypatch.setattr(eligible, "_plain_keys", {})
     made, launch = [], _dropin_run._launch
 
     def note_and_launch(*words):

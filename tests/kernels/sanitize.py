@@ -1,60 +1,158 @@
-"""``compute-sanitizer --tool memcheck python sanitize.py``: the CUDA C++ kernels on odd shapes.
+"""Run every CUDA C++ kernel in every config under NVIDIA's compute-sanitizer.
 
-Inputs come from the host and outputs go back to it, so that no kernel but the project's is looked
-at. Prints how many results were right.
+``python -m tests.kernels.sanitize`` compiles the kernels of ``launches``, runs them under each
+tool, and prints a table: launches and errors of each tool and kernel. It ends with 1 if a tool has
+an error to report, if a result is wrong, or if a tool does not report a kernel that is broken.
 """
+
+import argparse
+import collections
+import concurrent.futures
+import multiprocessing
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import torch
 
-import kernels
-from measure.check import tolerance
-from tests.kernels.variants import CUDA, takes
+from measure.fingerprint import ROOT
 
-# Around powers of two, a pack and a warp; primes; beyond a block; beyond 48 KiB of shared memory
-SHORT = [1, 2, 3, 5, 17, 31, 32, 33, 63, 66, 100, 127, 129, 257, 511, 781, 1000, 1001, 1023, 1024]
-LONG = [1025, 1026, 4099, 12_291, 50_001]
-BEYOND_SHARED = [60_001]
-ODD_ROWS = (1, 5, 6)
-
-
-def shapes(name: str):
-    """(rows, first column, columns, dtype) of every matrix that a variant is given."""
-    for cols in SHORT + LONG + BEYOND_SHARED:
-        if not takes(name, cols) or (name == "cuda_oneflow_smem" and cols in BEYOND_SHARED):
-            continue
-        for rows in ODD_ROWS if cols < 200 else ODD_ROWS[1:2]:
-            yield rows, 0, cols, torch.float32
-    for dtype in (torch.float32, torch.float16, torch.bfloat16):
-        for start, cols in ((0, 100), (1, 101), (2, 102), (4, 1020)):  # packs of 4, 1, 2, 4
-            yield 6, start, cols, dtype
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+SHARDS = 3  # processes of a tool: starting one takes longer than its launches
+SANITIZER = shutil.which("compute-sanitizer", path=f"{os.environ['PATH']}:/usr/local/cuda/bin")
+ERRORS_FOUND = 66  # exit code of the sanitizer then
+TIMEOUT_S = 540
+# cuda-bindings asks the driver for functions newer than it: no error of a kernel
+OPTIONS = ("--report-api-errors", "no", "--error-exitcode", str(ERRORS_FOUND))
+# Without torch's cache every tensor is a separate allocation, and its end is known.
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
+    "OMP_NUM_THREADS": "2",  # the processes of all tools share the cores
+}
 
 
-def right(name: str, op: str, rows: int, start: int, cols: int, dtype: torch.dtype) -> bool:
-    """Run on tensors of exactly this size, so that a step beyond them is a step out of bounds."""
-    x = torch.randn(rows, start + cols).to(dtype)
-    out = torch.full_like(x, float("nan"))
-    x_gpu, out_gpu = x.cuda(), out.cuda()
-    kernels.load(name).function(op)(x_gpu[:, start:], out_gpu[:, start:])
-    y = out_gpu.cpu()
-    untouched = y[:, :start].isnan().all()
-    return (
-        bool(untouched) and tolerance.check_rows(y[:, start:], (x[:, start:],), op).problem is None
-    )
+def run_shard(shard: int) -> None:
+    """Launch every SHARDS-th of all launches, one after the other, and print what came of each."""
+    from kernels.cuda.launch import gpu_info
+    from tests.kernels.launches import launches, problem_of
 
-
-def main() -> None:
-    """All variants, both operations."""
     torch.manual_seed(0)
-    results = [
-        right(name, op, *shape)
-        for name in CUDA
-        for op in ("softmax", "log_softmax")
-        if op == "softmax" or kernels.load(name).log_softmax
-        for shape in shapes(name)
-    ]
-    print(f"{sum(results)} of {len(results)} right")
-    raise SystemExit(not all(results))
+    for each in launches(gpu_info(0))[shard::SHARDS]:
+        problem = problem_of(each)
+        torch.cuda.synchronize()
+        print(f"launched {each.plan.source.stem}: {problem or 'right'}", flush=True)
+
+
+def run_broken(tool: str) -> None:
+    """Launch the kernel that the tool must report."""
+    from kernels.cuda import launch, nvrtc
+
+    source, name = Path(__file__).with_name("broken.cu"), f"broken_{tool}<float>"
+    x, out = torch.empty(2, 1, 64, device="cuda")
+    launch.run(lambda call: (nvrtc.LaunchPlan(source, name, 64, 1),), x, out)
+    torch.cuda.synchronize()
+
+
+def compile_all() -> None:
+    """Fill the cache of compiled kernels, so that no process under a tool compiles."""
+    from kernels.cuda import nvrtc
+    from kernels.cuda.launch import gpu_info
+    from tests.kernels.launches import launches
+
+    gpu = gpu_info(0)
+    arch = "sm_{}{}".format(*gpu.capability)
+    wanted = {(each.plan.source, each.plan.kernel) for each in launches(gpu)}
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), context) as pool:
+        for done in [pool.submit(nvrtc.build_once, *each, arch) for each in wanted]:
+            done.exception()  # a kernel that does not compile is reported by its launch
+
+
+def under(tool: str, *words: str) -> str:
+    """Return what a process of this module prints under a tool, after its exit code."""
+    command = [SANITIZER, "--tool", tool, *OPTIONS, sys.executable, "-m", "tests.kernels.sanitize"]
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
+    environment = os.environ | ENVIRONMENT
+    try:
+        done = subprocess.run([*command, *words], env=environment, timeout=TIMEOUT_S, **both)
+    except subprocess.TimeoutExpired as late:
+        return f"exit code none after {TIMEOUT_S} s\n{late.stdout}"
+    return f"exit code {done.returncode}\n{done.stdout}"
+
+
+def reported(said: str) -> list[str]:
+    """Return the kernel of each report in a tool's words; "?" where none is named."""
+    reports = re.split(r"^========= (?=\S)", said, flags=re.MULTILINE)[1:]
+    found = []
+    for report in reports:
+        if re.match(r"(Error|Warning|Invalid|Uninitialized|Barrier|Program hit|Fatal)", report):
+            name = re.search(r"\b(?:at|in) (?:void )?(\w+)[<(]", report)
+            found.append(name[1] if name else "?")
+    return found
+
+
+def count(said: str) -> tuple[collections.Counter, collections.Counter, int]:
+    """Return launches and errors by kernel, and how many errors the tool's summary has."""
+    launched, wrong = collections.Counter(), collections.Counter(reported(said))
+    for name, outcome in re.findall(r"^launched (\w+): (.*)$", said, re.MULTILINE):
+        launched[name] += 1
+        wrong[name] += outcome != "right"
+    summary = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", said)
+    crashed = not re.match(rf"exit code (0|{ERRORS_FOUND})\n", said)
+    return launched, +wrong, sum(map(int, summary)) + crashed + (not summary)
+
+
+def table(counts: dict[str, tuple[collections.Counter, collections.Counter]]) -> str:
+    """Return launches and errors, a line a kernel and a column a tool, in Markdown."""
+    names = sorted({name for each in counts.values() for counter in each for name in counter})
+    lines = [f"| kernel | {' | '.join(counts)} |", f"| --- |{' --- |' * len(counts)}"]
+    for name in names:
+        cells = (f"{launched[name]}, {wrong[name]} errors" for launched, wrong in counts.values())
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Return 0 if all tools are silent on the project's kernels, and none on the broken ones."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", nargs="+", choices=TOOLS, default=TOOLS)
+    parser.add_argument("--output", type=Path, help="a file for the table, in Markdown")
+    parser.add_argument("--shard", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--broken", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.broken:
+        return run_broken(given.broken)
+    if given.shard is not None:
+        return run_shard(given.shard)
+    if SANITIZER is None:
+        parser.error("compute-sanitizer is not here; it is part of the CUDA toolkit")
+    compile_all()
+    faults, counts = [], {}
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        broken = {tool: pool.submit(under, tool, "--broken", tool) for tool in given.tool}
+        shards = {
+            tool: [pool.submit(under, tool, "--shard", str(n)) for n in range(SHARDS)]
+            for tool in given.tool
+        }
+        for tool in given.tool:
+            if f"broken_{tool}" not in reported(broken[tool].result()):
+                faults.append(f"{tool} does not report a broken kernel:\n{broken[tool].result()}")
+            counts[tool] = collections.Counter(), collections.Counter()
+            for shard in shards[tool]:
+                launched, wrong, errors = count(shard.result())
+                counts[tool][0].update(launched)
+                counts[tool][1].update(wrong)
+                if errors or wrong:
+                    faults.append(f"{tool}:\n{shard.result()[-20_000:]}")
+    print("\n\n".join([*faults, table(counts)]))
+    if given.output:
+        given.output.write_text(table(counts) + "\n")
+    return bool(faults)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

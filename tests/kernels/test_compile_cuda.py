@@ -1,6 +1,5 @@
 """Every CUDA C++ kernel, in every config a launch can ask for, compiles cleanly without a GPU."""
 
-import functools
 import io
 import itertools
 import re
@@ -13,10 +12,10 @@ import torch
 import kernels
 from kernels.contract import CLUSTERS_SINCE
 from kernels.cuda import nvrtc
+from tests.kernels.launches import variants
 from tests.kernels.offline import CUOBJDUMP
-from tests.kernels.variants import CUDA, FRONTIER
+from tests.kernels.variants import CUDA, DTYPES, FRONTIER
 
-DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
 # N at which the kernels of OneFlow and FasterTransformer take each of their configs. Beyond 1024 a
 # config no longer depends on N; up to 1024 a lane has 1 to 32 columns, in packs of 1, 2 or 4.
@@ -24,40 +23,22 @@ SHORT = [1, 3, 16, 31, 64, 128, 782, 1022, 1023, 1024, 1025]
 # Of the frontier's, which have an instance for every number of vectors, warps and blocks: units
 # of each size, a warp's row, blocks of few and of many warps, clusters of each size, the whole GPU.
 LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
-# One for each of the frontier's kernels that the tables pick: packed, short, rows, staged, spread
-# and grid; of even lengths with rows that begin at words and rows that do not.
+# One for each of the frontier's kernels that the tables pick: packed, short, rows, staged, spread,
+# and spread in tiles; of even lengths aligned and unaligned rows.
 FEW = [33, 256, 16384, 50257, 2**20, 2**23]
 TUNED = "sm_90"  # the tables choose between configs there; elsewhere a kernel has its default one
-FRONTIER_PARTS = [name for name in FRONTIER if name != "frontier"]
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 
 
-def wanted(plan, dtype, arch, columns) -> dict[tuple[str, str], int]:
-    """(source, C++ name) -> threads of a block, of all that one ``plan`` may launch."""
+def wanted(names, dtype, arch, columns) -> dict[tuple[Path, str], int]:
+    """(source, C++ name) -> threads of a block, of all that these variants may launch."""
     found, gpu = {}, nvrtc.GPUS[arch]
-    for cols, rows, log in itertools.product(columns, (7, 8), (False, True)):
+    for name, cols, rows, log in itertools.product(names, columns, (7, 8), (False, True)):
         for pack in (p for p in (1, 2, 4, 8) if cols % p == 0 and p * dtype.itemsize <= 16):
-            for spec in plan(nvrtc.Call(dtype, rows, cols, pack, log, gpu)):
-                if spec.min_capability <= gpu.capability:
-                    found[spec.source, spec.kernel] = spec.threads
-    return found
-
-
-def of_variants(names, *more) -> dict[tuple[str, str], int]:
-    """All that these variants may launch in the config that they have by default."""
-    found = {}
-    for name in names:
-        found |= wanted(kernels.load(name).module.plan, *more)
-    return found
-
-
-def of_configs(dtype: torch.dtype) -> dict[tuple[str, str], int]:
-    """All configs that a table may choose."""
-    found = {}
-    for name in FRONTIER_PARTS:
-        for config in kernels.configs(name):
-            plan = functools.partial(kernels.load(name).module.plan, config=config)
-            found |= wanted(plan, dtype, TUNED, LONG)
+            call = nvrtc.Call(dtype, rows, cols, pack, log, gpu)
+            for plan in kernels.load(name).module.plan(call):
+                if plan.min_capability <= gpu.capability:
+                    found[plan.source, plan.kernel] = plan.threads
     return found
 
 
@@ -110,15 +91,11 @@ def sources(arch: str) -> set[str]:
 
 def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill(tmp_path):
     """In one type each: float32, which the articles have, and bfloat16."""
-    compiled = set()
-    for names, dtype, columns in (
-        (CUDA, torch.float32, (31, 1024, 1025)),  # packs of 1 and 4, beyond a warp
-        (["frontier", "cuda_backward"], torch.bfloat16, FEW),
-    ):
-        found = of_variants(names, dtype, TUNED, columns)
-        check(found, dtype, TUNED, tmp_path)
-        compiled |= {source.stem for source, _ in found}
-    assert compiled == sources(TUNED)
+    articles = wanted(CUDA, torch.float32, TUNED, (31, 1024, 1025))  # packs of 1, 4; beyond a warp
+    ours = wanted(["frontier", "cuda_backward"], torch.bfloat16, TUNED, FEW)
+    check(articles, torch.float32, TUNED, tmp_path)
+    check(ours, torch.bfloat16, TUNED, tmp_path)
+    assert {source.stem for source, _ in articles | ours} == sources(TUNED)
 
 
 @pytest.mark.slow
@@ -126,9 +103,9 @@ def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill(tmp_path)
 @pytest.mark.parametrize("arch", sorted(nvrtc.GPUS))
 def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype, tmp_path):
     # each number of columns of a lane and each config once, where the kernels were tuned
-    found = of_variants(CUDA, dtype, arch, range(1, 1026) if arch == TUNED else SHORT)
-    found |= of_variants([*FRONTIER, "cuda_backward"], dtype, arch, LONG)
-    if arch == TUNED:
-        found |= of_configs(dtype)
+    tuned = arch == TUNED
+    found = wanted(CUDA, dtype, arch, range(1, 1026) if tuned else SHORT)
+    ours = [*FRONTIER, "cuda_backward", *(v for v in variants() if tuned and "__" in v)]
+    found |= wanted(ours, dtype, arch, LONG)
     assert {source.stem for source, _ in found} == sources(arch)
     check(found, dtype, arch, tmp_path)

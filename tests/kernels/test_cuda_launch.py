@@ -1,4 +1,4 @@
-"""CUDA C++ kernels behave as torch's own operators do: streams, threads, graphs."""
+"""Kernels behave on a GPU as torch's own operators do: streams, threads, graphs, devices."""
 
 import threading
 
@@ -6,10 +6,51 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.variants import CUDA
+from tests.kernels.test_peers import SEARCHED
+from tests.kernels.variants import CUDA, PEERS, loaded
 from tests.marks import slow
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh")]
+every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(SEARCHED[0])])
+
+
+@every
+def test_a_call_runs_on_the_callers_stream(name, device):
+    """On a side stream, behind work that takes a while; a launch elsewhere would read zeros."""
+    softmax = loaded(name).softmax
+    x, ready = torch.zeros(4096, 512, device=device), torch.randn(4096, 512, device=device)
+    out = torch.empty_like(x)
+    softmax(x, out)  # compiled by now
+    stream = torch.cuda.Stream(device)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(50_000_000)
+        x.copy_(ready)
+        softmax(x, out)
+    stream.synchronize()
+    torch.testing.assert_close(out, torch.softmax(ready, dim=-1))
+
+
+@every
+def test_calls_are_captured_on_buffers_in_turn(name, device):
+    """The first call compiles, whatever the buffer; the capture only records."""
+    softmax = loaded(name).softmax
+    drawn = [torch.randn(64, 512, device=device) for _ in range(4)]
+    pairs = [(x, torch.empty_like(x)) for x in drawn]
+    softmax(*pairs[0])
+    compiled = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        for pair in pairs:
+            softmax(*pair)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled
+    for x, out in pairs:
+        x.normal_()
+        out.fill_(float("nan"))
+    graph.replay()
+    for x, out in pairs:
+        torch.testing.assert_close(out, torch.softmax(x, dim=-1))
 
 
 def test_threads_that_never_used_the_gpu_may_call(device):
@@ -37,58 +78,57 @@ def test_threads_that_never_used_the_gpu_may_call(device):
         torch.testing.assert_close(out, expected)
 
 
-@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
-def test_the_tensor_says_which_gpu(device):
-    """Also when it is not the current one, and then the current one stays so."""
-    other = torch.device("cuda", 1)
-    for name in CUDA:
-        x = torch.randn(64, 300, device=other)
-        y = kernels.load(name).softmax(x)
-        torch.testing.assert_close(y, torch.softmax(x, dim=-1))
-        assert torch.cuda.current_device() == 0
-
-
-@pytest.fixture
-def launched():
-    """What was launched in this test only."""
-    from kernels.cuda import launch
-
-    launch._ready.clear()
-    return launch.launched
-
-
-# many warps a block, and so few that one block is resident
-@pytest.mark.parametrize("cols", [1100, slow(8192), slow(16_384), 50_000])
-def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, launched):
-    from kernels.cuda import launch
-
-    kernels.load("cuda_oneflow_smem").softmax(torch.randn(8, cols, device=device))
-    (ready,) = launched()
-    call = (torch.float32, 8, cols, 4, False, launch.gpu_info(device))
-    offered = kernels.load("cuda_oneflow_smem").module.plan(launch.Call(*call))
-    resident = {
-        spec.threads: launch._load(spec, 0).occupancy.max_active_blocks_per_multiprocessor(
-            spec.threads, 4 * cols
-        )
-        for spec in offered
-    }
-    assert ready.spec.threads == max(t for t, n in resident.items() if n == resident[128])
-    assert ready.blocks_per_sm == resident[128] >= 1
-
-
-def test_a_tensor_that_is_not_on_a_gpu_is_refused(device):
+def test_the_tensor_says_which_device(device):
+    """Also when it is not the current GPU, and then the current one stays so."""
     for name in CUDA:
         with pytest.raises(ValueError, match="x is on the device cpu"):
             kernels.load(name).softmax(torch.randn(4, 8))
+        if torch.cuda.device_count() > 1:
+            x = torch.randn(64, 300, device=torch.device("cuda", 1))
+            torch.testing.assert_close(kernels.load(name).softmax(x), torch.softmax(x, dim=-1))
+            assert torch.cuda.current_device() == 0
 
 
-def test_resources_of_what_ran(device, launched):
+# many warps a block, and so few that one block is resident
+@pytest.mark.parametrize("cols", [1100, 50_000])
+def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, monkeypatch):
+    from kernels.cuda import launch
     from measure.device import compiled_stats
 
+    monkeypatch.setattr(launch, "_loaded", {})
     assert compiled_stats.of_cuda() == {}
-    kernels.load("cuda_oneflow_warp").softmax(torch.randn(64, 1024, device=device))
+    variant = kernels.load("cuda_oneflow_smem")
+    variant.softmax(torch.randn(8, cols, device=device))
+    (loaded,) = launch.launched()
+    call = (torch.float32, 8, cols, 4, False, launch.gpu_info(device))
+    resident = {
+        plan.threads: launch._load(plan, 0).occupancy.max_active_blocks_per_multiprocessor(
+            plan.threads, 4 * cols
+        )
+        for plan in variant.module.plan(launch.Call(*call))
+    }
+    assert loaded.plan.threads == max(t for t, n in resident.items() if n == resident[128])
     found = compiled_stats.of_cuda()
-    assert found["registers"] >= 32  # a lane alone holds 32 columns
+    assert found["blocks_per_sm"] == loaded.blocks_per_sm == resident[128] >= 1
+    assert found["registers"] >= 8
     assert found["spilled_bytes"] == 0
-    assert found["num_warps"] >= 4
-    assert found["blocks_per_sm"] >= 1
+    assert found["num_warps"] == loaded.plan.threads // 32
+
+
+def test_a_cooperative_launch_has_no_more_blocks_than_are_resident(device, monkeypatch):
+    """Where the plan asks for more, blocks have more rows; where a row does not fit, it says so."""
+    from kernels.cuda import launch
+
+    variant = kernels.load("frontier_spread")
+    x = torch.randn(300, 2**18, device=device)
+    monkeypatch.setattr(launch, "_loaded", {})
+    real = launch.gpu_info(device)
+    for factor, error in ((2, None), (40, "are resident")):
+        more = real._replace(sm_count=factor * real.sm_count)
+        monkeypatch.setattr(launch, "gpu_info", lambda device, more=more: more)
+        if error is None:
+            torch.testing.assert_close(variant.softmax(x), torch.softmax(x, -1))
+            continue
+        x = torch.randn(1, 2**24, device=device)
+        with pytest.raises(ValueError, match=error):
+            variant.softmax(x)

@@ -21,18 +21,34 @@ INVALID = [
     ((), {}),
     ((0,), {"dtype": "float32"}),
 ]
+WITHOUT_TRITON = """
+import sys, torch; from kernels import softmax
+x = torch.randn(3, 4, requires_grad=True)
+softmax(x, 1).sum().backward()
+assert not {'triton', 'kernels.dropin.dispatch', 'torch._dynamo'} & set(sys.modules)
+"""
+WITHOUT_CUDA_CORE = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "cuda":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+import kernels.dropin.dispatch, kernels.dropin.inner_dim
+"""
+# A published kernel may be tuned or frozen without changing the drop-in.
+WITHOUT_PUBLISHED = """
+import sys
+import kernels.dropin.api, kernels.dropin.dispatch, kernels.dropin.inner_dim
+from kernels.frontier import frontier
+from kernels.frontier.backward import cuda_backward
+assert not [name for name in sys.modules if name.startswith('kernels.published')]
+"""
 
 
-def test_without_a_gpu_triton_is_never_imported():
-    """There are machines with torch and without Triton."""
-    code = (
-        "import sys, torch; from kernels import softmax\n"
-        "x = torch.randn(3, 4, requires_grad=True)\n"
-        "softmax(x, 1).sum().backward()\n"
-        "assert 'triton' not in sys.modules\n"
-        "assert 'kernels.dropin.dispatch' not in sys.modules\n"
-        "assert 'torch._dynamo' not in sys.modules\n"
-    )
+@pytest.mark.parametrize("code", [WITHOUT_TRITON, WITHOUT_CUDA_CORE, WITHOUT_PUBLISHED])
+def test_it_does_without(code):
+    """Without a GPU, Triton is never imported; Triton kernels need no cuda-core."""
     run_code(code)
 
 
@@ -68,16 +84,14 @@ def test_errors_are_torchs(op, words, launches, device):
 def test_integers_and_complex_numbers_are_torchs(op, dtype, launches, device):
     x = torch.ones(2, 3, device=device).to(dtype)
 
-    def answer(module):
+    def answer(module, **options):
         try:
-            return getattr(module, op)(x, 1).tolist()
+            return getattr(module, op)(x, 1, **options).tolist()
         except (RuntimeError, NotImplementedError) as error:
             return type(error), str(error)
 
     assert answer(kernels) == answer(torch)
-    if dtype != torch.complex64:
-        y = getattr(kernels, op)(x, 1, dtype=torch.float32)
-        torch.testing.assert_close(y, getattr(torch, op)(x, 1, dtype=torch.float32))
+    assert answer(kernels, dtype=torch.float32) == answer(torch, dtype=torch.float32)
     assert not launches
 
 
@@ -86,11 +100,12 @@ def test_integers_and_complex_numbers_are_torchs(op, dtype, launches, device):
 )
 @pytest.mark.parametrize("op", OPS)
 def test_on_a_cpu_it_is_torch_itself(op, dtype):
-    """torch's own test inputs: the same bits, forward and backward."""
+    """torch's own test inputs: the same bits, forward and backward; and its autocast."""
     for x, words, options in samples(op, torch.device("cpu"), dtype):
         ours, torchs = (x.clone().requires_grad_() for _ in range(2))
-        y = getattr(kernels, op)(ours, *words, **options)
-        expected = getattr(torch, op)(torchs, *words, **options)
+        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+            y = getattr(kernels, op)(ours, *words, **options)
+            expected = getattr(torch, op)(torchs, *words, **options)
         assert torch.equal(y, expected)
         assert y.dtype == expected.dtype
         assert type(y.grad_fn) is type(expected.grad_fn)
@@ -107,26 +122,3 @@ def test_a_subclass_of_a_tensor_decides_for_itself(launches, device):
 
     assert kernels.softmax(torch.zeros(2, 3, device=device).as_subclass(Own), 1) == "mine"
     assert not launches
-
-
-def test_on_a_cpu_torchs_autocast_decides():
-    x = torch.randn(4, 5, dtype=torch.bfloat16)
-    with torch.autocast("cpu", torch.bfloat16):
-        y, expected = kernels.softmax(x, 1), torch.softmax(x, 1)
-    assert y.dtype == expected.dtype
-    assert torch.equal(y, expected)
-
-
-WITHOUT_CUDA_CORE = """
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "cuda":
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Absent())
-import kernels.dropin.dispatch, kernels.dropin.inner_dim
-"""
-
-
-def test_its_triton_kernels_need_no_cuda_core():
-    run_code(WITHOUT_CUDA_CORE)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from kernels.cuda import grid_workspace
+from kernels.cuda.grid_workspace import BYTES, POOL, address
 
 
 @pytest.fixture
@@ -25,44 +26,33 @@ def pools(monkeypatch):
 
 def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
     asked, recording = pools
-    eager = grid_workspace.address(0, 7)
-    assert grid_workspace.address(0, 7) == eager
-    assert grid_workspace.address(0, 8) != eager
-    recording["now"] = 41
-    first = grid_workspace.address(0, 7)
-    assert first != eager
-    assert grid_workspace.address(0, 7) == first
-    recording["now"] = 42
-    assert grid_workspace.address(0, 7) not in (first, eager)
-    assert asked == [grid_workspace.POOL * grid_workspace.BYTES]
+    eager = address(0, 7)
+    assert address(0, 7) == eager
+    found = [eager, address(0, 8)]
+    for recording["now"] in (41, 42):
+        found.append(address(0, 7))
+        assert address(0, 7) == found[-1]
+    assert len(set(found)) == 4
+    assert asked == [POOL * BYTES]
     recording["now"] = 0
-    assert grid_workspace.address(1, 7) != eager
-    assert len(asked) == 2  # the other GPU's own
+    assert address(1, 7) != eager
+    assert len(asked) == 2  # the other GPU's
 
 
-def test_workspaces_do_not_overlap_and_more_are_allocated_on_demand(pools):
-    asked, _ = pools
-    found = sorted(
-        grid_workspace.address(0, stream) for stream in range(2 * grid_workspace.POOL + 1)
-    )
-    assert len(asked) == 3
-    gaps = [after - before for before, after in itertools.pairwise(found)]
-    assert min(gaps) >= grid_workspace.BYTES
-
-
-def test_threads_get_different_workspaces(pools):
-    found, together = [], threading.Barrier(16)
+def test_threads_get_workspaces_that_do_not_overlap_and_more_are_allocated_on_demand(pools):
+    found, together = [], threading.Barrier(2 * POOL + 1)
 
     def take(stream: int) -> None:
         together.wait()
-        found.append(grid_workspace.address(0, stream))
+        found.append(address(0, stream))
 
-    threads = [threading.Thread(target=take, args=(stream,)) for stream in range(16)]
+    threads = [threading.Thread(target=take, args=(each,)) for each in range(2 * POOL + 1)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(found)) == 16
+    assert len(pools[0]) == 3
+    assert min(after - before for before, after in itertools.pairwise(sorted(found))) >= BYTES
 
 
 def test_an_error_of_the_driver_is_raised():

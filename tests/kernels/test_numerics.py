@@ -1,15 +1,24 @@
-"""Every variant of ours against softmax in float64: sizes, dtypes, strides, infinities and NaN."""
+"""Every variant of ours, in every operation, against float64: sizes, dtypes, strides, NaN."""
 
 import pytest
 import torch
 
 import kernels
-from tests.kernels.special import HAS_NONE, INF, NAN, ONE_FINITE, special_rows
-from tests.kernels.variants import DTYPES, OFF_ONE, OURS, assert_right, parameters, run, takes
+from measure import inputs
+from tests.kernels.special import HAS_NONE, INF, NAN, ONE_FINITE, special_gradients, special_rows
+from tests.kernels.variants import DTYPES, OFF_ONE, OURS, assert_right, of_name, run, takes
+from tests.kernels.variants import problem as problem_of
 from tests.marks import slow
 
-NAMES = parameters(OURS)
-LOGS = [name for name in OURS if hasattr(kernels.load(name).module, "log_softmax")]
+BACKWARD = kernels.names("softmax_backward")
+NAMES = [of_name(name) for name in OURS]
+CASES = [
+    of_name(name, op)
+    for name in sorted({*OURS, *BACKWARD})
+    for op in kernels.OPS
+    if op in kernels.ops(name)
+]
+every = pytest.mark.parametrize(("name", "op"), CASES)
 # Lengths by code path; `make test-all` adds neighbours of powers of two and primes.
 COLUMNS = [
     1,  # one element
@@ -18,35 +27,39 @@ COLUMNS = [
     1025,  # more than a warp's registers hold
     4099,  # more than a tile of triton_online, which ends within its second tile
 ]
+LONG = [16384, 20000]  # of the backward: triton_backward's longest block, and tiles; clusters
 MORE = [2, 3, 17, 31, 32, 127, 129, 781, 1000, 1023, 1024, 2500, 4096, 16385]
 
 
-def ops(name, dtype, device):
-    """The operations that a variant has and that can be judged here."""
-    yield "softmax"
-    # torch on a CPU rounds x - max to 16 bits in between; Triton's interpreter truncates to
-    # bfloat16 instead of rounding
-    inexact = {"torch_softmax": DTYPES[1:], "triton_row": [torch.bfloat16]}
-    if name in LOGS and not (device.type == "cpu" and dtype in inexact.get(name, ())):
-        yield "log_softmax"
+def refused(name, x) -> bool:
+    """Whether the variant does not take x, and says the length."""
+    reason = kernels.load(name).unsupported(x)
+    assert reason is None or f"N = {x.shape[1]}" in reason
+    return reason is not None
 
 
 @pytest.mark.parametrize("columns", [COLUMNS, slow(MORE)], ids=["paths", "more"])
 # the conversion to 16 bits is one line of each kernel, and float16's is bfloat16's but in CUDA C++
 @pytest.mark.parametrize("dtype", [torch.float32, slow(torch.float16), torch.bfloat16], ids=str)
-@pytest.mark.parametrize("name", NAMES)
-def test_any_number_of_columns(name, dtype, columns, device):
-    for seed, cols in enumerate(columns):
-        torch.manual_seed(seed)
+@every
+def test_any_number_of_columns(name, op, dtype, columns, device):
+    function, taken = kernels.load(name).function(op), 0
+    # torch rounds x - max to 16 bits in between; Triton's interpreter truncates to bfloat16
+    on_cpu = device.type == "cpu" and dtype != torch.float32
+    inexact = on_cpu and (name, op) == ("torch_softmax", "log_softmax")
+    truncates = on_cpu and "triton" in name and dtype == torch.bfloat16
+    for cols in columns + LONG * ("backward" in op):
         for rows in (3, 4):  # where M is even, cuda_oneflow_warp has two rows at once
-            x = (torch.randn(rows, cols, device=device) * 3).to(dtype)
-            if not takes(name, cols):
-                assert f"N = {cols}" in kernels.load(name).unsupported(x)
+            read = inputs.draw_for(op, "normal", dtype, rows, cols, cols, device)
+            if refused(name, read[0]):
                 continue
-            before = x.clone()
-            for op in ops(name, dtype, device):
-                assert_right(run(name, x, op=op), x, op)
-            assert torch.equal(x, before), "the input was changed"
+            before = [each.clone() for each in read]
+            y = function(*read)
+            if not inexact:
+                assert problem_of(y, read, op, truncates) is None, cols
+            assert all(map(torch.equal, read, before)), "the input was changed"
+            taken += 1
+    assert taken >= 4
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -58,48 +71,51 @@ def test_more_rows_than_programs(name, device):
     assert_right(run(name, x, torch.full_like(x, NAN)), x)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_single_row_and_a_single_element(name, device):
-    for dtype in DTYPES:
-        x = torch.randn(1, 300, device=device).to(dtype)
-        assert_right(run(name, x), x)
-        one = torch.full((1, 1), -7.0, dtype=dtype, device=device)
-        assert run(name, one).item() == pytest.approx(1, rel=OFF_ONE.get(name, 0), abs=0)
+# Columns, and those before the rows of each matrix, the output last: packs of 1, 2 and 4; an input
+# aligned better than the output.
+APART = [(257, (7, 7, 3)), (258, (6, 6, 2)), (256, (8, 4, 4)), (256, (8, 8, 1)), (254, (2, 2, 8))]
 
 
-# (first column of x, of out, columns): packs of 1, 2 and 4; an input aligned better than the output
-APART = [(7, 3, 257), (6, 2, 258), (8, 4, 256), (8, 1, 256), (2, 8, 254)]
-
-
-# strides are counted in elements, whatever the type
-@pytest.mark.parametrize("dtype", [torch.float32, *map(slow, DTYPES[1:])], ids=str)
-@pytest.mark.parametrize("name", NAMES)
-def test_non_contiguous_rows(name, dtype, device):
+@every
+def test_non_contiguous_rows(name, op, device):
     """Row stride above N, in the input and in the output; nothing between the rows is touched."""
-    for case in APART:
-        torch.manual_seed(1)
-        x_start, out_start, cols = case
-        wide = torch.randn(6, 300, device=device).to(dtype)
-        x = wide[:, x_start : x_start + cols]
-        held = torch.full((6, 400), 9.0, dtype=dtype, device=device)
-        out = held[:, out_start : out_start + cols]
-        assert_right(run(name, x, out), x, out=out)
-        assert (held[:, :out_start] == 9).all(), case
-        assert (held[:, out_start + cols :] == 9).all(), case
+    tiles = [(17_000, (2, 8, 1)), (17_000, (4, 8, 4))] * ("backward" in op)
+    for cols, starts in APART + tiles:
+        read = inputs.draw_for(op, "normal", torch.float32, 6, cols, 1, device)
+        wide = [torch.full((6, cols + 44), 9.0, device=device) for _ in (*read, None)]
+        *views, out = (
+            each[:, start : start + cols] for each, start in zip(wide, starts, strict=False)
+        )
+        start = starts[len(read)]
+        if refused(name, views[0]):
+            continue
+        for view, values in zip(views, read, strict=True):
+            view.copy_(values)
+        y = kernels.load(name).function(op)(*views, out)
+        assert y.data_ptr() == out.data_ptr()
+        assert problem_of(y, read, op) is None, (cols, starts)
+        assert (wide[-1][:, :start] == 9).all()
+        assert (wide[-1][:, start + cols :] == 9).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_rows_that_share_memory(name, device):
+@every
+def test_rows_that_share_memory(name, op, device):
     """A row stride of 0, and a window over a series, like which torch lays out no result."""
+    rows = inputs.draw_for(op, "normal", torch.float32, 7, 300, 1, device)
     for x in (
         torch.randn(300, device=device).expand(7, 300),
-        torch.randn(34, device=device).unfold(0, 30, 1),
+        torch.randn(306, device=device).unfold(0, 300, 1),
     ):
-        assert_right(run(name, x), x)
+        read = x, *rows[1:]
+        if not refused(name, x):
+            assert problem_of(kernels.load(name).function(op)(*read), read, op) is None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_large_magnitudes_do_not_overflow(name, device):
+def test_one_element_and_large_magnitudes(name, device):
+    for dtype in DTYPES:
+        one = torch.full((1, 1), -7.0, dtype=dtype, device=device)
+        assert run(name, one).item() == pytest.approx(1, rel=OFF_ONE.get(name, 0), abs=0)
     for scale in (1e4, 1e30, 3e38):
         x = torch.tensor([[-scale, 0.0, scale], [scale, scale, -scale]], device=device)
         expected = torch.tensor([[0, 0, 1], [0.5, 0.5, 0]], device=device)
@@ -111,53 +127,52 @@ def test_large_magnitudes_do_not_overflow(name, device):
 # 700: one block of any kernel; 17000: a tile of which nothing is finite, then others, in all that
 # have tiles. 5: fewer columns than a warp has lanes.
 @pytest.mark.parametrize("cols", [slow(5), 700, 17_000])
-@pytest.mark.parametrize("name", NAMES)
-def test_infinities_and_nan_as_torch_has_them(name, cols, device):
-    if not takes(name, cols):
+@every
+def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
+    if "backward" in op:
+        read = tuple(special_gradients(op, cols, device))
+    else:
+        read = (special_rows(8, cols, device=device),)
+    if refused(name, read[0]):
         pytest.skip(f"{name} does not take rows of {cols}")
-    x = special_rows(8, cols, device=device)
-    for op in ops(name, x.dtype, device):
-        expected = getattr(torch, op)(x.double(), dim=-1)
-        assert expected[HAS_NONE].isnan().all(), "torch's own behaviour changed"
-        y = run(name, x, op=op)
-        assert torch.equal(y.isnan(), expected.isnan()), op
-        assert_right(y, x, op)
-        lost, kept = (0, 1) if op == "softmax" else (-INF, 0)
-        for row, at in ONE_FINITE:
-            assert (y[row] == lost).sum() == cols - 1
-            off = OFF_ONE.get(name, 0)
-            assert y[row, at].item() == pytest.approx(kept, rel=off, abs=0)
+    y = kernels.load(name).function(op)(*read)
+    assert problem_of(y, read, op) is None
+    if "backward" in op:
+        assert y[1:3].isnan().all()
+        assert y[3:].isfinite().all()
+        return
+    expected = getattr(torch, op)(read[0].double(), dim=-1)
+    assert expected[HAS_NONE].isnan().all(), "torch's own behaviour changed"
+    assert torch.equal(y.isnan(), expected.isnan()), op
+    lost, kept = (0, 1) if op == "softmax" else (-INF, 0)
+    for row, at in ONE_FINITE:
+        assert (y[row] == lost).sum() == cols - 1
+        assert y[row, at].item() == pytest.approx(kept, rel=OFF_ONE.get(name, 0), abs=0)
 
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("large")
-@pytest.mark.parametrize("name", NAMES)
-def test_offsets_beyond_two_to_the_31(name, device):
+@every
+def test_offsets_beyond_two_to_the_31(name, op, device):
     """M·N > 2^31: the last rows are where a 32-bit offset would wrap."""
-    cols = 4100 if takes(name, 4100) else 1020
-    x = torch.zeros(2**31 // cols + 8, cols, dtype=torch.bfloat16, device=device)
-    torch.manual_seed(2)
-    x[-8:] = torch.randn(8, cols, device=device).to(x.dtype)
-    out = torch.full_like(x, float("nan"))
-    run(name, x, out)
-    assert x.numel() > 2**31
-    assert_right(out[-8:], x[-8:])
-    assert_right(out[:8], x[:8])
+    cols = 4104 if takes(name, 4104) else 1016
+    shape, ends = (2**31 // cols + 8, cols), (slice(0, 8), slice(-8, None))
+    read = [torch.zeros(shape, dtype=torch.bfloat16, device=device) for _ in kernels.OPS[op]]
+    for seed, rows in enumerate(ends):
+        drawn = inputs.draw_for(op, "normal", torch.bfloat16, 8, cols, seed, device)
+        for each, values in zip(read, drawn, strict=True):
+            each[rows] = values
+    y = kernels.load(name).function(op)(*read, torch.full_like(read[0], NAN))
+    assert y.numel() > 2**31
+    for rows in ends:
+        assert problem_of(y[rows], [each[rows] for each in read], op) is None
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", parameters(["cuda_oneflow", "cuda_oneflow_uncached"]))
-def test_rows_longer_than_shared_memory(name, device):
-    for cols in (58_000, 58_100, 65_537, 262_144):
-        x = torch.randn(5, cols, device=device)
-        assert_right(run(name, x), x)
-
-
-@pytest.mark.gpu
-def test_the_longest_row_that_shared_memory_holds(device):
+def test_the_longest_row_that_shared_memory_holds_and_one_more(device):
     limit = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
     longest = (limit - 32) // 4  # 32: four warps leave a maximum and a sum each
-    smem = kernels.load("cuda_oneflow_smem")
     x = torch.randn(5, longest + 1, device=device)
-    assert f"N = {longest + 1}" in smem.unsupported(x)
-    assert_right(run("cuda_oneflow_smem", x[:, :longest].contiguous()), x[:, :longest])
+    assert f"N = {longest + 1}" in kernels.load("cuda_oneflow_smem").unsupported(x)
+    for name, cols in (("cuda_oneflow_smem", longest), ("cuda_oneflow", longest + 1)):
+        assert_right(run(name, x[:, :cols].contiguous()), x[:, :cols])

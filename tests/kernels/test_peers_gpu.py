@@ -5,8 +5,8 @@ import torch
 
 import kernels
 from tests.kernels.special import special_rows
-from tests.kernels.test_peers import H200_SHARED, ONCE, SEARCHED, compiled
-from tests.kernels.variants import DTYPES, assert_right, loaded
+from tests.kernels.test_peers import H200_SHARED, SEARCHED
+from tests.kernels.variants import DTYPES, PEERS, assert_right, loaded
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
@@ -16,8 +16,8 @@ CASE = torch.bfloat16, 4096
 OTHERS = [
     (dtype, cols) for dtype in DTYPES for cols in (256, 4096, 40_960) if (dtype, cols) != CASE
 ]
-CASES = [(name, *CASE) for name in ONCE] + [slow(name, *CASE) for name in SEARCHED]
-CASES += [slow(name, *other) for name in ONCE for other in OTHERS]
+CASES = [(name, *CASE) for name in PEERS] + [slow(name, *CASE) for name in SEARCHED]
+CASES += [slow(name, *other) for name in PEERS for other in OTHERS]
 
 
 def layouts(cols: int, dtype: torch.dtype, device) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -66,7 +66,7 @@ def test_quack_loses_rows_of_which_a_warp_sees_only_minus_infinity(cols, lost, d
 
 
 @pytest.mark.parametrize("cols", [slow(1024), 8192])
-@compiled
+@pytest.mark.parametrize("name", ["peer_compile", slow(SEARCHED[0])])
 def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh):
     from torch._inductor.utils import run_and_get_code
 

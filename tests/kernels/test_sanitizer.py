@@ -1,51 +1,72 @@
-"""NVIDIA's compute-sanitizer finds nothing in the CUDA C++ kernels."""
+"""NVIDIA's compute-sanitizer finds nothing in the CUDA C++ kernels, and is read rightly."""
 
-import os
+import itertools
 import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+import kernels
+from kernels.cuda import nvrtc
 from measure.fingerprint import ROOT
+from tests.kernels import launches, sanitize
+from tests.kernels.variants import DTYPES
 
-TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
-SANITIZER = shutil.which("compute-sanitizer")
-
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not SANITIZER, reason="compute-sanitizer (CUDA toolkit) is not here"),
-]
-
-
-def sanitize(tool, *script):
-    # without torch's cache every tensor is a separate allocation, and its end is known
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    # cuda-bindings asks the driver for functions newer than it: no error of a kernel
-    options = ["--tool", tool, "--report-api-errors", "no", "--error-exitcode", "66"]
-    command = [SANITIZER, *options, sys.executable, *script]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_the_kernels_are_clean_on_odd_shapes(tool):
-    done = sanitize(tool, Path(__file__).with_name("sanitize.py"))
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-5000:]
-    assert re.search(r"(ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards)", said), said[-5000:]
-    right, of = map(int, re.search(r"(\d+) of (\d+) right", said).groups())
-    assert right == of > 300
+# As compute-sanitizer words it.
+MEMCHECK = """exit code 66
+========= COMPUTE-SANITIZER
+launched frontier_rows: right
+========= Invalid __global__ read of size 4 bytes
+=========     at void frontier_rows<float, SoftmaxEpilogue, (int)4>(T1 *, const T1 *)+0x150
+=========     by thread (0,0,0) in block (0,0,0)
+launched frontier_rows: row 0 is wrong
+launched backward: right
+========= ERROR SUMMARY: 1 error
+"""
+RACECHECK = """exit code 66
+========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at broken_racecheck(float *)+0x80 in broken.cu
+=========     and Read access at broken_racecheck(float *)+0x90 in broken.cu [64 hazards]
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
 
 
-def test_the_sanitizer_would_have_seen_a_step_beyond_the_end():
-    """The same tool, given an output that lacks a row."""
-    script = (
-        "import torch, kernels; x = torch.randn(8, 1000).cuda(); "
-        "kernels.load('cuda_oneflow').softmax(x, torch.zeros(7, 1000).cuda()); "
-        "torch.cuda.synchronize()"
-    )
-    done = sanitize("memcheck", "-c", script)
-    assert done.returncode != 0
-    assert "Invalid __global__ write" in done.stdout + done.stderr
+@pytest.mark.gpu
+@pytest.mark.skipif(not sanitize.SANITIZER, reason="compute-sanitizer (CUDA toolkit) is not here")
+def test_the_kernels_are_clean_and_broken_ones_are_not(tmp_path):
+    command = [sys.executable, "-m", "tests.kernels.sanitize", "--output", str(tmp_path / "table")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-20_000:]
+    assert (tmp_path / "table").read_text().count("\n") > 10
+
+
+def test_every_report_is_counted_and_so_is_its_absence():
+    launched, wrong, errors = sanitize.count(MEMCHECK)
+    assert (launched, wrong) == ({"frontier_rows": 2, "backward": 1}, {"frontier_rows": 2})
+    assert errors == 1
+    assert sanitize.reported(RACECHECK) == ["broken_racecheck"]
+    assert sanitize.count(RACECHECK)[2] == 1
+    assert sanitize.count("exit code -11\n")[2] == 2  # it crashed, and has no summary
+    counts = {"memcheck": (launched, wrong)}
+    assert "| frontier_rows | 2, 2 errors |" in sanitize.table(counts)
+
+
+def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():
+    found = launches.launches(nvrtc.GPUS["sm_90"])
+    ops = {(variant, op) for variant in launches.variants() for op in kernels.ops(variant)}
+    assert {(each.variant, each.op) for each in found} == ops
+    sources = {path.stem for path in (ROOT / "kernels").rglob("*.cu")}
+    dtypes = {(each.plan.source.stem, each.dtype) for each in found}
+    assert dtypes == set(itertools.product(sources, DTYPES))
+    layouts = {(each.plan.source.stem, each.layout) for each in found}
+    aligned_only = {("cuda_backward", launches.TOUCHING)}
+    both = itertools.product(sources - {"cuda_backward"}, (launches.TOUCHING, launches.APART))
+    assert layouts == {*both, *aligned_only}
+
+
+@pytest.mark.parametrize("tool", sanitize.TOOLS)
+def test_the_broken_kernels_compile(tool):
+    source = ROOT / "tests/kernels/broken.cu"
+    assert re.search("[a-z]", nvrtc.build(source, (f"broken_{tool}<float>",), "sm_90").name)

@@ -29,53 +29,40 @@ const char* text = "// no comment";
 """
 
 
-def hash_of(folder, text, name):
-    (folder / name).write_text(text)
-    return digest([folder / name])
+SAME = [  # (file, before, after): prose and white space
+    ("a.py", '"""A docstring."""', '"""Another."""'),
+    ("a.py", '"""Of a function."""', '"""Of several\n\n    lines."""'),
+    ("a.py", "  # a comment", ""),
+    ("a.py", "\n\n\nclass", "\n# mended\nclass"),
+    ("a.py", '"""A docstring is all', '"""This is all'),
+    ("a.cu", "// a comment", ""),
+    ("a.cu", "{ x[0] =", "{\n  x[0]  ="),
+    ("a.cu", '/* "here" */', ""),
+]
+OTHER = [  # code
+    ("a.py", "import torch", "import numpy"),
+    ("a.py", "# no comment", "# still none"),  # inside a string
+    ("a.py", "# neither", "# nor this"),  # nor there, in single quotes
+    ("a.py", "A string in", "A text in"),  # which is no docstring
+    ("a.py", "    return", "return"),  # indentation
+    ("a.py", "['a']", "['b']"),
+    ("a.cu", "WIDTH 4", "WIDTH 8"),
+    ("a.cu", "// no comment", "//"),
+    ("a.cu", "x[0] = WIDTH", "x[0]=1"),
+    ("a.cu", "4  // another\n", "4 "),  # a directive ends with its line
+]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('"""A docstring."""', '"""Another."""'),
-        ('"""Of a function."""', '"""Of several\n\n    lines."""'),
-        ("  # a comment", ""),
-        ("\n\n\nclass", "\n# mended\nclass"),
-        ('"""A docstring is all', '"""This is all'),
-    ],
-)
-def test_prose_of_python_means_nothing(tmp_path, before, after):
-    assert before in PYTHON
-    changed = hash_of(tmp_path, PYTHON.replace(before, after), "b.py")
-    assert changed == hash_of(tmp_path, PYTHON, "a.py"), "nor does the name of the file"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("import torch", "import numpy"),
-        ("# no comment", "# still none"),  # inside a string
-        ("# neither", "# nor this"),  # nor there, in single quotes
-        ("A string in", "A text in"),  # which is no docstring
-        ("    return", "return"),  # indentation
-        ("['a']", "['b']"),
-    ],
-)
-def test_code_of_python_means_something(tmp_path, before, after):
-    assert before in PYTHON
-    changed = hash_of(tmp_path, PYTHON.replace(before, after), "a.py")
-    assert changed != hash_of(tmp_path, PYTHON, "a.py")
-
-
-def test_comments_and_white_space_of_cuda_mean_nothing_and_its_code_does(tmp_path):
-    before = hash_of(tmp_path, CUDA, "a.cu")
-    for old, new in (("// a comment", ""), ("{ x[0] =", "{\n  x[0]  ="), ('/* "here" */', "")):
-        assert hash_of(tmp_path, CUDA.replace(old, new), "a.cu") == before
-    for old, new in (("WIDTH 4", "WIDTH 8"), ("// no comment", "//"), ("x[0] = WIDTH", "x[0]=1")):
-        assert hash_of(tmp_path, CUDA.replace(old, new), "a.cu") != before
-    # a directive ends with its line
-    joined = CUDA.replace("4  // another\n", "4 ")
-    assert hash_of(tmp_path, joined, "a.cu") != before
+@pytest.mark.parametrize(("name", "before", "after"), [*SAME, *OTHER])
+def test_code_means_something_and_prose_nothing(tmp_path, name, before, after):
+    text = {"a.py": PYTHON, "a.cu": CUDA}[name]
+    assert before in text
+    hashes = []
+    for number, each in enumerate((text, text.replace(before, after))):
+        path = tmp_path / f"{number}{name}"  # nor does the name of the file
+        path.write_text(each)
+        hashes.append(digest([path]))
+    assert (hashes[0] == hashes[1]) == ((name, before, after) in SAME)
 
 
 def test_what_does_not_parse_and_other_files_are_taken_as_they_are(tmp_path):

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 import kernels
-from kernels.cuda.nvrtc import GPUS, Call, Gpu, widest_pack
 from measure.check import correctness
 
 ONEFLOW = ["cuda_oneflow", *(f"cuda_oneflow_{kind}" for kind in ("warp", "smem", "uncached"))]
@@ -13,8 +12,7 @@ CUDA = ONEFLOW + FASTERTRANSFORMER
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 FRONTIER = [name for name in kernels.names() if name.startswith("frontier")]
 
-# Kernels of other projects. They have limits of their own, and each of them its own tests in
-# test_peers.py; those of all variants' numbers are for the kernels that are written here.
+# Kernels of other projects, tested in test_peers.py and test_peers_gpu.py.
 PEERS = [name for name in kernels.names() if name.startswith("peer_")]
 OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
 OURS += ["frontier"]  # test_emulated.py and test_frontier_gpu.py test its parts in every config
@@ -26,25 +24,15 @@ OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
 LONGEST = dict.fromkeys(["cuda_oneflow_warp", *FASTERTRANSFORMER], 1024)
 
 
-def parameters(names) -> list:
-    """Names as parameters; CUDA C++ runs on a GPU only."""
-    return [
-        pytest.param(name, marks=pytest.mark.gpu if "cuda" in kernels.packages(name) else ())
-        for name in names
-    ]
+def of_name(name: str, *more):
+    """A variant as a parameter; CUDA C++ runs on a GPU only."""
+    marks = pytest.mark.gpu if "cuda" in kernels.packages(name) else ()
+    return pytest.param(name, *more, marks=marks)
 
 
 def takes(name: str, cols: int) -> bool:
     """Whether a variant's algorithm can hold rows of this length."""
     return cols <= LONGEST.get(name, cols)
-
-
-def config_takes(name: str, cols: int, dtype: torch.dtype, gpu: Gpu = GPUS["sm_90"]) -> bool:
-    """Return whether a config of the frontier takes rows of this length, on an H200 by default."""
-    stem, config = kernels.split(name)
-    pack = widest_pack(dtype.itemsize, 0, cols)
-    call = Call(dtype, 7, cols, pack, log=False, gpu=gpu)
-    return bool(kernels.load(stem).module.plan(call, config))
 
 
 def loaded(name: str) -> kernels.Variant:
@@ -65,9 +53,12 @@ def run(name: str, x: torch.Tensor, out=None, op: str = "softmax") -> torch.Tens
     return variant.function(op)(x, out)
 
 
+def problem(y: torch.Tensor, read, op: str, *truncates: bool) -> str | None:
+    """None, or how y differs in float64 from ``op`` of what is read: x, or g and y."""
+    return correctness.check_rows(y, tuple(read), op, *truncates).problem
+
+
 def assert_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None) -> None:
     """Assert that y is ``op`` of the rows of x in float64, and ``out`` if one is given."""
-    truncates = y.dtype == torch.bfloat16 and y.device.type == "cpu"  # Triton's interpreter
-    found = correctness.check_rows(y, (x,), op, truncates)
-    problem = correctness.check_result(y, x, out) or found.problem
-    assert problem is None, (tuple(x.shape), x.stride(), problem)
+    wrong = correctness.check_result(y, x, out) or problem(y, (x,), op)
+    assert wrong is None, (tuple(x.shape), x.stride(), wrong)

@@ -48,8 +48,7 @@ __device__ inline unsigned cluster_rank() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// Relaxed is enough: fence_mbarrier_init() publishes the barriers, and st_async() carries the
-// states.
+// Relaxed is enough: fence_mbarrier_init() publishes the barriers, st_async() the states.
 __device__ inline void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
@@ -96,8 +95,7 @@ __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
 }
 
 // Merge the states of a block of WARPS warps; all threads call it and get the result. Two calls in
-// a row need two `states`: a fast warp may write the second while a slow warp still reads the
-// first. The second barrier keeps the fast warp from writing the first again too early.
+// a row need two `states`, as block_reduce() needs two `parts`.
 template <int WARPS>
 __device__ inline SoftmaxState merge_block(SoftmaxState state, SoftmaxState (&states)[WARPS]) {
   state = merge_lanes(state);

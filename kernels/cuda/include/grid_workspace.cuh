@@ -8,8 +8,7 @@ constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
 // has not yet read those of two earlier rows.
 constexpr int kSlots = 4;
 
-// A float with the number of its epoch. One access moves both, so a reader that sees the epoch it
-// waits for also has the value.
+// A float and its epoch, moved by one access: a reader that sees the epoch also has the value.
 union TaggedFloat {
   struct {
     float value;
@@ -40,8 +39,7 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// Exchanges the states of the `count` blocks that share a row. `first` is the place of the first
-// one.
+// Exchanges the states of the `count` blocks that share a row, from place `first` on.
 struct GridReducer {
   static constexpr int kInFlight = 2;  // loads that a thread issues before it looks at the first
 
@@ -94,8 +92,7 @@ struct GridReducer {
     return all;
   }
 
-  // One thread of every block calls it after the block has read all states. `most` is the most rows
-  // of a block.
+  // One thread of every block calls it after all reads. `most` is the most rows of a block.
   __device__ void finish(unsigned most) const {
     if (atomicAdd(&workspace->finished, 1u) != gridDim.x - 1u) return;
     workspace->epochs = epochs + most;

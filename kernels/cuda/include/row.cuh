@@ -1,7 +1,5 @@
-// Element types, packs, and reductions over a warp and over a block.
-//
-// NVRTC brings no header files, so 16-bit types are converted by PTX, one instruction each. The
-// conversion of bfloat16 needs compute capability 8.0.
+// Element types, packs, and reductions over a warp and over a block. NVRTC brings no header files,
+// so 16-bit types are converted by PTX; bfloat16 needs compute capability 8.0.
 #pragma once
 
 using Index = long long;  // rows and strides: a matrix may hold more than 2^31 elements
@@ -54,7 +52,9 @@ __device__ inline void store_vec(uint4* to, uint4 vec) {
 }
 
 template <int BYTES>
-struct VecOf;
+struct VecOf {
+  using type = uint4;
+};
 template <>
 struct VecOf<2> {
   using type = unsigned short;
@@ -66,10 +66,6 @@ struct VecOf<4> {
 template <>
 struct VecOf<8> {
   using type = uint2;
-};
-template <>
-struct VecOf<16> {
-  using type = uint4;
 };
 
 // N adjacent elements, moved at once. Their address must be a multiple of their size.

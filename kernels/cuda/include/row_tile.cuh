@@ -19,7 +19,7 @@ struct RowTile {
   int cols;
   unsigned zero;
 
-  // This lane's first element, and how many elements the row has from there on; may be negative.
+  // This lane's first element, and the row's elements from there on; may be negative.
   __device__ int first_of_lane() const {
     return (first + static_cast<int>(threadIdx.x) % kWarp) * kVecElems<T>;
   }

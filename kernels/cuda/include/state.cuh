@@ -11,8 +11,7 @@ struct alignas(8) SoftmaxState {  // one access moves both
   __device__ float pivot() const { return max == lowest() ? 0.0f : max; }
 };
 
-// Merge two states; commutative bit by bit. Every product is rounded, because a fused multiply-add
-// would favour one side.
+// Merge two states, commutative bit by bit: a fused multiply-add would favour one side.
 __device__ inline SoftmaxState merge(SoftmaxState a, SoftmaxState b) {
   SoftmaxState both{fmaxf(a.max, b.max), 0.0f};
   const float of_a = __fmul_rn(a.sum, exp_approx(a.max - both.pivot()));
@@ -21,8 +20,7 @@ __device__ inline SoftmaxState merge(SoftmaxState a, SoftmaxState b) {
   return both;
 }
 
-// Merge the states of LANES adjacent lanes; each gets the result. All lanes of the warp must call
-// it.
+// Merge the states of LANES adjacent lanes; each gets the result. A whole warp must call it.
 template <int LANES = kWarp>
 __device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
   SoftmaxState all{warp_reduce<Max, LANES>(state.max), 0.0f};

@@ -21,43 +21,28 @@ __device__ inline float exp_approx(float x) { return exp2_approx(x * kLog2e); }
 
 // The maximum, element by element; of NaN and a number, the number. A vector has four registers,
 // each with one element of 32 bits, or with two of 16 and the first in the lower half.
-template <typename T>
-__device__ unsigned vec_max(unsigned a, unsigned b);
-template <>
-__device__ inline unsigned vec_max<float>(unsigned a, unsigned b) {
+__device__ inline unsigned vec_max(unsigned a, unsigned b, float) {
   return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
 }
-template <>
-__device__ inline unsigned vec_max<Half>(unsigned a, unsigned b) {
-  unsigned y;
-  asm("max.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
-  return y;
+__device__ inline unsigned vec_max(unsigned a, unsigned b, Half) {
+  asm("max.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+  return a;
 }
-template <>
-__device__ inline unsigned vec_max<BFloat16>(unsigned a, unsigned b) {
-  unsigned y;
-  asm("max.bf16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
-  return y;
+__device__ inline unsigned vec_max(unsigned a, unsigned b, BFloat16) {
+  asm("max.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+  return a;
 }
 template <typename T>
 __device__ inline uint4 vec_max(uint4 a, uint4 b) {
-  return make_uint4(vec_max<T>(a.x, b.x), vec_max<T>(a.y, b.y), vec_max<T>(a.z, b.z),
-                    vec_max<T>(a.w, b.w));
+  return make_uint4(vec_max(a.x, b.x, T{}), vec_max(a.y, b.y, T{}), vec_max(a.z, b.z, T{}),
+                    vec_max(a.w, b.w, T{}));
 }
 // Round two floats to the nearest 16-bit elements, by one instruction.
-template <typename T>
-__device__ unsigned from_floats(float first, float second);
-template <>
-__device__ inline unsigned from_floats<Half>(float first, float second) {
-  unsigned both;
+__device__ inline void from_floats(unsigned& both, float first, float second, Half) {
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-  return both;
 }
-template <>
-__device__ inline unsigned from_floats<BFloat16>(float first, float second) {
-  unsigned both;
+__device__ inline void from_floats(unsigned& both, float first, float second, BFloat16) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-  return both;
 }
 
 __device__ inline uint4 load_vec(const void* from) {
@@ -66,25 +51,15 @@ __device__ inline uint4 load_vec(const void* from) {
 
 // Convert two elements of 16 bits to float32. AGAIN selects another instruction for the second
 // conversion, so the compiler cannot keep the first result alive, in twice the registers.
-template <typename T, bool AGAIN>
-__device__ void to_floats(unsigned both, float& first, float& second);
-template <>
-__device__ inline void to_floats<BFloat16, false>(unsigned both, float& first, float& second) {
-  first = __uint_as_float(both << 16), second = __uint_as_float(both & 0xffff0000u);
+template <bool AGAIN>
+__device__ inline void to_floats(unsigned both, float& first, float& second, BFloat16) {
+  first = __uint_as_float(AGAIN ? __byte_perm(both, 0, 0x1044) : both << 16);
+  second = __uint_as_float(AGAIN ? __byte_perm(both, 0, 0x3244) : both & 0xffff0000u);
 }
-template <>
-__device__ inline void to_floats<BFloat16, true>(unsigned both, float& first, float& second) {
-  first = __uint_as_float(__byte_perm(both, 0, 0x1044));
-  second = __uint_as_float(__byte_perm(both, 0, 0x3244));
-}
-template <>
-__device__ inline void to_floats<Half, false>(unsigned both, float& first, float& second) {
+template <bool>  // the second conversion is of what opaque() returns
+__device__ inline void to_floats(unsigned both, float& first, float& second, Half) {
   first = to_float(Half{static_cast<unsigned short>(both)});
   second = to_float(Half{static_cast<unsigned short>(both >> 16)});
-}
-template <>
-__device__ inline void to_floats<Half, true>(unsigned both, float& first, float& second) {
-  to_floats<Half, false>(both, first, second);  // after opaque()
 }
 
 // Compiler barriers: the value does not change, but the compiler treats it as new. Otherwise it
@@ -113,7 +88,7 @@ __device__ inline void unpack(uint4 vec, float (&to)[kVecElems<T>]) {
     if constexpr (sizeof(T) == sizeof(float)) {
       to[i] = __uint_as_float(part[i]);
     } else {
-      to_floats<T, AGAIN>(part[i], to[2 * i], to[2 * i + 1]);
+      to_floats<AGAIN>(part[i], to[2 * i], to[2 * i + 1], T{});
     }
   }
 }
@@ -126,7 +101,7 @@ __device__ inline uint4 pack(const float (&from)[kVecElems<T>]) {
     if constexpr (sizeof(T) == sizeof(float)) {
       part[i] = __float_as_uint(from[i]);
     } else {
-      part[i] = from_floats<T>(from[2 * i], from[2 * i + 1]);
+      from_floats(part[i], from[2 * i], from[2 * i + 1], T{});
     }
   }
   return make_uint4(part[0], part[1], part[2], part[3]);
@@ -165,7 +140,7 @@ __device__ inline uint4 mask_tail(uint4 vec, int count) {
 // Return the largest element of a vector.
 template <typename T>
 __device__ inline float max_element(uint4 all) {
-  all.x = vec_max<T>(vec_max<T>(all.x, all.y), vec_max<T>(all.z, all.w));
+  all.x = vec_max(vec_max(all.x, all.y, T{}), vec_max(all.z, all.w, T{}), T{});
   float value[kVecElems<T>];
   unpack<T>(all, value);
   // fmaxf drops NaN, so a vector of NaN alone yields -inf here, as intended

@@ -9,11 +9,10 @@ Limits: N below 2^31.
 Source: the derivative of softmax, dy_i/dx_j = y_i·(δ_ij - y_j), and of its logarithm, δ_ij - p_j.
 """
 
-import torch
 import triton
 import triton.language as tl
 
-from ...tensors import empty_output
+from ...tensors import backward_functions
 
 LONGEST_BLOCK = 2**14  # g and y of such a row take 64 registers in each thread of 16 warps
 TILE = {4: 2**14, 2: 2**13}  # elements, by itemsize
@@ -74,59 +73,19 @@ def softmax_bwd_kernel_tiled(
         tl.store(dx_row + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
 
 
-def softmax_backward(
-    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Return the gradient with respect to x, from y = softmax(x); see ``kernels.Variant``."""
-    return _backward(g, y, out, log=False)
-
-
-def log_softmax_backward(
-    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Return the gradient with respect to x, from y = log_softmax(x); see ``kernels.Variant``."""
-    return _backward(g, y, out, log=True)
-
-
-def _backward(
-    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None, log: bool
-) -> torch.Tensor:
-    out = empty_output(y, out)
-    launch(g, y, out, *y.shape, (out.stride(0), g.stride(0), y.stride(0)), log)
-    return out
-
-
-def launch(
-    g: torch.Tensor,
-    y: torch.Tensor,
-    dx: torch.Tensor,
-    rows: int,
-    cols: int,
-    strides: tuple[int, int, int],
-    log: bool,
-) -> None:
-    """Write the gradient by the input of a (rows, cols) matrix to ``dx``.
-
-    g, y and dx are on the current GPU, have any rank and dtype, and adjacent columns. ``strides``
-    are the row strides of dx, g and y in elements; 0 repeats one row.
-    """
+def launch(g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool) -> bool:
+    """Launch as ``tensors.backward_functions`` says, for any dtypes. Return True."""
     block = triton.next_power_of_2(cols)
     if block <= LONGEST_BLOCK:
         warps = 16 if block >= 2**13 else 8 if block >= 2**11 else 4
-        rows_per_program = max(1, MIN_ELEMENTS // block)
-        softmax_bwd_kernel_rows[(triton.cdiv(rows, rows_per_program),)](
-            dx,
-            g,
-            y,
-            *strides,
-            rows,
-            cols,
-            ROWS=rows_per_program,
-            BLOCK=block,
-            LOG=log,
-            num_warps=warps,
-        )
+        row_count = max(1, MIN_ELEMENTS // block)
+        settings = {"ROWS": row_count, "BLOCK": block, "LOG": log, "num_warps": warps}
+        grid = (triton.cdiv(rows, row_count),)
+        softmax_bwd_kernel_rows[grid](dx, g, y, *strides, rows, cols, **settings)
     else:
-        softmax_bwd_kernel_tiled[(rows,)](
-            dx, g, y, *strides, cols, TILE=TILE[y.element_size()], LOG=log, num_warps=32
-        )
+        settings = {"TILE": TILE[y.element_size()], "LOG": log, "num_warps": 32}
+        softmax_bwd_kernel_tiled[(rows,)](dx, g, y, *strides, cols, **settings)
+    return True
+
+
+softmax_backward, log_softmax_backward = backward_functions(launch)

@@ -1,40 +1,23 @@
 """Share the host code of FasterTransformer's softmax kernels."""
 
+import functools
 from pathlib import Path
 
-import torch
-
-from ...contract import MAX_BLOCKS
 from ...cuda import launch
-from ...cuda.nvrtc import TYPES, Call, LaunchPlan, instance
+from ...cuda.nvrtc import TYPES, WARP, Call, LaunchPlan, instance
 
+SOURCE = Path(__file__).with_name("fastertransformer.cu")
 MAX_COLS = 1024
-THREADS = (32, 64, 128, 256, 512, 1024)
+functions = functools.partial(
+    launch.functions, limit=f"one thread per column allows at most {MAX_COLS} columns"
+)
 
 
-def threads_for(cols: int) -> int:
-    """Return N rounded up to a size of a block. Raises StopIteration above MAX_COLS."""
-    return next(threads for threads in THREADS if threads >= cols)
-
-
-def groups(rows: int, cols: int) -> int:
-    """Return batch·heads: the groups of N rows of a matrix; the last one may be short."""
-    return -(-rows // cols)
-
-
-def plan_of(source: Path, call: Call, blocks: int) -> tuple[LaunchPlan, ...]:
-    """Return the instance of ``source`` for a row of this length, if one can hold it."""
+def plan_of(call: Call, block_rows: int) -> tuple[LaunchPlan, ...]:
+    """Return the instance for a row of this length, with ``block_rows`` rows for each block."""
     if call.cols > MAX_COLS or call.log:
         return ()
-    threads = threads_for(call.cols)
-    kernel = instance(source.stem.removeprefix("cuda_"), TYPES[call.dtype], threads)
-    return (LaunchPlan(source, kernel, threads, blocks),)
-
-
-def why_unsupported(x: torch.Tensor, blocks: int) -> str | None:
-    """Return None, or why a kernel with this many blocks for x cannot run it."""
-    if x.shape[1] > MAX_COLS:
-        return f"N = {x.shape[1]}: one thread per column allows at most {MAX_COLS} columns"
-    if blocks > MAX_BLOCKS:
-        return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
-    return launch.why_no_gpu(x)
+    threads = max(WARP, 1 << (call.cols - 1).bit_length())
+    kernel = instance("fastertransformer", TYPES[call.dtype], threads)
+    blocks = -(-call.rows // block_rows)
+    return (LaunchPlan(SOURCE, kernel, threads, blocks, extra_args=(block_rows,)),)

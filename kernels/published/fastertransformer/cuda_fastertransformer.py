@@ -7,22 +7,17 @@ Limits: N up to 1024; M of at most (2^31 - 1)·N; compute capability 8.0.
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 """
 
-from ...cuda import launch
 from ...cuda.nvrtc import Call, LaunchPlan
 from . import cuda_fastertransformer_v1, cuda_fastertransformer_v2
-from ._shared import groups
-from .cuda_fastertransformer_v1 import (
-    unsupported as unsupported,
-)  # v2 runs only far below its limit
+from ._shared import functions
 
-FEW = 120  # FasterTransformer's own threshold
+FEW = 120  # FasterTransformer's threshold
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
     """Return the instance of the chosen kernel; see ``nvrtc.Planner``."""
-    few = groups(call.rows, call.cols) <= FEW
-    chosen = cuda_fastertransformer_v2 if few else cuda_fastertransformer_v1
-    return chosen.plan(call)
+    few = call.rows <= FEW * call.cols
+    return (cuda_fastertransformer_v2 if few else cuda_fastertransformer_v1).plan(call)
 
 
-softmax = launch.functions(plan).softmax
+softmax, _, unsupported, _ = functions(plan)

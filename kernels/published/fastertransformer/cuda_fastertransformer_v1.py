@@ -9,25 +9,13 @@ Limits: N up to 1024, the threads of a block; M of at most (2^31 - 1)·N; comput
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 """
 
-from pathlib import Path
-
-import torch
-
-from ...cuda import launch
 from ...cuda.nvrtc import Call, LaunchPlan
-from ._shared import groups, plan_of, why_unsupported
-
-SOURCE = Path(__file__).with_suffix(".cu")
+from ._shared import functions, plan_of
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    return plan_of(SOURCE, call, groups(call.rows, call.cols))
+    return plan_of(call, block_rows=call.cols)
 
 
-def unsupported(x: torch.Tensor) -> str | None:
-    """Return None, or why this kernel cannot run x."""
-    return why_unsupported(x, groups(*x.shape))
-
-
-softmax = launch.functions(plan).softmax
+softmax, _, unsupported, _ = functions(plan)

@@ -11,16 +11,12 @@ from ...cuda import launch
 from ...cuda.nvrtc import Call, LaunchPlan
 from . import cuda_oneflow_smem, cuda_oneflow_uncached, cuda_oneflow_warp
 
-unsupported = launch.why_no_gpu
+KERNELS = cuda_oneflow_warp, cuda_oneflow_smem, cuda_oneflow_uncached
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
     """Return the instances of the first kernel that has any; see ``nvrtc.Planner``."""
-    return (
-        cuda_oneflow_warp.plan(call)
-        or cuda_oneflow_smem.plan(call)
-        or cuda_oneflow_uncached.plan(call)
-    )
+    return next(plans for kernel in KERNELS if (plans := kernel.plan(call)))
 
 
-softmax, log_softmax, *_ = launch.functions(plan)
+softmax, log_softmax, unsupported = launch.functions(plan)[:3]

@@ -12,48 +12,23 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 
 from pathlib import Path
 
-import torch
-
 from ...cuda import launch
 from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
 from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS = (128, 256, 512, 1024)
-
-
-def bytes_needed(cols: int, threads: int) -> tuple[int, int]:
-    """Return a block's dynamic shared memory (the row) and static (max and sum of each warp)."""
-    return 4 * cols, 2 * 4 * (threads // WARP)
+THREADS = (128, 256, 512, 1024)  # each warp has a maximum and a sum in shared memory, too
 
 
 def plan(call: Call) -> tuple[LaunchPlan, ...]:
     """Return an instance for every size of block that can hold the row; see ``nvrtc.Planner``."""
-    return tuple(
-        LaunchPlan(
-            SOURCE,
-            instance_of("oneflow_smem", call, EPILOGUES, pack_of(call), threads),
-            threads,
-            call.rows,
-            shared_bytes=bytes_needed(call.cols, threads)[0],
-            waves=WAVES,
-        )
-        for threads in THREADS
-        if sum(bytes_needed(call.cols, threads)) <= call.gpu.max_shared_per_block
-    )
+    plans, row_bytes = [], 4 * call.cols
+    for threads in THREADS:
+        if row_bytes + 2 * 4 * threads // WARP <= call.gpu.max_shared_per_block:
+            kernel = instance_of("oneflow_smem", call, EPILOGUES, pack_of(call), threads)
+            plans.append(LaunchPlan(SOURCE, kernel, threads, call.rows, row_bytes, WAVES))
+    return tuple(plans)
 
 
-def unsupported(x: torch.Tensor) -> str | None:
-    """Return None, or why this kernel cannot run x."""
-    if problem := launch.why_no_gpu(x):
-        return problem
-    need, have = (
-        sum(bytes_needed(x.shape[1], THREADS[0])),
-        launch.gpu_info(x.device).max_shared_per_block,
-    )
-    if need > have:
-        return f"N = {x.shape[1]}: a row needs {need} bytes of shared memory; a block has {have}"
-    return None
-
-
-softmax, log_softmax, *_ = launch.functions(plan)
+LIMIT = "a row in float32 must fit in the shared memory of a block"
+softmax, log_softmax, unsupported = launch.functions(plan, limit=LIMIT)[:3]

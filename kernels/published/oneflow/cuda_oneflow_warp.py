@@ -10,8 +10,6 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 
 from pathlib import Path
 
-import torch
-
 from ...cuda import launch
 from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
 
@@ -45,11 +43,5 @@ def plan(call: Call) -> tuple[LaunchPlan, ...]:
     return (LaunchPlan(SOURCE, name, THREADS, blocks, waves=WAVES),)
 
 
-def unsupported(x: torch.Tensor) -> str | None:
-    """Return None, or why this kernel cannot run x."""
-    if x.shape[1] > MAX_COLS:
-        return f"N = {x.shape[1]}: a warp's registers hold rows of at most {MAX_COLS} columns"
-    return launch.why_no_gpu(x)
-
-
-softmax, log_softmax, *_ = launch.functions(plan)
+LIMIT = f"a warp's registers hold rows of at most {MAX_COLS} columns"
+softmax, log_softmax, unsupported = launch.functions(plan, limit=LIMIT)[:3]

@@ -32,9 +32,6 @@ struct alignas(16) uint4 {
 struct ulonglong2 {
   unsigned long long x, y;
 };
-struct float2 {
-  float x, y;
-};
 inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 
@@ -105,7 +102,6 @@ inline void meet(Waiting& all, int count) {
 }
 inline void __syncthreads() { meet(current->block->waiting, current->block->threads); }
 inline Exchange& own_warp() { return current->block->warps[current->thread / kLanes]; }
-inline void __threadfence() {}
 inline void __syncwarp() { meet(own_warp().waiting, kLanes); }
 
 template <typename V>
@@ -158,7 +154,6 @@ inline uint4 __ldg(const uint4* from) {
   check_load(from);
   return *from;
 }
-inline float2 __ldcg(const float2* from) { return *from; }
 template <typename Word>
 void checked_store(Word* to, Word word) {
   const auto at = reinterpret_cast<uintptr_t>(to);

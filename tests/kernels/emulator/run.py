@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from kernels.cuda.nvrtc import GPUS, Call, Gpu, LaunchPlan, widest_pack
+from kernels.cuda.nvrtc import GPUS, Call, widest_pack
 
 from .translate import translated
 
@@ -41,7 +41,6 @@ CHECK_WORKSPACE = """
   if (workspace.finished) problem = "a launch that did not finish";
 """
 SMALL = GPUS["sm_90"]._replace(sm_count=4)  # on which a row is soon all blocks
-RESIDENT = 2  # blocks, or clusters: so few that each has several rows
 HERE = Path(__file__).parent
 _folder: Path  # of what is compiled
 
@@ -53,40 +52,21 @@ def keep_in(folder: Path) -> None:
     _folder = folder
 
 
-def softmax(
-    plan, x: torch.Tensor, out: torch.Tensor, log: bool = False, gpu: Gpu = SMALL
-) -> LaunchPlan:
-    """Fill out (M, N) from x (M, N) as ``kernels.cuda.launch.run`` does; what was launched.
+def run(planner, read: torch.Tensor, out: torch.Tensor, log: bool = False) -> None:
+    """Fill out (M, N) from x (M, N), or from g and y (2, M, N), as ``kernels.cuda.launch`` does.
 
-    ``gpu`` is not there. Raises AssertionError for what cuda.h finds wrong.
+    Raises AssertionError for what cuda.h finds wrong.
     """
-    rows, cols = x.shape
-    pack = widest_pack(
-        x.element_size(), x.data_ptr() | out.data_ptr(), x.stride(0) | out.stride(0) | cols
-    )
-    spec = plan(Call(x.dtype, rows, cols, pack, log, gpu))[0]
-    _run(spec, x, out, second=0)
-    return spec
-
-
-def backward(plan, read: torch.Tensor, dx: torch.Tensor, log: bool) -> LaunchPlan:
-    """Fill dx (M, N) from g and y, which are ``read`` (2, M, N); what was launched."""
-    rows, cols = dx.shape
-    pack = widest_pack(dx.element_size(), read.data_ptr() | dx.data_ptr(), dx.stride(0) | cols)
-    spec = plan(Call(dx.dtype, rows, cols, pack, log, SMALL))[0]
-    _run(spec, read[0], dx, second=read.stride(0))
-    return spec
-
-
-def _run(spec: LaunchPlan, x: torch.Tensor, out: torch.Tensor, second: int) -> None:
-    """``second``: elements from x to another matrix that is read, 0 for none."""
-    run = _library(spec.source, spec.kernel, spec.cooperative, spec.extra_args, second > 0)
-    blocks = min(spec.blocks, RESIDENT) if spec.resident else spec.blocks
-    said = run(
+    x, second = (read[0], read.stride(0)) if read.dim() == 3 else (read, 0)
+    addresses = read.data_ptr() | out.data_ptr()
+    pack = widest_pack(x.element_size(), addresses, x.stride(0) | out.stride(0) | x.shape[1])
+    plan = planner(Call(x.dtype, *x.shape, pack, log, SMALL))[0]
+    call = _library(plan.source, plan.kernel, plan.row_blocks > 0, plan.extra_args, second > 0)
+    said = call(
         *(out.data_ptr(), x.data_ptr(), second, out.stride(0), x.stride(0), *x.shape),
-        *(blocks * spec.cluster, spec.threads, spec.cluster, spec.shared_bytes),
+        *(plan.blocks * plan.cluster, plan.threads, plan.cluster, plan.shared_bytes),
     )
-    assert said == b"", f"{spec.kernel} of {tuple(x.shape)}: {said.decode()}"
+    assert said == b"", f"{plan.kernel} of {tuple(x.shape)}: {said.decode()}"
 
 
 @functools.cache

@@ -54,13 +54,13 @@ BODIES = {
     "inline int opaque(int value)": "return value;",
     "inline void opaque(uint4& vec)": "",
     **{
-        f"inline unsigned vec_max<{half}>(unsigned a, unsigned b)": VEC_MAX.format(half=half)
+        f"inline unsigned vec_max(unsigned a, unsigned b, {half})": VEC_MAX.format(half=half)
         for half in ("Half", "BFloat16")
     },
     **{
-        f"inline unsigned from_floats<{half}>(float first, float second)": (
+        f"inline void from_floats(unsigned& both, float first, float second, {half})": (
             f"{half} p, q; from_float(p, first), from_float(q, second);"
-            " return p.bits | unsigned(q.bits) << 16;"
+            " both = p.bits | unsigned(q.bits) << 16;"
         )
         for half in ("Half", "BFloat16")
     },

@@ -1,0 +1,115 @@
+"""Every CUDA C++ kernel in every config, once at a small size for each of its code paths.
+
+Variants and configs come from the registry, and code paths from what they would launch: there is
+no list to edit. Tests compile these launches, run them, and run them under compute-sanitizer.
+"""
+
+import itertools
+import re
+from typing import NamedTuple
+
+import torch
+
+import kernels
+from kernels.cuda.nvrtc import Call, Gpu, LaunchPlan, widest_pack
+from measure import inputs
+from tests.kernels.variants import DTYPES, PEERS, problem
+
+# In ascending order: the first that reaches a code path is taken. Lengths of one element; of a part
+# of a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
+COLUMNS = [1, 2, 3, 16, 31, 33, 64, 100, 256, 781, 1024, 1025, 2101, 4096, 5001, 8320, 12_291]
+COLUMNS += [16_384, 20_000, 33_001, 40_001, 60_001, 65_536, 140_000, 300_001, 2**20, 2**21 + 8]
+COLUMNS += [2**22 + 1, 2**23]
+# (elements before the first row, from row to row beyond N) of x and of the output: rows that touch,
+# and rows that begin anywhere in a vector
+TOUCHING, APART = ((0, 0), (0, 0)), ((1, 2), (2, 3))
+GUARD = 7.0  # around the rows of the output
+VEC_BYTES = 16
+
+
+class Launch(NamedTuple):
+    """A call of a variant's function, and what it launches."""
+
+    variant: str
+    op: str
+    dtype: torch.dtype
+    rows: int
+    cols: int
+    layout: tuple[tuple[int, int], tuple[int, int]]
+    plan: LaunchPlan
+
+
+def variants() -> list[str]:
+    """Every variant in CUDA C++ of the project, each config by itself."""
+    names = [n for n in kernels.names() if "cuda" in kernels.packages(n) and n not in PEERS]
+    return [v for n in names for v in [f"{n}__{c}" for c in kernels.configs(n)] or [n]]
+
+
+def code_path(plan: LaunchPlan) -> tuple:
+    """Whether each flag of the template is set, and each number is 0, 1 or more."""
+    template, *arguments = re.findall(r"\w+", plan.kernel)
+    numbers = [int(a) for a in (*arguments, *map(str, plan.extra_args)) if a.isdigit()]
+    flags = [a for a in arguments if a in ("true", "false")]
+    return plan.source.stem, template, *flags, *(min(number, 2) for number in numbers)
+
+
+def launches(gpu: Gpu) -> list[Launch]:
+    """One of each code path of each variant, op and layout; the dtypes take turns."""
+    reached = {}
+    for variant in variants():
+        every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, DTYPES)
+        for op, layout, cols, dtype in every:
+            if each := _launch(variant, op, dtype, cols, layout, gpu):
+                key = variant, op, layout, code_path(each.plan)
+                reached.setdefault(key, {}).setdefault(dtype, each)
+    each_way = (list(by_dtype.values()) for by_dtype in reached.values())
+    return [ways[number % len(ways)] for number, ways in enumerate(each_way)]
+
+
+def _launch(variant, op, dtype, cols, layout, gpu) -> Launch | None:
+    rows = 6 if cols < 200 else 3 if cols < 2**20 else 2
+    counts = cols
+    for start, gap in layout:
+        counts |= start | (cols + gap)
+    call = Call(dtype, rows, cols, widest_pack(dtype.itemsize, 0, counts), "log" in op, gpu)
+    plans = kernels.load(variant).module.plan(call)
+    if not plans or plans[0].min_capability > gpu.capability:
+        return None
+    return Launch(variant, op, dtype, rows, cols, layout, plans[0])
+
+
+def placed(values: torch.Tensor, start: int, gap: int) -> torch.Tensor:
+    """Return a copy of a matrix on the CPU in storage of whole 16-byte vectors.
+
+    Kernels load all of a vector that holds an element, so storage may not end inside one.
+    """
+    rows, cols = values.shape
+    per_vec = VEC_BYTES // values.element_size()
+    size = -(-(start + rows * (cols + gap)) // per_vec) * per_vec
+    store = torch.full((size,), GUARD, dtype=values.dtype)
+    view = store.as_strided((rows, cols), (cols + gap, 1), start)
+    return view.copy_(values)
+
+
+def on_gpu(view: torch.Tensor) -> torch.Tensor:
+    """Return a copy of what ``placed`` returned, storage and all."""
+    store = view._base.cuda()
+    return store.as_strided(view.shape, view.stride(), view.storage_offset())
+
+
+def problem_of(launch: Launch, run=None, move=on_gpu) -> str | None:
+    """Run a launch; None, or what is wrong. All but the launch is done on the CPU.
+
+    ``run``: instead of the variant's function; ``move`` brings a matrix to where that runs.
+    """
+    run = run or kernels.load(launch.variant).function(launch.op)
+    read_at, out_at = launch.layout
+    size = launch.rows, launch.cols
+    read = inputs.draw_for(launch.op, "normal", launch.dtype, *size, 1, torch.device("cpu"))
+    out = placed(torch.full(size, GUARD, dtype=launch.dtype), *out_at)
+    result = run(*(move(placed(each, *read_at)) for each in read), move(out))
+    store = result._base.cpu()
+    y = store.as_strided(out.shape, out.stride(), out.storage_offset())
+    wrong = problem(y, read, launch.op)
+    y.fill_(GUARD)
+    return wrong or (None if (store == GUARD).all() else "memory beside the rows was written")
