@@ -46,7 +46,7 @@ def load(data: Path) -> pd.DataFrame:
 def per_point(lines: pd.DataFrame) -> pd.DataFrame:
     """Return one line per tool and point, with medians over processes.
 
-    ``between``: (max - min) / median of the processes, NaN for one; ``within``: the same of quantiles;
+    ``between``: (max - min) / median of the processes; ``within``: (high - low) / time;
     ``kernel_us``: the reference's time of the point; ``ratio``: time_us / kernel_us.
     """
     within = (lines["high"] - lines["low"]) / lines["time_us"]
