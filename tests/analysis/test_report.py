@@ -108,7 +108,7 @@ def test_a_claim_has_the_published_ratio_beside_each_measured_one(written, measu
     claim = section(text, "Published claims")
     first = oneflow_rows.speedup(oneflow_rows.WARP, 16) / 0.4
     (line,) = [row for row in claim.splitlines() if "| S3-a |" in row and "measured" in row]
-    assert f"| {first:.3f}x (" in line
+    assert f"| {first:.3f}x [" in line
     assert "at N = 16 (published 2.736x); " in line
 
 
