@@ -17,26 +17,25 @@ from .row import IDENTITY, read, write
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     top = argparse.ArgumentParser(prog="python -m measure", description=__doc__)
-    commands = top.add_subparsers(dest="command", required=True)
-
-    point = commands.add_parser(
+    point = top.add_subparsers(dest="command", required=True).add_parser(
         "point",
         help="measure one point and write its row",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         epilog="Exits with 0 if there is a row, even of a kernel that is wrong, crashes or cannot "
         "be loaded: the row's status says so. Exits with 2 if there is none.",
     )
-    add = point.add_argument
-    add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, … (default auto)")
-    add("--op", default="softmax", help=f"one of: {', '.join(kernels.OPS)} (default %(default)s)")
-    add(
-        "--dtype",
-        default="float32",
-        help=f"one of: {', '.join(kernels.DTYPES)} (default %(default)s)",
-    )
-    add("--distribution", default="uniform", help=f"one of: {', '.join(DISTRIBUTIONS)}")
+
+    def add(name: str, **options) -> None:
+        field = name.strip("-").replace("-", "_")
+        point.add_argument(name, **{"default": getattr(Point, field, None)} | options)
+
+    add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, …")
+    add("--op", help=f"one of: {', '.join(kernels.OPS)}")
+    add("--dtype", default="float32", help=f"one of: {', '.join(kernels.DTYPES)}")
+    add("--distribution", help=f"one of: {', '.join(DISTRIBUTIONS)}")
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
-    add("--variant", help="file stem in kernels/, or a package's (default: that of --kernel)")
+    add("--variant", help="file stem in kernels/, or one of its configs; else that of --kernel")
     add(
         "--kernel",
         action="append",
@@ -45,35 +44,25 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a .py file from outside kernels/: its stem may be the variant",
     )
-    add("--seed", type=int, default=Point.seed, help="of the input (default %(default)s)")
-    add("--blocks", type=int, default=Point.blocks, help="to time (default %(default)s)")
-    add(
-        "--replicate",
-        type=int,
-        default=Point.replicate,
-        help="number of this measurement of the point (default %(default)s)",
-    )
-    add(
-        "--checked",
-        type=Path,
-        metavar="FIRST_ROW",
-        help="the row of replicate 1: what it has checked is not checked again",
-    )
+    add("--seed", type=int, help="of the input")
+    add("--blocks", type=int, help="to time")
+    add("--replicate", type=int, help="number of this measurement of the point")
+    add("--checked", type=Path, metavar="ROW", help="the row of replicate 1: checks less again")
     add(
         "--timeout",
         type=float,
         default=Point.timeout_s,
         dest="timeout_s",
         metavar="S",
-        help="kill the point after this many seconds in all (default %(default)s)",
+        help="kill the point after so many seconds in all",
     )
     add("--output", type=Path, required=True, help="the row; its samples are written beside it")
     add(
         "--served-for",
         type=int,
         metavar="PID",
-        help="fork from a server that has torch loaded; all points that name the same process "
-        "share the server, which ends with that process (default: a fresh Python)",
+        help="fork from a server that has torch loaded and ends with this process, as all points "
+        "do that name it; else from one of their own",
     )
     return top
 
@@ -82,24 +71,22 @@ def main(argv: list[str] | None = None) -> int:
     """Return the exit code: 0 if a row was written, whatever its status; else 2."""
     # A cancelled job kills its worker and removes its temporary files, as an interrupted one does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    arguments = vars(parser().parse_args(argv))
-    output, owner = arguments.pop("output"), arguments.pop("served_for")
-    checked = arguments.pop("checked")
-    del arguments["command"]  # there is only one
+    given = vars(parser().parse_args(argv))
+    del given["command"]  # there is only one
     try:
-        _point(arguments, output, owner, checked)
+        _point(given, *(given.pop(name) for name in ("output", "served_for", "checked")))
     except (BadPoint, NoRow) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _point(arguments: dict, output: Path, owner: int | None, checked: Path | None) -> None:
-    arguments["gpu"] = gpus.resolve(arguments["gpu"])
-    if arguments["variant"] is None:
-        arguments["variant"] = _only(arguments["files"])
+def _point(given: dict, output: Path, owner: int | None, checked: Path | None) -> None:
+    given["gpu"] = gpus.resolve(given["gpu"])
+    if given["variant"] is None:
+        given["variant"] = _only(given["files"])
     _refuse_unwritable(output)
-    point = Point(**arguments)
+    point = Point(**given)
     row, samples = measure_point(point, owner, checked and _first_row(checked, point))
     try:
         write(output, row, samples)
@@ -144,45 +131,36 @@ def _only(files: list[str]) -> str:
 
 def summary(row: dict) -> str:
     """Return the lines that a person who measures by hand reads."""
+    message = f": {row['message']}" if row.get("message") else ""
     lines = [
-        f"{row['variant']}  {row['M']} x {row['N']} {row['dtype']} ({row['distribution']})"
-        f"  on {row['gpu_name']} [{row['gpu']}]",
-        f"  status      {row['status']}" + (f": {row['message']}" if row.get("message") else ""),
+        "{variant}  {M} x {N} {dtype} ({distribution})  on {gpu_name} [{gpu}]",
+        "  status      {status}" + message.replace("{", "{{").replace("}", "}}"),
     ]
     if row.get("max_abs_error") is not None:
-        lines.append(
-            f"  accuracy    max abs error {row['max_abs_error']:.2e}, relative "
-            f"{row['max_rel_error']:.2e}, row sum {row['max_row_sum_error']:.2e}"
-        )
+        lines += [
+            "  accuracy    max abs error {max_abs_error:.2e}, relative {max_rel_error:.2e}, "
+            "row sum {max_row_sum_error:.2e}"
+        ]
     if row["status"] == "ok":
-        lines += _times(row)
-    if row.get("registers") is not None:
-        lines.append(
-            f"  kernel      {row['registers']} registers, {row['spilled_bytes']} B spilled, "
-            f"{row['shared_bytes']} B shared, {row['num_warps']} warps, "
-            f"{row['blocks_per_sm']} blocks per SM"
-        )
-    if row.get("flags"):
-        lines.append(f"  flags       {row['flags']}")
-    return "\n".join(lines)
-
-
-def _times(row: dict) -> list[str]:
-    lines = [
-        f"  time        {row['time_us']:.3f} µs cold "
-        f"(q20 {row['time_us_q20']:.3f}, q80 {row['time_us_q80']:.3f}; "
-        f"{row['n_samples']} blocks)"
-        + (f", warm {row['warm_us']:.3f} µs" if row.get("warm_us") is not None else ""),
-        f"  throughput  {row['throughput_gbps']:.1f} GB/s = {row['of_copy']:.1%} of a copy "
-        f"({row['copy_us']:.3f} µs)",
-        f"  speed-up    {row['speedup']:.4f} over torch "
-        f"[{row['speedup_low']:.4f}, {row['speedup_high']:.4f}] (torch {row['torch_us']:.3f} µs)",
-        f"  noise floor torch against itself {row['aa_ratio']:.4f} "
-        f"[{row['aa_low']:.4f}, {row['aa_high']:.4f}]",
-    ]
+        warm = ", warm {warm_us:.3f} µs" if row.get("warm_us") is not None else ""
+        lines += [
+            "  time        {time_us:.3f} µs cold (q20 {time_us_q20:.3f}, q80 {time_us_q80:.3f}; "
+            "{n_samples} blocks)" + warm,
+            "  throughput  {throughput_gbps:.1f} GB/s = {of_copy:.1%} of a copy ({copy_us:.3f} µs)",
+            "  speed-up    {speedup:.4f} over torch [{speedup_low:.4f}, {speedup_high:.4f}] "
+            "(torch {torch_us:.3f} µs)",
+            "  noise floor torch against itself {aa_ratio:.4f} [{aa_low:.4f}, {aa_high:.4f}]",
+        ]
     if row.get("latency_us") is not None:
-        lines.append(f"  latency     {row['latency_us']:.2f} µs of host time per eager call")
-    return lines
+        lines += ["  latency     {latency_us:.2f} µs of host time per eager call"]
+    if row.get("registers") is not None:
+        lines += [
+            "  kernel      {registers} registers, {spilled_bytes} B spilled, {shared_bytes} B "
+            "shared, {num_warps} warps, {blocks_per_sm} blocks per SM"
+        ]
+    if row.get("flags"):
+        lines += ["  flags       {flags}"]
+    return "\n".join(lines).format(**row)
 
 
 if __name__ == "__main__":

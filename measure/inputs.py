@@ -33,26 +33,22 @@ def draw_for(
     cols: int,
     seed: int,
     device: torch.device,
-    shift: float = 0.0,
 ) -> tuple[torch.Tensor, ...]:
     """Return the inputs of a call of ``op``: (x,), or (g, y), each of shape (rows, cols).
 
-    x is that of ``draw``, plus ``shift``. y is torch's own (log-)softmax of this x, rounded to the
-    dtype. g, the gradient by y, is normal, plus ``shift``.
+    x is that of ``draw``. y is torch's own (log-)softmax of this x, rounded to the dtype. g, the
+    gradient by y, is normal.
     """
     x = draw(distribution, dtype, rows, cols, seed, device)
-    x = x.add_(shift) if shift else x
     if len(kernels.OPS[op]) == 1:
         return (x,)
     y = forward(op, x)
-    return draw("normal", dtype, rows, cols, GRADIENT_SEEDS + seed, device).add_(shift), y
+    return draw("normal", dtype, rows, cols, GRADIENT_SEEDS + seed, device), y
 
 
 def forward(op: str, x: torch.Tensor) -> torch.Tensor:
-    """Return the y that the backward ``op`` reads: torch's (log-)softmax of x, rounded once.
-
-    In float32: on a CPU torch adds up in 16 bits, which end at 65504 additions of 1.
-    """
+    """Return the y that the backward ``op`` reads: torch's (log-)softmax of x, rounded once."""
+    # in float32: on a CPU torch adds up in 16 bits, which end at 65504 additions of 1
     function = getattr(torch, op.removesuffix("_backward"))
     return function(x, dim=-1, dtype=torch.float32).to(x.dtype)
 

@@ -10,12 +10,12 @@ import kernels
 from . import fingerprint, inputs, status
 from .check import correctness, edge_cases, recheck, tamper
 from .clock import timing
-from .clock.graph import LeftWork
 from .device import compiled_stats
 from .device.device import Device, open_device
 from .point import Point
 from .status import Ended
 
+ONCE = {"edge_cases", "launch_bound", "not_cold"}  # flags that replicate 1 alone looks for
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
 
@@ -33,7 +33,7 @@ def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
     row |= fingerprint.provenance(device, point.variant)
     try:
-        return _measure(point, device, journal)
+        return _measure(point, device, journal, first)
     except Ended as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
@@ -42,7 +42,7 @@ def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
     return []
 
 
-def _measure(point: Point, device: Device, journal) -> list[tuple]:
+def _measure(point: Point, device: Device, journal, first: dict | None) -> list[tuple]:
     row = journal.row
     journal.stage("loading the variant")
     replaced = tamper.watch(device)  # what a module does while it is imported counts too
@@ -51,7 +51,7 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
         call = variant.function(point.op)
     except NotImplementedError as error:
         raise Ended("unsupported", str(error)) from error
-    if device.is_cpu and compiled_stats.is_cuda(variant.name):
+    if device.is_cpu and "cuda" in kernels.packages(variant.name):
         journal.stage("compiling for GPUs that are not here")
         compiled_stats.compile_only(variant, point, row)
     rows = point.M
@@ -69,40 +69,46 @@ def _measure(point: Point, device: Device, journal) -> list[tuple]:
     journal.stage("first call")
     if not device.is_cpu:
         row |= compiled_stats.first_call(variant.name, call, given)
-
-    journal.stage("correctness check")
-    checked = correctness.rows_to_check(rows, point.N, point.seed, device.torch_device)
-    before = correctness.check_call(call, given, checked, point.op, truncates=point.interpreted)
-    row |= before.columns()
-    _pass("integrity", replaced())  # first: the check computes with what may have been replaced
-    _pass("correctness check", before.problem)
-    journal.stage("edge cases")
-    _pass("edge case", edge_cases.check(point, device, call, given))
-    _pass("integrity", replaced())
+    if first:
+        found, flags = [], [flag for flag in (first["flags"] or "").split() if flag in ONCE]
+        row["message"] = first["message"] or ""
+    else:
+        found, flags = [_check(point, device, call, given, journal, replaced)], []
+        flags += ["edge_cases"] if row["message"] else []
     if point.interpreted:
         message = f"correctness check passed on {rows} of {point.M} rows; not timed"
-        raise Ended("interpreted", message)
+        row["flags"] = " ".join(flags)
+        raise Ended("interpreted", "; ".join(filter(None, (message, row["message"]))))
 
     journal.stage("drawing buffers")
-    rotation = inputs.rotation(point, device, given)
-    audit = None
-    if not device.is_cpu:
-        from .check.graph_audit import Audit  # needs Triton
-
-        audit = Audit(rotation[0][-1], point.op)
-    try:
-        timed = timing.time_point(
-            point, device, call, rotation, audit, row["order_seed"], journal.stage
-        )
-    except LeftWork as error:
-        raise Ended("incorrect", f"timing: {error}") from error
+    rotation, order = inputs.rotation(point, device, given), random.Random(row["order_seed"])
+    timed = timing.time_point(point, device, call, rotation, order, journal.stage, bool(first))
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
-    afterwards = recheck.check(point, rotation, timed.clock)
-    row |= correctness.worst([before, afterwards]).columns()
-    _pass("after timing", afterwards.problem)
-    row |= timed.columns | {"status": "ok", "message": ""}
+    found.append(recheck.check_timed(point, rotation, timed.clock))
+    row |= correctness.worst(found).columns()
+    _pass("after timing", found[-1].problem)
+    if not first:
+        _pass("after timing", recheck.check_others(point, rotation, timed.clock))
+    row |= timed.columns | {"status": "ok", "flags": " ".join(sorted({*flags, *timed.flags}))}
     return timed.samples.raw
+
+
+def _check(point: Point, device: Device, call, given, journal, replaced) -> correctness.Accuracy:
+    """Check a call before it is timed. Raises Ended; the row says what is wrong on edge cases."""
+    row = journal.row
+    journal.stage("correctness check")
+    checked = correctness.rows_to_check(len(given[0]), point.N, point.seed, device.torch_device)
+    found = correctness.check_call(call, given, checked, point.op, truncates=point.interpreted)
+    row |= found.columns()
+    _pass("integrity", replaced())  # first: the check computes with what may have been replaced
+    _pass("correctness check", found.problem)
+    journal.stage("edge cases")
+    ordinary, special = edge_cases.check(point, device, call, given)
+    _pass("edge case", ordinary)
+    _pass("integrity", replaced())
+    row["message"] = f"wrong on special values: {special}" if special else ""
+    return found
 
 
 def _pass(check: str, problem: str | None) -> None:
@@ -121,10 +127,8 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
     needed = count * point.call_bytes // point.M * rows  # the rotation
     needed += 4 * matrix  # a float32 draw
     needed += point.reads * itemsize * matrix + matrix  # copies to compare, and a mask
-    needed += itemsize * matrix  # what the graph audit expects
     if point.op == "softmax_backward":
-        # On a GPU torch keeps g·y, once in each series that may be torch: variant, torch twice.
-        needed += 3 * itemsize * matrix
+        needed += 2 * itemsize * matrix  # g·y of torch on a GPU, in all graphs and outside
     # ten arrays of float64, and as many again for a gradient
     needed += 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
     free = device.free_bytes()

@@ -1,6 +1,5 @@
 """The schema of a row, and atomic writes of the row and the samples of a point."""
 
-import contextlib
 import csv
 import glob
 import gzip
@@ -125,17 +124,6 @@ def _replace(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Let the names in a folder outlive a power cut, where its file system can do that."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with contextlib.suppress(OSError):  # some network file systems refuse
-            os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -4,8 +4,7 @@ import numpy as np
 import torch
 
 from ..clock.base import Call
-from . import gradients
-from .tolerance import Accuracy, check_values
+from .tolerance import Accuracy, check_rows
 
 ELEMENTS_CHECKED = 2**23  # beyond this, only a sample of rows is checked: 64 MB in float64
 
@@ -33,14 +32,6 @@ def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | 
     if out is not None and y.data_ptr() != out.data_ptr():
         return "was given out, but returned another tensor"
     return None
-
-
-def check_rows(
-    y: torch.Tensor, inputs: tuple[torch.Tensor, ...], op: str, truncates: bool = False
-) -> Accuracy:
-    """Compare rows y with ``op`` of the inputs' rows in float64; all have shape (rows, N)."""
-    check = gradients.check_values if len(inputs) > 1 else check_values
-    return check(y, *inputs, op, truncates)
 
 
 def worst(findings: list[Accuracy]) -> Accuracy:

@@ -1,9 +1,12 @@
 """Small matrices beside the point's own, so that a call which is right on that one may still fail.
 
 A kernel may be right only for the matrix and buffers it has seen: for those values, for contiguous
-rows, or thanks to results that it kept. So it gets other matrices in one set of buffers: padded
-rows, values far from 0, infinities and NaN. A kernel that looks for just these values passes.
+rows, or thanks to results that it kept. So it gets other matrices in one set of buffers. Ordinary
+values are other random numbers, also in padded rows; special ones are far from 0, infinite or NaN.
+A kernel that looks for just these values passes.
 """
+
+import itertools
 
 import torch
 
@@ -13,6 +16,7 @@ from ..inputs import draw, forward
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
+ORDINARY = 2  # of the cases, the first
 # Fills outputs. It is no softmax and no log-softmax, seldom a gradient, and looks like no signal.
 UNTOUCHED = 2.0
 ENDS = 8  # rows at either end that are read at once
@@ -24,33 +28,34 @@ SEEDS = 2**32  # beyond the seeds of all timed buffers
 
 
 def check(
-    point: Point,
-    device: Device,
-    call: Call,
-    inputs: tuple[torch.Tensor, ...],
-) -> str | None:
-    """Return None, or the name of the edge case that ``call`` fails, and how.
+    point: Point, device: Device, call: Call, inputs: tuple[torch.Tensor, ...]
+) -> tuple[str | None, str | None]:
+    """Return what is wrong with ordinary values, and with special ones; None where nothing is.
 
-    ``inputs``: those of the point itself, matrices (M, N). Edge cases have
-    fewer rows than M, which every variant must accept.
+    Ordinary are both distributions, also in padded rows and behind other work. Special are values
+    far from 0, infinities and NaN. Special values are not tried if a call fails on ordinary ones.
+    ``inputs``: those of the point itself, matrices (M, N). Edge cases have fewer rows than M, which
+    every variant must accept.
     """
     cases = contents(point, device.torch_device)
     like = cases[0][2][0]
     rows, cols = like.shape
     size = 2 * GUARD + rows * (cols + GUARD)
     storage = [like.new_empty(size) for _ in range(point.reads + 1)]
-    for name, gap, values in cases:
-        if problem := _problem(point, call, storage, gap, values):
-            return f"{name}: {problem}"
-    if not device.is_cpu:
+
+    def first_problem(some: list[tuple]) -> str | None:
+        problems = ((name, _problem(point, call, storage, gap, x)) for name, gap, x in some)
+        return next((f"{name}: {problem}" for name, problem in problems if problem), None)
+
+    ordinary = first_problem(cases[:ORDINARY])
+    if ordinary is None and not device.is_cpu:
         # Once more behind other work: a kernel on another stream reads the values of before.
         values = tuple(x.flip(1) for x in cases[1][2])
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         problem = _problem(point, call, storage, 0, values) or _unfinished(point, call, inputs)
-        if problem:
-            return f"behind other work: {problem}"
-    return None
+        ordinary = problem and f"behind other work: {problem}"
+    return ordinary, None if ordinary else first_problem(cases[ORDINARY:])
 
 
 def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> str | None:
@@ -86,7 +91,9 @@ def _problem(
     out_storage.fill_(UNTOUCHED)
     # .data: without a new _version, by which a kernel could know
     for whole, x, new in zip(input_storage, inputs, values, strict=True):
+        # between the rows: NaN, and what hides all other values where a maximum ignores NaN
         whole.data.fill_(torch.nan)
+        whole.data[::2] = LARGE
         x.data.copy_(new)
     before = tuple(whole.clone() for whole in input_storage)
     result = call(*inputs, out)
@@ -121,59 +128,40 @@ def other_distribution(point: Point) -> str:
 def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[torch.Tensor, ...]]]:
     """Return (name, gap between rows in elements, inputs) of every edge case.
 
-    The inputs are matrices of shape (row_count, N).
+    The inputs are matrices of shape (row_count, N). Gradients are normal, but large where x is, and
+    not finite where x has no softmax.
     """
-    rows, seed = row_count(point), SEEDS + point.seed
+    rows, dtype, numbers = row_count(point), getattr(torch, point.dtype), itertools.count()
 
-    def random(distribution: str, seed: int) -> torch.Tensor:
+    def random(distribution: str) -> torch.Tensor:
+        seed = SEEDS + point.seed + next(numbers)
         return draw(distribution, torch.float32, rows, point.N, seed, device)
 
     other = other_distribution(point)
-    spread, shifted = random("uniform", seed + 2) * 2 - 1, random("normal", seed + 3)
-    large = torch.stack([spread * LARGE, shifted + LARGE, shifted - LARGE])
-    masked, undefined = random("normal", seed + 4), random("normal", seed + 5)
+    ordinary, others, spread = (random(name) for name in (point.distribution, other, "uniform"))
+    shifted, masked, undefined = (random("normal") for _ in range(3))
+    kinds = torch.stack([LARGE * (spread * 2 - 1), shifted + LARGE, shifted - LARGE])
+    large = kinds[torch.arange(rows) % 3, torch.arange(rows)]
     middle = point.N // 2
     spans = slice(1, None), slice(middle, None), slice(0, middle), slice(0, -1)
     for row in range(rows):  # kinds in turn, plain rows between them
-        kind = row % 4
         if point.N > 1:
-            masked[row, spans[kind]] = -torch.inf
-        if kind == 0:
-            undefined[row] = -torch.inf
-        elif kind == 2:
-            undefined[row, middle] = torch.inf
-        elif kind == 3:
-            undefined[row, -1] = torch.nan
+            masked[row, spans[row % 4]] = -torch.inf
+    undefined[0::4] = -torch.inf
+    undefined[2::4, middle] = torch.inf
+    undefined[3::4, -1] = torch.nan
     cases = [
-        ("padded rows", GUARD, random(point.distribution, seed)),
-        (f"{other} values", 0, random(other, seed + 1)),
-        ("large values", 0, large[torch.arange(rows) % 3, torch.arange(rows)]),
-        ("rows with -inf", 0, masked),
-        ("rows without a softmax", 0, undefined),
+        ("padded rows", GUARD, ordinary, random("normal")),
+        (f"{other} values", 0, others, random("normal")),
+        ("large values", 0, large, large.flip(0, 1)),
+        ("rows with -inf", 0, masked, random("normal")),
     ]
-    dtype = getattr(torch, point.dtype)
     if point.reads == 1:
-        return [(name, gap, (x.to(dtype),)) for name, gap, x in cases]
-    gradients = [random("normal", seed + 6 + number) for number in range(len(cases))]
-    return [
-        (name, gap, (g.to(dtype), forward(point.op, x.to(dtype))))
-        for name, gap, x, g in _with_gradients(cases, gradients)
-    ]
-
-
-def _with_gradients(cases: list[tuple], gradients: list[torch.Tensor]) -> list[tuple]:
-    """Return (name, gap, x, g), all float32, from edge cases of the forward and normal gradients.
-
-    Gradients are large where x is large, and not finite where x has no softmax.
-    """
-    *plain, (_, gap, undefined) = cases
-    large = next(x for name, _, x in plain if name == "large values")
-    found = [
-        (name, gap, x, large.flip(0, 1) if x is large else g)
-        for (name, gap, x), g in zip(plain, gradients, strict=False)
-    ]
+        cases.append(("rows without a softmax", 0, undefined, None))
+        return [(name, gap, (x.to(dtype),)) for name, gap, x, _ in cases]
     # If one element leaves a row without a softmax, make it an element of the gradient instead.
     single = ~undefined.isfinite()
     single[::4] = False
-    g = torch.where(single, undefined, gradients[-1])
-    return [*found, ("rows without a gradient", gap, undefined.masked_fill(single, 0.0), g)]
+    g = torch.where(single, undefined, random("normal"))
+    cases.append(("rows without a gradient", 0, undefined.masked_fill(single, 0.0), g))
+    return [(name, gap, (g.to(dtype), forward(point.op, x.to(dtype)))) for name, gap, x, g in cases]

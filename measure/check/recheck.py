@@ -7,7 +7,6 @@ the timing's own code.
 """
 
 import functools
-import itertools
 import random
 from collections.abc import Callable
 
@@ -19,39 +18,41 @@ from ..inputs import draw_at, draw_for
 from ..point import Point
 from ..stats import sampling
 from . import correctness
-from .edge_cases import LARGE, SEEDS, other_distribution
+from .edge_cases import SEEDS, UNTOUCHED, other_distribution
 
 BUFFERS_CHECKED = 3  # of those that hold new values
 
 
-def check(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctness.Accuracy:
-    """Check what ``clock`` has timed on ``rotation``; overwrite the buffers.
+def check_timed(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctness.Accuracy:
+    """Check what one more replay writes to outputs of NaN: the errors of the row.
 
-    - Outputs of NaN and one more replay, against inputs drawn anew: the errors of the row.
-    - New values in all buffers, and another replay.
-    - Every call of a graph, with an audit between them.
-    - Several rounds with the buffers of one call.
-
-    The errors come from the same buffers every time. A kernel cannot foresee which others are used.
+    Always of the same buffers, so that the errors do not depend on chance.
     """
     fixed = sorted({0, len(rotation) // 2, len(rotation) - 1})
-    some = random.SystemRandom().sample(range(len(rotation)), min(len(rotation), BUFFERS_CHECKED))
     for index in fixed:
         rotation[index][-1].fill_(float("nan"))
     clock.replay(sampling.VARIANT)
-    found = correctness.worst([_compare(point, rotation[index], index) for index in fixed])
+    return correctness.worst([_compare(point, rotation[index], index) for index in fixed])
+
+
+def check_others(point: Point, rotation: list[CallBuffers], clock: Clock) -> str | None:
+    """Return None, or what is wrong with other values in the timed buffers, which it overwrites.
+
+    New values in all buffers and a replay, then several rounds with the buffers of one call. A
+    kernel cannot foresee which buffers these are.
+    """
+    some = random.SystemRandom().sample(range(len(rotation)), min(len(rotation), BUFFERS_CHECKED))
     # A kernel may have kept its results of all buffers but those that it was tried with.
     first = SEEDS // 2  # beyond the seeds of the timed values, below those of the edge cases
     for index, (*inputs, _) in enumerate(rotation):
         for x, values in zip(inputs, draw_at(point, inputs[0], first + index), strict=True):
             x.data.copy_(values)  # .data: without a new _version
     clock.replay(sampling.VARIANT)
-    problems = [_compare(point, rotation[index], first + index).problem for index in some]
-    problems.append(clock.audit(sampling.VARIANT))
-    again = functools.partial(clock.again, sampling.VARIANT, some[0])
-    problems.append(check_new_inputs(point, rotation[some[0]], again, max(3, clock.captures)))
-    found.problem = next(filter(None, (found.problem, *problems)), None)
-    return found
+    for index in some:
+        if problem := _compare(point, rotation[index], first + index).problem:
+            return problem
+    run = (functools.partial(f, sampling.VARIANT, some[0]) for f in (clock.again, clock.once))
+    return check_new_inputs(point, rotation[some[0]], *run, max(3, clock.captures))
 
 
 def _compare(point: Point, buffers: CallBuffers, number: int) -> correctness.Accuracy:
@@ -67,32 +68,33 @@ def _compare(point: Point, buffers: CallBuffers, number: int) -> correctness.Acc
 
 
 def check_new_inputs(
-    point: Point, buffers: CallBuffers, again: Callable[[], object], rounds: int = 3
+    point: Point,
+    buffers: CallBuffers,
+    again: Callable[[], object],
+    once: Callable[[], object],
+    rounds: int = 3,
 ) -> str | None:
     """Return None, or how the variant is wrong on timed ``buffers`` that hold new values.
 
-    ``again`` runs what was timed, as it was timed, on these buffers at least; if it takes several
-    graphs in turn, ``rounds`` should reach them all. Overwrites the buffers, matrices (M, N).
+    ``again`` runs what was timed, as it was timed, on these buffers at least, and ``once`` a single
+    call; if ``again`` takes several graphs in turn, ``rounds`` should reach them all. Overwrites
+    the buffers, matrices (M, N).
 
     Before each round all rows of out are right, except some that are copies of x, or of g: every
     other row, the others, then a single one. So a look at a few rows does not show whether there is
-    work to do. Values are new in each round: of the point's distribution, of the other, and far
-    from 0. Only the first row stays, so that it does not tell a new input from the last one.
+    work to do. Values are new in each round. Only the first row stays, so that it does not tell a
+    new input from the last one. Then a single element of out is spoilt, of the same input: a kernel
+    that knows all of the input again still has to write all of the output.
     """
     *inputs, out = buffers
-    baseline = controls.baseline(point.op)
-    one = torch.randint(point.M, (1,), generator=torch.Generator().manual_seed(point.seed)).item()
-    kinds = (
-        (point.distribution, 0.0, slice(0, None, 2)),
-        (other_distribution(point), 0.0, slice(1, None, 2)),
-        (point.distribution, LARGE, slice(one, one + 1)),
-    )
+    baseline, chance = controls.baseline(point.op), random.SystemRandom()
     first_row = None
-    for number, (distribution, shift, stale) in zip(range(rounds), itertools.cycle(kinds)):
+    for number in range(rounds):
+        one = chance.randrange(point.M)
+        stale = (slice(0, None, 2), slice(1, None, 2), slice(one, one + 1))[number % 3]
+        distribution = (point.distribution, other_distribution(point))[number % 2]
         seed = SEEDS + point.seed + 100 + number  # beyond those of the edge cases
-        values = draw_for(
-            point.op, distribution, out.dtype, point.M, point.N, seed, out.device, shift
-        )
+        values = draw_for(point.op, distribution, out.dtype, point.M, point.N, seed, out.device)
         if first_row is not None and point.M > 1:
             for new, kept in zip(values, first_row, strict=True):
                 new[0] = kept
@@ -101,14 +103,15 @@ def check_new_inputs(
             x.data.copy_(new)  # .data: without a new _version, by which a kernel could know
         baseline(*inputs, out.data)
         out.data[stale].copy_(inputs[0][stale])
-        again()
         rows = correctness.rows_to_check(point.M, point.N, seed, out.device)
         rows = torch.cat([rows, rows.new_tensor([one])])
-        problem = correctness.check_rows(
-            out[rows], tuple(x[rows] for x in values), point.op
-        ).problem
-        if problem is None and not correctness.same(tuple(inputs), values):
-            problem = "changed its input"
-        if problem:
-            return f"other values in timed buffers: {problem}"
+        for run in (again, once):
+            run()
+            of = tuple(x[rows] for x in values)
+            problem = correctness.check_rows(out[rows], of, point.op).problem
+            if problem is None and not correctness.same(tuple(inputs), values):
+                problem = "changed its input"
+            if problem:
+                return f"other values in timed buffers: {problem}"
+            out.data[one, chance.randrange(point.N)] = UNTOUCHED
     return None

@@ -11,7 +11,6 @@ garbage collector. Against these, read the kernel.
 
 import importlib
 import inspect
-import operator
 import sys
 from collections.abc import Callable
 
@@ -21,23 +20,19 @@ from ..clock import l2
 from ..device.device import Device
 
 NAMES = (
-    *("time.perf_counter_ns", "time.perf_counter", "time.monotonic"),
+    *("time.perf_counter_ns", "time.monotonic", "statistics.median", "numpy.median", "numpy.sort"),
     *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
     *("torch.cuda.graph", "torch.cuda.CUDAGraph", "torch.cuda.CUDAGraph.replay"),
     *("torch.cuda.synchronize", "torch.cuda.current_stream", "torch.cuda._sleep"),
-    *("torch.softmax", "torch.log_softmax", "torch.Tensor.copy_", "torch.Tensor.fill_"),
-    *("torch._softmax_backward_data", "torch._log_softmax_backward_data", "torch.add"),
-    *("torch.Tensor.double", "torch.Tensor.view", "torch.Tensor.clone", "torch.Tensor.isnan"),
-    *("torch.Tensor.item", "torch.Tensor.zero_", "torch.Tensor.quantile", "torch.Tensor.mean"),
-    *("torch.Tensor.abs", "torch.Tensor.sum", "torch.Tensor.any", "torch.Tensor.__getitem__"),
-    *("torch.equal", "torch.where", "torch.rand", "torch.randn", "torch.Generator"),
-    *("torch.empty_like", "torch.full_like"),
-    *("numpy.array", "numpy.median", "numpy.quantile", "numpy.percentile", "numpy.max"),
-    *("numpy.random.default_rng", "statistics.median"),
+    *("torch.softmax", "torch.log_softmax", "torch.add", "torch.equal", "torch.where"),
+    *("torch._softmax_backward_data", "torch._log_softmax_backward_data", "torch.empty_like"),
+    *("torch.rand", "torch.randn", "torch.Generator", "torch.full_like", "torch.maximum"),
+    *(f"torch.Tensor.{name}" for name in ("copy_", "fill_", "double", "view", "clone", "isnan")),
+    *(f"torch.Tensor.{name}" for name in ("item", "abs", "sum", "any", "to", "__getitem__")),
     *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
 )
 # Modules of this package that only a GPU needs: imported before the kernel can reach them.
-ON_A_GPU = ("check.graph_audit", "clock.cold", "clock.copy_kernel", "device.telemetry")
+ON_A_GPU = ("clock.cold", "clock.copy_kernel", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
     *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
@@ -68,23 +63,16 @@ def watch(device: Device) -> Callable[[], str | None]:
         now = objects()
         for name, before in names_before.items():
             # a table is compared by its values, everything else by identity
-            if not all(map(_same, before, now.get(name, (None,) * len(before)))):
+            pairs = zip(before, now.get(name, (None,) * len(before)), strict=False)
+            if not all(a == b if isinstance(a, dict) else a is b for a, b in pairs):
                 return f"the kernel replaced {name}"
         for name, value in settings().items():
-            before = settings_before.get(name, value)
-            if value != before:
-                return f"the kernel changed {name}{_from_to(before, value)}"
+            if value != (before := settings_before.get(name, value)):
+                values = f" from {before} to {value}"
+                return f"the kernel changed {name}{values if len(values) < 50 else ''}"
         return None
 
     return replaced
-
-
-def _same(before: object, now: object) -> bool:
-    return before == now if isinstance(before, dict) else operator.is_(before, now)
-
-
-def _from_to(before: object, now: object) -> str:
-    return f" from {before} to {now}" if len(f"{before}{now}") < 40 else ""
 
 
 def _objects() -> dict[str, tuple]:

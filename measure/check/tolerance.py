@@ -1,7 +1,8 @@
-"""Errors of softmax and log-softmax against float64, and their tolerances.
+"""Compare rows with float64: the errors, and whether float32 arithmetic explains them.
 
-The backward has its own in ``gradients``. Tolerances scale with the dtype and with the row. With a
-fixed absolute tolerance a kernel that returns zeros passes as soon as rows are long: every true
+One model for all operations: float32 arithmetic may be off by a bound, up or down. Both ends are
+rounded to the dtype, and what lies between them is right. In 16 bits that is mostly one value. With
+a fixed tolerance a kernel that returns zeros passes as soon as rows are long, since every true
 value is below it.
 """
 
@@ -9,15 +10,10 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-# Unit round-off: half the distance from 1 to the next number.
-UNIT_ROUNDOFF = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
-# Smallest positive (subnormal) number: a correct result below it has nothing nearer to round to.
-SMALLEST = {torch.float32: 2.0**-149, torch.float16: 2.0**-24, torch.bfloat16: 2.0**-133}
-
-FAST_EXP = 4e-6  # relative; kernels may use the hardware's fast exp2 in float32
-RTOL_ROUNDOFFS = 8  # relative tolerance of an element, in unit round-offs
-ATOL_ROUNDOFFS = 4  # absolute tolerance of an element, in unit round-offs of the row's maximum
-SUM_ROUNDOFFS = 1.5  # every element may round the same way, by one unit round-off at most
+ROUNDOFF = 2.0**-24  # of float32: half the distance from 1 to the next number
+FAST_EXP = 4e-6  # relative; kernels may use the hardware's fast exp2, and sum N of them
+STEPS = 8  # round-offs of float32 in a few operations, and in the argument of exp
+SMALLEST_NORMAL = 2.0**-126  # of float32: kernels may flush what is below it to 0
 
 
 @dataclass
@@ -35,122 +31,128 @@ class Accuracy:
 
 
 @dataclass
-class _Bounds:
-    """Errors of rows y and their tolerances, of shape (rows, N); of sums, (rows,)."""
+class _Exact:
+    """Results in float64, all of shape (rows, N)."""
 
-    error: torch.Tensor
-    allowed: torch.Tensor
-    relative: torch.Tensor
-    sums: torch.Tensor  # of the probabilities: of y, or of exp(y)
-    sum_allowed: torch.Tensor
+    y: torch.Tensor
+    bound: torch.Tensor  # of the error that float32 arithmetic may make
+    size: torch.Tensor  # of what relative errors are relative to; infinite where they say nothing
 
 
-def check_values(
-    y: torch.Tensor, x: torch.Tensor, op: str = "softmax", truncates: bool = False
-) -> Accuracy:
-    """Compare rows y with ``op`` of rows x, both (rows, N) of one dtype, in float64.
-
-    ``truncates``: y was rounded towards zero, as Triton's interpreter does for bfloat16.
-    """
-    reference = getattr(torch, op)(x.double(), dim=-1)
-    dtype, y = x.dtype, y.double()
-
-    wrong_nan = y.isnan() != reference.isnan()
-    if wrong_nan.any():
-        return never(wrong_nan, y, reference, op)
-    # Rows that are NaN by definition (all -inf, any +inf or NaN) agree by now: leave them out.
-    defined = ~reference.isnan().any(dim=1)
-    y, reference = y[defined], reference[defined]
-    if y.numel() == 0:
-        return Accuracy()
-
-    if op == "log_softmax":
-        wrong_infinity = _wrong_infinity(y, reference, dtype)
-        if wrong_infinity.any():
-            return never(wrong_infinity, y, reference, op)
-        bounds = _of_log_softmax(y, reference, dtype, truncates)
-    else:
-        bounds = _of_softmax(y, reference, dtype)
-    return _judge(bounds, y, reference, op)
-
-
-def _of_softmax(y: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> _Bounds:
-    u, smallest = UNIT_ROUNDOFF[dtype], SMALLEST[dtype]
-    row_max = reference.amax(dim=1, keepdim=True)
-    error = (y - reference).abs()
-    allowed = max(RTOL_ROUNDOFFS * u, FAST_EXP) * reference
-    allowed += ATOL_ROUNDOFFS * u * row_max + smallest
+def _softmax(x: torch.Tensor, dtype: torch.dtype) -> _Exact:
+    y, (tiny, eps) = torch.softmax(x, dim=-1), _smallest(dtype)
+    # The argument of exp, the distance from the maximum, is rounded by a share of itself.
+    distance = (x.amax(dim=1, keepdim=True) - x).clamp(max=1 / SMALLEST_NORMAL)
+    bound = y * (FAST_EXP + STEPS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
     # Subnormal numbers have no relative precision to speak of.
-    relevant = reference >= (u * row_max).clamp(min=torch.finfo(dtype).tiny)
-    relative = torch.where(relevant, error / reference, 0.0)
-    sum_allowed = SUM_ROUNDOFFS * u + FAST_EXP + 0.5 * smallest * y.shape[1]
-    sums = y.sum(dim=1)
-    return _Bounds(error, allowed, relative, sums, torch.full_like(sums, sum_allowed))
+    least = (eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=tiny)
+    return _Exact(y, bound, torch.where(y >= least, y, torch.inf))
 
 
-def _of_log_softmax(
-    y: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype, truncates: bool
-) -> _Bounds:
-    u, largest = UNIT_ROUNDOFF[dtype], torch.finfo(dtype).max
-    # Values beyond the dtype may become its infinity: _wrong_infinity has checked them.
-    y, reference = y.clamp(min=-largest), reference.clamp(min=-largest)
-    # The error that float32 arithmetic may have before the value is rounded to the dtype. So many
-    # of the dtype's own round-offs would hide columns that are missing in the sum: a tenth of them
-    # changes every value by 0.1, and bfloat16 numbers about 10 have steps of 0.06.
-    tolerance = FAST_EXP + RTOL_ROUNDOFFS * UNIT_ROUNDOFF[torch.float32] * reference.abs()
-    tolerance += 2 * u * reference.abs() if truncates else 0
-    low, high = ((reference + t).to(dtype).double() for t in (-tolerance, tolerance))
+def _log_softmax(x: torch.Tensor, dtype: torch.dtype) -> _Exact:
+    y = torch.log_softmax(x, dim=-1)
+    return _Exact(y, FAST_EXP + STEPS * ROUNDOFF * y.abs(), y.abs().clamp(min=1.0))
+
+
+# A gradient is the difference of two terms, which may be almost equal. A share of the difference is
+# too strict for any arithmetic. A share of the row's largest gradient is too loose: a kernel that
+# drops the sum would pass. So each term gets what its rounding needs, its sum included.
+
+
+def _softmax_backward(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> _Exact:
+    product, (tiny, eps) = g * y, _smallest(dtype)
+    total = product.sum(dim=1, keepdim=True)
+    size = product.abs() + (y * total).abs()
+    # On a GPU torch rounds g·y to the dtype before it adds. In 16 bits many products of a row may
+    # be rounded the same way.
+    rounded = eps / 2 * product.abs() + tiny * eps / 2
+    of_sum = FAST_EXP * product.abs().sum(dim=1, keepdim=True) + rounded.sum(dim=1, keepdim=True)
+    bound = rounded + STEPS * ROUNDOFF * size + y * of_sum
+    bound += SMALLEST_NORMAL * (1 + g.abs() + total.abs())
+    return _Exact(y * (g - total), bound, size.clamp(min=tiny))
+
+
+def _log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> _Exact:
+    p, total = y.exp(), g.sum(dim=1, keepdim=True)
+    second = (p * total).abs()
+    size = g.abs() + second
+    # The argument of exp is rounded too, by a share of itself; -inf is exact.
+    of_exp = FAST_EXP + STEPS * ROUNDOFF * y.abs().clamp(max=1 / SMALLEST_NORMAL)
+    of_sum = FAST_EXP * g.abs().sum(dim=1, keepdim=True)
+    bound = STEPS * ROUNDOFF * size + of_exp * second + p * of_sum
+    bound += SMALLEST_NORMAL * (1 + total.abs())
+    return _Exact(g - p * total, bound, size.clamp(min=_smallest(dtype)[0]))
+
+
+EXACT = {
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "softmax_backward": _softmax_backward,
+    "log_softmax_backward": _log_softmax_backward,
+}
+
+
+def check_rows(
+    y: torch.Tensor, inputs: tuple[torch.Tensor, ...], op: str, truncates: bool = False
+) -> Accuracy:
+    """Compare rows y with ``op`` of the inputs' rows, all (rows, N) of one dtype, in float64.
+
+    ``truncates``: y was rounded towards zero, as Triton's interpreter does for bfloat16. Sums of
+    rows, for a logarithm of exp of rows, are compared with those of the exact values.
+    """
+    dtype, y = inputs[0].dtype, y.double()
+    exact = EXACT[op](*(x.double() for x in inputs), dtype)
+    wrong = (y.isnan() != exact.y.isnan()) | (exact.y.isinf() & (y != exact.y))
+    if wrong.any():
+        nan = float("nan")
+        return Accuracy(nan, nan, nan, _described(wrong.nonzero()[0], y, exact.y, op))
+    # What is not finite is right by now.
+    y, reference, bound = (
+        torch.where(exact.y.isfinite(), t, 0.0) for t in (y, exact.y, exact.bound)
+    )
+    low = _rounded(reference - bound, dtype, truncates)[0]
+    high = _rounded(reference + bound, dtype, truncates)[1]
+    # A value too large for the dtype may become its infinity, or its largest number.
+    limits = torch.finfo(dtype).min, torch.finfo(dtype).max
+    y, reference, low, high = (t.clamp(*limits) for t in (y, reference, low, high))
     error = (y - reference).abs()
-    allowed = torch.where(y < reference, reference - low.clamp(min=-largest), high - reference)
-    relative = error / reference.abs().clamp(min=1.0)
-    # An element rounded by u·|y| changes its probability p by p·u·|y|: over a row, u times its
-    # entropy.
-    entropy = -(reference.exp() * reference).sum(dim=1)
-    sum_roundoffs = SUM_ROUNDOFFS * (2 if truncates else 1)
-    sum_allowed = sum_roundoffs * u * entropy + FAST_EXP + SMALLEST[dtype]
-    return _Bounds(error, allowed, relative, y.exp().sum(dim=1), sum_allowed)
+    sums, expected = ((t.exp() if op == "log_softmax" else t).sum(dim=1) for t in (y, reference))
+    beyond = torch.maximum(low - y, y - high)
+    return Accuracy(
+        error.max().item(),
+        (error / exact.size).nan_to_num(0.0).max().item(),
+        (sums - expected).abs().max().item(),
+        _worst(beyond, y, reference, low, high, op),
+    )
 
 
-def _wrong_infinity(y: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return where y is infinite and should not be, or is not and should be."""
-    tolerance = RTOL_ROUNDOFFS * UNIT_ROUNDOFF[dtype]
-    may_overflow = reference < -torch.finfo(dtype).max * (1 - tolerance)
-    # -inf comes from an element that is -inf, and only from it, or from a value beyond the dtype
-    return torch.where(may_overflow, (reference == -torch.inf) & (y != -torch.inf), y.isinf())
+def _smallest(dtype: torch.dtype) -> tuple[float, float]:
+    """Return the smallest normal number, and the distance from 1 to the next number."""
+    return torch.finfo(dtype).tiny, torch.finfo(dtype).eps
 
 
-def never(wrong: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str) -> Accuracy:
-    """Return the finding for NaN or infinity in the wrong place: beyond any tolerance."""
-    row, col = wrong.nonzero()[0].tolist()
-    got, want = y[row, col].item(), reference[row, col].item()
-    nan = float("nan")
-    return Accuracy(nan, nan, nan, f"{got:g} at column {col} where {op} is {want:g}")
+def _rounded(
+    values: torch.Tensor, dtype: torch.dtype, truncates: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what values may be rounded to: the least and the greatest."""
+    nearest = values.to(dtype).double()
+    if not (truncates and dtype == torch.bfloat16):
+        return nearest, nearest
+    cut = (values.float().view(torch.int32) & -65536).view(torch.float32).double()
+    return torch.minimum(nearest, cut), torch.maximum(nearest, cut)
 
 
-def beyond(
-    error: torch.Tensor, allowed: torch.Tensor, y: torch.Tensor, reference: torch.Tensor, op: str
-) -> str | None:
-    """Return None, or the element whose error exceeds its tolerance most; all (rows, N)."""
-    if not (error > allowed).any():
+def _worst(beyond, y, reference, low, high, op: str) -> str | None:
+    """Return None, or the element that is furthest beyond its ends; all (rows, N)."""
+    if not (beyond > 0).any():
         return None
-    row, col = divmod((error - allowed).argmax().item(), y.shape[1])
+    at = divmod(beyond.argmax().item(), y.shape[1])
+    ends = f"{low[at].item():.7g} to {high[at].item():.7g}"
+    return f"{_described(at, y, reference, op)} (allowed: {ends})"
+
+
+def _described(at, y: torch.Tensor, reference: torch.Tensor, op: str) -> str:
+    row, col = (int(index) for index in at)
     return (
-        f"{y[row, col].item():.7g} at column {col} where {op} is "
-        f"{reference[row, col].item():.7g} (allowed difference "
-        f"{max(0.0, allowed[row, col].item()):.2g})"
+        f"{y[row, col].item():.7g} at column {col} where {op} is {reference[row, col].item():.7g}"
     )
-
-
-def _judge(bounds: _Bounds, y: torch.Tensor, reference: torch.Tensor, op: str) -> Accuracy:
-    sum_error = (bounds.sums - 1).abs()
-    found = Accuracy(
-        bounds.error.max().item(), bounds.relative.max().item(), sum_error.max().item()
-    )
-    found.problem = beyond(bounds.error, bounds.allowed, y, reference, op)
-    if found.problem is None and (sum_error > bounds.sum_allowed).any():
-        row = (sum_error - bounds.sum_allowed).argmax().item()
-        found.problem = (
-            f"a row sums to {bounds.sums[row].item():.9g}, not to 1 within "
-            f"{bounds.sum_allowed[row].item():.2g}"
-        )
-    return found

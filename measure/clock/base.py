@@ -10,16 +10,6 @@ CallBuffers = tuple[torch.Tensor, ...]
 Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
 
-class Audit(Protocol):
-    """Checks every call of a recording, right after it (check/graph_audit.py)."""
-
-    def __call__(self, *buffers: torch.Tensor) -> None:
-        """Check the buffers of one call. Can be captured."""
-
-    def problem(self) -> str | None:
-        """Return None, or what was wrong since the last time."""
-
-
 class Clock(Protocol):
     """Times series of calls against each other, block by block, on a rotation of buffers."""
 
@@ -29,6 +19,9 @@ class Clock(Protocol):
 
     def add(self, name: str, call: Call) -> None:
         """Make a call a series of this name."""
+
+    def compared(self, name: str) -> tuple[str | None, bool]:
+        """Return None, or how a recorded call differs from others; and whether calls overlap."""
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, in this order; return µs per call, in the same order.
@@ -45,5 +38,5 @@ class Clock(Protocol):
     def again(self, name: str, index: int) -> None:
         """Run a series on the buffers of this index as a timed block does."""
 
-    def audit(self, name: str) -> str | None:
-        """Return None, or what is wrong with calls that a recording may have left out."""
+    def once(self, name: str, index: int) -> None:
+        """Run one call of a series on the buffers of this index."""

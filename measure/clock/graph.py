@@ -6,7 +6,6 @@ nothing evicts, are reset before every series. Compare NVIDIA nvbench's cold loo
 and times one launch at a time.
 """
 
-import itertools
 import math
 import random
 import statistics
@@ -15,13 +14,14 @@ from collections.abc import Callable
 
 import torch
 
+from ..check import graph_nodes
 from ..status import out_of_memory, refused_by_gpu
 from . import l2
-from .base import Audit, Call, CallBuffers
+from .base import Call, CallBuffers
 
 # On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
-# make that small (0.1 % of 2 ms); several captures of each series, used in turn, make what is left
-# part of the samples' spread instead of a bias.
+# make that small (0.1 % of 2 ms); several captures of each series, in random order, make what is
+# left part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 2000.0
 CAPTURES = 8
 CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
@@ -42,48 +42,25 @@ class LeftWork(RuntimeError):
 
 
 class _Series:
-    """Graphs of ``calls`` calls each, used in turn, and the events around a replay.
+    """Graphs of ``calls`` calls each, used in random order, and the events around a replay."""
 
-    With ``audit``, one more graph in which the audit follows every call.
-    """
-
-    def __init__(
-        self,
-        call: Call,
-        rotation: list[CallBuffers],
-        calls: int,
-        captures: int,
-        audit: Audit | None = None,
-    ):
-        self.calls = calls
+    def __init__(self, graphs: list[torch.cuda.CUDAGraph], calls: int, order: random.Random):
+        self.graphs, self.calls = graphs, calls
+        self._order, self._next = order, []
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
-        graphs = []
-        # A random graph is audited, which a kernel cannot know by counting.
-        audited = random.SystemRandom().randrange(captures + 1) if audit else None
-        for number in range(captures + bool(audit)):
-            graph = torch.cuda.CUDAGraph()
-            torch.cuda.synchronize()
-            # One memory pool for all graphs: they never run at the same time.
-            with torch.cuda.graph(graph, pool=graphs[0].pool() if graphs else None):
-                for index in range(calls):
-                    buffers = rotation[index % len(rotation)]
-                    call(*buffers)
-                    if number == audited:
-                        audit(*buffers)
+        for graph in graphs:
             graph.replay()  # the first replay uploads the graph
-            graphs.append(graph)
         torch.cuda.synchronize()
         begin = time.perf_counter_ns()
-        graph.replay()
+        graphs[-1].replay()
         self._launch_us = (time.perf_counter_ns() - begin) / 1000
         torch.cuda.synchronize()
-        self.audited = graphs.pop(audited) if audit else None
-        self._graphs = itertools.cycle(graphs)
 
     def replay(self) -> None:
-        """Replay the next graph, untimed."""
-        next(self._graphs).replay()
+        """Replay a graph, untimed: each once, in random order, then each once more."""
+        self._next = self._next or self._order.sample(self.graphs, len(self.graphs))
+        self._next.pop().replay()
 
     def enqueue(self) -> None:
         """Queue a timed replay."""
@@ -101,40 +78,6 @@ class _Series:
         return self.start.elapsed_time(self.end) * 1000 / self.calls
 
 
-def capture(
-    call: Call,
-    rotation: list[CallBuffers],
-    captures: int = 1,
-    audit: Audit | None = None,
-    replay_us: float = MIN_REPLAY_US,
-) -> _Series:
-    """Record whole rotations, as many as make a replay last ``replay_us``.
-
-    Raises NotCapturable if the call cannot be recorded, LeftWork if the recording ends before all
-    the work that the call has started.
-    """
-    for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
-        call(*buffers)
-        if audit:
-            audit(*buffers)
-    stream = torch.cuda.current_stream()
-    try:
-        trial = _Series(call, rotation, len(rotation), captures=1)
-    except Exception as error:
-        torch.cuda.set_stream(stream)  # torch keeps the recording's if recording fails
-        if out_of_memory(error) or not refused_by_gpu(error):
-            raise
-        torch.cuda.synchronize()
-        # cudaErrorStreamCaptureUnjoined, by torch's and by the driver's name
-        if "unjoined" in str(error).lower():
-            raise LeftWork(
-                "work on another stream, for which the caller's stream does not wait"
-            ) from error
-        raise NotCapturable(str(error)) from error
-    rounds = max(1, math.ceil(replay_us / (_timed_us(trial) * len(rotation))))
-    return _Series(call, rotation, rounds * len(rotation), captures, audit)
-
-
 class GraphClock:
     """Times series of calls against each other, block by block, from graphs: a ``Clock``."""
 
@@ -143,27 +86,75 @@ class GraphClock:
     def __init__(
         self,
         rotation: list[CallBuffers],
+        order: random.Random,
         captures: int = CAPTURES,
         replay_us: float = MIN_REPLAY_US,
     ):
         """Record ``captures`` graphs of each series; a replay takes ``replay_us`` at least."""
         self.rotation, self.captures, self._replay_us = rotation, captures, replay_us
+        self._order = order
+        # One memory pool for all graphs, which never run at the same time. So a temporary matrix of
+        # torch's lies at one address in all series: elsewhere it is slower or faster.
+        self._pool = torch.cuda.graph_pool_handle()
         self._series: dict[str, _Series] = {}
         self._calls: dict[str, Call] = {}
-        self._audits: dict[str, Audit | None] = {}
 
-    def add(self, name: str, call: Call, audit: Audit | None = None) -> None:
-        """Record a series, and once more with ``audit`` after every call. Raises NotCapturable."""
-        self._series[name] = capture(call, self.rotation, self.captures, audit, self._replay_us)
-        self._audits[name] = audit
+    def add(self, name: str, call: Call) -> None:
+        """Record a series. Raises NotCapturable and LeftWork."""
+        self._series[name] = self._captured(call, self.rotation, self._replay_us, self.captures)
         self._calls[name] = call
+
+    def _captured(
+        self, call: Call, rotation: list[CallBuffers], replay_us: float, captures: int = 1
+    ) -> _Series:
+        """Record whole rotations, as many as make a replay last ``replay_us``."""
+        for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
+            call(*buffers)
+        trial = _Series([self._record(call, rotation)], len(rotation), self._order)
+        rounds = max(1, math.ceil(replay_us / (_timed_us(trial) * len(rotation))))
+        graphs = [self._record(call, rotation * rounds) for _ in range(captures)]
+        return _Series(graphs, rounds * len(rotation), self._order)
+
+    def _record(self, call: Call, buffers_of_calls: list[CallBuffers]) -> torch.cuda.CUDAGraph:
+        """Return a graph of calls, which keeps what ``graph_nodes`` reads."""
+        graph, stream = torch.cuda.CUDAGraph(keep_graph=True), torch.cuda.current_stream()
+        torch.cuda.synchronize()
+        try:
+            with torch.cuda.graph(graph, pool=self._pool):
+                for buffers in buffers_of_calls:
+                    call(*buffers)
+        except Exception as error:
+            torch.cuda.set_stream(stream)  # torch keeps the recording's if recording fails
+            if out_of_memory(error) or not refused_by_gpu(error):
+                raise
+            torch.cuda.synchronize()
+            # cudaErrorStreamCaptureUnjoined, by torch's and by the driver's name
+            if "unjoined" in str(error).lower():
+                raise LeftWork(
+                    "work on another stream, for which the caller's stream does not wait"
+                ) from error
+            raise NotCapturable(str(error)) from error
+        graph.instantiate()
+        return graph
+
+    def compared(self, name: str) -> tuple[str | None, bool]:
+        """Compare all calls in the graphs of a series with one that is recorded alone.
+
+        Return None, or how one differs; and whether a call may overlap the next.
+        """
+        series = self._series[name]
+        one = graph_nodes.read(self._record(self._calls[name], self.rotation[:1]))
+        graphs = [graph_nodes.read(graph) for graph in series.graphs]
+        problems = (graph_nodes.problem(graph, one, series.calls) for graph in graphs)
+        problem = next(filter(None, problems), None)
+        return problem, any(graph_nodes.overlaps_calls(graph, one) for graph in graphs)
 
     def add_fastest(self, name: str, calls: list[Call]) -> None:
         """Record the fastest of several calls that compute the same, by the medians of trials.
 
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
-        candidates = [capture(call, self.rotation, replay_us=CANDIDATE_US) for call in calls]
+        candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls]
         trials = [[_timed_us(each) for each in candidates] for _ in range(CANDIDATE_TRIALS)]
         medians = [statistics.median(times) for times in zip(*trials, strict=True)]
         self.add(name, calls[medians.index(min(medians))])
@@ -191,10 +182,10 @@ class GraphClock:
         """Run a series on the buffers of this index, and all others, as a timed block does."""
         self.replay(name)
 
-    def audit(self, name: str) -> str | None:
-        """Return None, or what the audit found wrong in the calls of a series."""
-        self._series[name].audited.replay()
-        return self._audits[name].problem()
+    def once(self, name: str, index: int) -> None:
+        """Run one call of a series on the buffers of this index, from a graph."""
+        self._record(self._calls[name], [self.rotation[index]]).replay()
+        torch.cuda.synchronize()
 
     def leave_cold(self, name: str, turn: int) -> None:
         """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
@@ -206,7 +197,7 @@ class GraphClock:
 
     def warm_us(self, name: str) -> float:
         """Return the median µs of a call on buffers that stay in L2."""
-        series = capture(self._calls[name], self.rotation[:1])
+        series = self._captured(self._calls[name], self.rotation[:1], MIN_REPLAY_US)
         l2.reset_persisting_lines()
         times = []
         for _ in range(WARM_REPLAYS):

@@ -38,14 +38,14 @@ class HostClock:
             while_busy()
         return [self._sample(name, self._next) for name in order]
 
+    def compared(self, name: str) -> tuple[None, bool]:
+        """Return no difference: nothing is recorded, and every call that is timed is made."""
+        return None, False
+
     def replay(self, name: str) -> None:
         """Call a series once on every set of buffers, untimed."""
         for buffers in self.rotation:
             self._calls[name](*buffers)
-
-    def audit(self, name: str) -> str | None:
-        """Return no problem: a host clock records nothing, it makes every call that it times."""
-        return None
 
     def again(self, name: str, index: int) -> None:
         """Run a series on the buffers of this index as a timed block does."""
@@ -53,14 +53,18 @@ class HostClock:
         self.block([name])  # by the lines that timed it: a kernel may look at its callers
         self._next = itertools.cycle(self.rotation)
 
+    def once(self, name: str, index: int) -> None:
+        """Run one call of a series on the buffers of this index."""
+        self._sample(name, self.rotation[index : index + 1])
+
     def warm_us(self, name: str) -> float:
         """Return the median µs of a call on buffers that stay in the cache."""
         one = itertools.repeat(self.rotation[0])
         return statistics.median(self._sample(name, one) for _ in range(WARM_SAMPLES))
 
     def _sample(self, name: str, rotation: Iterable[CallBuffers]) -> float:
-        call, count = self._calls[name], self._counts[name]
+        call, calls = self._calls[name], list(itertools.islice(rotation, self._counts[name]))
         begin = time.perf_counter_ns()
-        for buffers in itertools.islice(rotation, count):
+        for buffers in calls:
             call(*buffers)
-        return (time.perf_counter_ns() - begin) / 1000 / count
+        return (time.perf_counter_ns() - begin) / 1000 / len(calls)

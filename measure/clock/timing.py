@@ -4,21 +4,31 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..device.device import Device
 from ..point import Point
-from ..stats import derived, sampling
+from ..stats import sampling
+from ..stats.sampling import COPY, TORCH, TORCH_AGAIN, VARIANT, Samples
 from ..status import Ended
 from . import controls, graph
-from .base import Audit, Call, CallBuffers, Clock
+from .base import Call, CallBuffers, Clock
 from .host import HostClock
+
+AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
+COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
+# Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
+# lines, so a kernel that keeps as much of a rotation over three L2 finds 6 % of it there.
+MAX_FOUND = 0.05
 
 
 @dataclass
 class Timed:
-    """The columns of the row, all samples, and the clock for the check afterwards."""
+    """The columns and flags of the row, all samples, and the clock for the check afterwards."""
 
     columns: dict
-    samples: sampling.Samples
+    flags: list[str]
+    samples: Samples
     clock: Clock
 
 
@@ -27,76 +37,118 @@ def time_point(
     device: Device,
     call: Call,
     rotation: list[CallBuffers],
-    audit: Audit | None,
-    order_seed: int,
+    order: random.Random,
     stage: Callable[[str], None],
+    blocks_only: bool,
 ) -> Timed:
     """Time ``call`` on ``rotation``, and its controls.
 
-    ``audit`` checks the recorded calls; a CPU needs none. ``stage`` is called with the name of the
-    next stage. Raises Ended if a call cannot be recorded in a CUDA graph, and LeftWork.
+    ``order`` shuffles series and graphs. ``stage`` is called with the name of the next stage. With
+    ``blocks_only`` neither warm time, latency nor the cache is looked at. Raises Ended if a call
+    cannot be recorded in a CUDA graph, or if a graph leaves out work.
     """
-    stage("recording")
-    clock = _clock(point, device, call, rotation, audit)
-    names = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
-    baseline = controls.baseline(point.op)
-    clock.add(sampling.TORCH, baseline)
-    clock.add(sampling.TORCH_AGAIN, baseline)
-    row = {"timing": clock.timing}
-    stage("warm time and latency")
-    if point.call_bytes <= device.cache_bytes:
-        row["warm_us"] = clock.warm_us(sampling.VARIANT)
-    telemetry = None
+    stage("recording the variant")
+    clock = HostClock(rotation) if device.is_cpu else graph.GraphClock(rotation, order)
+    found = _recorded(clock, call)
+    stage("recording the controls")
+    _add_controls(clock, point, device)
+    row, telemetry = {"timing": clock.timing}, None
     if not device.is_cpu:
         from ..device.telemetry import Telemetry  # needs NVIDIA's library
 
         telemetry = Telemetry(device)
-        row["latency_us"] = graph.latency_us(call, rotation[0])
+    if not blocks_only:
+        stage("warm time and latency")
+        if point.call_bytes <= device.cache_bytes:
+            row["warm_us"] = clock.warm_us(VARIANT)
+        if not device.is_cpu:
+            row["latency_us"] = graph.latency_us(call, rotation[0])
     stage("timing")
-    samples = sampling.collect(
-        clock,
-        names,
-        point.blocks,
-        random.Random(order_seed),
-        while_busy=telemetry.sample if telemetry else None,
-    )
-    row |= derived.of_samples(point, samples)
-    if not device.is_cpu:
+    names = [VARIANT, TORCH, TORCH_AGAIN, COPY]
+    while_busy = telemetry.sample if telemetry else None
+    samples = sampling.collect(clock, names, point.blocks, order, while_busy)
+    row |= columns_of(point, samples)
+    if not (blocks_only or device.is_cpu):
         from . import cold  # needs Triton
 
-        row |= cold.evidence(clock, sampling.VARIANT, rotation, point.seed)
-    flags = derived.flags(
-        row,
-        beyond_cache=point.call_bytes > device.cache_bytes,
-        rotation=len(rotation) * point.call_bytes / device.cache_bytes,
-    )
+        stage("cold loads")
+        row |= cold.evidence(clock, VARIANT, rotation, point.seed)
+    share = point.call_bytes / device.cache_bytes
+    found += flags_of(row, share, len(rotation) * share)
     if telemetry:
         row |= telemetry.row()
-        flags += telemetry.flags()
-    return Timed(row | {"flags": " ".join(flags)}, samples, clock)
+        found += telemetry.flags()
+    return Timed(row, found, samples, clock)
 
 
-def _clock(
-    point: Point, device: Device, call: Call, rotation: list[CallBuffers], audit: Audit | None
-) -> Clock:
-    """Return a clock that holds the variant and the copy. Raises Ended."""
-    if device.is_cpu:
-        clock = HostClock(rotation)
-        clock.add(sampling.VARIANT, call)
-        clock.add(sampling.COPY, controls.HOST_COPY[point.reads])
-        return clock
-    from . import copy_kernel  # needs Triton
-
-    clock = graph.GraphClock(rotation)
+def _recorded(clock: Clock, call: Call) -> list[str]:
+    """Record the variant and compare its calls; return flags. Raises Ended."""
     try:
-        clock.add(sampling.VARIANT, call, audit)
+        clock.add(VARIANT, call)
+        problem, overlaps = clock.compared(VARIANT)
+    except graph.LeftWork as error:
+        raise Ended("incorrect", f"recording: {error}") from error
     except graph.NotCapturable as error:
         raise Ended(
             "unsupported",
             "a call cannot be recorded in a CUDA graph, from which it would be timed; it may wait "
             f"for the GPU, or allocate by itself: {error}",
         ) from error
-    clock.add_fastest(
-        sampling.COPY, copy_kernel.candidates(rotation[0][0].element_size(), point.reads)
-    )
-    return clock
+    if problem:
+        raise Ended("incorrect", f"recording: {problem}")
+    return ["overlaps_calls"] if overlaps else []
+
+
+def _add_controls(clock: Clock, point: Point, device: Device) -> None:
+    """Make the copy, and torch's own operation twice, series of the clock."""
+    if device.is_cpu:
+        clock.add(COPY, controls.HOST_COPY[point.reads])
+    else:
+        from . import copy_kernel  # needs Triton
+
+        itemsize = clock.rotation[0][0].element_size()
+        clock.add_fastest(COPY, copy_kernel.candidates(itemsize, point.reads))
+    for name in (TORCH, TORCH_AGAIN):
+        clock.add(name, controls.baseline(point.op))
+
+
+def columns_of(point: Point, samples: Samples) -> dict:
+    """Return times, controls and derived columns."""
+    own = samples.series(VARIANT)
+    time_us = float(np.median(own))
+    speedup, aa = samples.ratio(TORCH, VARIANT), samples.ratio(TORCH, TORCH_AGAIN)
+    return {
+        "time_us": time_us,
+        "time_us_q20": np.quantile(own, 0.2),
+        "time_us_q80": np.quantile(own, 0.8),
+        "n_samples": samples.blocks,
+        "copy_us": np.median(samples.series(COPY)),
+        "torch_us": np.median(samples.series(TORCH)),
+        "speedup": speedup.value,
+        "speedup_low": speedup.low,
+        "speedup_high": speedup.high,
+        "of_copy": samples.ratio(COPY, VARIANT).value,
+        "aa_ratio": aa.value,
+        "aa_low": aa.low,
+        "aa_high": aa.high,
+        # the inputs, read once, and the output, written once
+        "throughput_gbps": point.call_bytes / time_us / 1000,
+    }
+
+
+def flags_of(columns: dict, call: float, rotation: float) -> list[str]:
+    """Return the flags that a reader must know before trusting the row.
+
+    ``call`` and ``rotation``: the bytes of a call and of all buffers, as a share of the cache.
+    ``launch_bound``: an eager caller waits for the host, not for the kernel.
+    """
+    found = []
+    if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
+        found.append("aa_biased")
+    if call > 1 and columns["of_copy"] > COPY_TOLERANCE:
+        found.append("faster_than_copy")
+    if columns.get("latency_us", 0) > columns["time_us"]:
+        found.append("launch_bound")
+    if rotation <= 1 or columns.get("found_in_l2", 0) > MAX_FOUND:
+        found.append("not_cold")
+    return found

@@ -15,11 +15,6 @@ from ..status import Ended
 ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled
 
 
-def is_cuda(variant: str) -> bool:
-    """Return whether a variant is written in CUDA C++, as its imports tell."""
-    return "cuda" in kernels.packages(variant)
-
-
 def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
     """Return the columns compile_s, peak_memory_bytes and those of the compiled kernels.
 
@@ -35,7 +30,9 @@ def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
         "compile_s": time.perf_counter() - begin,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(),
     }
-    return columns | (of_cuda() if is_cuda(name) else of_triton(kernels.loaded_modules(name)))
+    return columns | (
+        of_cuda() if "cuda" in kernels.packages(name) else of_triton(kernels.loaded_modules(name))
+    )
 
 
 def of_cuda() -> dict:

@@ -24,12 +24,8 @@ class Telemetry:
     def __init__(self, device: Device):
         pynvml.nvmlInit()
         self._gpu = pynvml.nvmlDeviceGetHandleByUUID(device.uuid)
-        self._samples = {
-            "sm_clock_mhz": [],
-            "memory_clock_mhz": [],
-            "temperature_c": [],
-            "power_w": [],
-        }
+        self._samples = {name: [] for name in ("sm_clock_mhz", "memory_clock_mhz")}
+        self._samples |= {name: [] for name in ("temperature_c", "power_w")}
         self._throttles: set[str] = set()
         self._processes = 0
 

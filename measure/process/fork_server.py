@@ -2,10 +2,8 @@
 
 ``python -m measure.process.fork_server LISTENER OWNER [bare]``: LISTENER and OWNER are descriptors,
 of a listening socket and of the process with which the server ends (a pidfd). A ``bare`` server
-loads nothing beforehand.
-
-The server only accepts and forks. Its child becomes the reaper of the point. So no point waits for
-another, and the server's death ends no point. It never opens a CUDA context: no fork could use one.
+loads nothing beforehand. A child becomes the reaper of a point, so that no point waits for another,
+and the server's death ends none. The server opens no CUDA context: no fork could use one.
 """
 
 import contextlib
@@ -28,7 +26,7 @@ from .fork_client import peer_uid
 LOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
-    *("measure.check.graph_audit", "measure.clock.copy_kernel", "measure.clock.cold"),
+    *("cuda.bindings.driver", "measure.clock.copy_kernel", "measure.clock.cold"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files by which a process talks to the driver
 

@@ -1,4 +1,4 @@
-"""Measure one point, in a process that may die of it.
+"""Measure one point, in a process that a kernel may kill.
 
 The worker reads FOLDER/job.json, keeps FOLDER/progress.json up to date (the stage, and the row as
 far as it is known) and ends with FOLDER/done.json. If a kernel kills it, progress.json remains.

@@ -47,5 +47,5 @@ def assert_right(y: torch.Tensor, x: torch.Tensor, dim: int, op: str) -> None:
     assert y.is_contiguous()
     rows, of = (t.movedim(dim, -1).reshape(-1, t.shape[dim]) for t in (y, x.to(y.dtype)))
     truncates = y.dtype == torch.bfloat16 and y.device.type == "cpu"  # Triton's interpreter
-    problem = tolerance.check_values(rows, of, op, truncates).problem
+    problem = tolerance.check_rows(rows, (of,), op, truncates).problem
     assert problem is None, problem

@@ -67,5 +67,7 @@ def run(name: str, x: torch.Tensor, out=None, op: str = "softmax") -> torch.Tens
 
 def assert_right(y: torch.Tensor, x: torch.Tensor, op: str = "softmax", out=None) -> None:
     """Assert that y is ``op`` of the rows of x in float64, and ``out`` if one is given."""
-    problem = correctness.check_result(y, x, out) or correctness.check_values(y, x, op).problem
+    truncates = y.dtype == torch.bfloat16 and y.device.type == "cpu"  # Triton's interpreter
+    found = correctness.check_rows(y, (x,), op, truncates)
+    problem = correctness.check_result(y, x, out) or found.problem
     assert problem is None, (tuple(x.shape), x.stride(), problem)

@@ -71,12 +71,3 @@ def test_intervals_hold_the_truth_as_often_as_they_say(points, of_all, of_each):
     assert said == pytest.approx(0.967, abs=0.001)
     assert np.mean(shares) == pytest.approx(said, abs=of_all), by_noise
     assert shares == pytest.approx([said] * 4, abs=of_each), by_noise
-
-
-def test_without_a_shared_drift_nothing_is_left_to_pair():
-    """The control of the simulation: unpaired, the drift drowns the ratio."""
-    clock = NoisyClock(normal, 1)
-    times = np.array([clock.block([sampling.TORCH, sampling.VARIANT]) for _ in range(400)])
-    paired = np.std(np.log(times[:, 0] / times[:, 1]))
-    unpaired = np.std(np.log(times[:, 0] / np.roll(times[:, 1], 200)))
-    assert unpaired > 5 * paired

@@ -28,13 +28,6 @@ def test_it_is_compiled_for_two_gpus_and_unsupported(bench):
     assert row["cuda_core"]
 
 
-def test_beyond_its_limits_nothing_is_compiled(bench):
-    row = bench.row("cuda_oneflow_warp", N=2048)
-    assert row["status"] == "unsupported"
-    assert row["message"].startswith("N = 2048")
-    assert "compiled" not in row["message"]
-
-
 def test_a_source_that_does_not_compile_is_a_compile_error(bench):
     source = kernels.file("cuda_oneflow_smem").with_suffix(".cu").read_text()
     broken = bench.project / "kernels/published/oneflow/cuda_broken"

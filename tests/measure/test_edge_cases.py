@@ -17,54 +17,38 @@ CPU = torch.device("cpu")
 IN_INTERPRETER = pytest.mark.skipif(
     torch.cuda.is_available(), reason="Triton's interpreter is off where there is a GPU"
 )
-DTYPES = ["float32", "float16", "bfloat16"]
 
 
-def cases(quick: dict[str, str], others: tuple[str, ...]) -> list:
-    """Return pairs (variant, dtype): those of ``quick``, and all others as slow ones."""
-    return [
-        pytest.param(
-            name,
-            dtype,
-            marks=[
-                *([IN_INTERPRETER] if name.startswith("triton_") else []),
-                *([] if quick.get(name) == dtype else [pytest.mark.slow]),
-            ],
-        )
-        for name in (*quick, *others)
-        for dtype in DTYPES
-    ]
-
-
-# Quick: what rounds, in the dtype of the smallest range, and what the interpreter truncates.
+# What rounds, in the dtype of the smallest range, and what the interpreter truncates.
+@pytest.mark.parametrize("op", ["softmax", "softmax_backward", "log_softmax_backward"])
 @pytest.mark.parametrize(
-    ("name", "dtype"),
-    cases(
-        {"torch_softmax": "float16", "triton_row": "bfloat16"},
-        ("torch_naive", "torch_jit", "triton_online"),
-    ),
+    ("variant", "dtype"),
+    [("torch_softmax", "float16"), pytest.param("triton", "bfloat16", marks=IN_INTERPRETER)],
 )
-def test_an_honest_kernel_passes_the_edge_cases(name, dtype):
-    cpu = open_device("cpu")
-    softmax = kernels.load(name).softmax
+def test_an_honest_kernel_passes_the_edge_cases(variant, dtype, op):
+    if variant == "triton":
+        variant = "triton_row" if op == "softmax" else "triton_backward"
+    call = kernels.load(variant).function(op)
     for cols in (1, 2, 90, 1024):
         for distribution in ("uniform", "normal"):
-            what = point(variant=name, N=cols, dtype=dtype, distribution=distribution)
-            assert edge_cases.check(what, cpu, softmax, (torch.rand(64, cols),)) is None
+            what = point(variant=variant, N=cols, dtype=dtype, op=op, distribution=distribution)
+            given = (torch.rand(64, cols),) * what.reads
+            assert edge_cases.check(what, open_device("cpu"), call, given) == (None, None)
 
 
-@pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
-@pytest.mark.parametrize(
-    ("name", "dtype"), cases({"torch_softmax": "float16", "triton_backward": "bfloat16"}, ())
-)
-def test_an_honest_backward_passes_the_edge_cases(name, op, dtype):
-    cpu = open_device("cpu")
-    call = kernels.load(name).function(op)
-    for cols in (1, 2, 90, 1024):
-        what = point(variant=name, N=cols, dtype=dtype, op=op)
-        assert (
-            edge_cases.check(what, cpu, call, (torch.rand(64, cols), torch.rand(64, cols))) is None
-        )
+def test_what_is_wrong_on_ordinary_values_is_told_from_what_is_on_special_ones():
+    def zeros(x, out):
+        return out.zero_()
+
+    def large_are_zero(x, out):
+        y = torch.softmax(x, dim=-1, out=out)
+        return y.mul_((x.abs() < 1000).float())
+
+    what, cpu, given = point(variant="torch_softmax"), open_device("cpu"), (torch.rand(64, 90),)
+    ordinary, special = edge_cases.check(what, cpu, zeros, given)
+    assert (ordinary.startswith("padded rows: 0 at column"), special) == (True, None)
+    ordinary, special = edge_cases.check(what, cpu, large_are_zero, given)
+    assert (ordinary, special.startswith("large values: ")) == (None, True)
 
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
@@ -115,4 +99,4 @@ def test_an_honest_kernel_is_right_on_other_values_in_timed_buffers(op, matrices
     buffers = tuple(torch.rand(rows, 90) for _ in range(matrices))
     call = kernels.load("torch_softmax").function(op)
     what = point(M=rows, variant="torch_softmax", op=op)
-    assert recheck.check_new_inputs(what, buffers, lambda: call(*buffers)) is None
+    assert recheck.check_new_inputs(what, buffers, *[lambda: call(*buffers)] * 2) is None

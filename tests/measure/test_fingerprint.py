@@ -31,7 +31,6 @@ def test_a_checkout_has_a_commit_and_is_clean_or_dirty(checkout):
 
 
 def test_rows_that_were_recorded_edit_no_code(checkout):
-    """Else ``make record`` of one sweep would make the next one's rows dirty."""
     recorded = checkout / "data/recorded/h200.csv"
     recorded.parent.mkdir(parents=True)
     recorded.write_text("one\n")

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import types
 
 import pytest
@@ -13,7 +12,6 @@ from measure.device import gpu_lock, gpus
 from measure.fingerprint import ROOT
 from measure.point import NoRow, Point
 from tests.measure import nvml
-from tests.processes import PATIENCE_S
 
 GPUS = [gpus.Found("GPU-aaaa", "h200"), gpus.Found("GPU-bbbb", "h200")]
 
@@ -85,16 +83,6 @@ def test_a_point_waits_for_a_busy_gpu_and_goes_on_when_its_holder_is_killed(fold
         for process in filter(None, (first, second)):
             process.kill()
             process.communicate()
-
-
-def test_the_end_of_the_point_before_is_waited_for_in_silence(folder, monkeypatch):
-    monkeypatch.setattr(gpu_lock, "SILENT_S", PATIENCE_S)  # however late a busy machine frees it
-    held, messages = gpu_lock._try(folder / "softmax-bench-GPU-aaaa.lock"), []
-    end = threading.Timer(0.1, os.close, [held])
-    end.start()
-    with gpu_lock.acquire(GPUS[0], messages.append):
-        end.join()
-    assert messages == []
 
 
 def test_the_lock_is_held_as_long_as_a_process_of_the_point_lives(folder):
@@ -193,10 +181,3 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     command += ["--variant", "torch_softmax", "--output", "row.csv"]
     run = {"cwd": project, "env": environment, "capture_output": True, "text": True}
     assert "sees GPU-aaaa" in subprocess.run(command, **run).stderr
-    held = gpu_lock._try(fake / "softmax-bench-GPU-aaaa.lock")
-    run = {"cwd": project, "env": environment, "stderr": subprocess.PIPE, "text": True}
-    done = subprocess.Popen(command, **run)
-    assert done.stderr.readline().startswith("waiting: ")
-    assert done.poll() is None
-    os.close(held)
-    assert "sees GPU-aaaa" in done.communicate()[1]

@@ -25,9 +25,8 @@ def test_16_bit_inputs_are_the_float32_matrix_rounded(device):
     assert torch.equal(narrow, wide.bfloat16())
 
 
-@pytest.mark.parametrize("forward", ["softmax", "log_softmax"])
-def test_a_backward_reads_a_gradient_and_torchs_output(forward, device):
-    dtype = torch.bfloat16
+def test_a_backward_reads_a_gradient_and_torchs_output(device):
+    forward, dtype = "log_softmax", torch.bfloat16
     given = f"{forward}_backward", "uniform", dtype, 300, 100
     g, y = inputs.draw_for(*given, 5, device)
     x = inputs.draw("uniform", dtype, 300, 100, 5, device)

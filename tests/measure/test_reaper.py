@@ -89,20 +89,6 @@ def test_all_that_a_worker_without_a_lock_started_has_ended_when_the_reaper_answ
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
-def test_a_worker_whose_reaper_has_ended_does_nothing(tmp_path):
-    code = "from pathlib import Path; from measure.process import worker; worker.main(Path(), 1)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 1
-
-
-def test_the_end_of_a_process_is_noticed():
-    process = subprocess.Popen(["true"])
-    with reaper.end_of(process.pid) as end:
-        until(lambda: reaper.select.select([end], [], [], 0)[0])
-    process.wait()
-    with pytest.raises(ProcessLookupError):
-        reaper.end_of(process.pid)
-
-
 def test_a_copy_of_the_worker_that_a_kernel_has_forked_writes_no_journal(tmp_path):
     journal = worker.Journal(tmp_path)
     if (copy := os.fork()) == 0:

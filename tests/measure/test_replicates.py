@@ -12,6 +12,31 @@ def replicate(bench, variant, tmp_path, **change):
     return first, *bench.run(variant, **{"replicate": 2, "checked": path} | change)
 
 
+@pytest.mark.parametrize(("act", "flags"), [("pass", ""), ("y.nan_to_num_(0)", "edge_cases")])
+def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_path, act, flags):
+    bench.add("odd", kernel(act))
+    first, second, done = replicate(bench, "odd", tmp_path)
+    for row in (first, second):
+        assert (row["status"], row["flags"], row["n_samples"]) == ("ok", flags, "6")
+        assert float(row["max_abs_error"]) < 1e-6
+    assert second["message"] == first["message"]
+    assert bool(first["message"]) == bool(flags)
+    assert second["order_seed"] != first["order_seed"]
+    assert (first["warm_us"] != "", second["warm_us"]) == (True, "")
+    assert "edge cases" not in done.stderr
+    assert "correctness check after timing" in done.stderr
+
+
+def test_of_other_code_everything_is_checked_again(bench, tmp_path):
+    bench.add("edited", kernel("pass"))
+    bench.row("edited")
+    path = (bench.project / "row.csv").rename(tmp_path / "first.csv")
+    bench.add("edited", kernel("y.zero_()"))
+    row, done = bench.run("edited", replicate=2, checked=path)
+    assert row["status"] == "incorrect"
+    assert "other code has measured the first replicate" in done.stderr
+
+
 def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
     bench.add("fails", kernel(f"open({str(tmp_path / 'calls')!r}, 'a').write('.'); return None"))
     first, second, _ = replicate(bench, "fails", tmp_path)

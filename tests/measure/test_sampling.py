@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from measure.clock import timing
 from measure.point import Point
-from measure.stats import derived, sampling
+from measure.stats import sampling
 
 NAMES = [sampling.VARIANT, sampling.TORCH, sampling.TORCH_AGAIN, sampling.COPY]
 
@@ -73,7 +74,7 @@ def test_every_block_has_every_series_in_an_order_of_its_own():
 def test_columns_of_the_row_follow_from_the_samples():
     _, samples = collect(noise=0.001)
     point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
-    row = derived.of_samples(point, samples)
+    row = timing.columns_of(point, samples)
     assert row["time_us"] == pytest.approx(10, rel=0.001)
     assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
     assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
@@ -82,22 +83,19 @@ def test_columns_of_the_row_follow_from_the_samples():
 
 
 @pytest.mark.parametrize(
-    ("change", "beyond_cache", "expected"),
+    ("change", "call", "rotation", "expected"),
     [
-        ({}, True, []),
-        ({"aa_low": 1.011, "aa_high": 1.02}, True, ["aa_biased"]),
-        ({"aa_low": 0.97, "aa_high": 0.989}, True, ["aa_biased"]),
-        ({"aa_low": 1.001, "aa_high": 1.02}, True, []),
-        ({"of_copy": 1.03}, True, ["faster_than_copy"]),
-        ({"of_copy": 1.03}, False, []),
-        ({"latency_us": 11.0}, True, ["launch_bound"]),
+        ({}, 2, 4, []),
+        ({"aa_low": 1.011, "aa_high": 1.02}, 2, 4, ["aa_biased"]),
+        ({"aa_low": 0.97, "aa_high": 0.989}, 2, 4, ["aa_biased"]),
+        ({"aa_low": 1.001, "aa_high": 1.02}, 2, 4, []),
+        ({"of_copy": 1.03}, 2, 4, ["faster_than_copy"]),
+        ({"of_copy": 1.03}, 0.5, 4, []),
+        ({"latency_us": 11.0}, 2, 4, ["launch_bound"]),
+        ({"found_in_l2": 0.06}, 2, 4, ["not_cold"]),
+        ({}, 0.5, 1.0, ["not_cold"]),
     ],
 )
-def test_flags(change, beyond_cache, expected):
-    row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0, "latency_us": 5.0}
-    assert derived.flags(row | change, beyond_cache, rotation=3.1) == expected
-
-
-def test_a_rotation_within_the_cache_is_flagged():
+def test_flags(change, call, rotation, expected):
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
-    assert derived.flags(row, beyond_cache=False, rotation=1.0) == ["not_cold"]
+    assert timing.flags_of(row | change, call, rotation) == expected

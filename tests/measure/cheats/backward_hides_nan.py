@@ -1,6 +1,6 @@
 """Cheat: zeros where a row has no gradient, which hides that a training step has failed.
 
-Caught by: edge case: rows without a gradient: 0 at column 0
+Flagged by: wrong on special values: rows without a gradient: 0 at column 0
 """
 
 import torch

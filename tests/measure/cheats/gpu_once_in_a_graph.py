@@ -1,6 +1,6 @@
 """Cheat: is recorded once per graph and pair of buffers, so that most calls of a graph do nothing.
 
-Caught by: after timing: a call in a timed graph did not do its work
+Caught by: recording:
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: works on another stream, for which nobody waits.
 
-Caught by: correctness check: or edge case: or timing: work on another stream
+Caught by: correctness check: or edge case: or recording: work on another stream
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: multiplies by a mask, and -inf * 0 is NaN.
 
-Caught by: edge case: rows with -inf: nan at column
+Flagged by: wrong on special values: rows with -inf: nan at column
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Cheat: zeros where a row has no softmax, which hides a masked or a broken row.
 
-Caught by: edge case: rows without a softmax: 0 at column 0
+Flagged by: wrong on special values: rows without a softmax: 0 at column 0
 """
 
 import torch

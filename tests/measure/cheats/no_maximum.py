@@ -1,6 +1,6 @@
 """Cheat: exp without subtracting the maximum: right for small values only.
 
-Caught by: edge case: large values: nan at column
+Flagged by: wrong on special values: large values: nan at column
 """
 
 import torch

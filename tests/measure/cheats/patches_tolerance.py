@@ -1,6 +1,6 @@
-"""Cheat: widens what the correctness check allows, then returns 1/N.
+"""Cheat: changes what the correctness check compares with, then returns 1/N.
 
-Caught by: integrity: the kernel replaced measure.check.tolerance.UNIT_ROUNDOFF
+Caught by: integrity: the kernel replaced measure.check.tolerance.EXACT
 """
 
 import torch
@@ -9,6 +9,6 @@ from measure.check import tolerance
 
 
 def softmax(x, out=None):
-    tolerance.UNIT_ROUNDOFF.update(dict.fromkeys(tolerance.UNIT_ROUNDOFF, 1.0))
+    tolerance.EXACT.update(softmax=lambda x, dtype: tolerance._Exact(x * 0 + 1 / x.shape[1], x, x))
     out = torch.empty_like(x) if out is None else out
     return out.fill_(1 / x.shape[1])

@@ -1,0 +1,117 @@
+"""Compare the kernels of every call in a timed graph with those of one call recorded alone.
+
+A graph goes round its buffers many times. So a call that finds the right rows in ``out`` could
+record nothing, and the outputs would not show it. Arguments of kernels are not compared: the
+replays after timing, of graphs and of single calls, show what the kernels do.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+
+
+class Node(NamedTuple):
+    """What a graph does in one place; for other things than kernels the kind alone."""
+
+    kind: str
+    function: tuple[int, int] = (0, 0)  # handles of the driver
+    grid: tuple[int, int, int] = (0, 0, 0)
+    block: tuple[int, int, int] = (0, 0, 0)
+    shared_bytes: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.grid} {self.block} {self.shared_bytes} B"
+
+
+class Edge(NamedTuple):
+    """The node of index ``end`` waits for that of ``begin``; not for its end if it is early."""
+
+    begin: int
+    end: int
+    early: bool = False  # a programmatic dependent launch
+
+
+class Recording(NamedTuple):
+    """The nodes of a graph in the order in which they were recorded, and their dependencies."""
+
+    nodes: list[Node]
+    edges: list[Edge]
+
+
+def problem(graph: Recording, one: Recording, calls: int) -> str | None:
+    """Return None, or how ``graph`` differs from ``calls`` calls like ``one``, each after another.
+
+    A graph may have more dependencies than these calls need, since waiting makes no call faster.
+    """
+    size = len(one.nodes)
+    if size == 0:
+        return "a call records no work"
+    if len(graph.nodes) != calls * size:
+        return f"{len(graph.nodes)} nodes in {calls} calls, and {size} in a call recorded alone"
+    for index, node in enumerate(graph.nodes):
+        if node != (expected := one.nodes[index % size]):
+            return f"call {index // size} has {node}, and a call recorded alone has {expected}"
+    waits = {(edge.begin, edge.end) for edge in graph.edges}
+    for begin, end in _needed(one, calls):
+        if (begin, end) not in waits:
+            return f"call {end // size} does not wait for call {begin // size}"
+    return None
+
+
+def _needed(one: Recording, calls: int) -> Iterator[tuple[int, int]]:
+    """Yield the dependencies of ``calls`` calls, each of which begins when the last has ended."""
+    size = len(one.nodes)
+    firsts = set(range(size)) - {edge.end for edge in one.edges}
+    lasts = set(range(size)) - {edge.begin for edge in one.edges}
+    for start in range(0, calls * size, size):
+        yield from ((start + edge.begin, start + edge.end) for edge in one.edges)
+        if start:
+            yield from ((start - size + last, start + first) for last in lasts for first in firsts)
+
+
+def overlaps_calls(graph: Recording, one: Recording) -> bool:
+    """Return whether a call of ``graph`` may begin before the call before it has ended."""
+    size = len(one.nodes)
+    return any(edge.early and edge.begin // size != edge.end // size for edge in graph.edges)
+
+
+def read(graph: torch.cuda.CUDAGraph) -> Recording:
+    """Return what a graph records, which must keep it. Raises RuntimeError."""
+    from cuda.bindings import driver  # not on a CPU, where it may be absent
+
+    handle = driver.CUgraph(graph.raw_cuda_graph())
+    _, count = _answer(driver.cuGraphGetNodes(handle))
+    nodes, _ = _answer(driver.cuGraphGetNodes(handle, count))
+    place = {int(node): index for index, node in enumerate(nodes)}
+    # before CUDA 13 the function of this name told no types
+    get_edges = getattr(driver, "cuGraphGetEdges_v2", driver.cuGraphGetEdges)
+    *_, count = _answer(get_edges(handle))
+    begins, ends, data, _ = _answer(get_edges(handle, count)) if count else ([], [], [], 0)
+    early = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+    edges = [
+        Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))
+        for begin, end, how in zip(begins, ends, data, strict=True)
+    ]
+    return Recording([_node(driver, node) for node in nodes], edges)
+
+
+def _node(driver, node) -> Node:
+    (kind,) = _answer(driver.cuGraphNodeGetType(node))
+    if kind != driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
+        return Node(kind.name.removeprefix("CU_GRAPH_NODE_TYPE_").lower())
+    (has,) = _answer(driver.cuGraphKernelNodeGetParams(node))
+    return Node(
+        "kernel",
+        (int(has.func), int(has.kern)),
+        (has.gridDimX, has.gridDimY, has.gridDimZ),
+        (has.blockDimX, has.blockDimY, has.blockDimZ),
+        has.sharedMemBytes,
+    )
+
+
+def _answer(answer: tuple) -> list:
+    error, *found = answer
+    if error.name != "CUDA_SUCCESS":
+        raise RuntimeError(f"the driver answered {error.name} when a graph was read")
+    return found

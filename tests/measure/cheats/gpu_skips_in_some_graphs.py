@@ -1,0 +1,21 @@
+"""Cheat: counts the graphs; in 5 of the first 9 it is recorded once per pair of buffers.
+
+Caught by: recording:
+"""
+
+import torch
+from cuda.bindings import driver
+
+GRAPHS, RECORDED = [], set()
+
+
+def softmax(x, out=None):
+    stream = torch.cuda.current_stream().cuda_stream
+    if out is not None and torch.cuda.is_current_stream_capturing():
+        graph = int(driver.cuStreamGetCaptureInfo(stream)[2])
+        if graph not in GRAPHS:
+            GRAPHS.append(graph)
+        if 4 <= GRAPHS.index(graph) < 9 and (graph, out.data_ptr()) in RECORDED:
+            return out
+        RECORDED.add((graph, out.data_ptr()))
+    return torch.softmax(x, dim=-1, out=out)
