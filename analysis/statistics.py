@@ -70,6 +70,11 @@ class Estimate(NamedTuple):
         half = float(quantile(self.degrees)) * math.sqrt(self.variance)
         return math.exp(self.log - half), math.exp(self.log + half)
 
+    def __str__(self) -> str:
+        """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
+        low, high = self.interval
+        return f"{self.value:.3f}x" + ("" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]")
+
     def p(self, margin: float = 0.0) -> float:
         """Return the p-value of |true logarithm| <= margin: both tails, at the margin's edge.
 
