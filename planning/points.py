@@ -76,9 +76,11 @@ def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Found] = 
 
 def announce(config: dict, gpu: str, points: list[Point]) -> str:
     """Return one line that says what the sweep has on a GPU."""
-    count = len(_all_points(config, gpu)) - len(points)
-    note = f" ({count} left out: too large for it, see 'cpu' in the config)" if count else ""
-    return f"sweep {config['sweep']} on {gpu}: {len(points)} points{note}"
+    repeats = config["repeats"]
+    count, left = len(points) // repeats, (len(_all_points(config, gpu)) - len(points)) // repeats
+    each = f", {repeats} replicates each" if repeats > 1 else ""
+    note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
+    return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
 
 
 def _all_points(config: dict, gpu: str) -> list[Point]:
