@@ -85,7 +85,8 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
     timed = timing.time_point(point, device, call, rotation, order, journal.stage, bool(first))
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
-    found.append(recheck.check_timed(point, rotation, timed.clock))
+    recheck_timed = recheck.check_further if first else recheck.check_timed
+    found.append(recheck_timed(point, rotation, timed.clock))
     row |= correctness.worst(found).columns()
     _pass("after timing", found[-1].problem)
     if not first:

@@ -236,7 +236,7 @@ def _kernel(source: str, name: str, device: int) -> Kernel:
 
 
 def _set(kernel: Kernel, device: int, name: str, value: int) -> None:
-    attribute = driver.CUfunction_attribute[f"CU_FUNC_ATTRIBUTE_{name}"]
+    attribute = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
     (error,) = driver.cuKernelSetAttribute(attribute, value, kernel.handle, driver.CUdevice(device))
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"cuKernelSetAttribute: {error.name}")

@@ -13,7 +13,7 @@ from . import interval
 
 VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
 
-WARM_UP_S = 0.25  # at least; an idle H200 reaches its clocks in less
+WARM_UP_S = 0.1  # at least; an idle GPU takes longer, and its blocks then differ
 MAX_WARM_UP_S = 1.0  # at most: some devices never settle
 SETTLED_BLOCKS = 5  # warm if this many blocks take as long as as many before them …
 SETTLED = 0.005  # … to this share
