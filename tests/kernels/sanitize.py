@@ -36,7 +36,7 @@ ENVIRONMENT = {
 
 
 def run_shard(shard: int) -> None:
-    """Launch every SHARDS-th of all launches, one after the other, and print what came of each."""
+    """Launch every SHARDS-th of all launches, one after the other, and print the outcome of each."""
     from kernels.cuda.launch import gpu_info
     from tests.kernels.launches import launches, problem_of
 
