@@ -5,9 +5,9 @@
 // Resident blocks for which the compiler limits registers, found by measuring. More blocks hide the
 // exchange inside a cluster, as long as nothing spills. 0: the compiler decides.
 template <int BYTES, int K, int THREADS, int CLUSTER, bool UNALIGNED, bool KEEP_EXP>
-constexpr int kLeastBlocks = !UNALIGNED || K <= 4       ? (CLUSTER > 1 && K <= 4 ? 1 : 0)
-                             : CLUSTER > 1 && BYTES < 4 ? 65536 / ((KEEP_EXP ? 80 : 72) * THREADS)
-                                                        : 1;
+constexpr int kMinBlocks = !UNALIGNED || K <= 4       ? (CLUSTER > 1 && K <= 4 ? 1 : 0)
+                           : CLUSTER > 1 && BYTES < 4 ? 65536 / ((KEEP_EXP ? 80 : 72) * THREADS)
+                                                      : 1;
 
 // K, UNALIGNED, KEEP_EXP: as in RowTile. WARPS: warps of a block that share a row; 1 where a block
 // has ROWS rows, a warp each. CLUSTER: blocks that share a row. The order of every sum depends on
@@ -16,7 +16,7 @@ template <typename T, typename Op, int K, int WARPS, int CLUSTER, int ROWS, bool
           bool KEEP_EXP>
 __global__ void __launch_bounds__(
     kWarp * WARPS * ROWS,
-    kLeastBlocks<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, UNALIGNED, KEEP_EXP>)
+    kMinBlocks<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, UNALIGNED, KEEP_EXP>)
     frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
   static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");

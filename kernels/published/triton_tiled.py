@@ -10,13 +10,12 @@ Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov
 
 import functools
 
-import torch
 import triton
 import triton.language as tl
 
-from ..tensors import empty_output
+from . import _tiles
 
-TILE, NUM_WARPS = 2**14, 32  # the article's
+TILE = 2**14  # the article's
 
 
 @triton.jit
@@ -53,14 +52,5 @@ def softmax_fwd_kernel_tiled(
         tl.store(out_row + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def launch(x: torch.Tensor, out: torch.Tensor | None = None, *, backwards: bool) -> torch.Tensor:
-    """Return the row softmax of x (M, N), with or without the cache trick."""
-    out = empty_output(x, out)
-    strides = out.stride(0), x.stride(0)
-    softmax_fwd_kernel_tiled[(x.shape[0],)](
-        out, x, *strides, x.shape[1], TILE=TILE, BACKWARDS=backwards, num_warps=NUM_WARPS
-    )
-    return out
-
-
+launch = functools.partial(_tiles.launch, softmax_fwd_kernel_tiled, TILE)
 softmax = functools.partial(launch, backwards=True)

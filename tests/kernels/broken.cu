@@ -1,8 +1,7 @@
 // Kernels with an error each, which a tool of compute-sanitizer must report.
 #include "row.cuh"
 
-#define ARGUMENTS \
-  T *out, const T *x, Index out_stride, Index x_stride, Index rows, Index cols
+#define ARGUMENTS T *out, const T *x, Index out_stride, Index x_stride, Index rows, Index cols
 
 // Read beyond the matrix.
 template <typename T>

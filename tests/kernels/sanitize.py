@@ -36,14 +36,15 @@ ENVIRONMENT = {
 
 
 def run_shard(shard: int) -> None:
-    """Launch every SHARDS-th of all launches, one after the other, and print what came of each."""
+    """Run every SHARDS-th of all launches, one after the other, and print the outcome of each."""
     from kernels.cuda.launch import gpu_info
     from tests.kernels.launches import launches, problem_of
 
-    torch.manual_seed(0)
     for each in launches(gpu_info(0))[shard::SHARDS]:
-        problem = problem_of(each)
-        torch.cuda.synchronize()
+        try:
+            problem = problem_of(each)
+        except Exception as error:
+            problem = f"{each}: {error!r}".partition("\n")[0]
         print(f"launched {each.plan.source.stem}: {problem or 'right'}", flush=True)
 
 
@@ -67,7 +68,7 @@ def compile_all() -> None:
     arch = "sm_{}{}".format(*gpu.capability)
     wanted = {(each.plan.source, each.plan.kernel) for each in launches(gpu)}
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0)), context) as pool:
         for done in [pool.submit(nvrtc.build_once, *each, arch) for each in wanted]:
             done.exception()  # a kernel that does not compile is reported by its launch
 

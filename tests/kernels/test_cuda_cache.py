@@ -33,16 +33,12 @@ def once(arch="sm_90"):
     return spec, nvrtc.build_once(spec.source, spec.kernel, arch)
 
 
-def test_a_second_process_compiles_nothing_and_has_the_same_binary(built):
+def test_a_kernel_is_compiled_once_for_an_architecture_and_its_sources(built):
     spec, first = once()
     _, second = once()
     assert built == [(spec.kernel,)]
     assert bytes(second.code) == bytes(first.code)
     assert second.symbol_mapping == first.symbol_mapping
-
-
-def test_another_architecture_or_an_edited_source_is_compiled(built):
-    spec, _ = once()
     once("sm_80")
     for path in (spec.source, nvrtc.INCLUDE / "row.cuh"):
         with path.open("a") as file:

@@ -15,42 +15,37 @@ every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(SEARCHED[0])])
 
 
 @every
-def test_a_call_runs_on_the_callers_stream(name, device):
-    """On a side stream, behind work that takes a while; a launch elsewhere would read zeros."""
-    softmax = loaded(name).softmax
-    x, ready = torch.zeros(4096, 512, device=device), torch.randn(4096, 512, device=device)
-    out = torch.empty_like(x)
-    softmax(x, out)  # compiled by now
-    stream = torch.cuda.Stream(device)
-    torch.cuda.synchronize()
-    with torch.cuda.stream(stream):
-        torch.cuda._sleep(50_000_000)
-        x.copy_(ready)
-        softmax(x, out)
-    stream.synchronize()
-    torch.testing.assert_close(out, torch.softmax(ready, dim=-1))
+def test_calls_run_on_the_callers_stream_and_are_captured_there(name, device):
+    """Behind work that takes a while: a launch on another stream would read zeros.
 
-
-@every
-def test_calls_are_captured_on_buffers_in_turn(name, device):
-    """The first call compiles, whatever the buffer; the capture only records."""
+    The first call compiles, whatever the buffer; a capture only records.
+    """
     softmax = loaded(name).softmax
-    drawn = [torch.randn(64, 512, device=device) for _ in range(4)]
-    pairs = [(x, torch.empty_like(x)) for x in drawn]
+    ready = [torch.randn(4096, 512, device=device) for _ in range(3)]
+    pairs = [(torch.zeros_like(x), torch.empty_like(x)) for x in ready]
     softmax(*pairs[0])
     compiled = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    graph = torch.cuda.CUDAGraph()
+
+    def calls() -> None:
+        torch.cuda._sleep(50_000_000)
+        for (x, out), values in zip(pairs, ready, strict=True):
+            x.copy_(values)
+            softmax(x, out)
+
+    stream, graph = torch.cuda.Stream(device), torch.cuda.CUDAGraph()
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
-        for pair in pairs:
-            softmax(*pair)
+        calls()
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled
-    for x, out in pairs:
-        x.normal_()
-        out.fill_(float("nan"))
-    graph.replay()
-    for x, out in pairs:
-        torch.testing.assert_close(out, torch.softmax(x, dim=-1))
+    for run in (calls, graph.replay):
+        with torch.cuda.stream(stream):
+            run()
+        stream.synchronize()
+        for (x, out), values in zip(pairs, ready, strict=True):
+            torch.testing.assert_close(out, torch.softmax(values, dim=-1))
+            x.zero_()
+            out.fill_(float("nan"))
+        torch.cuda.synchronize()
 
 
 def test_threads_that_never_used_the_gpu_may_call(device):

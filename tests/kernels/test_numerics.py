@@ -166,13 +166,3 @@ def test_offsets_beyond_two_to_the_31(name, op, device):
     assert y.numel() > 2**31
     for rows in ends:
         assert problem_of(y[rows], [each[rows] for each in read], op) is None
-
-
-@pytest.mark.gpu
-def test_the_longest_row_that_shared_memory_holds_and_one_more(device):
-    limit = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
-    longest = (limit - 32) // 4  # 32: four warps leave a maximum and a sum each
-    x = torch.randn(5, longest + 1, device=device)
-    assert f"N = {longest + 1}" in kernels.load("cuda_oneflow_smem").unsupported(x)
-    for name, cols in (("cuda_oneflow_smem", longest), ("cuda_oneflow", longest + 1)):
-        assert_right(run(name, x[:, :cols].contiguous()), x[:, :cols])

@@ -57,7 +57,7 @@ def test_infinities_and_nan_as_torch_has_them(name, cols, device, fresh):
 
 @pytest.mark.parametrize(("cols", "lost"), [(3072, []), (4096, [3])])
 def test_quack_loses_rows_of_which_a_warp_sees_only_minus_infinity(cols, lost, device):
-    """Beyond N = 3072, where its rows are `incorrect`; when this fails, QuACK has become better."""
+    """Beyond N = 3072, which is an edge case; when this fails, QuACK has become better."""
     x = special_rows(6, cols, device=device)
     y = loaded("peer_quack").softmax(x)
     without = torch.softmax(x, dim=-1).isnan().any(1)

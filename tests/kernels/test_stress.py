@@ -136,6 +136,7 @@ def test_a_new_workspace_waits_for_no_other_stream(device, monkeypatch):
     monkeypatch.setattr(grid_workspace, "_free", {})
     x = torch.randn(3, 2**20, device=device)
     expected, softmax = torch.softmax(x, -1), kernels.load("frontier_spread").softmax
+    torch.cuda.synchronize()
     found = []
     for sleep in (100_000_000, 0):
         with torch.cuda.stream(torch.cuda.Stream(device)):

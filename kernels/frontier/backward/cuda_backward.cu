@@ -28,12 +28,12 @@ __device__ inline uint4 with_elements(uint4 g_vec, uint4 y_vec, const F& run) {
 // Resident blocks for which the compiler limits registers, found by compiling. For some block sizes
 // it would allow for one block more, and spill. 0: the compiler decides.
 template <int WARPS>
-constexpr int kLeastBlocks = (WARPS & (WARPS - 1)) == 0 ? 0 : 1;
+constexpr int kMinBlocks = (WARPS & (WARPS - 1)) == 0 ? 0 : 1;
 
 // K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. Rows are aligned
 // and a multiple of a vector long. The order of every sum depends on these parameters alone.
 template <typename T, typename Op, int K, int WARPS, int CLUSTER>
-__global__ void __launch_bounds__(kWarp* WARPS, kLeastBlocks<WARPS>)
+__global__ void __launch_bounds__(kWarp* WARPS, kMinBlocks<WARPS>)
     backward(T* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y, Index dx_stride,
              Index g_stride, Index y_stride, Index rows, Index cols) {
   using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;

@@ -41,13 +41,13 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
         kept[i * packs + p] = Out::keep(shifted, exponential);
       }
     }
-    const Out finish(block_reduce<Sum, THREADS>(sum, sum_parts));
+    const Out epilogue(block_reduce<Sum, THREADS>(sum, sum_parts));
 
 #pragma unroll 2
     for (int p = threadIdx.x; p < packs; p += THREADS) {
       float value[PACK];
 #pragma unroll
-      for (int i = 0; i < PACK; ++i) value[i] = finish.of_kept(kept[i * packs + p]);
+      for (int i = 0; i < PACK; ++i) value[i] = epilogue.of_kept(kept[i * packs + p]);
       store(out_row + p * PACK, value);
     }
   }

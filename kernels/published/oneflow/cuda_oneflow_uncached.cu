@@ -31,7 +31,7 @@ __global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, I
 #pragma unroll
       for (int i = 0; i < PACK; ++i) sum += __expf(value[i] - row_max);
     }
-    const Out finish(block_reduce<Sum, THREADS>(sum, sum_parts));
+    const Out epilogue(block_reduce<Sum, THREADS>(sum, sum_parts));
 
     for (Index p = threadIdx.x; p < packs; p += THREADS) {
       float value[PACK];
@@ -39,7 +39,7 @@ __global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, I
 #pragma unroll
       for (int i = 0; i < PACK; ++i) {
         const float shifted = value[i] - row_max;
-        value[i] = finish.of_kept(Out::keep(shifted, __expf(shifted)));
+        value[i] = epilogue.of_kept(Out::keep(shifted, __expf(shifted)));
       }
       store(out_row + p * PACK, value);
     }

@@ -49,12 +49,12 @@ __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index
           value[r][p][i] = Out::keep(shifted, exponential);
         }
       }
-      const Out finish(warp_reduce<Sum, LANES>(sum));
+      const Out epilogue(warp_reduce<Sum, LANES>(sum));
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
         const int col = (p * LANES + lane) * PACK;
 #pragma unroll
-        for (int i = 0; i < PACK; ++i) value[r][p][i] = finish.of_kept(value[r][p][i]);
+        for (int i = 0; i < PACK; ++i) value[r][p][i] = epilogue.of_kept(value[r][p][i]);
         if (inside && (FULL || col < cols)) store(out + (row + r) * out_stride + col, value[r][p]);
       }
     }

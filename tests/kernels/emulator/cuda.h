@@ -1,6 +1,6 @@
-// As much of CUDA as the kernels use, on one thread of a CPU: every CUDA thread is a fiber that runs
-// until it has to wait for another. What is not checked on a GPU is checked here: that each 16-byte
-// load touches the matrix, that each store lies inside it, that nobody waits for ever.
+// As much of CUDA as the kernels use, on one thread of a CPU: every CUDA thread is a fiber that
+// runs until it has to wait for another. What is not checked on a GPU is checked here: that each
+// 16-byte load touches the matrix, that each store lies inside it, that no thread waits for ever.
 #pragma once
 #include <ucontext.h>
 
@@ -37,7 +37,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 
 constexpr int kLanes = 32;
 constexpr size_t kStackBytes = 24 * 1024;
-constexpr long kMostRounds = 1000000;  // of all fibers; far more than any kernel needs
+constexpr long kMaxRounds = 1000000;  // of all fibers; far more than any kernel needs
 
 struct Block;
 struct Waiting {  // for each other, all of them
@@ -154,47 +154,48 @@ inline uint4 __ldg(const uint4* from) {
   check_load(from);
   return *from;
 }
-template <typename Word>
-void checked_store(Word* to, Word word) {
+template <typename Vec>
+void checked_store(Vec* to, Vec vec) {
   const auto at = reinterpret_cast<uintptr_t>(to);
-  if (at % sizeof(Word)) stop("a store that is not aligned");
-  if (at < out_begin || at + sizeof(Word) > out_end) stop("a store outside out");
-  *to = word;
+  if (at % sizeof(Vec)) stop("a store that is not aligned");
+  if (at < out_begin || at + sizeof(Vec) > out_end) stop("a store outside out");
+  *to = vec;
 }
 
 // A shared variable of this block, as undefined as on a GPU before it is written.
 template <typename V>
 V& shared_variable(int number) {
-  std::vector<uint4>& room = current->block->statics[number];
-  if (room.empty()) room.assign((sizeof(V) + 15) / 16, {~0u, ~0u, ~0u, ~0u});
-  return *reinterpret_cast<V*>(room.data());
+  std::vector<uint4>& buffer = current->block->statics[number];
+  if (buffer.empty()) buffer.assign((sizeof(V) + 15) / 16, {~0u, ~0u, ~0u, ~0u});
+  return *reinterpret_cast<V*>(buffer.data());
 }
 // The same place in the shared memory of another block of the cluster.
 template <typename V>
 V* in_block(V* place, unsigned rank) {
   const auto at = reinterpret_cast<uintptr_t>(place);
-  for (auto& [number, room] : current->block->statics) {
-    const auto begin = reinterpret_cast<uintptr_t>(room.data());
-    if (at < begin || at >= begin + 16 * room.size()) continue;
+  for (auto& [number, buffer] : current->block->statics) {
+    const auto begin = reinterpret_cast<uintptr_t>(buffer.data());
+    if (at < begin || at >= begin + 16 * buffer.size()) continue;
     std::vector<uint4>& there = current->block->cluster->blocks[rank]->statics[number];
-    if (there.empty()) there.assign(room.size(), {~0u, ~0u, ~0u, ~0u});
+    if (there.empty()) there.assign(buffer.size(), {~0u, ~0u, ~0u, ~0u});
     return reinterpret_cast<V*>(reinterpret_cast<char*>(there.data()) + (at - begin));
   }
   stop("an address that is not in shared memory");
 }
 
-// Words on their way, by the thread that has sent for them: they come when it waits.
-inline std::multimap<Fiber*, std::pair<uint4*, const uint4*>> words_under_way;
+// Vectors in flight, by the thread that copies them: they arrive when it waits.
+inline std::multimap<Fiber*, std::pair<uint4*, const uint4*>> vecs_in_flight;
 inline void begin_copy_of_vec(uint4* to, const uint4* from) {
-  const std::vector<uint4>& room = current->block->dynamic;
+  const std::vector<uint4>& buffer = current->block->dynamic;
   check_load(from);
-  if (to < room.data() || to >= room.data() + room.size()) stop("a word to outside of the room");
-  words_under_way.insert({current, {to, from}});
+  if (to < buffer.data() || to >= buffer.data() + buffer.size())
+    stop("a copy outside of shared memory");
+  vecs_in_flight.insert({current, {to, from}});
 }
 inline void end_copies_of_vecs() {
-  const auto [first, last] = words_under_way.equal_range(current);
+  const auto [first, last] = vecs_in_flight.equal_range(current);
   for (auto each = first; each != last; ++each) *each->second.first = *each->second.second;
-  words_under_way.erase(first, last);
+  vecs_in_flight.erase(first, last);
 }
 // Bytes that other blocks write: a barrier opens when all that it expects have arrived.
 inline std::map<void*, long> expected;
@@ -239,7 +240,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
     }
   }
   for (long round = 0, left = fibers.size(); left && problem.empty(); ++round) {
-    if (round == kMostRounds) problem = "threads wait for ever";
+    if (round == kMaxRounds) problem = "threads wait for ever";
     for (auto& fiber : fibers) {
       if (fiber->done) continue;
       current = fiber.get();
@@ -247,7 +248,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
       left -= fiber->done;
     }
   }
-  expected.clear(), words_under_way.clear();
+  expected.clear(), vecs_in_flight.clear();
 }
 
 inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,

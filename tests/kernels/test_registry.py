@@ -1,0 +1,263 @@
+"""Variants: the interface of each, names, what a file's hash is made of, files from elsewhere."""
+
+import ast
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import kernels
+from kernels.registry import dependencies, discover
+from measure.point import BadPoint, Point
+from measure.process import fork_client
+from tests.kernels.variants import loaded
+from tests.processes import run_code
+
+KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
+BESIDE = ("from helper import f", "import helper", "from . import helper", "from .helper import f")
+CACHED = (discover._files, kernels.add, kernels.ops)
+CACHED += (kernels.sources, kernels.sha256, kernels.packages)
+
+
+def forget():
+    discover._added.clear()
+    for cached in CACHED:
+        cached.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])  # loading a file adds its folder
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def write(tmp_path):
+    """write(name, text): a file below a folder that a shell would take for several words."""
+
+    def write(name, text=KERNEL):
+        path = tmp_path / 'it\'s "mine"; $(touch x)' / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty family in place of those of kernels/, for files of any kind."""
+    monkeypatch.setattr(discover, "FOLDER", tmp_path)
+    monkeypatch.setattr(dependencies, "FOLDER", tmp_path)
+    (tmp_path / "published").mkdir()
+    return tmp_path / "published"
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_every_variant_has_the_interface(name):
+    text = ast.get_docstring(ast.parse(kernels.file(name).read_text()))
+    for part in ("Source:", "Bytes:"):
+        assert part in text, f"the docstring of kernels/{name}.py lacks {part}"
+    variant = loaded(name)
+    assert variant.name == name
+    assert {op for op in kernels.OPS if getattr(variant, op)} == kernels.ops(name)
+    for x, words in (
+        (torch.zeros(3), "1 dimensions"),
+        (torch.zeros(2, 3, dtype=torch.float64), "float64"),
+        (torch.zeros(0, 3), "no elements"),
+        (torch.zeros(3, 2).t(), "column stride"),
+    ):
+        assert words in variant.unsupported(x)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("triton_onlin", "did you mean triton_online"),
+        ("zzzzzz", "there are: "),
+        ("frontier_rows__k3w16", "did you mean frontier_rows__k"),
+        ("triton_row__k3", "did you mean triton_row"),
+        ("frontier_row__k2w16", "did you mean frontier_rows"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_close_ones(name, words):
+    with pytest.raises(KeyError, match=words):
+        kernels.load(name)
+
+
+def test_a_variant_may_have_some_operations_alone():
+    for name, op in (("triton_online", "log_softmax"), ("triton_backward", "softmax")):
+        with pytest.raises(NotImplementedError, match=f"{name} has no {op}"):
+            kernels.load(name).function(op)
+    for op in ("softmax_backward", "log_softmax_backward"):
+        assert kernels.names(op) == ["cuda_backward", "torch_softmax", "triton_backward"]
+        assert "triton_row" not in kernels.by_default(op)
+    found = kernels.by_default("softmax")
+    assert "frontier" in found
+    assert not [name for name in found if name.startswith(("peer_", "frontier_"))]
+
+
+def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block():
+    x = torch.empty(1, 2**20 + 1)
+    for name in ("triton_fused", "triton_row", "triton_persistent"):
+        assert "largest block" in kernels.load(name).unsupported(x)
+    assert kernels.load("triton_online").unsupported(x) is None
+
+
+def test_a_config_is_a_variant_with_the_hash_of_its_file():
+    variant = kernels.load("frontier_rows__k2w16")
+    assert callable(variant.softmax)
+    assert kernels.sha256(variant.name, "cpu") == kernels.sha256("frontier_rows", "cpu")
+    assert kernels.ops(variant.name) == {"softmax", "log_softmax"}
+    files = {path.name for path in kernels.sources("frontier")}
+    assert {"frontier_spread.cu", "vec.cuh", "_tuning.py", "h200.csv"} <= files
+
+
+def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
+    (folder / "mine.py").write_text("def softmax(x, out=None)\n")
+    (folder / "my-kernel.py").write_text("")
+    (folder / "_helper.py").write_text("")
+    (folder / ".#mine.py").symlink_to("nobody@nowhere")
+    assert kernels.names() == ["mine"]
+    assert len(kernels.sha256("mine", "cpu")) == 64
+    assert kernels.packages("mine") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def log_softmax(x, out=None): ...", {"log_softmax"}),
+        ("from .a import f as softmax", {"softmax"}),
+        ("softmax = softmax_backward = print", {"softmax", "softmax_backward"}),
+        ("softmax, log_softmax = f()\ntable[softmax_backward] = 1", {"softmax", "log_softmax"}),
+        ("def softmaks(x, out=None): ...", set(kernels.OPS)),
+        ("def softmax(", set(kernels.OPS)),
+    ],
+)
+def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
+    (folder / "mine.py").write_text(text)
+    assert kernels.ops("mine") == found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from ._b import f",
+        "from . import _b",
+        "from ..published._b import f",
+        "from kernels.published._b import f",
+        "import kernels.published._b",
+    ],
+)
+def test_every_kind_of_import_is_followed(folder, line):
+    (folder / "a.py").write_text(f"{line}\n")
+    (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
+    assert [path.name for path in kernels.sources("a")] == ["_b.py", "a.py"]
+    assert "triton" in kernels.packages("a")
+
+
+def test_two_files_of_one_name_are_refused(folder, write):
+    kernels.add(write("mine.py"))
+    with pytest.raises(kernels.BadKernel, match="has the same name; rename one of them"):
+        kernels.add(write("other/mine.py"))
+    (folder / "deeper").mkdir()
+    for path in (folder / "a.py", folder / "deeper" / "a.py"):
+        path.write_text("")
+    discover._files.cache_clear()
+    with pytest.raises(kernels.BadKernel, match=r"two kernels are named 'a'.*rename one"):
+        kernels.names()
+
+
+def test_a_file_becomes_a_variant_under_its_stem(write):
+    path = write("mine.py", f"CONFIGS = ('a', 'b')\n{KERNEL}")
+    assert kernels.add(path) == kernels.add(str(path)) == "mine"
+    assert kernels.file("mine") == path
+    assert kernels.ops("mine") == {"softmax"}
+    assert kernels.packages("mine") == {"torch"}
+    assert kernels.load("mine").softmax.__code__.co_filename == str(path)
+    assert "mine" not in kernels.names()
+    assert "mine" in kernels.by_default("softmax", ["mine"])
+    assert "mine" not in kernels.by_default("log_softmax", ["mine"])
+    kernels.check_name("mine__b")
+    with pytest.raises(KeyError, match=r"did you mean mine__. or mine__."):
+        kernels.check_name("mine__c")
+    kernels.add(write("other.py", f"ON_REQUEST = True\n{KERNEL}"))
+    assert "other" not in kernels.by_default("softmax", ["other"])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("absent.py", "no such file"),
+        ("mine.txt", "not a Python file"),
+        ("_mine.py", "begins with a letter"),
+        ("größer.py", "letters, digits and underscores"),
+        ("my__kernel.py", "two underscores stand between a kernel and its config"),
+        ("triton_row.py", "the project has a variant 'triton_row', too; rename the file"),
+    ],
+)
+def test_a_file_that_cannot_be_a_variant_is_refused(write, name, words):
+    path = write(name)
+    if name == "absent.py":
+        path.unlink()
+    with pytest.raises(kernels.BadKernel, match=words):
+        kernels.add(path)
+    size = {"gpu": "cpu", "dtype": "float32", "M": 4, "N": 8}
+    with pytest.raises(BadPoint, match=words):
+        Point(**size, variant=path.stem, files=(str(path),))
+
+
+def test_a_file_without_a_function_says_which_it_may_have(write):
+    kernels.add(write("mine.py", "def softmaks(x, out=None): ...\n"))
+    with pytest.raises(TypeError, match=r"mine.py defines no function of these: softmax\(x, out"):
+        kernels.load("mine")
+
+
+@pytest.mark.parametrize("line", BESIDE)
+def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
+    helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
+    source, deeper = write("mine.cu", '#include "row.cuh"\n'), write("deep/er.py", "")
+    imports = f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n"
+    path = write("mine.py", f"{imports}{KERNEL}")
+    kernels.add(path)
+    ours = {Path(kernels.__file__).with_name(name) for name in ("tensors.py", "contract.py")}
+    ours.add(dependencies.INCLUDE / "row.cuh")
+    assert set(kernels.sources("mine")) == {path, source, helper, deeper, *ours}
+    before = kernels.sha256("mine", "cpu")
+    moved = shutil.copytree(path.parent, path.parent.with_name("there")) / "mine.py"
+    forget()
+    kernels.add(moved)
+    assert kernels.sha256("mine", "cpu") == before, "the place of a file means nothing"
+    moved.with_name("helper.py").write_text("f = 2\n")
+    forget()
+    kernels.add(moved)
+    assert kernels.sha256("mine", "cpu") != before
+
+
+def test_what_lies_beside_a_file_is_imported_and_hides_no_installed_package(write):
+    """In a new process, where nothing that is imported here hides what is missing there."""
+    files = []
+    write("json.py", "raise ImportError('not this one')\n")
+    for i, line in enumerate(BESIDE):  # each with its own helper, since all are loaded
+        write(f"helper{i}.py", "f = 1\n")
+        line = line.replace("helper", f"helper{i}")
+        files.append(str(write(f"mine{i}.py", f"{line}\nimport json\n{KERNEL}")))
+    code = (
+        "import sys, kernels\n"
+        "for i, path in enumerate(sys.argv[1:]):\n"
+        "    kernels.add(path); kernels.load(f'mine{i}')\n"
+        "    names = kernels.loaded_modules(f'mine{i}')\n"
+        "    names = sorted(name.rpartition('.')[2] for name in names)\n"
+        "    assert names == [f'helper{i}', f'mine{i}'], names\n"
+    )
+    run_code(code, *files)
+
+
+def test_a_server_is_known_by_the_code_that_finds_kernels(monkeypatch):
+    name = fork_client.address({}, 1)
+    monkeypatch.setattr(kernels, "own_sha256", lambda: "another")
+    assert fork_client.address({}, 1) != name
