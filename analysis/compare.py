@@ -12,8 +12,8 @@ from analysis import statistics as stats
 from analysis.errors import InputError
 from analysis.frame import distinct, from_rows, timed
 from analysis.report import markdown as md
-from analysis.schema import POINT
 
+POINT = list(schema.POINT)
 # Worst first.
 CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
@@ -79,7 +79,7 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
 
     Raises InputError when they share no point or, unless `allow`, a condition differs.
     """
-    first, second = (run.drop_duplicates(list(POINT)).set_index(list(POINT)) for run in (old, new))
+    first, second = (run.drop_duplicates(POINT).set_index(POINT) for run in (old, new))
     both = first.index.intersection(second.index).sort_values()
     if both.empty:
         raise InputError(
@@ -110,9 +110,7 @@ def judge(
     if not paired:
         old, new = map(_over_copy, (old, new))
     baseline = schema.BASELINE if paired else None
-    runs = [
-        stats.points(run, controls, baseline).set_index(list(POINT)).loc[both] for run in (old, new)
-    ]
+    runs = [stats.points(run, controls, baseline).set_index(POINT).loc[both] for run in (old, new)]
     table = pd.DataFrame(index=both)
     for side, run in zip(("old", "new"), runs, strict=True):
         table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
@@ -174,17 +172,15 @@ def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
 def _differences(old: pd.DataFrame, new: pd.DataFrame) -> Differences:
     unlike = {}
     for name in CONDITIONS:
-        pairs = set(zip(_text(old[name]), _text(new[name]), strict=True))
+        texts = (
+            run[name].map(lambda v: f"{v:.15g}" if isinstance(v, float) else v)
+            for run in (old, new)
+        )
+        pairs = set(zip(*texts, strict=True))
         # Empty is unknown (a row that crashed, a package the kernel does not use), not different.
-        if found := sorted((a, b) for a, b in pairs if a and b and a != b):
+        if found := sorted((a, b) for a, b in pairs if a != b and not {a, b} & {"", "nan"}):
             unlike[name] = found
     return unlike
-
-
-def _text(values: pd.Series) -> list[str]:
-    if values.dtype.kind == "f":
-        return ["" if pd.isna(value) else f"{value:.0f}" for value in values]
-    return values.to_list()
 
 
 def describe(differs: Differences) -> str:
@@ -220,14 +216,13 @@ def document(found: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str
 
 def _about(found: Comparison, paths: tuple[Path, Path]) -> list[str]:
     lines = []
-    shared = len(found.changes)
     for name, run, path in zip(("OLD", "NEW"), (found.old, found.new), paths, strict=True):
         commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
         dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
         first = min(distinct(run["started_at"]), default="at an unknown time")
-        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}")
-        if alone := len(run.drop_duplicates(list(POINT))) - shared:
-            lines.append(f"- {md.counted(alone, 'point')} in {name} only, not compared")
+        alone = len(run.drop_duplicates(POINT)) - len(found.changes)
+        text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
+        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
     if found.differs:
         lines.append(f"- **not measured alike** (`--allow`): {describe(found.differs)}")
     return lines
@@ -250,21 +245,16 @@ def _method(paired: bool, limits: Limits) -> str:
 
 
 def _lines(changes: pd.DataFrame) -> list[list[object]]:
-    return [
-        [
-            row["verdict"],
-            *point,
-            md.number(row["time_us_old"]),
-            md.number(row["time_us_new"]),
-            md.with_interval(row["ratio"], row["low"], row["high"]),
-            md.number(row["plain"]),
-            row["code"],
-            row["note"] or _statuses(row),
-        ]
-        for point, row in changes.iterrows()
-    ]
-
-
-def _statuses(row: pd.Series) -> str:
-    old, new = row["status_old"], row["status_new"]
-    return f"{old}, then {new}" if old != new else "" if old == "ok" else old
+    lines = []
+    for point, row in changes.iterrows():
+        old, new = row["status_old"], row["status_new"]
+        statuses = f"{old}, then {new}" if old != new else old.removeprefix("ok")
+        lines.append(
+            [
+                *(row["verdict"], *point),
+                *(md.number(row["time_us_old"]), md.number(row["time_us_new"])),
+                md.with_interval(row["ratio"], row["low"], row["high"]),
+                *(md.number(row["plain"]), row["code"], row["note"] or statuses),
+            ]
+        )
+    return lines

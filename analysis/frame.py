@@ -91,13 +91,14 @@ def distinct(values: pd.Series) -> list[str]:
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return `frame`, and below its rows one of torch for each point that has no row of torch.
+    """Return `frame`, and below its rows one of torch for each matrix without a row of torch.
 
-    Every row has timed torch in its process (`torch_us`). The median over the rows of a point
-    becomes a row. The index goes on.
+    Every row has timed torch in its process (`torch_us`). The median over the rows of a matrix
+    becomes a row; a row of torch on another board counts as none. The index goes on.
     """
     made = _torch(frame[timed(frame) & frame["torch_us"].notna()])
-    own = frame.loc[frame["variant"] == BASELINE, MATRIX]
+    here = frame["unranked_by"] != schema.OTHER_BOARD
+    own = frame.loc[here & (frame["variant"] == BASELINE), MATRIX]
     made = made[~pd.MultiIndex.from_frame(made[MATRIX]).isin(pd.MultiIndex.from_frame(own))]
     return pd.concat([frame, made], ignore_index=True) if len(made) else frame
 

@@ -176,20 +176,18 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     if one_m_for_each_n(shapes) and (len(lone) or shapes["M"].nunique() == 1):
         return [rows]
     products = []
-    while elements := _constant_product(lone):
+    while len(lone):
+        # M·N, rounded to multiples of N, of the most shapes; of few shapes it is chance
+        every = sorted(map(int, (lone["M"] * lone["N"]).unique()))
+        elements = max(every, key=lambda e: (lone["M"] == e // lone["N"]).sum())
+        follows = lone["M"] == elements // lone["N"]
+        if follows.sum() < MIN_SIZES:
+            break
         products.append(rows[rows["M"] == elements // rows["N"]])
-        lone = lone[lone["M"] != elements // lone["N"]]
+        lone = lone[~follows]
     drawn = set().union(*(part.index for part in products))
     by_m = [part for _, part in rows.groupby("M") if not drawn.issuperset(part.index)]
     return by_m + products
-
-
-def _constant_product(shapes: pd.DataFrame) -> int | None:
-    """Return the M·N, rounded to multiples of N, of the most shapes; None where it is chance."""
-    products = (shapes["M"] * shapes["N"]).unique()
-    following = {e: shapes["M"] == e // shapes["N"] for e in sorted(map(int, products))}
-    best = max(following, key=lambda e: following[e].sum(), default=None)
-    return best if best and following[best].sum() >= MIN_SIZES else None
 
 
 def moved_kb(rows: pd.DataFrame) -> pd.Series:

@@ -1,6 +1,7 @@
 """Keep the rows and samples of a GPU for machines that do not have it, and check such folders."""
 
 import gzip
+import math
 import re
 import subprocess
 import zlib
@@ -120,10 +121,9 @@ def check(folders: Iterable[Path]) -> str:
             results.append(_check_folder(folder))
         except InputError as error:
             faults.append(str(error))
-    if faults:
-        raise InputError("\n  ".join(["not fit to be recorded:", *faults]))
-    if not results:
-        raise InputError("no folder to check; give one, such as data/recorded/h200")
+    if faults or not results:
+        none = ["no folder; give one, such as data/recorded/h200"]
+        raise InputError("\n  ".join(["not fit to be recorded:", *(faults or none)]))
     return "; ".join(results)
 
 
@@ -134,14 +134,12 @@ def _check_folder(folder: Path) -> str:
     names = sorted({row["gpu_name"] for part in tables.values() for row in part})
     if len(names) != 1:
         raise InputError(f"{folder}: rows of several GPUs ({', '.join(names)}); one for a folder")
-    if gpus.slug(names[0]) != folder.name:
+    if (slug := gpus.slug(names[0])) != folder.name:
         raise InputError(
-            f"{folder}: rows of {names[0]!r}, whose short name is {gpus.slug(names[0])!r}; rename "
-            "the folder"
+            f"{folder}: rows of {names[0]!r}, whose short name is {slug!r}; rename the folder"
         )
     for sweep, part in tables.items():
         _check_commits(folder / f"{sweep}.csv", part)
-    for sweep, part in tables.items():
         _check_provenance(folder / f"{sweep}.yaml", part, sweep)
         _check_samples(folder / f"{sweep}.samples.csv.gz", part)
     count = sum(map(len, tables.values()))
@@ -155,10 +153,10 @@ def _sweeps(folder: Path) -> list[str]:
     wanted = {f"{sweep}{suffix}" for sweep in sweeps for suffix in SUFFIXES}
     if not sweeps:
         raise InputError(f"{folder}: nothing recorded there; `make record` writes such a folder")
-    if strange := sorted(here - wanted):
-        raise InputError(f"{folder / strange[0]}: not a file of a recorded sweep; remove it")
-    if missing := sorted(wanted - here):
-        raise InputError(f"{folder / missing[0]}: missing; `make record` writes it")
+    for name in sorted(here ^ wanted):
+        fault = "not a file of a recorded sweep; remove it"
+        fault = "missing; `make record` writes it" if name in wanted else fault
+        raise InputError(f"{folder / name}: {fault}")
     return sweeps
 
 
@@ -174,18 +172,13 @@ def _table(folder: Path, sweep: str) -> list[Row]:
 
 
 def _check_commits(path: Path, part: list[Row]) -> None:
-    if dirty := [row for row in part if row["git_dirty"] != "false"]:
-        raise InputError(
-            f"{path}: {len(dirty)} rows were measured with edited code; commit, and measure "
-            "them again"
-        )
+    if dirty := sum(row["git_dirty"] != "false" for row in part):
+        fault = f"{dirty} rows were measured with edited code; commit, and measure them again"
+        raise InputError(f"{path}: {fault}")
     for commit in sorted({row["git_commit"] for row in part}):
         command = ["git", "-C", str(ROOT), "cat-file", "-e", f"{commit}^{{commit}}"]
-        known = (
-            re.fullmatch("[0-9a-f]{40}", commit)
-            and not subprocess.run(command, capture_output=True).returncode
-        )
-        if not known:
+        whole = re.fullmatch("[0-9a-f]{40}", commit)
+        if not whole or subprocess.run(command, capture_output=True).returncode:
             raise InputError(
                 f"{path}: measured at commit {commit!r}, which this checkout does not have; "
                 "push it with the rows, or fetch all of the history"
@@ -202,11 +195,9 @@ def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
         raise InputError(f"{path}: the command that measured the rows is missing")
     expected = provenance(part, sweep, given["command"])
     for fact in sorted({*given, *expected}):
-        if given.get(fact) != expected.get(fact):
-            raise InputError(
-                f"{path}: {fact} is {given.get(fact)!r}, the rows say {expected.get(fact)!r}; "
-                "record the sweep again"
-            )
+        if (said := given.get(fact)) != (known := expected.get(fact)):
+            fault = f"{fact} is {said!r}, the rows say {known!r}; record the sweep again"
+            raise InputError(f"{path}: {fault}")
 
 
 def _check_samples(path: Path, part: list[Row]) -> None:
@@ -218,20 +209,19 @@ def _check_samples(path: Path, part: list[Row]) -> None:
     except ValueError as error:
         raise InputError(f"{path}: not numbers ({error}); measure it again") from error
     own = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
-    by_point = own.agg(["size", "median"]).to_dict("index")
+    known = own.agg(["size", "median"]).to_dict("index")
     for row in part:
-        of_row = by_point.pop(point := rows.identity_of(row), {"size": 0})
-        where = f"{path}: {' '.join(map(str, point))}"
-        if of_row["size"] != int(row["n_samples"] or 0):
-            raise InputError(f"{where}: {of_row['size']} samples, the row says {row['n_samples']}")
-        if not of_row["size"]:
-            if row["time_us"]:
-                raise InputError(f"{where}: a time, but no samples")
+        samples = known.pop(identity := rows.identity_of(row), {"size": 0, "median": math.nan})
+        size, median = samples["size"], samples["median"]
+        where = f"{path}: {' '.join(map(str, identity))}"
+        if size != int(row["n_samples"] or 0):
+            raise InputError(f"{where}: {size} samples, the row says {row['n_samples']}")
+        if not row["time_us"] and not size:
             continue
-        median, expected = of_row["median"], float(row["time_us"])
-        if abs(median - expected) > ABSOLUTE_US + RELATIVE * expected:
+        expected = float(row["time_us"])
+        if not abs(median - expected) <= ABSOLUTE_US + RELATIVE * expected:
             raise InputError(
                 f"{where}: the samples' median is {median} µs, the row says {expected}"
             )
-    if by_point:
-        raise InputError(f"{path}: {' '.join(map(str, next(iter(by_point))))}: samples of no row")
+    if known:
+        raise InputError(f"{path}: {' '.join(map(str, next(iter(known))))}: samples of no row")

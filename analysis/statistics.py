@@ -11,10 +11,9 @@ k:      what intervals of torch against itself (A/A) lack in width, at least 1 (
 a, b:   the spread between processes, relative and in µs per call of length t. The sweep's own
         controls on the board tell it, torch against the copy (`spread`).
 
-A single process says nothing about its own spread, which varies from matrix to matrix like a scaled
-inverse chi-square with d degrees of freedom. So its y is t-distributed with d degrees. With more
-processes their own variance counts as well, weighted by degrees of freedom (Smyth, Statistical
-Applications in Genetics and Molecular Biology 3(1), 2004).
+One process does not tell its own spread, which varies from matrix to matrix like a scaled inverse
+chi-square with d degrees of freedom: y is t-distributed. Of more processes their own counts too
+(Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004).
 """
 
 import math
@@ -34,17 +33,13 @@ Z = 1.959964  # standard errors on each side of a normal 95 % interval
 SHORT_US = 10  # shorter calls are a class of their own: what a launch varies by weighs most on them
 MIN_ROWS = 20  # A/A controls of a class, for their 95 % quantile to mean something
 MAX_EXCLUDING = 0.08  # share of A/A intervals without 1, from where on an operation is named
-
 POINT = [*MATRIX, "variant"]
 BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
-# The grid on which `spread` searches. No spread is below 0.02 %, the least of any recorded board;
-# with 3 degrees of freedom the tails are as heavy as in the worst of them.
+# The grid of `spread`: from 0.02 %, the least of a recorded board, and the tails of the worst one.
 RELATIVE, PER_CALL_US = np.geomspace(2e-4, 5e-2, 24), np.append(0, np.geomspace(2e-3, 0.5, 24))
 DEGREES = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
-MIN_DEGREES = 10  # of a board's controls, to estimate three numbers
-# Of a board with fewer: more than the controls of any recorded board with one GPU show.
-DEFAULT = (5e-3, 5e-2, 4.0)
-LEAST_SD = 1e-5  # controls equal to all digits do not show that processes are
+MIN_DEGREES = 10  # of a board's controls, to estimate three numbers; with fewer they have
+DEFAULT = (5e-3, 5e-2, 4.0)  # which is more than on any recorded host with one GPU
 
 
 class Estimate(NamedTuple):
@@ -70,6 +65,11 @@ class Estimate(NamedTuple):
         half = float(quantile(self.degrees)) * math.sqrt(self.variance)
         return math.exp(self.log - half), math.exp(self.log + half)
 
+    def __str__(self) -> str:
+        """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
+        low, high = self.interval
+        return f"{self.value:.3f}x" + ("" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]")
+
     def p(self, margin: float = 0.0) -> float:
         """Return the p-value of |true logarithm| <= margin: both tails, at the margin's edge.
 
@@ -92,11 +92,10 @@ class Estimate(NamedTuple):
 def _combined(estimates: Iterable[Estimate], weights: Iterable[float]) -> Estimate:
     """Return the weighted sum of logarithms; degrees after Welch and Satterthwaite."""
     pairs = list(zip(estimates, weights, strict=True))
-    log = math.fsum(w * e.log for e, w in pairs)
-    parts = [(w * w * e.variance, e.degrees) for e, w in pairs]
-    variance = math.fsum(v for v, _ in parts)
-    below = math.fsum(v * v / d for v, d in parts)
-    return Estimate(log, variance, variance**2 / below if below > 0 else math.inf)
+    variance = math.fsum(w * w * e.variance for e, w in pairs)
+    below = math.fsum((w * w * e.variance) ** 2 / e.degrees for e, w in pairs)
+    degrees = variance**2 / below if below > 0 else math.inf
+    return Estimate(math.fsum(w * e.log for e, w in pairs), variance, degrees)
 
 
 def geometric_mean(estimates: Collection[Estimate]) -> Estimate:
@@ -122,13 +121,10 @@ def _stepwise(p, factor, monotone) -> np.ndarray:
     return adjusted
 
 
-def _tail(degrees: float) -> tuple[np.ndarray, np.ndarray]:
-    return _tabulated(float(f"{min(degrees, 1000.0):.3g}"))  # 1000 are as good as normal
-
-
 @cache
-def _tabulated(degrees: float) -> tuple[np.ndarray, np.ndarray]:
+def _tail(text: str) -> tuple[np.ndarray, np.ndarray]:
     """Return |t| and P(|T| > |t|) on a grid. With t = √d · tan θ, T has the density cosᵈ⁻¹ θ."""
+    degrees = min(float(text), 1000.0)  # as good as normal
     angle = np.linspace(0, math.pi / 2, 4001)
     density = np.cos(angle) ** (degrees - 1)
     areas = (density[1:] + density[:-1])[::-1].cumsum()[::-1]
@@ -137,13 +133,13 @@ def _tabulated(degrees: float) -> tuple[np.ndarray, np.ndarray]:
 
 def outside(t: float, degrees: float) -> float:
     """Return P(|T| > |t|) of Student's t."""
-    return float(np.interp(abs(t), *_tail(degrees)))
+    return float(np.interp(abs(t), *_tail(f"{degrees:.3g}")))
 
 
 @np.vectorize
 def quantile(degrees: float) -> float:
     """Return the half-width of the 95 % interval of Student's t, in standard errors."""
-    t, beyond = _tail(degrees)
+    t, beyond = _tail(f"{degrees:.3g}")
     return np.interp(-LEVEL, -beyond, t)
 
 
@@ -151,8 +147,8 @@ def aa(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with an A/A control, with `z` of its ratio, and `excludes`: lacks 1."""
     rows = rows[rows["aa_ratio"].notna() & (rows["aa_high"] > rows["aa_low"])]
     z = np.log(rows["aa_ratio"]) * 2 * Z / np.log(rows["aa_high"] / rows["aa_low"])
-    excludes = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
-    return rows.assign(z=z, excludes=excludes, short=rows["torch_us"] <= SHORT_US)
+    out = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
+    return rows.assign(z=z, excludes=out, short=rows["torch_us"] <= SHORT_US)
 
 
 def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
@@ -186,9 +182,8 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[(rows["torch_us"] > 0) & (rows["copy_us"] > 0)]
     length = rows[["torch_us", "copy_us"]].min(axis=1)  # on which a fixed time weighs most
     rows = rows.assign(log=np.log(rows["torch_us"] / rows["copy_us"]), length=length)
-    controls = rows.groupby([*BOARD, *MATRIX[3:]], sort=False).agg(
-        var=("log", "var"), n=("log", "size"), length=("length", "median")
-    )
+    groups = rows.groupby([*BOARD, *MATRIX[3:]], sort=False)
+    controls = groups.agg(var=("log", "var"), n=("log", "size"), length=("length", "median"))
     found = {board: _fit(part[part["n"] > 1]) for board, part in controls.groupby(BOARD)}
     return pd.DataFrame.from_dict(found, orient="index", columns=["a", "b", "d"])
 
@@ -197,7 +192,7 @@ def _fit(controls: pd.DataFrame) -> tuple[float, float, float]:
     n = controls["n"].to_numpy(float) - 1
     if n.sum() < MIN_DEGREES:
         return DEFAULT
-    var = np.maximum(controls["var"].to_numpy(), LEAST_SD**2)
+    var = np.maximum(controls["var"].to_numpy(), 1e-10)  # equal to all digits: chance
     per_call = (PER_CALL_US[:, None] / controls["length"].to_numpy()) ** 2
     tau2 = RELATIVE[:, None, None] ** 2 + per_call
     best = {}

@@ -63,17 +63,14 @@ def _present(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
         lines = pd.read_csv(path, dtype=str, keep_default_na=False)
         provenance = yaml.safe_load(about.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(
-            f"{error.filename}: no such file, so nothing can be kept; {advice}"
-        ) from error
+        fault = f"{error.filename}: no such file, so nothing can be kept; {advice}"
+        raise InputError(fault) from error
     except (ValueError, yaml.YAMLError) as error:
         raise InputError(f"{path} or {about.name}: not readable ({error}); {advice}") from error
     if list(lines) != COLUMNS:
         raise InputError(f"{path}: columns are {list(lines)}, expected {COLUMNS}; {advice}")
-    if not lines["N"].str.fullmatch("[0-9]+").all():
-        raise InputError(f"{path}: not every N is a whole number; {advice}")
-    if not isinstance(provenance, dict):
-        raise InputError(f"{about}: no provenance of the table; {advice}")
+    if not lines["N"].str.fullmatch("[0-9]+").all() or not isinstance(provenance, dict):
+        raise InputError(f"{path}: an N is no number, or {about.name} no provenance; {advice}")
     return lines, provenance
 
 

@@ -211,13 +211,6 @@ def sizes_on(where: str, found: Mapping[int, str]) -> str:
     return f"N = {text}" if text else "no N"
 
 
-def interval(ratio: Estimate) -> str:
-    """Return `1.353x (1.350 to 1.356)`, the interval only where there is one."""
-    low, high = ratio.interval
-    text = f"{ratio.value:.3f}x"
-    return text if math.isnan(low) else f"{text} ({low:.3f} to {high:.3f})"
-
-
 def _untimed(row: dict) -> str:
     if row["status"] == "interpreted":
         return "is interpreted: Triton's interpreter checks the result but gives no time"

@@ -43,7 +43,7 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
         decided = terms.verdict_on_all(judged)
         values = [ratio.value for ratio in every.values()]
         why = (
-            f"geometric mean {terms.interval(mean)} over {len(every)} of "
+            f"geometric mean {mean} over {len(every)} of "
             f"{len(evidence.protocol.shapes)} sizes{terms.close(decided)}, from {min(values):.3f}x "
             f"to {max(values):.3f}x; slower at {terms.sizes_on(terms.BELOW, sides)}; "
             f"no significant difference at {terms.sizes_on(terms.UNCLEAR, sides)}"
@@ -62,7 +62,7 @@ def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduct
     def judge(evidence: Evidence) -> Finding:
         ratio = evidence.speed_ratio(fast, slow, n)
         decided = terms.verdict_on_number(ratio, stated, decimals)
-        why = f"{terms.interval(ratio)} at N = {n}{terms.close(decided)}, "
+        why = f"{ratio} at N = {n}{terms.close(decided)}, "
         why += f"the article says {stated:.{decimals}f}x"
         values = ratio.value, *ratio.interval
         return Finding(decided, why, *((1 - 1 / x for x in values) if reduction else values))
@@ -163,7 +163,7 @@ def torch_ahead(evidence: Evidence) -> Finding:
     sides = terms.sides(evidence.speed_ratios(BASELINE, "triton_row", least=1))
     decided = terms.verdict_on_all([terms.side(ratio)])
     why = (
-        f"torch is {terms.interval(ratio)} as fast at N = {SMALLEST}{terms.close(decided)}; ahead "
+        f"torch is {ratio} as fast at N = {SMALLEST}{terms.close(decided)}; ahead "
         f"at {terms.sizes_on(terms.ABOVE, sides)} of {len(sides)} sizes"
     )
     return Finding.of(decided, ratio, why)
@@ -181,8 +181,8 @@ def oneflow_faster(evidence: Evidence) -> Finding:
     parts = []
     for n, ratio in every.items():
         source = evidence.published and evidence.published.speed_ratio(*pair, n)
-        beside = f" (published {terms.interval(source)})" if source else ""
-        parts.append(f"{terms.interval(ratio)} at N = {n}{beside}")
+        beside = f" (published {source})" if source else ""
+        parts.append(f"{ratio} at N = {n}{beside}")
     smallest = min(every.values(), key=lambda ratio: ratio.log)
     return Finding.of(decided, smallest, "; ".join(parts) + terms.close(decided).replace(",", ";"))
 

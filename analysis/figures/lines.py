@@ -85,24 +85,17 @@ def draw_roofline(axes: Axes, limits: pd.Series, gid: str, text: str) -> End:
 
 
 def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions at least `gap` from each other between `low` and `high`, near those given.
+    """Return positions at least `gap` from each other between `low` and `high`, in their order.
 
-    Least squares under the order constraint: after taking i·gap off the i-th smallest, that is
-    an isotonic regression, solved by pooling adjacent violators; clipping its result solves the
-    bounded problem. More labels than fit between the bounds run over the upper one.
+    Where labels meet they move up, then down from `high`; as in the page (chart.js).
     """
-    by_height = sorted(range(len(positions)), key=positions.__getitem__)
-    pools: list[list[float]] = []  # each: [mean, number of members]
-    for i, index in enumerate(by_height):
-        pools.append([positions[index] - i * gap, 1])
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (mean, count), (before, others) = pools.pop(), pools.pop()
-            pools.append([(mean * count + before * others) / (count + others), count + others])
-    top = max(low, high - (len(positions) - 1) * gap)
-    flat = [min(max(mean, low), top) for mean, count in pools for _ in range(int(count))]
-    placed = [0.0] * len(positions)
-    for i, index in enumerate(by_height):
-        placed[index] = flat[i] + i * gap
+    placed, order = list(positions), sorted(range(len(positions)), key=positions.__getitem__)
+    for i in order:
+        placed[i] = max(positions[i], low)
+        low = placed[i] + gap
+    for i in reversed(order):
+        placed[i] = min(placed[i], high)
+        high = placed[i] - gap
     return placed
 
 

@@ -177,9 +177,7 @@ def _baseline(series: list[Series]) -> str:
 def _ratio(one: Series, other: Series | None, point: Point) -> str:
     if other is None or point not in one.rows or point not in other.rows:
         return "none"
-    ratio = stats.estimate(one.rows[point]).minus(stats.estimate(other.rows[point]))
-    text, (low, high) = f"{ratio.value:.2f}x", ratio.interval
-    return text if math.isnan(low) else f"{text} [{low:.2f}, {high:.2f}]"
+    return str(stats.estimate(one.rows[point]).minus(stats.estimate(other.rows[point])))
 
 
 def _write_below(axes: Axes, lines: list[tuple[str, list[str]]]) -> None:

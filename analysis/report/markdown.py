@@ -2,40 +2,36 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # A longer table is folded, for the sections after it to be found.
 LONG_TABLE = 60
 
 
-@dataclass(frozen=True)
-class Prose:
+class Prose(NamedTuple):
     """One paragraph; `text` may have emphasis (`**`) and code (backticks) of Markdown."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """The title of a part of a section, written as Prose is."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Table:
+class Code(NamedTuple):
+    """Commands for a shell."""
+
+    text: str
+
+
+class Table(NamedTuple):
     """`rows` of plain values under `columns`; `what` names the rows."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     what: str
-
-
-@dataclass(frozen=True)
-class Code:
-    """Commands for a shell."""
-
-    text: str
 
 
 Block = Prose | Heading | Table | Code

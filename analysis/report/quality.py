@@ -116,8 +116,9 @@ def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
 
 
 def failures(measurements: pd.DataFrame) -> list[Block]:
-    """Return the points that are not ok, grouped by status and message."""
-    rows = measurements[measurements["status"] != "ok"]
+    """Return the points that are not ok, or wrong on special values, by status and message."""
+    edge_cases = measurements["flags"].str.contains(r"\bedge_cases\b")
+    rows = measurements[(measurements["status"] != "ok") | edge_cases]
     by = ["gpu", "op", "dtype", "variant", "status", "message"]
     return [_grouped(rows, by, "points", SIZES) if len(rows) else Prose("Every point is ok.")]
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from analysis import compare, frame, statistics
 from analysis.errors import InputError
+from analysis.report.markdown import table
 from kernels import DTYPES
 
 VARIANT = "frontier"
@@ -71,37 +72,30 @@ def load(path: Path) -> pd.DataFrame:
     Columns: ``timed``, ``torch_latency_us``, and for QuACK and Liger ``over_…``, ``over_…_low``
     and the Estimate ``over_…_all``. Raises InputError for a table without rows of ``frontier``.
     """
-    points = statistics.points(compare.load(path))
+    points = statistics.points(compare.load(path)).set_index(KEY)
     points["timed"] = frame.timed(points)
-    by_variant = {name: part.set_index(KEY) for name, part in points.groupby("variant")}
-    if VARIANT not in by_variant:
+    points["speedup_all"] = [statistics.estimate(row) for row in points.to_dict("records")]
+    own = points[points["variant"] == VARIANT].copy()
+    if own.empty:
         raise InputError(f"{path}: no rows of {VARIANT}; give those of sweeps/frontier.yaml")
-    own, none = by_variant[VARIANT], points.iloc[:0].set_index(KEY)
-    torch = by_variant.get("torch_softmax", none)
-    own["torch_latency_us"] = torch.loc[torch["timed"], "latency_us"]
-    mine = {key: statistics.estimate(row) for key, row in own.iterrows()}
-    for peer in ("quack", "liger"):
-        other = by_variant.get(f"peer_{peer}", none)
-        over = {
-            key: mine[key].minus(statistics.estimate(row))
-            for key, row in other[other["timed"]].iterrows()
-            if key in mine
-        }
-        own[f"over_{peer}_all"] = pd.Series(over, dtype=object)
-        own[f"over_{peer}"] = pd.Series({k: e.value for k, e in over.items()}, dtype=float)
-        own[f"over_{peer}_low"] = pd.Series(
-            {k: e.interval[0] for k, e in over.items()}, dtype=float
-        )
-    own["speedup_all"] = pd.Series(mine, dtype=object)
+    others = points[points["timed"]].set_index("variant", append=True)
+    for peer in ("torch_softmax", "peer_quack", "peer_liger"):
+        mask = others.index.get_level_values("variant") == peer
+        name, other = peer.split("_")[1], others[mask].droplevel("variant").reindex(own.index)
+        if peer == "torch_softmax":
+            own["torch_latency_us"] = other["latency_us"]
+            continue
+        pairs = zip(own["speedup_all"], other["speedup_all"], strict=True)
+        over = [a.minus(b) if isinstance(b, statistics.Estimate) else None for a, b in pairs]
+        own[f"over_{name}_all"] = over
+        own[f"over_{name}"] = [e.value if e else np.nan for e in over]
+        own[f"over_{name}_low"] = [e.interval[0] if e else np.nan for e in over]
     return own.reset_index()
 
 
-def goal_lines(own: pd.DataFrame) -> list[str]:
-    """Return the table of goals: one line for each goal and dtype."""
-    lines = [
-        "| region | goal | dtype | points | reached | furthest from it | there |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def goal_table(own: pd.DataFrame) -> str:
+    """Return a line for each goal and dtype."""
+    lines = []
     for goal in goals(own):
         for dtype, part in own[goal.inside].groupby("dtype"):
             # A row without a time misses its goal, whatever the reason.
@@ -113,17 +107,15 @@ def goal_lines(own: pd.DataFrame) -> list[str]:
             reason = "not ranked" if worst["status"] == "ok" else worst["status"]
             there = f"{values.min():.3f}" if worst["timed"] else reason
             there = "not all ran" if np.isnan(measured[worst.name]) else there
-            reached = (values >= goal.least).sum()
-            lines.append(
-                f"| {goal.region} | {goal.text.format(goal.least)} | {dtype} | {len(values)} "
-                f"| {reached} | {worst['M']}x{worst['N']} | {there} |"
-            )
-    return lines
+            counts = len(values), (values >= goal.least).sum(), f"{worst['M']}x{worst['N']}"
+            lines.append([goal.region, goal.text.format(goal.least), dtype, *counts, there])
+    heads = ["region", "goal", "dtype", "points", "reached", "furthest from it", "there"]
+    return table(heads, lines, "goals")
 
 
-def mean_lines(own: pd.DataFrame) -> list[str]:
-    """Return the table of geometric means over all points, with 95 % confidence intervals."""
-    lines = ["| over | goal | points | geometric mean | 95 % interval |", "|---|---|---|---|---|"]
+def mean_table(own: pd.DataFrame) -> str:
+    """Return geometric means over all points, with 95 % confidence intervals."""
+    lines = []
     for name, goal, value in (
         ("QuACK, where its row is ok", "≥ 1.05", "over_quack_all"),
         ("torch", "≥ 2", "speedup_all"),
@@ -132,9 +124,9 @@ def mean_lines(own: pd.DataFrame) -> list[str]:
         if len(estimates):
             mean = statistics.geometric_mean(estimates)
             low, high = mean.interval
-            text = f"{len(estimates)} | {mean.value:.3f} | {low:.3f} … {high:.3f}"
-            lines.append(f"| {name} | {goal} | {text} |")
-    return lines
+            text = f"{low:.3f} … {high:.3f}"
+            lines.append([name, goal, len(estimates), f"{mean.value:.3f}", text])
+    return table(["over", "goal", "points", "geometric mean", "95 % interval"], lines, "means")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -145,7 +137,7 @@ def main(argv: list[str] | None = None) -> None:
         own = load(parser.parse_args(argv).table)
     except InputError as error:
         parser.error(str(error))
-    print("\n".join([*goal_lines(own), "", *mean_lines(own)]))
+    print(goal_table(own), mean_table(own), sep="\n\n")
 
 
 if __name__ == "__main__":

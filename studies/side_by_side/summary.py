@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette
+from analysis.report.markdown import table
 
 from .tools import RESULTS
 
@@ -43,11 +44,10 @@ def load(data: Path) -> pd.DataFrame:
 
 
 def per_point(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return one line per tool and point.
+    """Return one line per tool and point, with medians over processes.
 
-    ``time_us``, ``cost_s``: median over processes; ``between``: (max - min) / median of them, NaN
-    for one process; ``within``: (high - low) / time, median; ``kernel_us``: the reference's time
-    of the point; ``ratio``: time_us / kernel_us; ``failed``, ``processes``: how many.
+    ``between``: (max - min) / median of the processes; ``within``: (high - low) / time;
+    ``kernel_us``: the reference's time of the point; ``ratio``: time_us / kernel_us.
     """
     within = (lines["high"] - lines["low"]) / lines["time_us"]
     groups = lines.assign(within=within, failed=lines["error"] != "").groupby(["harness", *POINT])
@@ -75,9 +75,9 @@ def markdown(lines: pd.DataFrame) -> str:
         band = points[(points["kernel_us"] >= low) & (points["kernel_us"] < high)]
         if not band.empty:
             count = len(band[POINT].drop_duplicates())
-            rows = [HEADS, ["---"] * len(HEADS)]
-            rows += [_cells(tool, band[band["harness"] == tool]) for tool in LABELS]
-            text = "\n".join(f"| {' | '.join(cells)} |" for cells in rows if cells)
+            by_tool = dict(iter(band.groupby("harness")))
+            rows = [_cells(tool, by_tool[tool]) for tool in LABELS if tool in by_tool]
+            text = table(HEADS, rows, name)
             parts.append(f"**Kernels {name}** ({count} points)\n\n{text}")
     unknown = points[points["kernel_us"].isna()].drop_duplicates(POINT)
     if len(unknown):
@@ -87,8 +87,6 @@ def markdown(lines: pd.DataFrame) -> str:
 
 
 def _cells(tool: str, part: pd.DataFrame) -> list[str]:
-    if part.empty:
-        return []
     between, ratio = part["between"], part["ratio"]
     percents = (between.median(), between.max(), part["within"].median())
     return [

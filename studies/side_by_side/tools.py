@@ -1,7 +1,7 @@
 """The tools: each times points in this process, as its documentation tells its users to.
 
-A tool takes points and returns a dict for each: ``samples`` in µs per call and ``cost_s``, the
-seconds that they took, or ``error``. Tools are imported when they run, so that drawing needs none.
+A tool returns a dict for each point: ``samples`` in µs per call and ``cost_s``, the seconds that
+they took, or ``error``.
 """
 
 import csv
@@ -64,20 +64,14 @@ def do_bench(call, x, out) -> list[float]:
 
 
 def do_bench_cudagraph(call, x, out) -> list[float]:
-    """Time ten replays of one graph of 20 ms on the same buffers, without a flush of L2.
-
-    Each sample is the mean over the calls of a replay.
-    """
+    """Time ten replays of one graph of 20 ms on the same buffers; a sample is a replay's mean."""
     from triton.testing import do_bench_cudagraph
 
     return [1000 * ms for ms in do_bench_cudagraph(lambda: call(x, out), return_mode="all")]
 
 
 def blocked_autorange(call, x, out) -> list[float]:
-    """Time blocks of calls with the host's clock, without a flush of L2. Defaults: 0.2 s.
-
-    A block is so long that the clock costs less than 0.01 % of it; often there is only one.
-    """
+    """Time blocks of calls with the host's clock, without a flush of L2. Defaults: 0.2 s."""
     from torch.utils.benchmark import Timer
 
     timer = Timer("call(x, out)", globals={"call": call, "x": x, "out": out})
@@ -85,11 +79,7 @@ def blocked_autorange(call, x, out) -> list[float]:
 
 
 def cupti(call, x, out) -> list[float]:
-    """Read the GPU's own time stamps of 50 kernels, L2 flushed before each: the reference.
-
-    Neither launches nor events are part of them. Kernels run for 0.1 s before: the first calls
-    after a pause are slow.
-    """
+    """Read the GPU's own time stamps of 50 kernels, L2 flushed before each: the reference."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
@@ -108,7 +98,7 @@ def cupti(call, x, out) -> list[float]:
         return list(events.events())
 
     trace(1)  # the first trace of a process sets up CUPTI
-    end = time.perf_counter() + 0.1
+    end = time.perf_counter() + 0.1  # the first calls after a pause are slow
     while time.perf_counter() < end:
         run(1)
     return kernel_times_us(trace(50))
@@ -127,12 +117,10 @@ def kernel_times_us(events: list) -> list[float]:
 
 
 def cuda_bench(points: list[Point]) -> list[dict]:
-    """Time isolated launches with NVIDIA's nvbench, L2 flushed before each.
+    """Time isolated launches with NVIDIA's nvbench, L2 flushed before each, all points at once.
 
-    nvbench holds the stream back until a launch is queued, so events around the launch see no
-    launch cost. It runs all points at once, once per process. Two settings are not its defaults:
-    no second measurement of calls back to back, and a time-out of 1 s a point instead of 15 s,
-    which all kernels below about 30 µs would use up.
+    Two settings are not its defaults: no second measurement of calls back to back, and a time-out
+    of 1 s a point instead of 15 s, which all kernels below about 30 µs would use up.
     """
     import torch
     from cuda import bench

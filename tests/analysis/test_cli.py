@@ -110,12 +110,6 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, compla
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_unknown_command_is_refused(tmp_path):
-    done = fresh("-m", "analysis", "draw", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "invalid choice: 'draw'" in done.stderr
-
-
 def test_torch_is_not_imported(tmp_path):
     program = (
         "import sys, analysis.__main__, analysis.merge, analysis.record, "

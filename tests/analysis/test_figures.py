@@ -10,7 +10,6 @@ from analysis.figures.curves import draw_throughput, draw_time
 from analysis.figures.heatmap import draw_speedup
 from analysis.panels import select
 from tests.analysis import synthetic
-from tests.marks import slow
 
 SET = ("float32", "online_softmax")
 A100_VARIANTS = ["torch_softmax", *synthetic.TRITON[:5]]
@@ -94,27 +93,6 @@ def test_heat_map_shows_value_half_width_and_status(own):
     assert shown.count("compile\nerror") == 1
     mesh = cells.collections[0]
     assert mesh.norm.vmin == -mesh.norm.vmax  # log scale, centred at a speed-up of 1
-
-
-# One M of many sizes; many M, which share the limit; just as many sizes as it allows.
-@pytest.mark.parametrize(
-    ("rows_of", "sizes", "shown"), [(1, 500, 168), slow(12, 20, 14), slow(2, 84, 84)]
-)
-def test_a_heat_map_has_a_limit_and_says_so(ranked, tables, rows_of, sizes, shown):
-    rows = [
-        row
-        for m in range(1, rows_of + 1)
-        for row in synthetic.sweep_rows(range(2, sizes + 2), ["triton_row"], M=m)
-    ]
-    figure = draw_speedup(select(ranked(rows), tables, "h200", *SET))
-    bands = figure.axes[:-1]  # the last is the colour bar
-    assert sum(len(axes.texts) for axes in bands) == rows_of * shown
-    labels = [label.get_text() for axes in bands for label in axes.get_xticklabels()]
-    assert (labels[0], labels[-1]) == ("2", str(sizes + 1))
-    said = f"{shown} of {sizes} sizes are shown, evenly chosen"
-    assert sum(said in axes.get_title("left") for axes in bands) == (
-        rows_of if shown < sizes else 0
-    )
 
 
 def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_path):

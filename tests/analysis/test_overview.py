@@ -1,7 +1,6 @@
 """The overview: its panels, the variants in front, and the fastest variant at every N."""
 
 import pytest
-from matplotlib.colors import to_hex
 
 from analysis import palette
 from analysis.figures.overview import MUTED, draw_overview
@@ -73,19 +72,6 @@ def test_the_strip_says_who_is_the_fastest_at_each_size(three):
         # too narrow for its name: its marker
         markers = {line.get_gid(): line.get_marker() for line in axes.lines}
         assert markers["marker triton_fused"] == palette.style("triton_fused").marker
-
-
-def test_a_winner_that_is_not_in_front_is_muted_in_the_strip(ranked, tables):
-    names = [f"mine_{i}" for i in range(8)]
-    sizes = [2**i for i in range(8, 8 + len(names) + 1)]
-    # the last of them wins once, all others once too, the first twice: six are in front
-    wins = {name: [0.9 if i in {k, *([8] if k == 0 else [])} else 0.1 for i in range(9)]
-            for k, name in enumerate(names)}  # fmt: skip
-    figure = draw_overview(ranked(rows_of(wins, sizes)), tables)
-    (axes,) = figure.axes
-    colours = {patch.get_gid().split()[1]: to_hex(patch.get_facecolor()) for patch in axes.patches}
-    assert [name for name in names if colours[name] == to_hex(MUTED)] == names[6:]
-    assert not {"marker mine_6", "marker mine_7"} & {line.get_gid() for line in axes.lines}
 
 
 def test_published_tables_and_failed_rows_are_not_on_it(ranked, tables):

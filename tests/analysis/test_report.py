@@ -89,6 +89,20 @@ def test_claims_give_verdict_and_reason(online):
     assert "No data, or inconclusive" in text
 
 
+def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark_and_its_message(
+    written, measurements
+):
+    wrong = {"flags": "edge_cases", "message": "nan where a row is -inf"}
+    rows = synthetic.sweep_rows([8192], ["torch_softmax", "triton_online"])
+    rows += synthetic.sweep_rows([8192], ["peer_quack"], speedup=9, **wrong)
+    text = written(measurements(rows))
+    (line,) = [row for row in text.splitlines() if row.startswith("| 8192 |")]
+    assert "| peer_quack | " in line
+    assert "‡ |" in line
+    assert "‡ right on ordinary input" in section(text, "Verdict")
+    assert "| ok | nan where a row is -inf | 1 |" in section(text, "Points that are not ok")
+
+
 def test_flags_and_noise(written, measurements):
     off = {"aa_ratio": 1.03, "aa_low": 1.02, "aa_high": 1.04, "flags": "aa_biased throttled"}
     rows = synthetic.sweep_rows([131072], ["triton_row", "triton_online", "triton_fused"])
@@ -108,7 +122,7 @@ def test_a_claim_has_the_published_ratio_beside_each_measured_one(written, measu
     claim = section(text, "Published claims")
     first = oneflow_rows.speedup(oneflow_rows.WARP, 16) / 0.4
     (line,) = [row for row in claim.splitlines() if "| S3-a |" in row and "measured" in row]
-    assert f"| {first:.3f}x (" in line
+    assert f"| {first:.3f}x [" in line
     assert "at N = 16 (published 2.736x); " in line
 
 
