@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from ..frontier.backward.triton_backward import slope
+from ..frontier.backward.triton_backward import gradient
 from .rows import online_update
 
 COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
@@ -80,7 +80,7 @@ def softmax_bwd_kernel_inner(
         g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
         y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
         total = tl.sum(g if LOG else g * y, axis=0)[None, :]
-        tl.store(dx_ptr + at, slope(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
+        tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
     else:
         n_tiles = tl.cdiv(n, ROWS)
         lane_sum = tl.zeros((ROWS, COLS), tl.float32)
@@ -96,7 +96,7 @@ def softmax_bwd_kernel_inner(
             at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
             g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
             y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
-            tl.store(dx_ptr + at, slope(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
+            tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
 
 
 def _tile(outer: int, n: int, inner: int) -> tuple[tuple[int], dict]:

@@ -35,9 +35,7 @@ def check_timed(point: Point, rotation: list[CallBuffers], clock: Clock) -> corr
     return correctness.worst([_compare(point, rotation[index], index) for index in fixed])
 
 
-def check_further(
-    point: Point, rotation: list[CallBuffers], clock: Clock
-) -> correctness.Accuracy:
+def check_further(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctness.Accuracy:
     """Check a few rows that one more replay writes, on the host, for a further replicate.
 
     On a GPU loading the kernels for float64 takes 0.2 s, a sixth of the whole replicate.

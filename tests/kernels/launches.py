@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 import kernels
-from kernels.cuda.nvrtc import Call, Gpu, LaunchPlan, widest_pack
+from kernels.cuda.nvrtc import Gpu, LaunchPlan, Problem, widest_pack
 from measure import inputs
 from tests.kernels.variants import DTYPES, PEERS, problem
 
@@ -71,8 +71,8 @@ def _launch(variant, op, dtype, cols, layout, gpu) -> Launch | None:
     counts = cols
     for start, gap in layout:
         counts |= start | (cols + gap)
-    call = Call(dtype, rows, cols, widest_pack(dtype.itemsize, 0, counts), "log" in op, gpu)
-    plans = kernels.load(variant).module.plan(call)
+    pack = widest_pack(dtype.itemsize, 0, counts)
+    plans = kernels.load(variant).module.plan(Problem(dtype, rows, cols, pack, "log" in op, gpu))
     if not plans or plans[0].min_capability > gpu.capability:
         return None
     return Launch(variant, op, dtype, rows, cols, layout, plans[0])

@@ -54,7 +54,7 @@ def run_broken(tool: str) -> None:
 
     source, name = Path(__file__).with_name("broken.cu"), f"broken_{tool}<float>"
     x, out = torch.empty(2, 1, 64, device="cuda")
-    launch.run(lambda call: (nvrtc.LaunchPlan(source, name, 64, 1),), x, out)
+    launch.run(lambda problem: (nvrtc.LaunchPlan(source, name, 64, 1),), x, out)
     torch.cuda.synchronize()
 
 

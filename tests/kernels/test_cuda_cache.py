@@ -9,7 +9,7 @@ import torch
 from kernels.cuda import nvrtc
 from kernels.published.oneflow import cuda_oneflow_warp
 
-CALL = nvrtc.Call(torch.float32, 64, 256, 4, False, nvrtc.GPUS["sm_90"])
+PROBLEM = nvrtc.Problem(torch.float32, 64, 256, 4, False, nvrtc.GPUS["sm_90"])
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def built(tmp_path, monkeypatch):
 
 
 def once(arch="sm_90"):
-    (spec, *_) = cuda_oneflow_warp.plan(CALL)
+    (spec, *_) = cuda_oneflow_warp.plan(PROBLEM)
     return spec, nvrtc.build_once(spec.source, spec.kernel, arch)
 
 
@@ -40,7 +40,7 @@ def test_a_kernel_is_compiled_once_for_an_architecture_and_its_sources(built):
     assert bytes(second.code) == bytes(first.code)
     assert second.symbol_mapping == first.symbol_mapping
     once("sm_80")
-    for path in (spec.source, nvrtc.INCLUDE / "row.cuh"):
+    for path in (spec.source, nvrtc.INCLUDE / "pack.cuh"):
         with path.open("a") as file:
             file.write(f"\nstruct Edited_{path.stem};\n")
         nvrtc._extra_key.cache_clear()  # as in another process

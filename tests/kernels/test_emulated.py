@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import kernels
-from kernels.cuda.nvrtc import GPUS, Call
+from kernels.cuda.nvrtc import GPUS, Problem
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from tests.kernels.emulator.run import SMALL
@@ -119,5 +119,5 @@ def test_what_is_said_to_be_the_longest_row_of_the_backward_is(arch, dtype, monk
     monkeypatch.setattr(cuda_backward.cuda, "gpu_info", lambda device: GPUS[arch])
     most = cuda_backward._max_bytes.__wrapped__(0) // dtype.itemsize
     for cols, taken in ((most, True), (most + 8, False)):
-        call = Call(dtype, 3, cols, 16 // dtype.itemsize, False, GPUS[arch])
-        assert bool(cuda_backward.plan(call)) == taken
+        problem = Problem(dtype, 3, cols, 16 // dtype.itemsize, False, GPUS[arch])
+        assert bool(cuda_backward.plan(problem)) == taken

@@ -185,8 +185,27 @@ def test_a_file_becomes_a_variant_under_its_stem(write):
     kernels.check_name("mine__b")
     with pytest.raises(KeyError, match=r"did you mean mine__. or mine__."):
         kernels.check_name("mine__c")
-    kernels.add(write("other.py", f"ON_REQUEST = True\n{KERNEL}"))
-    assert "other" not in kernels.by_default("softmax", ["other"])
+
+
+@pytest.mark.parametrize(
+    ("line", "on_request", "configs"),
+    [
+        ("ON_REQUEST = True", True, ()),
+        ("ON_REQUEST: bool = True\nCONFIGS: tuple = ('a', 'b')", True, ("a", "b")),
+        ("def f():\n    ON_REQUEST, CONFIGS = True, ('a',)\n    CONFIGS = ('b',)", False, ()),
+        ("CONFIGS: tuple", False, ()),
+    ],
+)
+def test_constants_are_the_literals_of_a_module(write, line, on_request, configs):
+    kernels.add(write("mine.py", f"{line}\n{KERNEL}"))
+    assert ("mine" not in kernels.by_default("softmax", ["mine"])) == on_request
+    assert kernels.configs("mine") == configs
+
+
+def test_a_constant_that_is_no_literal_is_refused(write):
+    path = write("mine.py", f"CONFIGS = tuple('ab')\n{KERNEL}")
+    with pytest.raises(kernels.BadKernel, match="CONFIGS must be a literal, such as"):
+        kernels.add(path)
 
 
 @pytest.mark.parametrize(
@@ -220,12 +239,12 @@ def test_a_file_without_a_function_says_which_it_may_have(write):
 @pytest.mark.parametrize("line", BESIDE)
 def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
-    source, deeper = write("mine.cu", '#include "row.cuh"\n'), write("deep/er.py", "")
+    source, deeper = write("mine.cu", '#include "pack.cuh"\n'), write("deep/er.py", "")
     imports = f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n"
     path = write("mine.py", f"{imports}{KERNEL}")
     kernels.add(path)
     ours = {Path(kernels.__file__).with_name(name) for name in ("tensors.py", "contract.py")}
-    ours.add(dependencies.INCLUDE / "row.cuh")
+    ours |= {dependencies.INCLUDE / name for name in ("pack.cuh", "types.cuh")}
     assert set(kernels.sources("mine")) == {path, source, helper, deeper, *ours}
     before = kernels.sha256("mine", "cpu")
     moved = shutil.copytree(path.parent, path.parent.with_name("there")) / "mine.py"

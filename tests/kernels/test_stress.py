@@ -68,8 +68,8 @@ def with_delays(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("variant", "op", "dtype", "cols", "rows"), CASES)
 def test_the_delays_compile(variant, op, dtype, cols, rows, with_delays, tmp_path):
     pack = nvrtc.widest_pack(dtype.itemsize, 0, cols)
-    call = nvrtc.Call(dtype, rows, cols, pack, "log" in op, nvrtc.GPUS["sm_90"])
-    (plan,) = kernels.load(variant).module.plan(call)
+    problem = nvrtc.Problem(dtype, rows, cols, pack, "log" in op, nvrtc.GPUS["sm_90"])
+    (plan,) = kernels.load(variant).module.plan(problem)
     assert plan.cluster > 1 or plan.row_blocks
     sleeps = []
     for begin in (lambda: None, with_delays):

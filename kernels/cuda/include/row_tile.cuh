@@ -1,5 +1,6 @@
 // A warp's tile of a row in registers.
 #pragma once
+#include "epilogue.cuh"
 #include "state.cuh"
 #include "unaligned.cuh"
 
@@ -74,8 +75,8 @@ struct RowTile {
   }
 
   // Compute the output of vector k.
-  template <typename Op>
-  __device__ uint4 result(int k, float max, const Op& epilogue) {
+  template <typename Epilogue>
+  __device__ uint4 result(int k, float max, const Epilogue& epilogue) {
     if constexpr (KEEP_EXP) {
       const float factor = epilogue.factor(top - max);
       float value[kVecElems<T>];
@@ -88,8 +89,8 @@ struct RowTile {
     }
   }
 
-  template <typename Op>
-  __device__ void store(T* out_row, float max, const Op& epilogue) {
+  template <typename Epilogue>
+  __device__ void store(T* out_row, float max, const Epilogue& epilogue) {
     if constexpr (UNALIGNED) {
       store_between(out_row, max, epilogue);
     } else {
@@ -98,9 +99,9 @@ struct RowTile {
   }
 
  private:
-  // Every aligned vector that is loaded holds an element of the row. A vector of the row ends in
-  // the next aligned vector. In 16 bits that one comes from the next lane, because registers are
-  // scarce; in 32 bits it comes from the cache, which is faster.
+  // Load only aligned vectors that hold an element of the row. A vector of the row ends in the next
+  // aligned vector. In 16 bits that one comes from the next lane, because registers are scarce; in
+  // 32 bits it comes from the cache, which is faster.
   template <int QUARTER>
   __device__ void load_between(const AlignedRow<const T>& row) {
     constexpr bool kFromLane = sizeof(T) < sizeof(float);
@@ -139,8 +140,8 @@ struct RowTile {
     }
   }
 
-  template <typename Op>
-  __device__ void store_aligned(T* out_row, float max, const Op& epilogue) {
+  template <typename Epilogue>
+  __device__ void store_aligned(T* out_row, float max, const Epilogue& epilogue) {
     T* const to = out_row + first_of_lane();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -150,8 +151,8 @@ struct RowTile {
     }
   }
 
-  template <typename Op>
-  __device__ void store_between(T* out_row, float max, const Op& epilogue) {
+  template <typename Epilogue>
+  __device__ void store_between(T* out_row, float max, const Epilogue& epilogue) {
     // In 16 bits the outputs are computed before the branches, in 32 bits inside them. Otherwise
     // the compiler hoists parts of a branch, which takes more registers.
     constexpr bool kBefore = sizeof(T) < sizeof(float);
