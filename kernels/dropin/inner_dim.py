@@ -70,6 +70,13 @@ def softmax_fwd_kernel_inner(
 
 
 @triton.jit
+def load_both(g_ptr, y_ptr, at, here):
+    """Return elements of g and y in float32; the compiler drops a load that is not used."""
+    g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
+    return g, tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+
+
+@triton.jit
 def softmax_bwd_kernel_inner(
     dx_ptr, g_ptr, y_ptr, n, n_inner,
     ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
@@ -77,8 +84,7 @@ def softmax_bwd_kernel_inner(
     first_row, inside = columns(n, n_inner, COLS)
     if ONCE:
         at, here = tile_of(0, first_row, inside, n, n_inner, ROWS)
-        g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
-        y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+        g, y = load_both(g_ptr, y_ptr, at, here)
         total = tl.sum(g if LOG else g * y, axis=0)[None, :]
         tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
     else:
@@ -86,16 +92,12 @@ def softmax_bwd_kernel_inner(
         lane_sum = tl.zeros((ROWS, COLS), tl.float32)
         for tile in range(n_tiles):
             at, here = tile_of(tile, first_row, inside, n, n_inner, ROWS)
-            g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
-            if LOG:
-                lane_sum += g
-            else:
-                lane_sum += g * tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+            g, y = load_both(g_ptr, y_ptr, at, here)
+            lane_sum += g if LOG else g * y
         total = tl.sum(lane_sum, axis=0)[None, :]
         for step in range(n_tiles):
             at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
-            g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
-            y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+            g, y = load_both(g_ptr, y_ptr, at, here)
             tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
 
 
