@@ -49,9 +49,8 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
         return None
     x, dtype = _cast(x, dtype)
-    compute = (
-        operators.apply if x.requires_grad and torch.is_grad_enabled() else entry.launch_forward
-    )
+    differentiable = x.requires_grad and torch.is_grad_enabled()
+    compute = operators.apply if differentiable else entry.launch_forward
     return compute(x, dim % x.dim(), log, dtype)
 
 

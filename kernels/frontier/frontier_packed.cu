@@ -118,33 +118,33 @@ __global__ void __launch_bounds__(THREADS)
   extern __shared__ __align__(16) uint4 smem[];
   constexpr int kRows = THREADS / LANES;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % LANES;
-  const Index first = static_cast<Index>(blockIdx.x) * kRows;
-  const int count = rows - first < kRows ? static_cast<int>(rows - first) : kRows;
+  const Index first_row = static_cast<Index>(blockIdx.x) * kRows;
+  const int row_count = rows - first_row < kRows ? static_cast<int>(rows - first_row) : kRows;
   T* const elements = reinterpret_cast<T*>(smem);
-  const T* const from = x + first * x_stride;
-  T* const to = out + first * out_stride;
-  int before = 0, after = 0;  // offsets of the first row in smem
+  const T* const x_rows = x + first_row * x_stride;
+  T* const out_rows = out + first_row * out_stride;
+  int in_off = 0, out_off = 0;  // offsets of the first row in smem
   if (x_stride == cols) {
-    before = load_run<T, THREADS, K / kVecElems<T> + 1>(smem, from, count * width, thread);
+    in_off = load_run<T, THREADS, K / kVecElems<T> + 1>(smem, x_rows, row_count * width, thread);
   } else {
-    load_rows<THREADS>(elements, from, x_stride, count, width);
+    load_rows<THREADS>(elements, x_rows, x_stride, row_count, width);
   }
-  if (out_stride == cols) after = AlignedRow<T>(to).elements_off();
+  if (out_stride == cols) out_off = AlignedRow<T>(out_rows).elements_off();
   __syncthreads();
 
   const int row = row_of<T, LANES, THREADS>(thread);
-  T* const begin = elements + min(row, count - 1) * width + lane;
-  LaneElements<T, K, LANES, Epilogue::kScalesExp> own(begin + before,
-                                                      lane + LANES * (K - 1) < width);
-  const SoftmaxState state = merge_lanes<LANES>(own.state());
+  T* const lane_begin = elements + min(row, row_count - 1) * width + lane;
+  LaneElements<T, K, LANES, Epilogue::kScalesExp> lane_elements(lane_begin + in_off,
+                                                                lane + LANES * (K - 1) < width);
+  const SoftmaxState state = merge_lanes<LANES>(lane_elements.state());
   // without a shift, lanes overwrite only their elements; threads without a row read the last one
-  if (after != before || count < kRows) __syncthreads();
-  if (row < count) own.put(begin + after, state.max, Epilogue(state.sum));
+  if (out_off != in_off || row_count < kRows) __syncthreads();
+  if (row < row_count) lane_elements.put(lane_begin + out_off, state.max, Epilogue(state.sum));
 
   __syncthreads();
   if (out_stride == cols) {
-    store_run<T, THREADS>(to, smem, count * width, thread);
+    store_run<T, THREADS>(out_rows, smem, row_count * width, thread);
   } else {
-    store_rows<THREADS>(to, out_stride, elements, count, width);
+    store_rows<THREADS>(out_rows, out_stride, elements, row_count, width);
   }
 }

@@ -17,6 +17,8 @@ from tests.processes import run_code
 
 KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
 BESIDE = ("from helper import f", "import helper", "from . import helper", "from .helper import f")
+IMPORTS = ["from ._b import f", "from . import _b", "from ..published._b import f"]
+IMPORTS += ["from kernels.published._b import f", "import kernels.published._b"]
 CACHED = (discover._files, kernels.add, kernels.ops)
 CACHED += (kernels.sources, kernels.sha256, kernels.packages)
 
@@ -101,13 +103,6 @@ def test_a_variant_may_have_some_operations_alone():
     assert not [name for name in found if name.startswith(("peer_", "frontier_"))]
 
 
-def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block():
-    x = torch.empty(1, 2**20 + 1)
-    for name in ("triton_fused", "triton_row", "triton_persistent"):
-        assert "largest block" in kernels.load(name).unsupported(x)
-    assert kernels.load("triton_online").unsupported(x) is None
-
-
 def test_a_config_is_a_variant_with_the_hash_of_its_file():
     variant = kernels.load("frontier_rows__k2w16")
     assert callable(variant.softmax)
@@ -143,16 +138,7 @@ def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
     assert kernels.ops("mine") == found
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from ._b import f",
-        "from . import _b",
-        "from ..published._b import f",
-        "from kernels.published._b import f",
-        "import kernels.published._b",
-    ],
-)
+@pytest.mark.parametrize("line", IMPORTS)
 def test_every_kind_of_import_is_followed(folder, line):
     (folder / "a.py").write_text(f"{line}\n")
     (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
