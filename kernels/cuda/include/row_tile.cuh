@@ -1,6 +1,5 @@
 // A warp's tile of a row in registers.
 #pragma once
-#include "epilogue.cuh"
 #include "state.cuh"
 #include "unaligned.cuh"
 
