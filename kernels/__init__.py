@@ -15,13 +15,11 @@ from collections.abc import Callable
 from .contract import DTYPES as DTYPES
 from .contract import OPS as OPS
 from .contract import Variant as Variant
-from .registry.dependencies import imported_packages as imported_packages
 from .registry.dependencies import loaded_modules as loaded_modules
 from .registry.dependencies import own_sha256 as own_sha256
 from .registry.dependencies import packages as packages
 from .registry.dependencies import sha256 as sha256
 from .registry.dependencies import sources as sources
-from .registry.discover import BadKernel as BadKernel
 from .registry.discover import add as add
 from .registry.discover import by_default as by_default
 from .registry.discover import check_name as check_name
@@ -32,6 +30,7 @@ from .registry.discover import names as names
 from .registry.discover import ops as ops
 from .registry.discover import split as split
 from .registry.source_hash import digest as digest
+from .registry.source_scan import BadKernel as BadKernel
 
 _DROP_INS = ("log_softmax", "softmax")
 

@@ -17,6 +17,8 @@ import threading
 import torch
 from cuda.bindings import driver
 
+from .driver import checked
+
 MAX_STATES = 2048  # kMaxStates in kernels/cuda/include/grid_workspace.cuh
 BYTES = 129 * 1024  # of `GridWorkspace` in kernels/cuda/include/grid_workspace.cuh
 POOL = 16  # workspaces that one allocation holds
@@ -45,29 +47,21 @@ def address(device: int, stream: int) -> int:
 
 def _capture_id(stream: int) -> int:
     """Return the driver's id of the capture on a stream; no two captures share an id."""
-    _, number, *_ = _checked(driver.cuStreamGetCaptureInfo(stream))
+    _, number, *_ = checked(driver.cuStreamGetCaptureInfo(stream))
     return int(number)
 
 
 def _zeros(count: int) -> int:
     """Return the address of ``count`` zeroed bytes; works during a capture, too."""
     relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    (before,) = _checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
+    (before,) = checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
     try:
         flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING  # waits for no other stream
-        (stream,) = _checked(driver.cuStreamCreate(flags))
-        (memory,) = _checked(driver.cuMemAlloc(count))
-        _checked(driver.cuMemsetD8Async(memory, 0, count, stream))
-        _checked(driver.cuStreamSynchronize(stream))
-        _checked(driver.cuStreamDestroy(stream))
+        (stream,) = checked(driver.cuStreamCreate(flags))
+        (memory,) = checked(driver.cuMemAlloc(count))
+        checked(driver.cuMemsetD8Async(memory, 0, count, stream))
+        checked(driver.cuStreamSynchronize(stream))
+        checked(driver.cuStreamDestroy(stream))
     finally:
-        _checked(driver.cuThreadExchangeStreamCaptureMode(before))
+        checked(driver.cuThreadExchangeStreamCaptureMode(before))
     return int(memory)
-
-
-def _checked(answer: tuple) -> tuple:
-    """Return the values of a driver call. Raises RuntimeError if it failed."""
-    error, *rest = answer
-    if error != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"cannot allocate the grid workspace: {error.name}; free GPU memory")
-    return tuple(rest)

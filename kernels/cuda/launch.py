@@ -16,7 +16,8 @@ from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 from ..contract import MAX_BLOCKS, OLDEST
 from ..tensors import empty_output
 from . import grid_workspace, nvrtc
-from .nvrtc import Call, Gpu, LaunchPlan, Planner, build_once, call_of, widest_pack
+from .driver import checked
+from .nvrtc import Gpu, LaunchPlan, Planner, Problem, build_once, problem_of, widest_pack
 
 MAX_CACHED = 4096  # launches
 TOO_LONG = "the row is longer than this kernel can hold"
@@ -100,8 +101,8 @@ def launch_rows(
     """
     device = x.get_device()
     if device != torch.cuda.current_device():
-        if problem := why_no_gpu(x):
-            raise ValueError(problem)
+        if reason := why_no_gpu(x):
+            raise ValueError(reason)
         with torch.cuda.device(device):
             return launch_rows(planner, x, out, rows, cols, x_stride, out_stride, log)
     addresses = out.data_ptr(), x.data_ptr()
@@ -131,25 +132,29 @@ class Functions(NamedTuple):
     softmax: Callable
     log_softmax: Callable
     unsupported: Callable
+
+
+class Config(NamedTuple):
+    """The functions of a variant in one config, and their planner."""
+
+    softmax: Callable
+    log_softmax: Callable
+    unsupported: Callable
     plan: Planner
 
 
-@functools.cache  # one planner for each config, because launches are cached by it
-def functions(plan: Callable, config: str | None = None, limit: str = TOO_LONG) -> Functions:
-    """Return the functions of the kernel that ``plan(call)`` or ``plan(call, config)`` chooses.
+def functions(planner: Planner, limit: str = TOO_LONG) -> Functions:
+    """Return the functions of the kernels that ``planner`` chooses.
 
     ``limit`` says why there is no plan for a length of row.
     """
-    planner = functools.partial(plan, config=config) if config else plan
-
     softmax, log_softmax = (functools.partial(run, planner, log=log) for log in (False, True))
 
     def unsupported(x: torch.Tensor) -> str | None:
         """Return None, or why this kernel cannot run x."""
-        gpu = (
-            gpu_info(x.device) if x.is_cuda else nvrtc.GPUS["sm_90"]
-        )  # a limit is said without a GPU, too
-        plans = planner(call_of(x, False, gpu))
+        # a limit is said without a GPU, too: then an H200's
+        gpu = gpu_info(x.device) if x.is_cuda else nvrtc.GPUS["sm_90"]
+        plans = planner(problem_of(x, False, gpu))
         if not plans:
             return f"N = {x.shape[1]}: {limit}"
         blocks = max(plan.blocks * plan.cluster for plan in plans)
@@ -157,7 +162,14 @@ def functions(plan: Callable, config: str | None = None, limit: str = TOO_LONG) 
             return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
         return why_no_gpu(x, max(plan.min_capability for plan in plans))
 
-    return Functions(softmax, log_softmax, unsupported, planner)
+    return Functions(softmax, log_softmax, unsupported)
+
+
+@functools.cache  # one planner for each config, because launches are cached by it
+def configured(plan: Callable, config: str) -> Config:
+    """Return the functions of the kernels that ``plan(problem, config)`` chooses."""
+    planner = functools.partial(plan, config=config)
+    return Config(*functions(planner), planner)
 
 
 def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = OLDEST) -> str | None:
@@ -193,7 +205,7 @@ def _prepare(key: Key) -> LoadedLaunch:
     if key.dtype not in nvrtc.TYPES:
         raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, nvrtc.TYPES))}")
     Device(device).set_current()
-    plans = key.planner(Call(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
+    plans = key.planner(Problem(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
     if not plans:
         raise ValueError(f"N = {key.cols}: {TOO_LONG}, on cuda:{device}")
     kernels = [_load(plan, device) for plan in plans]
@@ -237,9 +249,7 @@ def _kernel(source: str, name: str, device: int) -> Kernel:
 
 def _set(kernel: Kernel, device: int, name: str, value: int) -> None:
     attribute = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
-    (error,) = driver.cuKernelSetAttribute(attribute, value, kernel.handle, driver.CUdevice(device))
-    if error != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"cuKernelSetAttribute: {error.name}")
+    checked(driver.cuKernelSetAttribute(attribute, value, kernel.handle, driver.CUdevice(device)))
 
 
 def _blocks(plan: LaunchPlan, blocks_per_sm: int, device: int) -> int:

@@ -17,10 +17,10 @@ from ..registry.source_hash import digest
 from ..tensors import DTYPES
 
 INCLUDE = Path(__file__).parent / "include"
-TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))  # in row.cuh
-EPILOGUES = "Softmax", "LogSoftmax"  # in row.cuh
+TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))  # in types.cuh
+EPILOGUES = "Softmax", "LogSoftmax"  # in epilogue.cuh
 
-WARP = 32  # threads; kWarp in row.cuh
+WARP = 32  # threads; kWarp in types.cuh
 VEC_BYTES = 16  # that one instruction moves at most
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters can place
 CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
@@ -47,7 +47,7 @@ GPUS = {
 }
 
 
-class Call(NamedTuple):
+class Problem(NamedTuple):
     """What decides which kernel runs; addresses and strides count only through ``pack``."""
 
     dtype: torch.dtype
@@ -79,9 +79,9 @@ class LaunchPlan(NamedTuple):
         return CLUSTERS_SINCE if self.cluster > 1 or self.row_blocks else OLDEST
 
 
-# Maps a call to the kernels that may serve it, in ascending block sizes; to none if the algorithm
-# does not take the call.
-Planner = Callable[[Call], tuple[LaunchPlan, ...]]
+# Maps a problem to the kernels that may serve it, in ascending block sizes; to none if the
+# algorithm does not take it.
+Planner = Callable[[Problem], tuple[LaunchPlan, ...]]
 
 
 def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
@@ -94,27 +94,27 @@ def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
     return min(elements & -elements, VEC_BYTES // itemsize)
 
 
-def call_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Call:
-    """Return the call that x (M, N) makes, with an output of x's alignment."""
+def problem_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Problem:
+    """Return the problem of x (M, N), with an output of x's alignment."""
     rows, cols = x.shape
     pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
-    return Call(x.dtype, rows, cols, pack, log, gpu)
+    return Problem(x.dtype, rows, cols, pack, log, gpu)
 
 
-def instance(template: str, *arguments: str | int | bool) -> str:
+def instantiate(template: str, *arguments: str | int | bool) -> str:
     """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
     texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
     return f"{template}<{', '.join(texts)}>"
 
 
-def instance_of(
-    template: str, call: Call, epilogues: tuple[str, str], *arguments: int | bool
+def instantiate_for(
+    template: str, problem: Problem, epilogues: tuple[str, str], *arguments: int | bool
 ) -> str:
     """Return the C++ name of an instance whose arguments begin with element type and epilogue.
 
     ``epilogues``: of softmax and of log-softmax.
     """
-    return instance(template, TYPES[call.dtype], epilogues[call.log], *arguments)
+    return instantiate(template, TYPES[problem.dtype], epilogues[problem.log], *arguments)
 
 
 def build(
@@ -163,8 +163,8 @@ def build_for(planner: Planner, x: torch.Tensor, log: bool, arch: str) -> list[s
     Returns their C++ names: none if the algorithm or the architecture does not take x. Raises as
     ``build``, and KeyError for an architecture that is not in GPUS.
     """
-    call = call_of(x, log, GPUS[arch])
-    plans = [plan for plan in planner(call) if plan.min_capability <= call.gpu.capability]
+    problem = problem_of(x, log, GPUS[arch])
+    plans = [plan for plan in planner(problem) if plan.min_capability <= problem.gpu.capability]
     for plan in plans:
         build(plan.source, (plan.kernel,), arch)
     return [plan.kernel for plan in plans]

@@ -14,16 +14,11 @@ Host: the direct route costs one allocation and one launch; see ``eligible``.
 
 import torch
 from torch import Tensor
-from torch._C._functorch import TransformType
-from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
-from torch._subclasses import FakeTensor
 from torch.autograd import forward_ad
 
 from ..tensors import DTYPES
-from . import eligible
-from . import launch as run
-from . import operators as ops
-from .eligible import TYPES, plain
+from . import eligible, entry, operators
+from .eligible import FAKE_TENSORS, TYPES, plain
 
 
 def softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
@@ -48,43 +43,42 @@ softmax.__module__ = log_softmax.__module__ = __package__.partition(".")[0]
 
 
 def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor | None:
-    """Return the result without torch's layers in between, or None if they are needed.
-
-    torch casts the input, then computes the softmax. Only a cast to float32 loses nothing, so only
-    then may a kernel read the input's dtype and write the other.
-    """
-    if not plain(x) or type(dim) is not int or forward_ad._current_level >= 0:
+    """Return the result without torch's layers in between, or None if they are needed."""
+    if not plain(x) or type(dim) is not int or not -x.dim() <= dim < x.dim():
         return None
-    rank, x_dtype = x.dim(), x.dtype
-    if not -rank <= dim < rank or x_dtype not in DTYPES:
+    if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
         return None
-    if dtype is None:
-        if x_dtype is not torch.float32 and torch.is_autocast_enabled("cuda"):
-            dtype = torch.float32
-    elif dtype is not x_dtype and dtype is not torch.float32:
-        if dtype not in DTYPES:
-            return None
-        x, dtype = x.to(dtype), None
-    if x.requires_grad and torch.is_grad_enabled():
-        return ops.apply(x, dim % rank, log, dtype)
-    return run.launch_forward(x, dim % rank, log, dtype)
+    x, dtype = _cast(x, dtype)
+    differentiable = x.requires_grad and torch.is_grad_enabled()
+    compute = operators.apply if differentiable else entry.launch_forward
+    return compute(x, dim % x.dim(), log, dtype)
 
 
 def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:
     """Return the result through torch: its own function, or the custom operator."""
     if not _takes(x, dim, dtype):
         return (torch.log_softmax if log else torch.softmax)(x, dim, dtype=dtype)
+    x, dtype = _cast(x, dtype)
+    return operators.softmax(x, dim % x.dim(), log, dtype)
+
+
+def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | None]:
+    """Return what a kernel reads, and the dtype that it writes; None is that of the input.
+
+    torch casts the input, then computes the softmax. Only a cast to float32 loses nothing, so only
+    then may a kernel read the input's dtype and write the other.
+    """
     if dtype is None and x.dtype != torch.float32 and torch.is_autocast_enabled("cuda"):
-        dtype = torch.float32  # autocast's own rule for softmax
-    if dtype is not None and dtype != torch.float32:
-        x, dtype = x.to(dtype), None
-    return ops.softmax(x, dim % x.dim(), log, dtype)
+        return x, torch.float32  # autocast's own rule for softmax
+    if dtype is None or dtype == torch.float32:
+        return x, dtype
+    return x.to(dtype), None
 
 
 def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
     """Return whether the operator takes the call; safe to trace by a compiler."""
     return (
-        (type(x) in TYPES or isinstance(x, FakeTensor))
+        (type(x) in TYPES or isinstance(x, FAKE_TENSORS))
         and eligible.usable(x)
         and x.dtype in DTYPES
         and (dtype is None or dtype in DTYPES)
@@ -92,12 +86,6 @@ def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
         and not x.is_nested
         and type(dim) is int
         and -x.dim() <= dim < x.dim()
-        and forward_ad._current_level < 0
-        and _only_vmap()
+        and getattr(forward_ad, "_current_level", -1) < 0
+        and eligible.only_vmap()
     )
-
-
-@eligible.constant  # a compiler guards on the transforms by itself
-def _only_vmap() -> bool:
-    """Return whether vmap is torch.func's only active transform; operators support no other."""
-    return all(t.key() == TransformType.Vmap for t in retrieve_all_functorch_interpreters())

@@ -7,19 +7,40 @@ The caller checks autograd and autocast.
 
 import functools
 import importlib.util
+import pkgutil
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from ..contract import CLUSTERS_SINCE, OLDEST
 
 TYPES = (Tensor, torch.nn.Parameter)  # any other class may redefine softmax
 
-_keys = torch._C._dispatch_keys
-_transforms = torch._C._are_functorch_transforms_active
-_dispatch_modes = torch._C._len_torch_dispatch_stack
-_function_modes = torch._C._is_torch_function_mode_enabled
-_tracing = torch._C._is_tracing
+
+def _private(*paths: str) -> list:
+    """Return private objects of torch, or [] if this version lacks one."""
+    try:
+        return [pkgutil.resolve_name(f"torch.{path}") for path in paths]
+    except (AttributeError, ImportError):
+        return []
+
+
+FAKE_TENSORS = tuple(_private("_subclasses:FakeTensor"))  # a compiler's tensors without memory
+_FOR_PLAIN = _private(
+    "_C:_dispatch_keys",
+    "_C:_are_functorch_transforms_active",
+    "_C:_len_torch_dispatch_stack",
+    "_C:_is_torch_function_mode_enabled",
+    "_C:_is_tracing",
+    "autograd.forward_ad:_current_level",
+)
+if _FOR_PLAIN:
+    _keys, _transforms, _dispatch_modes, _function_modes, _tracing, _ = _FOR_PLAIN
+_FOR_VMAP = _private(
+    "_functorch.pyfunctorch:retrieve_all_functorch_interpreters",
+    "_C._functorch:TransformType.Vmap",
+)
 
 # By device, the dispatch keys of plain tensors. A sparse, nested, negated or batched tensor has the
 # same class, but other keys.
@@ -33,6 +54,15 @@ def constant(function):
     """
     function._dynamo_marked_constant = True
     return function
+
+
+@constant  # a compiler guards on the transforms by itself
+def only_vmap() -> bool:
+    """Return whether vmap is torch.func's only active transform; operators support no other."""
+    if not _FOR_VMAP:
+        return False
+    interpreters, vmap = _FOR_VMAP
+    return all(each.key() == vmap for each in interpreters())
 
 
 def usable(x: Tensor) -> bool:
@@ -63,8 +93,13 @@ def has_clusters(index: int) -> bool:
 
 
 def plain(x: Tensor) -> bool:
-    """Return whether x is a plain tensor and no transform, mode or trace needs to see the call."""
-    if type(x) not in TYPES or _transforms() or _dispatch_modes() or _function_modes():
+    """Return whether x is a plain tensor and no transform, mode or trace needs to see the call.
+
+    No tensor is plain for a version of torch that cannot be asked: the operator then serves.
+    """
+    if not _FOR_PLAIN or type(x) not in TYPES or forward_ad._current_level >= 0:
+        return False
+    if _transforms() or _dispatch_modes() or _function_modes():
         return False
     keys = _plain_keys.get(x.get_device())
     if keys is None:

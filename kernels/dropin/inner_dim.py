@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from ..frontier.backward.triton_backward import slope
+from ..frontier.backward.triton_backward import gradient
 from .rows import online_update
 
 COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
@@ -70,6 +70,13 @@ def softmax_fwd_kernel_inner(
 
 
 @triton.jit
+def load_both(g_ptr, y_ptr, at, here):
+    """Return elements of g and y in float32; the compiler drops a load that is not used."""
+    g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
+    return g, tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+
+
+@triton.jit
 def softmax_bwd_kernel_inner(
     dx_ptr, g_ptr, y_ptr, n, n_inner,
     ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
@@ -77,26 +84,21 @@ def softmax_bwd_kernel_inner(
     first_row, inside = columns(n, n_inner, COLS)
     if ONCE:
         at, here = tile_of(0, first_row, inside, n, n_inner, ROWS)
-        g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
-        y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+        g, y = load_both(g_ptr, y_ptr, at, here)
         total = tl.sum(g if LOG else g * y, axis=0)[None, :]
-        tl.store(dx_ptr + at, slope(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
+        tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
     else:
         n_tiles = tl.cdiv(n, ROWS)
         lane_sum = tl.zeros((ROWS, COLS), tl.float32)
         for tile in range(n_tiles):
             at, here = tile_of(tile, first_row, inside, n, n_inner, ROWS)
-            g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
-            if LOG:
-                lane_sum += g
-            else:
-                lane_sum += g * tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
+            g, y = load_both(g_ptr, y_ptr, at, here)
+            lane_sum += g if LOG else g * y
         total = tl.sum(lane_sum, axis=0)[None, :]
         for step in range(n_tiles):
             at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
-            g = tl.load(g_ptr + at, mask=here, other=0.0).to(tl.float32)
-            y = tl.load(y_ptr + at, mask=here, other=0.0).to(tl.float32)
-            tl.store(dx_ptr + at, slope(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
+            g, y = load_both(g_ptr, y_ptr, at, here)
+            tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
 
 
 def _tile(outer: int, n: int, inner: int) -> tuple[tuple[int], dict]:

@@ -13,30 +13,30 @@ import torch
 from torch import Tensor
 from torch.library import custom_op
 
-from . import launch as run
+from . import entry
 from .eligible import plain
 
 
 @custom_op("softmax_bench::softmax", mutates_args=())
 def softmax(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None = None) -> Tensor:
     """Return the contiguous (log-)softmax of x over ``dim`` (0 … rank-1), in dtype or x's dtype."""
-    return run.forward(x, dim, log, dtype)
+    return entry.forward(x, dim, log, dtype)
 
 
 @custom_op("softmax_bench::softmax_backward", mutates_args=())
 def softmax_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
     """Return the gradient with respect to the input, in dtype, from g and the output y."""
-    return run.backward(g, y, dim, log, dtype)
+    return entry.backward(g, y, dim, log, dtype)
 
 
 @softmax.register_fake
 def _(x, dim, log, dtype=None):
-    return run.empty_like(x, dtype or x.dtype)
+    return entry.empty_like(x, dtype or x.dtype)
 
 
 @softmax_backward.register_fake
 def _(g, y, dim, log, dtype):
-    return run.empty_like(y, dtype)
+    return entry.empty_like(y, dtype)
 
 
 def _save(ctx, inputs, output):
@@ -94,7 +94,7 @@ class Softmax(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
-        y = run.launch_forward(x, dim, log, dtype)
+        y = entry.launch_forward(x, dim, log, dtype)
         _save(ctx, (x, dim, log, dtype), y)
         return y
 
@@ -104,7 +104,7 @@ class Softmax(torch.autograd.Function):
         # With gradients enabled, the caller wants the derivative of this derivative.
         if torch.is_grad_enabled() or not (plain(g) and plain(y)):
             return _backward(ctx, g)
-        return run.launch_backward(g, y, *ctx.rest), None, None, None
+        return entry.launch_backward(g, y, *ctx.rest), None, None, None
 
 
 # torch.autograd.Function.apply without its support for torch.func, which plain tensors never need:

@@ -7,11 +7,13 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan
+from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem
 
-TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in state.cuh
+TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in epilogue.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
-OWN_BYTES = 7 * 1024  # of shared memory that a kernel needs beside its tiles: barriers and states
+# Shared memory of a block that its tiles leave free. The states of 16 blocks of 16 warps take
+# 2 KiB, CUDA takes 1 KiB.
+STATIC_BYTES = 7 * 1024
 
 
 class Shape(NamedTuple):
@@ -42,19 +44,19 @@ def fewest_blocks(
     return None
 
 
-def vectors_of(call: Call) -> int:
+def vectors_of(problem: Problem) -> int:
     """Return the vectors of 16 bytes of a row; the last one may be partial."""
-    return -(-call.cols * call.dtype.itemsize // VEC_BYTES)
+    return -(-problem.cols * problem.dtype.itemsize // VEC_BYTES)
 
 
-def is_vector_multiple(call: Call) -> bool:
+def is_vector_multiple(problem: Problem) -> bool:
     """Return whether a row's bytes are a multiple of a vector."""
-    return call.cols * call.dtype.itemsize % VEC_BYTES == 0
+    return problem.cols * problem.dtype.itemsize % VEC_BYTES == 0
 
 
-def is_unaligned(call: Call) -> bool:
+def is_unaligned(problem: Problem) -> bool:
     """Return whether rows may begin or end inside a vector."""
-    return call.pack * call.dtype.itemsize != VEC_BYTES
+    return problem.pack * problem.dtype.itemsize != VEC_BYTES
 
 
 def plan_of(

@@ -9,30 +9,28 @@ import csv
 import functools
 from pathlib import Path
 
-from ..contract import DTYPES
-from ..cuda.nvrtc import VEC_BYTES, Call
+from ..contract import DTYPES, STANDS_IN
+from ..cuda.nvrtc import VEC_BYTES, Problem
 from ._tiling import is_vector_multiple
 
 FOLDER = Path(__file__).parent
 # a literal pattern from FOLDER on: registry.source_scan reads it, and the tables count in hashes
 TABLES = "tuning/*.csv"
-# Compute capability -> the GPU whose table serves GPUs without one. docs/frontier.md says what an
-# H100 would lose by that.
-STANDS_IN = {(9, 0): "NVIDIA H200"}
 
 
-def candidates(call: Call) -> list[str]:
-    """Return the winners for rows like the call's, the best guess first; none without a table.
+def candidates(problem: Problem) -> list[str]:
+    """Return the winners for rows like the problem's, the best guess first; none without a table.
 
     Rows whose bytes are a multiple of a vector have winners of their own. A dtype without winners
     takes those of a dtype of its size, which moves the same bytes. A GPU without winners takes
     those of another GPU of its compute capability.
     """
-    kind = str(call.dtype).removeprefix("torch."), is_vector_multiple(call)
-    stand_in = STANDS_IN.get(call.gpu.capability, "")
-    known = _winners(call.gpu.name, *kind) or _winners(stand_in, *kind)
+    kind = str(problem.dtype).removeprefix("torch."), is_vector_multiple(problem)
+    stand_in, _ = STANDS_IN.get(problem.gpu.capability, ("", ""))
+    known = _winners(problem.gpu.name, *kind) or _winners(stand_in, *kind)
     # rows as long or longer come first
-    return [known[N] for N in sorted(known, key=lambda N: (call.cols > N, abs(N - call.cols)))]
+    cols = problem.cols
+    return [known[N] for N in sorted(known, key=lambda N: (cols > N, abs(N - cols)))]
 
 
 @functools.cache

@@ -13,7 +13,7 @@ Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unali
 
 from .. import split
 from ..cuda import launch
-from ..cuda.nvrtc import Call, LaunchPlan
+from ..cuda.nvrtc import LaunchPlan, Problem
 from . import (
     _tuning,
     frontier_packed,
@@ -39,20 +39,20 @@ RULE = {
 }
 
 
-def choices(call: Call) -> list[str]:
+def choices(problem: Problem) -> list[str]:
     """Return variants that may take the row, the best first; the last takes almost any."""
-    row_bytes, rule = call.cols * call.dtype.itemsize, RULE[is_vector_multiple(call)]
+    row_bytes, rule = problem.cols * problem.dtype.itemsize, RULE[is_vector_multiple(problem)]
     by_rule = [name for most, name in rule if row_bytes <= most]
-    return [*_tuning.candidates(call), *by_rule, "frontier_spread"]
+    return [*_tuning.candidates(problem), *by_rule, "frontier_spread"]
 
 
-def plan(call: Call) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the launch plan of the first choice that takes the row; see ``nvrtc.Planner``."""
-    for variant in choices(call):
+    for variant in choices(problem):
         part, config = split(variant)
-        if plans := PARTS[part].plan(call, config or PARTS[part].DEFAULT_CONFIG):
+        if plans := PARTS[part].plan(problem, config or PARTS[part].DEFAULT_CONFIG):
             return plans
     return ()
 
 
-softmax, log_softmax, unsupported = launch.functions(plan)[:3]
+softmax, log_softmax, unsupported = launch.functions(plan)

@@ -1,9 +1,8 @@
 // Short rows of any N, a contiguous run of them at once. The run passes through shared memory,
 // where lanes read the elements of their rows.
+#include "epilogue.cuh"
 #include "state.cuh"
 #include "unaligned.cuh"
-
-constexpr int kThreads = 128;
 
 // Load `count` elements from `from` with THREADS threads, at most VECS vectors each. Returns the
 // offset of the first element in `smem`. The threads must synchronise before they read.
@@ -42,25 +41,25 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
 }
 
 // Load and store non-contiguous rows.
-template <typename T>
+template <int THREADS, typename T>
 __device__ void load_rows(T* elements, const T* x, Index stride, int rows, int cols) {
-  for (int at = threadIdx.x; at < rows * cols; at += kThreads) {
+  for (int at = threadIdx.x; at < rows * cols; at += THREADS) {
     elements[at] = x[at / cols * stride + at % cols];
   }
 }
-template <typename T>
+template <int THREADS, typename T>
 __device__ void store_rows(T* out, Index stride, const T* elements, int rows, int cols) {
-  for (int at = threadIdx.x; at < rows * cols; at += kThreads) {
+  for (int at = threadIdx.x; at < rows * cols; at += THREADS) {
     out[at / cols * stride + at % cols] = elements[at];
   }
 }
 
 // Return the block's row of a thread; LANES adjacent threads share a row. The distance between a
 // warp's rows spreads them over the banks of shared memory, at least where cols is odd.
-template <typename T, int LANES>
+template <typename T, int LANES, int THREADS>
 __device__ int row_of(int thread) {
   constexpr int kWarpRows = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
-  constexpr int kDistance = kWanted < kThreads / kWarp ? kWanted : kThreads / kWarp;
+  constexpr int kDistance = kWanted < THREADS / kWarp ? kWanted : THREADS / kWarp;
   const int warp = thread / kWarp, own = thread % kWarp / LANES;
   return warp / kDistance * (kDistance * kWarpRows) + own * kDistance + warp % kDistance;
 }
@@ -93,8 +92,8 @@ struct LaneElements {
     return state;
   }
 
-  template <typename Op>
-  __device__ void put(T* elements, float max, const Op& epilogue) const {
+  template <typename Epilogue>
+  __device__ void put(T* elements, float max, const Epilogue& epilogue) const {
     float factor = 0.0f;
     if constexpr (KEEP_EXP) factor = epilogue.factor(top - max);
 #pragma unroll
@@ -110,40 +109,42 @@ struct LaneElements {
 };
 
 // LANES: adjacent threads that share a row. K: elements of each. Both follow from cols alone, and
-// so does the order of every sum. Dynamic shared memory: the rows of a block, and two vectors.
-template <typename T, typename Op, int K, int LANES>
-__global__ void __launch_bounds__(kThreads)
+// so does the order of every sum. THREADS: of a block. Dynamic shared memory: the rows of a block,
+// and two vectors.
+template <typename T, typename Epilogue, int K, int LANES, int THREADS>
+__global__ void __launch_bounds__(THREADS)
     frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols) {
   extern __shared__ __align__(16) uint4 smem[];
-  constexpr int kRows = kThreads / LANES;
+  constexpr int kRows = THREADS / LANES;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % LANES;
-  const Index first = static_cast<Index>(blockIdx.x) * kRows;
-  const int count = rows - first < kRows ? static_cast<int>(rows - first) : kRows;
+  const Index first_row = static_cast<Index>(blockIdx.x) * kRows;
+  const int row_count = rows - first_row < kRows ? static_cast<int>(rows - first_row) : kRows;
   T* const elements = reinterpret_cast<T*>(smem);
-  const T* const from = x + first * x_stride;
-  T* const to = out + first * out_stride;
-  int before = 0, after = 0;  // offsets of the first row in smem
+  const T* const x_rows = x + first_row * x_stride;
+  T* const out_rows = out + first_row * out_stride;
+  int in_off = 0, out_off = 0;  // offsets of the first row in smem
   if (x_stride == cols) {
-    before = load_run<T, kThreads, K / kVecElems<T> + 1>(smem, from, count * width, thread);
+    in_off = load_run<T, THREADS, K / kVecElems<T> + 1>(smem, x_rows, row_count * width, thread);
   } else {
-    load_rows(elements, from, x_stride, count, width);
+    load_rows<THREADS>(elements, x_rows, x_stride, row_count, width);
   }
-  if (out_stride == cols) after = AlignedRow<T>(to).elements_off();
+  if (out_stride == cols) out_off = AlignedRow<T>(out_rows).elements_off();
   __syncthreads();
 
-  const int row = row_of<T, LANES>(thread);
-  T* const begin = elements + min(row, count - 1) * width + lane;
-  LaneElements<T, K, LANES, Op::kScalesExp> own(begin + before, lane + LANES * (K - 1) < width);
-  const SoftmaxState state = merge_lanes<LANES>(own.state());
+  const int row = row_of<T, LANES, THREADS>(thread);
+  T* const lane_begin = elements + min(row, row_count - 1) * width + lane;
+  LaneElements<T, K, LANES, Epilogue::kScalesExp> lane_elements(lane_begin + in_off,
+                                                                lane + LANES * (K - 1) < width);
+  const SoftmaxState state = merge_lanes<LANES>(lane_elements.state());
   // without a shift, lanes overwrite only their elements; threads without a row read the last one
-  if (after != before || count < kRows) __syncthreads();
-  if (row < count) own.put(begin + after, state.max, Op(state.sum));
+  if (out_off != in_off || row_count < kRows) __syncthreads();
+  if (row < row_count) lane_elements.put(lane_begin + out_off, state.max, Epilogue(state.sum));
 
   __syncthreads();
   if (out_stride == cols) {
-    store_run<T, kThreads>(to, smem, count * width, thread);
+    store_run<T, THREADS>(out_rows, smem, row_count * width, thread);
   } else {
-    store_rows(to, out_stride, elements, count, width);
+    store_rows<THREADS>(out_rows, out_stride, elements, row_count, width);
   }
 }

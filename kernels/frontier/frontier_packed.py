@@ -14,13 +14,13 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
 from ._tiling import TILE_EPILOGUES, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS = 128  # kThreads in the source
+THREADS = 128  # of a block
 CONFIGS = ("k8", "k16", "k32")  # k: most elements of a lane
 DEFAULT_CONFIG = "k32"
 
@@ -30,18 +30,19 @@ def lanes_of(cols: int, per_lane: int) -> int:
     return 1 << (-(-cols // per_lane) - 1).bit_length()
 
 
-def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    lanes = lanes_of(call.cols, parse(config)["k"])
+    lanes = lanes_of(problem.cols, parse(config)["k"])
     if lanes > WARP:
         return ()
-    kernel = instance_of("frontier_packed", call, TILE_EPILOGUES, -(-call.cols // lanes), lanes)
+    sizes = -(-problem.cols // lanes), lanes, THREADS
+    kernel = instantiate_for("frontier_packed", problem, TILE_EPILOGUES, *sizes)
     rows = THREADS // lanes  # of a block
     # the vectors at both ends of a run belong to it in part
-    vectors = rows * call.cols * call.dtype.itemsize // VEC_BYTES + 2
-    blocks = -(-call.rows // rows)
+    vectors = rows * problem.cols * problem.dtype.itemsize // VEC_BYTES + 2
+    blocks = -(-problem.rows // rows)
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks, shared_bytes=vectors * VEC_BYTES),)
 
 
-with_config = functools.partial(launch.functions, plan)
-softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]
+with_config = functools.partial(launch.configured, plan)
+softmax, log_softmax, unsupported = launch.functions(plan)

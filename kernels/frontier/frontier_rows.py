@@ -20,7 +20,7 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
 from ._tiling import TILE_EPILOGUES, Shape, fewest_blocks, is_unaligned, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -42,28 +42,28 @@ def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> S
     return blocks and Shape(per_lane, *blocks, 1)
 
 
-def _fits(shape: Shape, call: Call) -> bool:
+def _fits(shape: Shape, problem: Problem) -> bool:
     """Return whether registers hold the exps, half as many again, and second vectors.
 
     Aligned rows need no second vectors, but the shape must not depend on the alignment.
     """
-    exps = shape.per_lane * VEC_BYTES // call.dtype.itemsize
+    exps = shape.per_lane * VEC_BYTES // problem.dtype.itemsize
     registers = exps * 3 // 2 + shape.per_lane * VEC_BYTES // 4
     return registers * WARP * shape.warps * shape.rows <= REGISTERS
 
 
-def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
     numbers = parse(config)
-    shape = shape_of(vectors_of(call), numbers["k"], numbers["w"], call.gpu.max_cluster)
+    shape = shape_of(vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster)
     keep_exp = "r" not in numbers
-    if shape is None or not (_fits(shape, call) if keep_exp else call.dtype.itemsize < 4):
+    if shape is None or not (_fits(shape, problem) if keep_exp else problem.dtype.itemsize < 4):
         return ()
-    kernel = instance_of(
-        "frontier_rows", call, TILE_EPILOGUES, *shape, is_unaligned(call), keep_exp
+    kernel = instantiate_for(
+        "frontier_rows", problem, TILE_EPILOGUES, *shape, is_unaligned(problem), keep_exp
     )
-    return plan_of(SOURCE, kernel, shape, call.rows)
+    return plan_of(SOURCE, kernel, shape, problem.rows)
 
 
-with_config = functools.partial(launch.functions, plan)
-softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]
+with_config = functools.partial(launch.configured, plan)
+softmax, log_softmax, unsupported = launch.functions(plan)

@@ -1,19 +1,19 @@
 // Rows of a few hundred bytes: several lanes of a warp share a row.
-#include "vec.cuh"
-
-constexpr int kThreads = 128;
+#include "epilogue.cuh"
+#include "reduce.cuh"
 
 // UNIT: adjacent elements of a lane. K: units of a lane. LANES: lanes of a row, a power of two. All
 // three follow from cols alone, so sums do not depend on the address. PACK: elements moved at once,
-// fewer than UNIT where rows are unaligned. FULL: K * LANES * UNIT is cols.
-template <typename T, typename Op, int UNIT, int PACK, int K, int LANES, bool FULL>
-__global__ void __launch_bounds__(kThreads)
+// fewer than UNIT where rows are unaligned. FULL: K * LANES * UNIT is cols. THREADS: of a block.
+template <typename T, typename Epilogue, int UNIT, int PACK, int K, int LANES, bool FULL,
+          int THREADS>
+__global__ void __launch_bounds__(THREADS)
     frontier_short(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                    Index rows, Index cols) {
   constexpr int kPacks = UNIT / PACK;
   const int lane = threadIdx.x % LANES, width = static_cast<int>(cols);
   // Adjacent groups of lanes have adjacent rows, so that a warp's loads are coalesced.
-  const Index row = static_cast<Index>(blockIdx.x) * (kThreads / LANES) + threadIdx.x / LANES;
+  const Index row = static_cast<Index>(blockIdx.x) * (THREADS / LANES) + threadIdx.x / LANES;
 
   Pack<T, PACK> loaded[K][kPacks];
 #pragma unroll
@@ -48,10 +48,10 @@ __global__ void __launch_bounds__(kThreads)
       const bool inside = FULL || (k * LANES + lane) * UNIT < width;
       const float exponential = inside ? exp_approx(shifted) : 0.0f;
       sum += exponential;
-      value[k][i] = Op::keep(shifted, exponential);
+      value[k][i] = Epilogue::keep(shifted, exponential);
     }
   }
-  const Op finish(warp_reduce<Sum, LANES>(sum));
+  const Epilogue epilogue(warp_reduce<Sum, LANES>(sum));
   if (row >= rows) return;
 #pragma unroll
   for (int k = 0; k < K; ++k) {
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int p = 0; p < kPacks; ++p) {
       float result[PACK];
 #pragma unroll
-      for (int i = 0; i < PACK; ++i) result[i] = finish.of_kept(value[k][p * PACK + i]);
+      for (int i = 0; i < PACK; ++i) result[i] = epilogue.of_kept(value[k][p * PACK + i]);
       store(out + row * out_stride + at + p * PACK, result);
     }
   }

@@ -12,13 +12,13 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import EPILOGUES, VEC_BYTES, WARP, Call, LaunchPlan, instance_of
+from ..cuda.nvrtc import EPILOGUES, VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
 from ._tiling import parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS = 128  # kThreads in the source
+THREADS = 128  # of a block
 MAX_UNITS = 4  # of a lane
 # u: most units of a lane for which a row takes fewer than 32 lanes.
 CONFIGS = ("u1", "u2")
@@ -38,17 +38,18 @@ def layout(cols: int, itemsize: int, per_lane: int) -> tuple[int, int, int] | No
     return None if per_lane > MAX_UNITS else (unit, per_lane, lanes)
 
 
-def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    sizes = layout(call.cols, call.dtype.itemsize, parse(config)["u"])
+    sizes = layout(problem.cols, problem.dtype.itemsize, parse(config)["u"])
     if sizes is None:
         return ()
     unit, per_lane, lanes = sizes
-    full = per_lane * lanes * unit == call.cols
-    kernel = instance_of("frontier_short", call, EPILOGUES, unit, call.pack, per_lane, lanes, full)
-    blocks = -(-call.rows // (THREADS // lanes))
+    full = per_lane * lanes * unit == problem.cols
+    sizes = unit, problem.pack, per_lane, lanes, full, THREADS
+    kernel = instantiate_for("frontier_short", problem, EPILOGUES, *sizes)
+    blocks = -(-problem.rows // (THREADS // lanes))
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 
 
-with_config = functools.partial(launch.functions, plan)
-softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]
+with_config = functools.partial(launch.configured, plan)
+softmax, log_softmax, unsupported = launch.functions(plan)

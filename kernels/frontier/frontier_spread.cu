@@ -1,5 +1,6 @@
 // Long rows: a row in the registers of many blocks, which merge their states in global memory.
 #include "cluster.cuh"
+#include "epilogue.cuh"
 #include "grid_workspace.cuh"
 #include "row_tile.cuh"
 
@@ -13,30 +14,31 @@ __device__ inline void prefetch(const void* from, unsigned bytes) {
 // STREAMED: a row is longer than its blocks hold in registers, so it has `tiles` tiles, each shared
 // by all its blocks. The last tile stays in registers, the `kept` tiles before it in shared memory.
 // The others are read a second time, from the end, which L2 still holds.
-template <typename T, typename Op, int K, int WARPS, int RESIDENT, bool UNALIGNED, bool STREAMED>
+template <typename T, typename Epilogue, int K, int WARPS, int RESIDENT, bool UNALIGNED,
+          bool STREAMED>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     frontier_spread(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks, int tiles,
                     int kept) {
   // in 16 bits, exps take twice the registers of the elements
-  constexpr bool kKeepExp = Op::kScalesExp && sizeof(T) == sizeof(float);
+  constexpr bool kKeepExp = Epilogue::kScalesExp && sizeof(T) == sizeof(float);
   constexpr int kThreads = kWarp * WARPS;
   constexpr int kBlockVecs = K * kThreads;
   extern __shared__ __align__(16) uint4 smem[];
   __shared__ SoftmaxState warp_states[WARPS];
   __shared__ SoftmaxState row_states[WARPS];
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
-  const int block = blockIdx.x % row_blocks;
-  const int group = blockIdx.x / row_blocks, groups = gridDim.x / row_blocks;
-  const int first = block * kBlockVecs;
-  const GridReducer reducer(workspace, group * row_blocks, row_blocks);
+  const int row_block = blockIdx.x % row_blocks;
+  const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
+  const int block_vec = row_block * kBlockVecs;
+  const GridReducer reducer(workspace, first_row * row_blocks, row_blocks);
   unsigned epoch = 0;
-  for (Index row = group; row < rows; row += groups, ++epoch) {
+  for (Index row = first_row; row < rows; row += row_step, ++epoch) {
     const T* const x_row = x + row * x_stride;
     T* const out_row = out + row * out_stride;
     // opaque: otherwise the compiler keeps the offsets for the next row, in a tile's registers
-    const auto first_vec = [&](int tile) {
-      return opaque(first + warp * K * kWarp + tile * row_blocks * kBlockVecs);
+    const auto tile_vec = [&](int tile) {
+      return opaque(block_vec + warp * K * kWarp + tile * row_blocks * kBlockVecs);
     };
     // Each thread reads back only its own vectors, so no barrier is needed.
     const auto slot = [&](int tile) {
@@ -46,33 +48,33 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {
-        RowTile<T, K, UNALIGNED, false> early(x_row, first_vec(tile), cols);
+        RowTile<T, K, UNALIGNED, false> early(x_row, tile_vec(tile), cols);
         state = merge(state, early.state());
         if (tile >= tiles - 1 - kept) early.save(slot(tile), kThreads);
       }
     }
-    RowTile<T, K, UNALIGNED, kKeepExp> last(x_row, first_vec(STREAMED ? tiles - 1 : 0), cols);
+    RowTile<T, K, UNALIGNED, kKeepExp> last(x_row, tile_vec(STREAMED ? tiles - 1 : 0), cols);
     state = STREAMED ? merge(state, last.state()) : last.state();
     state = merge_block(state, warp_states);
     if (threadIdx.x == 0) {
-      reducer.publish(state, block, epoch);
-      if (row + groups < rows) {
-        const T* const next = AlignedRow<const T>(x_row + groups * x_stride).at(first);
-        const int left = (static_cast<int>(cols) - first * kVecElems<T>) / kVecElems<T>;
+      reducer.publish(state, row_block, epoch);
+      if (row + row_step < rows) {
+        const T* const next = AlignedRow<const T>(x_row + row_step * x_stride).at(block_vec);
+        const int left = (static_cast<int>(cols) - block_vec * kVecElems<T>) / kVecElems<T>;
         if (left > 0) prefetch(next, static_cast<unsigned>(min(kBlockVecs, left)) * kVecBytes);
       }
     }
     state = merge_block(reducer.collect<kThreads>(epoch), row_states);
-    const Op epilogue(state.sum);
+    const Epilogue epilogue(state.sum);
     last.store(out_row, state.max, epilogue);
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = tiles - 2; tile >= 0; --tile) {
         const uint4* const saved = tile >= tiles - 1 - kept ? slot(tile) : nullptr;
-        RowTile<T, K, UNALIGNED, false> again(x_row, first_vec(tile), cols, saved, kThreads);
+        RowTile<T, K, UNALIGNED, false> again(x_row, tile_vec(tile), cols, saved, kThreads);
         again.store(out_row, state.max, epilogue);
       }
     }
   }
-  if (threadIdx.x == 0) reducer.finish(static_cast<unsigned>((rows + groups - 1) / groups));
+  if (threadIdx.x == 0) reducer.finish(static_cast<unsigned>((rows + row_step - 1) / row_step));
 }

@@ -20,8 +20,8 @@ from pathlib import Path
 from ..contract import CLUSTERS_SINCE, LONGEST_ROW
 from ..cuda import launch
 from ..cuda.grid_workspace import MAX_STATES
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
-from ._tiling import OWN_BYTES, TILE_EPILOGUES, is_unaligned, parse, vectors_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ._tiling import STATIC_BYTES, TILE_EPILOGUES, is_unaligned, parse, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -41,49 +41,53 @@ MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
 REGISTERS_STREAMED = 168
 
 
-def resident(call: Call, per_lane: int, warps: int, unaligned: bool, streamed: bool) -> int:
+def blocks_per_sm(
+    problem: Problem, per_lane: int, warps: int, unaligned: bool, streamed: bool
+) -> int:
     """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
-    registers = REGISTERS[per_lane][call.dtype.itemsize // 2 if unaligned or streamed else 0]
-    if streamed and call.gpu.capability > CLUSTERS_SINCE:
+    registers = REGISTERS[per_lane][problem.dtype.itemsize // 2 if unaligned or streamed else 0]
+    if streamed and problem.gpu.capability > CLUSTERS_SINCE:
         registers = REGISTERS_STREAMED
     partition_warps = PARTITION_REGISTERS // (registers * WARP)
     return min(MAX_RESIDENT, PARTITIONS * partition_warps // warps)
 
 
-def max_blocks(call: Call, per_sm: int) -> int:
+def max_blocks(problem: Problem, per_sm: int) -> int:
     """Return the most blocks of a launch: all are resident, and each publishes a state."""
-    return min(per_sm * call.gpu.sm_count, MAX_STATES)
+    return min(per_sm * problem.gpu.sm_count, MAX_STATES)
 
 
-def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
     numbers = parse(config)
     per_lane, max_warps = numbers["k"], numbers["w"]
-    vectors, unaligned = vectors_of(call), is_unaligned(call)
+    vectors, unaligned = vectors_of(problem), is_unaligned(problem)
     row_blocks = -(-vectors // (WARP * per_lane * max_warps))
-    if call.cols > LONGEST_ROW or row_blocks < 2:
+    if problem.cols > LONGEST_ROW or row_blocks < 2:
         return ()  # frontier_rows takes the row of a single block
     # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
     tiles, saved = 1, 0
-    if streamed := row_blocks > max_blocks(call, resident(call, per_lane, max_warps, True, False)):
-        per_sm = resident(call, per_lane, max_warps, True, True)
+    per_sm = blocks_per_sm(problem, per_lane, max_warps, True, False)
+    if streamed := row_blocks > max_blocks(problem, per_sm):
+        per_sm = blocks_per_sm(problem, per_lane, max_warps, True, True)
         if per_lane < MIN_STREAMED or not per_sm:
             return ()  # registers would spill
-        tiles = -(-row_blocks // max_blocks(call, per_sm))
+        tiles = -(-row_blocks // max_blocks(problem, per_sm))
         row_blocks = -(-row_blocks // tiles)
     warps = -(-vectors // (WARP * per_lane * row_blocks * tiles))
-    per_sm = resident(call, per_lane, warps, unaligned, streamed)
+    per_sm = blocks_per_sm(problem, per_lane, warps, unaligned, streamed)
     tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
-        saved = min(tiles - 1, (call.gpu.max_shared_per_block // per_sm - OWN_BYTES) // tile_bytes)
-    rounds = -(-call.rows // (max_blocks(call, per_sm) // row_blocks))
-    groups = -(-call.rows // rounds)  # of blocks, a row each
-    kernel = instance_of(
-        "frontier_spread", call, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
+        shared = problem.gpu.max_shared_per_block // per_sm - STATIC_BYTES
+        saved = min(tiles - 1, shared // tile_bytes)
+    rounds = -(-problem.rows // (max_blocks(problem, per_sm) // row_blocks))
+    groups = -(-problem.rows // rounds)  # of blocks, a row each
+    kernel = instantiate_for(
+        "frontier_spread", problem, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
     )
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved * tile_bytes
     return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks, tiles, saved)),)
 
 
-with_config = functools.partial(launch.functions, plan)
-softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]
+with_config = functools.partial(launch.configured, plan)
+softmax, log_softmax, unsupported = launch.functions(plan)

@@ -2,6 +2,7 @@
 // are computed over vectors counted from the row's first element, so sums do not depend on the
 // alignment. The output is computed from the same elements, in the aligned vectors of the output.
 #include "cluster.cuh"
+#include "epilogue.cuh"
 #include "unaligned.cuh"
 
 // Return the vectors between the beginning of a cache line and this one.
@@ -96,9 +97,9 @@ struct LaneVecs {
 };
 
 // Store `vecs` output vectors, at most K for each lane.
-template <int K, typename T, typename Op>
+template <int K, typename T, typename Epilogue>
 __device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, float max,
-                           const Op& epilogue) {
+                           const Epilogue& epilogue) {
   const int lane = threadIdx.x % kWarp;
   if (tile.off == 0) {
     // In 32 bits, stores of whole cache lines are worth one more iteration.
@@ -129,7 +130,7 @@ constexpr int kRegisters = K <= 6 ? 32 : 40;
 // K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. All three follow
 // from cols alone, and so does the order of every sum. Dynamic shared memory: the vectors of each
 // warp, and two more.
-template <typename T, typename Op, int K, int WARPS, int CLUSTER>
+template <typename T, typename Epilogue, int K, int WARPS, int CLUSTER>
 __global__ void __maxnreg__(kRegisters<K>)
     frontier_staged(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols) {
@@ -140,36 +141,41 @@ __global__ void __maxnreg__(kRegisters<K>)
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   const int lane = threadIdx.x % kWarp;
   Index row = blockIdx.x;
-  int number = warp;  // of the tile
-  enter_row<WARPS, CLUSTER>(buffer, row, number);
+  int tile_index = warp;
+  enter_row<WARPS, CLUSTER>(buffer, row, tile_index);
   // the lengths of tiles differ by one vector at most
   const int vecs = (static_cast<int>(cols) + kVecElems<T> - 1) / kVecElems<T>;
-  const int each = vecs / kTiles, longer = vecs % kTiles;
-  const int own = each + (number < longer ? 1 : 0);
-  const int from = (number * each + min(number, longer)) * kVecElems<T>;
-  const int left = static_cast<int>(cols) - from;  // elements, to the row's end
-  T* const to = out + row * out_stride + from;
-  // The tile's output has as many aligned vectors, each shifted by `later` elements.
-  const int later = (kVecElems<T> - AlignedRow<T>(to).elements_off()) % kVecElems<T>;
+  const int vecs_per_tile = vecs / kTiles, tiles_with_one_more = vecs % kTiles;
+  const int first_vec = tile_index * vecs_per_tile + min(tile_index, tiles_with_one_more);
+  const int tile_vecs = vecs_per_tile + (tile_index < tiles_with_one_more ? 1 : 0);
+  const int first_elem = first_vec * kVecElems<T>, tile_elems = tile_vecs * kVecElems<T>;
+  const int elems_left = static_cast<int>(cols) - first_elem;  // to the row's end
+  T* const out_tile = out + row * out_stride + first_elem;
+  // The tile's output has as many aligned vectors, each shifted by `out_shift` elements.
+  const int out_shift = (kVecElems<T> - AlignedRow<T>(out_tile).elements_off()) % kVecElems<T>;
 
   uint4* const smem = all_smem + warp * kTileVecs;
-  const int end = min(left, own * kVecElems<T>), count = min(left, own * kVecElems<T> + later);
-  const int before = load_tile<T, K>(smem, x + row * x_stride + from, count);
+  const int state_elems = min(elems_left, tile_elems);
+  const int loaded_elems = min(elems_left, tile_elems + out_shift);
+  const int smem_off = load_tile<T, K>(smem, x + row * x_stride + first_elem, loaded_elems);
   __syncwarp();
-  const SmemTile<T> tile(smem, before);
+  const SmemTile<T> tile(smem, smem_off);
   SoftmaxState state;
-  dispatch_quarter(tile.off,
-                   [&](auto quarter) { state = LaneVecs<T, K, quarter.value>{tile, end}.state(); });
+  dispatch_quarter(tile.off, [&](auto quarter) {
+    state = LaneVecs<T, K, quarter.value>{tile, state_elems}.state();
+  });
   state = merge_row<WARPS, CLUSTER>(state, buffer);
 
-  const Op epilogue(state.sum);
-  const int full = (count - later) / kVecElems<T>;
-  store_tile<K>(reinterpret_cast<uint4*>(to + later), SmemTile<T>(smem, before + later), full,
-                state.max, epilogue);
+  const Epilogue epilogue(state.sum);
+  const int out_vecs = (loaded_elems - out_shift) / kVecElems<T>;
+  store_tile<K>(reinterpret_cast<uint4*>(out_tile + out_shift),
+                SmemTile<T>(smem, smem_off + out_shift), out_vecs, state.max, epilogue);
   // Store both ends of the row, which are partial vectors of the output, element by element.
-  const T* const elements = reinterpret_cast<const T*>(smem) + before;
-  const int first = from == 0 ? 0 : later + full * kVecElems<T>, at = first + lane;
-  if (at < (from == 0 ? later : count)) {
-    from_float(to[at], epilogue.template of_shifted<T>(to_float(elements[at]) - state.max));
+  const T* const elements = reinterpret_cast<const T*>(smem) + smem_off;
+  const bool row_begins = first_elem == 0;
+  const int elem = lane + (row_begins ? 0 : out_shift + out_vecs * kVecElems<T>);
+  if (elem < (row_begins ? out_shift : loaded_elems)) {
+    from_float(out_tile[elem],
+               epilogue.template of_shifted<T>(to_float(elements[elem]) - state.max));
   }
 }

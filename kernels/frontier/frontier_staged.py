@@ -19,8 +19,8 @@ import math
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, Call, LaunchPlan, instance_of
-from ._tiling import OWN_BYTES, TILE_EPILOGUES, Shape, fewest_blocks, parse, plan_of, vectors_of
+from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ._tiling import STATIC_BYTES, TILE_EPILOGUES, Shape, fewest_blocks, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -41,21 +41,21 @@ def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> S
     return blocks and Shape(-(-vectors // (WARP * math.prod(blocks))), *blocks, 1)
 
 
-def plan(call: Call, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
     numbers = parse(config)
-    shape = shape_of(vectors_of(call), numbers["k"], numbers["w"], call.gpu.max_cluster)
+    shape = shape_of(vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster)
     if shape is None:
         return ()
-    kernel = instance_of(
-        "frontier_staged", call, TILE_EPILOGUES, shape.per_lane, shape.warps, shape.cluster
+    kernel = instantiate_for(
+        "frontier_staged", problem, TILE_EPILOGUES, shape.per_lane, shape.warps, shape.cluster
     )
     # a tile of every warp, and two vectors more, because it may begin and end inside a vector
     shared = shape.warps * (shape.per_lane * WARP + 2) * VEC_BYTES
-    if shared > call.gpu.max_shared_per_block - OWN_BYTES:
+    if shared > problem.gpu.max_shared_per_block - STATIC_BYTES:
         return ()
-    return plan_of(SOURCE, kernel, shape, call.rows, shared)
+    return plan_of(SOURCE, kernel, shape, problem.rows, shared)
 
 
-with_config = functools.partial(launch.functions, plan)
-softmax, log_softmax, unsupported = with_config(DEFAULT_CONFIG)[:3]
+with_config = functools.partial(launch.configured, plan)
+softmax, log_softmax, unsupported = launch.functions(plan)

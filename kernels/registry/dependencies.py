@@ -4,6 +4,7 @@ import functools
 import sys
 from pathlib import Path
 
+from ..contract import STANDS_IN
 from . import source_scan
 from .discover import FOLDER, PACKAGE, file
 from .source_hash import digest
@@ -57,11 +58,12 @@ def _modules(path: Path, root: Path) -> list[Path]:
 def sha256(name: str, gpu: str) -> str:
     """Return the hash over the code of ``sources(name)``, as it runs on a GPU of this short name.
 
-    Of the tuning tables, only the GPU's own counts; all count for a GPU without a table, since
-    another GPU's may stand in.
+    Of the tuning tables, the GPU's own counts and those that stand in for what it lacks; all count
+    for a GPU without a table.
     """
-    own = (FOLDER / "frontier" / "tuning" / gpu).with_suffix(".csv")
-    others = set(own.parent.glob("*.csv")) - {own} if own.is_file() else set()
+    tables = FOLDER / "frontier" / "tuning"
+    own, stand_ins = tables / f"{gpu}.csv", {tables / file for _, file in STANDS_IN.values()}
+    others = set(tables.glob("*.csv")) - {own, *stand_ins} if own.is_file() else set()
     return digest(path for path in sources(name) if path not in others)
 
 
@@ -74,22 +76,9 @@ def own_sha256() -> str:
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
-    return frozenset(module.partition(".")[0] for module in _absolute_imports(name))
-
-
-def imported_packages(name: str) -> frozenset[str]:
-    """Return the modules that the variant imports and that neither Python nor the project has.
-
-    Of a from-import with and without the imported name, which may be a module or not.
-    """
-    known = {*sys.stdlib_module_names, PACKAGE}
-    found = _absolute_imports(name)
-    return frozenset(module for module in found if module.partition(".")[0] not in known)
-
-
-def _absolute_imports(name: str) -> set[str]:
     files = [path for path in sources(name) if path.suffix == ".py"]
-    return {module for path in files for dots, module in source_scan.imports(path) if not dots}
+    found = {module for path in files for dots, module in source_scan.imports(path) if not dots}
+    return frozenset(module.partition(".")[0] for module in found)
 
 
 def loaded_modules(name: str) -> list[str]:

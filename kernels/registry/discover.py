@@ -25,6 +25,7 @@ from pathlib import Path
 
 from ..contract import OPS, Variant, why_unsupported
 from . import source_scan
+from .source_scan import BadKernel
 
 PACKAGE = __package__.partition(".")[0]
 FOLDER = Path(__file__).parents[1]
@@ -33,10 +34,6 @@ CONFIG_MARK = "__"  # between a file's name and a config's
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
 
 _added: dict[str, Path] = {}  # name -> file from elsewhere
-
-
-class BadKernel(ValueError):
-    """A file that cannot be a variant: says what was given, and what to do."""
 
 
 def names(op: str | None = None) -> list[str]:
@@ -73,7 +70,8 @@ def why_bad_name(name: str) -> str | None:
 def add(given: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
-    Raises BadKernel for a missing file, and for a name that is not allowed or taken.
+    Raises BadKernel for a missing file, for a name that is not allowed or taken, and for constants
+    that are no literals.
     """
     path = Path(os.path.abspath(given))  # as named: a link's neighbours are those of the link
     name, why = path.stem, None
@@ -88,6 +86,8 @@ def add(given: str | Path) -> str:
         why = f"the project has a variant {name!r}, too; rename the file, or leave it out"
     if why:
         raise BadKernel(f"kernel {str(given)!r}: {why}")
+    for constant in ("CONFIGS", "ON_REQUEST"):
+        source_scan.constant(path, constant)
     _added[name] = path
     return name
 

@@ -6,11 +6,12 @@ import os
 import shlex
 from pathlib import Path
 
-from .discover import FAMILIES, BadKernel, names, why_bad_name
 from .discover import FOLDER as KERNELS
+from .discover import names, why_bad_name
+from .source_scan import BadKernel
 
 LANGUAGES = ("triton", "torch", "cuda")
-FOLDER = KERNELS / FAMILIES[-1]
+FOLDER = KERNELS / "contributed"
 TEMPLATES = Path(__file__).parent / "templates"
 
 

@@ -14,10 +14,12 @@ DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 STRING = (
     r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
 )
+NUMBER = r"\b\d(?:'?[\w.])*"  # 1'000 begins no string
 LINE_END = r"[ \t]*(?:\#[^\n]*)?\n"
 PYTHON_TEXT = re.compile(rf"({STRING})|(?:{LINE_END})+", re.DOTALL)
-CUDA_TEXT = re.compile(rf"({STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-CUDA_TOKEN = re.compile(rf"{STRING}|\w+|[^\w\s]")
+CUDA_TEXT = re.compile(rf"({NUMBER}|{STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Adjacent punctuation is one token: `a - -b` is not `a --b`.
+CUDA_TOKEN = re.compile(rf"{NUMBER}|{STRING}|\w+|[^\w\s\"']+|[\"']")
 
 
 def digest(paths: Iterable[Path]) -> str:

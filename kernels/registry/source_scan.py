@@ -8,6 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
+class BadKernel(ValueError):
+    """A file that cannot be a variant: says what was given, and what to do."""
+
+
 @functools.cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """Return the nodes of a file's syntax tree, the module first; () if it does not parse."""
@@ -19,10 +23,21 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 @functools.cache
 def constant(path: Path, name: str) -> object:
-    """Return the literal that a file assigns to a name, or None."""
-    for node in nodes(path):
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return ast.literal_eval(node.value)
+    """Return the literal that a module assigns to a name, or None. Raises BadKernel for others."""
+    for node in nodes(path)[0].body if nodes(path) else ():
+        match node:
+            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as value):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        if bound == name:
+            try:
+                return ast.literal_eval(value)
+            except ValueError:
+                example = "('w4', 'w8') or True"
+                raise BadKernel(f"{path}: {name} must be a literal, such as {example}") from None
     return None
 
 

@@ -1,5 +1,5 @@
 // Kernels with an error each, which a tool of compute-sanitizer must report.
-#include "row.cuh"
+#include "types.cuh"
 
 #define ARGUMENTS T *out, const T *x, Index out_stride, Index x_stride, Index rows, Index cols
 

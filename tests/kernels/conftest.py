@@ -51,17 +51,16 @@ def launches(device, monkeypatch) -> list[tuple]:
     """
     import torch
 
-    from kernels.dropin import eligible
-    from kernels.dropin import launch as _dropin_run
+    from kernels.dropin import eligible, entry
 
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
     monkeypatch.setattr(eligible, "_plain_keys", {})
-    made, launch = [], _dropin_run._launch
+    made, launch = [], entry._launch
 
     def note_and_launch(*words):
         made.append(tuple(w.data_ptr() if isinstance(w, torch.Tensor) else w for w in words))
         launch(*words)
 
-    monkeypatch.setattr(_dropin_run, "_launch", note_and_launch)
+    monkeypatch.setattr(entry, "_launch", note_and_launch)
     return made

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 import kernels
-from kernels.cuda.nvrtc import Call, Gpu, LaunchPlan, widest_pack
+from kernels.cuda.nvrtc import Gpu, LaunchPlan, Problem, widest_pack
 from measure import inputs
 from tests.kernels.variants import DTYPES, PEERS, problem
 
@@ -35,8 +35,8 @@ class Launch(NamedTuple):
     dtype: torch.dtype
     rows: int
     cols: int
-    layout: tuple[tuple[int, int], tuple[int, int]]
-    plan: LaunchPlan
+    layout: tuple[tuple[int, int], ...]  # of each matrix that is read, in turn, and of the output
+    plan: LaunchPlan | None = None
 
 
 def variants() -> list[str]:
@@ -71,8 +71,8 @@ def _launch(variant, op, dtype, cols, layout, gpu) -> Launch | None:
     counts = cols
     for start, gap in layout:
         counts |= start | (cols + gap)
-    call = Call(dtype, rows, cols, widest_pack(dtype.itemsize, 0, counts), "log" in op, gpu)
-    plans = kernels.load(variant).module.plan(call)
+    pack = widest_pack(dtype.itemsize, 0, counts)
+    plans = kernels.load(variant).module.plan(Problem(dtype, rows, cols, pack, "log" in op, gpu))
     if not plans or plans[0].min_capability > gpu.capability:
         return None
     return Launch(variant, op, dtype, rows, cols, layout, plans[0])
@@ -91,23 +91,24 @@ def placed(values: torch.Tensor, start: int, gap: int) -> torch.Tensor:
     return view.copy_(values)
 
 
-def on_gpu(view: torch.Tensor) -> torch.Tensor:
-    """Return a copy of what ``placed`` returned, storage and all."""
-    store = view._base.cuda()
+def moved(view: torch.Tensor, device: torch.device | str) -> torch.Tensor:
+    """Return what ``placed`` returned, storage and all, on a device."""
+    store = view._base.to(device)
     return store.as_strided(view.shape, view.stride(), view.storage_offset())
 
 
-def problem_of(launch: Launch, run=None, move=on_gpu) -> str | None:
+def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) -> str | None:
     """Run a launch; None, or what is wrong. All but the launch is done on the CPU.
 
-    ``run``: instead of the variant's function; ``move`` brings a matrix to where that runs.
+    ``run``: instead of the variant's function.
     """
     run = run or kernels.load(launch.variant).function(launch.op)
-    read_at, out_at = launch.layout
+    *read_at, out_at = launch.layout
     size = launch.rows, launch.cols
     read = inputs.draw_for(launch.op, "normal", launch.dtype, *size, 1, torch.device("cpu"))
     out = placed(torch.full(size, GUARD, dtype=launch.dtype), *out_at)
-    result = run(*(move(placed(each, *read_at)) for each in read), move(out))
+    views = [placed(each, *at) for each, at in zip(read, itertools.cycle(read_at))] + [out]
+    result = run(*(moved(view, device) for view in views))
     store = result._base.cpu()
     y = store.as_strided(out.shape, out.stride(), out.storage_offset())
     wrong = problem(y, read, launch.op)

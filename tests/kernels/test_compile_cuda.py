@@ -35,8 +35,8 @@ def wanted(names, dtype, arch, columns) -> dict[tuple[Path, str], int]:
     found, gpu = {}, nvrtc.GPUS[arch]
     for name, cols, rows, log in itertools.product(names, columns, (7, 8), (False, True)):
         for pack in (p for p in (1, 2, 4, 8) if cols % p == 0 and p * dtype.itemsize <= 16):
-            call = nvrtc.Call(dtype, rows, cols, pack, log, gpu)
-            for plan in kernels.load(name).module.plan(call):
+            problem = nvrtc.Problem(dtype, rows, cols, pack, log, gpu)
+            for plan in kernels.load(name).module.plan(problem):
                 if plan.min_capability <= gpu.capability:
                     found[plan.source, plan.kernel] = plan.threads
     return found

@@ -1,18 +1,22 @@
-"""Which CUDA C++ kernel a call gets: packs, parts of a warp, blocks, borders of the dispatch."""
+"""Which CUDA C++ kernel a problem gets, its limits, and the cache of compiled kernels."""
+
+import shutil
+from pathlib import Path
 
 import pytest
 import torch
 
 import kernels
 from kernels.cuda import nvrtc
+from kernels.published.oneflow import cuda_oneflow_warp
 
 H200 = nvrtc.GPUS["sm_90"]
 LONGEST_SHARED = (H200.max_shared_per_block - 32) // 4  # 32: four warps have two floats each
 
 
 def plans(name, rows, cols, pack=4, log=False):
-    call = nvrtc.Call(torch.float32, rows, cols, pack, log, H200)
-    return kernels.load(name).module.plan(call)
+    problem = nvrtc.Problem(torch.float32, rows, cols, pack, log, H200)
+    return kernels.load(name).module.plan(problem)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +58,7 @@ def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
             "cuda_oneflow",
             127,
             16,
-            "oneflow_warp<float, Softmax, 1, 1, 16, 1, true>",
+            "oneflow_warp<float, Softmax, 1, 1, 16, 1, true, 128>",
             16,
         ),  # M is odd
         ("cuda_oneflow", 8, 1025, "oneflow_smem", 8),
@@ -94,6 +98,9 @@ def test_shared_memory_holds_a_row_of_float32_whatever_the_dtype():
         ("cuda_backward", 4, 1001, "rows must be aligned to 16 bytes"),
         ("cuda_backward", 2**31, 8, "it takes 2147483648 blocks; a launch has"),
         ("frontier_short", 4, 2048, "the row is longer than this kernel can hold"),
+        ("triton_row", 1, 2**20 + 1, "largest block"),
+        ("triton_fused", 1, 2**20 + 1, "largest block"),
+        ("triton_persistent", 1, 2**20 + 1, "largest block"),
         ("cuda_oneflow_uncached", 2**31, 8, "an NVIDIA GPU and its driver are needed"),
     ],
 )
@@ -107,3 +114,47 @@ def test_a_source_that_does_not_compile_raises_with_the_compilers_words(tmp_path
     broken.write_text("__global__ void f() { nonsense; }")
     with pytest.raises(Exception, match=r"broken\.cu\(1\): error: identifier \"nonsense\""):
         nvrtc.build(broken, ("f",), "sm_90")
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    """Names of the kernels that were compiled; the cache and the sources are copies."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(nvrtc, "INCLUDE", shutil.copytree(nvrtc.INCLUDE, tmp_path / "include"))
+    source = cuda_oneflow_warp.SOURCE
+    monkeypatch.setattr(cuda_oneflow_warp, "SOURCE", Path(shutil.copy(source, tmp_path)))
+    compiled, build = [], nvrtc.build
+    monkeypatch.setattr(
+        nvrtc, "build", lambda *words, **more: compiled.append(words[1]) or build(*words, **more)
+    )
+    nvrtc._extra_key.cache_clear()
+    yield compiled
+    nvrtc._extra_key.cache_clear()
+
+
+def once(arch="sm_90"):
+    (spec,) = plans("cuda_oneflow_warp", 64, 256)
+    return spec, nvrtc.build_once(spec.source, spec.kernel, arch)
+
+
+def test_a_kernel_is_compiled_once_for_an_architecture_and_its_sources(built):
+    spec, first = once()
+    _, second = once()
+    assert built == [(spec.kernel,)]
+    assert bytes(second.code) == bytes(first.code)
+    assert second.symbol_mapping == first.symbol_mapping
+    once("sm_80")
+    for path in (spec.source, nvrtc.INCLUDE / "pack.cuh"):
+        with path.open("a") as file:
+            file.write(f"\nstruct Edited_{path.stem};\n")
+        nvrtc._extra_key.cache_clear()  # as in another process
+        once()
+    assert len(built) == 4
+
+
+def test_without_a_cache_it_is_compiled_all_the_same(built, tmp_path):
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    once()
+    _, found = once()
+    assert len(built) == 2
+    assert found.symbol_mapping

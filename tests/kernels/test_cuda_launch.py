@@ -95,12 +95,12 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, mon
     variant = kernels.load("cuda_oneflow_smem")
     variant.softmax(torch.randn(8, cols, device=device))
     (loaded,) = launch.launched()
-    call = (torch.float32, 8, cols, 4, False, launch.gpu_info(device))
+    problem = launch.Problem(torch.float32, 8, cols, 4, False, launch.gpu_info(device))
     resident = {
         plan.threads: launch._load(plan, 0).occupancy.max_active_blocks_per_multiprocessor(
             plan.threads, 4 * cols
         )
-        for plan in variant.module.plan(launch.Call(*call))
+        for plan in variant.module.plan(problem)
     }
     assert loaded.plan.threads == max(t for t, n in resident.items() if n == resident[128])
     found = compiled_stats.of_cuda()

@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from tests.kernels.dropin import DTYPES, OPS, assert_right, kinds, one_op, samples
-from tests.kernels.special import special_rows
+from tests.kernels.variants import special_rows
 from tests.marks import slow
 
 # Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns
@@ -115,14 +115,6 @@ def test_any_strides_of_the_incoming_gradient(op, view, launches, device):
         y.backward(g)
         assert_gradient(x.grad, g, y, dim, op)
         assert (launches[-1][1] == g.data_ptr()) == (in_place and dim == 2)
-
-
-@one_op
-def test_long_non_contiguous_rows(op, launches, device):
-    torch.manual_seed(1)
-    x = torch.randn(2, 33_100, device=device)[:, 7:33_008]
-    assert_right(getattr(kernels, op)(x, 1), x, 1, op)
-    assert launches[0][1] == x.data_ptr()
 
 
 @pytest.mark.parametrize("narrow", [slow(torch.float16), torch.bfloat16], ids=str)

@@ -5,8 +5,10 @@ import threading
 
 import pytest
 import torch
+from cuda.bindings import driver
 
 from kernels.cuda import grid_workspace
+from kernels.cuda.driver import checked
 from kernels.cuda.grid_workspace import BYTES, POOL, address
 
 
@@ -56,6 +58,8 @@ def test_threads_get_workspaces_that_do_not_overlap_and_more_are_allocated_on_de
 
 
 def test_an_error_of_the_driver_is_raised():
-    with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"):
-        grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
-    assert grid_workspace._checked((grid_workspace.driver.CUresult.CUDA_SUCCESS, 5)) == (5,)
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY; free GPU memory"):
+        checked((driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None))
+    with pytest.raises(RuntimeError, match=r"CUDA_ERROR_INVALID_VALUE$"):
+        checked((driver.CUresult.CUDA_ERROR_INVALID_VALUE, None))
+    assert checked((driver.CUresult.CUDA_SUCCESS, 5)) == (5,)

@@ -22,7 +22,6 @@ PACKAGES = {  # variant -> module that it needs
 GROUPS = {"peer_flaggems": "--no-deps --group flaggems"}  # the others': --group peers
 # One case each, left to `make test-all`: a search takes seconds, Helion's a minute.
 SEARCHED = ["peer_compile__max", "peer_helion__max"]
-H200_SHARED = 232_448  # bytes that a block may have
 
 
 @pytest.fixture
@@ -191,22 +190,3 @@ def test_limits_of_peers(modules):
     most = torch.empty(2**16, 2**15, device="meta")
     assert "fewer than 2^31" in unsupported(most)
     assert NO_GPU in unsupported(most[1:])
-
-
-@pytest.mark.parametrize(
-    ("capability", "shared", "longest"),
-    [
-        ((9, 0), H200_SHARED, 917_504),  # 16 blocks of 56 tiles of 4096 bytes
-        ((8, 0), 166_912, 40_960),  # one block of 40 tiles
-        ((12, 0), 101_376, 196_608),  # 8 blocks of 24 tiles
-        ((7, 5), 65_536, None),
-    ],
-)
-def test_the_longest_row_of_quack(capability, shared, longest, modules, monkeypatch):
-    module = stand_in(modules, "peer_quack")[0].module
-    monkeypatch.setattr(module, "_capability", lambda device: (capability, shared))
-    if longest is None:
-        assert "QuACK needs 8.0" in module._too_long(64, torch.device("cuda"))
-    else:
-        assert module._too_long(4 * longest, torch.device("cuda")) is None
-        assert "shared memory" in module._too_long(4 * (longest + 4), torch.device("cuda"))

@@ -4,12 +4,13 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.special import special_rows
-from tests.kernels.test_peers import H200_SHARED, SEARCHED
-from tests.kernels.variants import DTYPES, PEERS, assert_right, loaded
+from tests.kernels.test_peers import SEARCHED
+from tests.kernels.variants import DTYPES, PEERS, assert_right, loaded, special_rows
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
+
+H200_SHARED = 232_448  # bytes that a block may have
 
 # a block of each peer; `make test-all` adds a warp's row, a cluster's, and other types
 CASE = torch.bfloat16, 4096

@@ -17,6 +17,8 @@ from tests.processes import run_code
 
 KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
 BESIDE = ("from helper import f", "import helper", "from . import helper", "from .helper import f")
+IMPORTS = ["from ._b import f", "from . import _b", "from ..published._b import f"]
+IMPORTS += ["from kernels.published._b import f", "import kernels.published._b"]
 CACHED = (discover._files, kernels.add, kernels.ops)
 CACHED += (kernels.sources, kernels.sha256, kernels.packages)
 
@@ -101,13 +103,6 @@ def test_a_variant_may_have_some_operations_alone():
     assert not [name for name in found if name.startswith(("peer_", "frontier_"))]
 
 
-def test_a_row_longer_than_a_triton_block_is_unsupported_where_a_row_is_a_block():
-    x = torch.empty(1, 2**20 + 1)
-    for name in ("triton_fused", "triton_row", "triton_persistent"):
-        assert "largest block" in kernels.load(name).unsupported(x)
-    assert kernels.load("triton_online").unsupported(x) is None
-
-
 def test_a_config_is_a_variant_with_the_hash_of_its_file():
     variant = kernels.load("frontier_rows__k2w16")
     assert callable(variant.softmax)
@@ -143,16 +138,7 @@ def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
     assert kernels.ops("mine") == found
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from ._b import f",
-        "from . import _b",
-        "from ..published._b import f",
-        "from kernels.published._b import f",
-        "import kernels.published._b",
-    ],
-)
+@pytest.mark.parametrize("line", IMPORTS)
 def test_every_kind_of_import_is_followed(folder, line):
     (folder / "a.py").write_text(f"{line}\n")
     (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
@@ -185,8 +171,27 @@ def test_a_file_becomes_a_variant_under_its_stem(write):
     kernels.check_name("mine__b")
     with pytest.raises(KeyError, match=r"did you mean mine__. or mine__."):
         kernels.check_name("mine__c")
-    kernels.add(write("other.py", f"ON_REQUEST = True\n{KERNEL}"))
-    assert "other" not in kernels.by_default("softmax", ["other"])
+
+
+@pytest.mark.parametrize(
+    ("line", "on_request", "configs"),
+    [
+        ("ON_REQUEST = True", True, ()),
+        ("ON_REQUEST: bool = True\nCONFIGS: tuple = ('a', 'b')", True, ("a", "b")),
+        ("def f():\n    ON_REQUEST, CONFIGS = True, ('a',)\n    CONFIGS = ('b',)", False, ()),
+        ("CONFIGS: tuple", False, ()),
+    ],
+)
+def test_constants_are_the_literals_of_a_module(write, line, on_request, configs):
+    kernels.add(write("mine.py", f"{line}\n{KERNEL}"))
+    assert ("mine" not in kernels.by_default("softmax", ["mine"])) == on_request
+    assert kernels.configs("mine") == configs
+
+
+def test_a_constant_that_is_no_literal_is_refused(write):
+    path = write("mine.py", f"CONFIGS = tuple('ab')\n{KERNEL}")
+    with pytest.raises(kernels.BadKernel, match="CONFIGS must be a literal, such as"):
+        kernels.add(path)
 
 
 @pytest.mark.parametrize(
@@ -220,12 +225,12 @@ def test_a_file_without_a_function_says_which_it_may_have(write):
 @pytest.mark.parametrize("line", BESIDE)
 def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
-    source, deeper = write("mine.cu", '#include "row.cuh"\n'), write("deep/er.py", "")
+    source, deeper = write("mine.cu", '#include "pack.cuh"\n'), write("deep/er.py", "")
     imports = f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n"
     path = write("mine.py", f"{imports}{KERNEL}")
     kernels.add(path)
     ours = {Path(kernels.__file__).with_name(name) for name in ("tensors.py", "contract.py")}
-    ours.add(dependencies.INCLUDE / "row.cuh")
+    ours |= {dependencies.INCLUDE / name for name in ("pack.cuh", "types.cuh")}
     assert set(kernels.sources("mine")) == {path, source, helper, deeper, *ours}
     before = kernels.sha256("mine", "cpu")
     moved = shutil.copytree(path.parent, path.parent.with_name("there")) / "mine.py"

@@ -35,11 +35,11 @@ RACECHECK = """exit code 66
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not sanitize.SANITIZER, reason="compute-sanitizer (CUDA toolkit) is not here")
-def test_the_kernels_are_clean_and_broken_ones_are_not(tmp_path):
-    command = [sys.executable, "-m", "tests.kernels.sanitize", "--output", str(tmp_path / "table")]
+def test_the_kernels_are_clean_and_broken_ones_are_not():
+    command = [sys.executable, "-m", "tests.kernels.sanitize"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, (done.stdout + done.stderr)[-20_000:]
-    assert (tmp_path / "table").read_text().count("\n") > 10
+    assert len(re.findall(r"[1-9]\d* launches of [1-9]\d* kernels, 0 errors", done.stdout)) == 4
 
 
 def test_every_report_is_counted_and_so_is_its_absence():
@@ -49,8 +49,6 @@ def test_every_report_is_counted_and_so_is_its_absence():
     assert sanitize.reported(RACECHECK) == ["broken_racecheck"]
     assert sanitize.count(RACECHECK)[2] == 1
     assert sanitize.count("exit code -11\n")[2] == 2  # it crashed, and has no summary
-    counts = {"memcheck": (launched, wrong)}
-    assert "| frontier_rows | 2, 2 errors |" in sanitize.table(counts)
 
 
 def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():

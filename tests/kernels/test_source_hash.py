@@ -26,6 +26,7 @@ CUDA = """// a comment
 #define WIDTH 4  // another
 __global__ void f(float* x) { x[0] = WIDTH; /* "here" */ }
 const char* text = "// no comment";
+int y = 1'000 - -x[0];  // one's third comment
 """
 
 
@@ -38,6 +39,7 @@ SAME = [  # (file, before, after): prose and white space
     ("a.cu", "// a comment", ""),
     ("a.cu", "{ x[0] =", "{\n  x[0]  ="),
     ("a.cu", '/* "here" */', ""),
+    ("a.cu", "third comment", "last one"),  # a digit separator begins no string
 ]
 OTHER = [  # code
     ("a.py", "import torch", "import numpy"),
@@ -49,6 +51,8 @@ OTHER = [  # code
     ("a.cu", "WIDTH 4", "WIDTH 8"),
     ("a.cu", "// no comment", "//"),
     ("a.cu", "x[0] = WIDTH", "x[0]=1"),
+    ("a.cu", "- -x", "--x"),
+    ("a.cu", "1'000", "1'001"),
     ("a.cu", "4  // another\n", "4 "),  # a directive ends with its line
 ]
 

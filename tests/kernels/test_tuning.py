@@ -7,17 +7,18 @@ import pytest
 import torch
 
 import kernels
+from kernels import contract
 from kernels.cuda import grid_workspace, nvrtc
-from kernels.frontier import _tuning, frontier, frontier_packed, frontier_staged
+from kernels.frontier import _tuning, frontier, frontier_staged
 from kernels.frontier._tiling import parse
 from tests.processes import run_code
 
 H200 = nvrtc.GPUS["sm_90"]
 
 
-def call(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
+def problem(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
     widest = min(cols & -cols, 16 // dtype.itemsize)
-    return nvrtc.Call(dtype, rows, cols, pack or widest, False, gpu)
+    return nvrtc.Problem(dtype, rows, cols, pack or widest, False, gpu)
 
 
 def test_the_next_longer_row_decides_or_else_the_nearest(tables):
@@ -35,7 +36,7 @@ def test_the_next_longer_row_decides_or_else_the_nearest(tables):
         (1024, torch.float16, "frontier_rows__k2w8"),  # as bfloat16, until it has its own
         (1023, torch.float32, "frontier_rows__k4w16"),  # rows are no multiple of a vector
     ):
-        assert frontier.choices(call(cols, dtype))[0] == expected
+        assert frontier.choices(problem(cols, dtype))[0] == expected
 
 
 def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
@@ -49,22 +50,23 @@ def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
         ("NVIDIA H20", torch.float32, "frontier_rows__k8w4"),
         ("NVIDIA H20", torch.bfloat16, "frontier_rows__k4w8"),  # its table has no bfloat16
     ):
-        assert frontier.choices(call(1024, dtype, gpu=H200._replace(name=name)))[0] == expected
+        assert frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))[0] == expected
     for arch in ("sm_80", "sm_100"):
-        assert not _tuning.candidates(call(1024, gpu=nvrtc.GPUS[arch]))
+        assert not _tuning.candidates(problem(1024, gpu=nvrtc.GPUS[arch]))
 
 
 def test_the_gpu_that_stands_in_has_a_table_and_the_compute_capability():
     of = {gpu.name: gpu for gpu in nvrtc.GPUS.values()}
-    for capability, name in _tuning.STANDS_IN.items():
+    for capability, (name, table) in contract.STANDS_IN.items():
         assert of[name].capability == capability
-        assert _tuning.candidates(call(1024, gpu=of[name]))
+        assert name in (_tuning.FOLDER / "tuning" / table).read_text()
+        assert _tuning.candidates(problem(1024, gpu=of[name]))
 
 
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
     tables((H200.name, "float32", 64, "frontier_short__u1"))
     for cols, source in ((64, "frontier_short"), (4096, "frontier_rows")):
-        (plan,) = frontier.plan(call(cols))
+        (plan,) = frontier.plan(problem(cols))
         assert plan.source.stem == source
 
 
@@ -74,61 +76,48 @@ def test_every_table_names_configs_that_exist_and_can_take_the_row():
             for row in csv.DictReader(file):
                 kernels.check_name(row["variant"])
                 stem, config = kernels.split(row["variant"])
-                given = call(int(row["N"]), getattr(torch, row["dtype"]))
+                given = problem(int(row["N"]), getattr(torch, row["dtype"]))
                 assert frontier.PARTS[stem].plan(given, config), row
 
 
 def test_the_rule_takes_every_length_that_a_kernel_can_count(tables):
     for dtype in (torch.float32, torch.bfloat16):
         for cols in [*range(1, 300), 781, 8320, 50257, 151937, *(2**i for i in range(9, 27))]:
-            assert frontier.plan(call(cols, dtype))
-    assert frontier.plan(call(2**30, torch.bfloat16))
-    assert frontier.plan(call(2**30 + 8, torch.bfloat16)) == ()
-
-
-@pytest.mark.parametrize(
-    ("dtype", "cols", "expected"),
-    [
-        (torch.bfloat16, 33, "frontier_packed"),
-        (torch.float32, 511, "frontier_packed"),
-        (torch.bfloat16, 3001, "frontier_rows"),
-        (torch.float32, 50257, "frontier_staged"),
-        (torch.bfloat16, 32, "frontier_short"),
-        (torch.bfloat16, 50304, "frontier_rows"),
-        (torch.bfloat16, 300001, "frontier_spread"),
-    ],
-)
-def test_the_rule_has_kernels_for_rows_that_are_no_multiple_of_a_vector(
-    dtype, cols, expected, tables
-):
-    (plan,) = frontier.plan(call(cols, dtype))
-    assert plan.source.stem == expected
+            assert frontier.plan(problem(cols, dtype))
+    assert frontier.plan(problem(2**30, torch.bfloat16))
+    assert frontier.plan(problem(2**30 + 8, torch.bfloat16)) == ()
 
 
 def test_the_tables_are_part_of_what_the_frontier_is(project):
     code = (
         "import kernels\n"
-        "for words in ('frontier b200', 'frontier b300', 'frontier h200', 'frontier_rows b200'):\n"
-        "    print(kernels.sha256(*words.split()))"
+        "for gpu in ('b200', 'b300', 'h100', 'h200'): print(kernels.sha256('frontier', gpu))\n"
+        "print(kernels.sha256('frontier_rows', 'b200'))"
     )
 
-    def hashes() -> list[str]:
-        return run_code(code, cwd=project).split()
+    def changed_by(table: str) -> list[bool]:
+        before, path = (
+            run_code(code, cwd=project).split(),
+            project / "kernels/frontier/tuning" / table,
+        )
+        with path.open("a") as file:
+            file.write("a line\n")
+        return [a != b for a, b in zip(before, run_code(code, cwd=project).split(), strict=True)]
 
-    before = hashes()
-    (project / "kernels/frontier/tuning/b200.csv").write_text("gpu_name,dtype,N,variant\n")
     # the GPU's own, and another's where it has none
-    changed = [a != b for a, b in zip(before, hashes(), strict=True)]
-    assert changed == [True, True, False, False]
+    assert changed_by("b200.csv") == [True, True, False, False, False]
+    # an "NVIDIA H100 NVL" has no lines in h100.csv and takes the H200's
+    assert changed_by("h200.csv") == [True, True, True, True, False]
 
 
-def test_a_gpu_of_small_clusters_gets_no_larger_ones():
-    rtx5090 = nvrtc.Gpu("NVIDIA GeForce RTX 5090", (12, 0), 99 * 1024, 170)
+@pytest.mark.parametrize(("capability", "most"), [((8, 0), 1), ((9, 0), 16), ((12, 0), 8)])
+def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, most):
+    gpu = H200._replace(name="another", capability=capability)
     configs = [f"frontier_rows__{config}" for config in kernels.configs("frontier_rows")]
     for name in ("frontier", *configs):
         for cols in (8320, 32768, 131072, 262144, 2**20):
-            for plan in kernels.load(name).module.plan(call(cols, gpu=rtx5090)):
-                assert plan.cluster <= 8
+            for plan in kernels.load(name).module.plan(problem(cols, gpu=gpu)):
+                assert plan.cluster <= most
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -136,9 +125,9 @@ def test_a_gpu_of_small_clusters_gets_no_larger_ones():
 def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
     """Otherwise the same row would have other sums at another address, or in another batch."""
 
-    def division(config: str, a_call: nvrtc.Call) -> list[tuple]:
-        assert frontier.choices(a_call) == frontier.choices(a_call._replace(pack=1, rows=64))
-        found = frontier.PARTS[stem].plan(a_call, config)
+    def division(config: str, given: nvrtc.Problem) -> list[tuple]:
+        assert frontier.choices(given) == frontier.choices(given._replace(pack=1, rows=64))
+        found = frontier.PARTS[stem].plan(given, config)
         return [(p.threads, p.cluster, p.row_blocks, p.extra_args) for p in found]
 
     lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
@@ -146,8 +135,8 @@ def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
     for gpu in (H200, H200._replace(sm_count=148), H200._replace(sm_count=20)):
         for config in kernels.configs(stem):
             for cols in lengths:
-                aligned = division(config, call(cols, dtype, gpu=gpu))
-                unaligned = division(config, call(cols, dtype, pack=1, rows=7, gpu=gpu))
+                aligned = division(config, problem(cols, dtype, gpu=gpu))
+                unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
                 assert aligned == unaligned, (config, cols, gpu)
 
 
@@ -159,7 +148,6 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     states, slots = constant(header, "kMaxStates"), constant(header, "kSlots")
     assert states == grid_workspace.MAX_STATES
     assert slots * states * 16 + 16 <= grid_workspace.BYTES
-    assert constant(frontier_packed.SOURCE, "kThreads") == frontier_packed.THREADS
 
 
 @pytest.mark.parametrize("row_bytes", [10_000, 33_000, 50_000, 64 * 1024 - 4])
@@ -167,7 +155,7 @@ def test_constants_that_python_and_cuda_share_are_the_same():
 def test_without_clusters_a_block_takes_unaligned_rows_up_to_64_kib(dtype, row_bytes):
     """As the docstring of ``frontier`` says."""
     cols = row_bytes // dtype.itemsize - (row_bytes // dtype.itemsize + 1) % 2
-    (plan,) = frontier.plan(call(cols, dtype, gpu=nvrtc.GPUS["sm_80"]))
+    (plan,) = frontier.plan(problem(cols, dtype, gpu=nvrtc.GPUS["sm_80"]))
     assert plan.min_capability == nvrtc.OLDEST
 
 

@@ -19,7 +19,8 @@ union TaggedFloat {
 };
 
 // An epoch is one row of a group of blocks. Each launch continues the count, so nothing is ever
-// cleared. The count wraps after 2^32 epochs, when no old tag is left.
+// cleared. The count wraps after 2^32 epochs. A place that was not written since would then show a
+// stale tag.
 struct GridWorkspace {
   ulonglong2 states[kSlots][kMaxStates];  // maximum and sum
   unsigned epochs;                        // before this launch

@@ -7,23 +7,23 @@
 // rows may begin inside a vector. KEEP_EXP: state() keeps the exps in float32 for the output.
 template <typename T, int K, bool UNALIGNED, bool KEEP_EXP>
 struct RowTile {
-  static constexpr int kAll = K * kVecElems<T>;
-  static constexpr int kRound = kWarp * kVecElems<T>;  // elements between two vectors of a lane
+  static constexpr int kLaneElems = K * kVecElems<T>;
+  static constexpr int kRoundElems = kWarp * kVecElems<T>;  // between two vectors of a lane
   // from the begin of a lane's first vector to the end of its last
-  static constexpr int kLast = (K - 1) * kRound + kVecElems<T>;
+  static constexpr int kSpanElems = (K - 1) * kRoundElems + kVecElems<T>;
 
   uint4 vec[K];  // as loaded
-  float exp_x[KEEP_EXP ? kAll : 1];
+  float exp_x[KEEP_EXP ? kLaneElems : 1];
   float top;  // the maximum of this lane
   int first;  // vector
   int cols;
   unsigned zero;
 
   // This lane's first element, and the row's elements from there on; may be negative.
-  __device__ int first_of_lane() const {
+  __device__ int first_elem() const {
     return (first + static_cast<int>(threadIdx.x) % kWarp) * kVecElems<T>;
   }
-  __device__ int left() const { return cols - first_of_lane(); }
+  __device__ int elems_left() const { return cols - first_elem(); }
 
   // Load from x_row, or what the same thread saved at `saved`, `step` vectors apart.
   __device__ RowTile(const T* x_row, int first_vec, Index columns, const uint4* saved = nullptr,
@@ -42,10 +42,10 @@ struct RowTile {
     if constexpr (UNALIGNED) {
       dispatch_quarter(row.off, [&](auto quarter) { load_between<quarter.value>(row); });
     } else {
-      const T* const from = x_row + first_of_lane();
+      const T* const from = x_row + first_elem();
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        if (k * kRound < left()) vec[k] = load_vec(from + k * kRound);
+        if (k * kRoundElems < elems_left()) vec[k] = load_vec(from + k * kRoundElems);
       }
     }
   }
@@ -74,8 +74,8 @@ struct RowTile {
   }
 
   // Compute the output of vector k.
-  template <typename Op>
-  __device__ uint4 result(int k, float max, const Op& epilogue) {
+  template <typename Epilogue>
+  __device__ uint4 result(int k, float max, const Epilogue& epilogue) {
     if constexpr (KEEP_EXP) {
       const float factor = epilogue.factor(top - max);
       float value[kVecElems<T>];
@@ -88,8 +88,8 @@ struct RowTile {
     }
   }
 
-  template <typename Op>
-  __device__ void store(T* out_row, float max, const Op& epilogue) {
+  template <typename Epilogue>
+  __device__ void store(T* out_row, float max, const Epilogue& epilogue) {
     if constexpr (UNALIGNED) {
       store_between(out_row, max, epilogue);
     } else {
@@ -98,35 +98,36 @@ struct RowTile {
   }
 
  private:
-  // Every aligned vector that is loaded holds an element of the row. A vector of the row ends in
-  // the next aligned vector. In 16 bits that one comes from the next lane, because registers are
-  // scarce; in 32 bits it comes from the cache, which is faster.
+  // Load only aligned vectors that hold an element of the row. A vector of the row ends in the next
+  // aligned vector. In 16 bits that one comes from the next lane, because registers are scarce; in
+  // 32 bits it comes from the cache, which is faster.
   template <int QUARTER>
   __device__ void load_between(const AlignedRow<const T>& row) {
     constexpr bool kFromLane = sizeof(T) < sizeof(float);
-    const T* const from = row.vecs + first_of_lane();
+    const T* const from = row.vecs + first_elem();
     const int lane = threadIdx.x % kWarp;
     // elements of a vector of the row that lie in its first aligned vector
     const int in_first = kVecElems<T> - row.elements_off();
     uint4 following[kFromLane ? 1 : K];
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int elements = left() - k * kRound;
+      const int elements = elems_left() - k * kRoundElems;
       if (elements > (kFromLane ? in_first - kVecElems<T> : 0))
-        vec[k] = load_vec(from + k * kRound);
+        vec[k] = load_vec(from + k * kRoundElems);
       if constexpr (!kFromLane) {
         following[k] = vec[k];
-        if (elements > in_first) following[k] = load_vec(from + k * kRound + kVecElems<T>);
+        if (elements > in_first) following[k] = load_vec(from + k * kRoundElems + kVecElems<T>);
       }
     }
     if constexpr (kFromLane) {
       following[0] = vec[K - 1];
-      const T* const last = from + (K - 1) * kRound + kVecElems<T>;
-      if (lane == kWarp - 1 && left() - (K - 1) * kRound > in_first) following[0] = load_vec(last);
+      const T* const last = from + (K - 1) * kRoundElems + kVecElems<T>;
+      if (lane == kWarp - 1 && elems_left() - (K - 1) * kRoundElems > in_first)
+        following[0] = load_vec(last);
     }
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int elements = left() - k * kRound;
+      const int elements = elems_left() - k * kRoundElems;
       uint4 next = following[kFromLane ? 0 : k];
       if constexpr (kFromLane) {
         // lane 31 continues in lane 0's next vector
@@ -139,19 +140,19 @@ struct RowTile {
     }
   }
 
-  template <typename Op>
-  __device__ void store_aligned(T* out_row, float max, const Op& epilogue) {
-    T* const to = out_row + first_of_lane();
+  template <typename Epilogue>
+  __device__ void store_aligned(T* out_row, float max, const Epilogue& epilogue) {
+    T* const to = out_row + first_elem();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      if (k * kRound < left()) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRound), result(k, max, epilogue));
+      if (k * kRoundElems < elems_left()) {
+        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), result(k, max, epilogue));
       }
     }
   }
 
-  template <typename Op>
-  __device__ void store_between(T* out_row, float max, const Op& epilogue) {
+  template <typename Epilogue>
+  __device__ void store_between(T* out_row, float max, const Epilogue& epilogue) {
     // In 16 bits the outputs are computed before the branches, in 32 bits inside them. Otherwise
     // the compiler hoists parts of a branch, which takes more registers.
     constexpr bool kBefore = sizeof(T) < sizeof(float);
@@ -168,15 +169,15 @@ struct RowTile {
 
   template <typename Output>
   __device__ void store_aligned_but_the_last(T* out_row, const Output& output) const {
-    T* const to = out_row + first_of_lane();
+    T* const to = out_row + first_elem();
     PartialVec<T> last;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int elements = left() - k * kRound;
+      const int elements = elems_left() - k * kRoundElems;
       if (elements >= kVecElems<T>) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRound), output(k));
+        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), output(k));
       } else if (elements > 0) {
-        last = {output(k), to + k * kRound, elements};
+        last = {output(k), to + k * kRoundElems, elements};
       }
     }
     last.store_beginning();
@@ -187,8 +188,8 @@ struct RowTile {
   template <int QUARTER, typename Output>
   __device__ void store_shifted(T* out_row, const AlignedRow<T>& out, const Output& output) const {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
-    T* const to = out_row + first_of_lane() - back;
-    const int all = left() + back;  // elements from there on
+    T* const to = out_row + first_elem() - back;
+    const int all = elems_left() + back;  // elements from there on
     uint4 before = make_uint4(0, 0, 0, 0), begin = before, own;
     PartialVec<T> last;
 #pragma unroll
@@ -197,17 +198,18 @@ struct RowTile {
       const uint4 neighbour = shuffled(own, (lane + kWarp - 1) % kWarp);
       const uint4 both = funnel_shift<T, QUARTER>(lane == 0 ? before : neighbour, own, out.off % 4);
       before = neighbour;  // lane 0 gets lane 31's vector, which it needs next
-      const int elements = all - k * kRound;
+      const int elements = all - k * kRoundElems;
       if (k == 0 && lane == 0) {
         begin = both;
       } else if (elements >= kVecElems<T>) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRound), both);
+        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), both);
       } else if (elements > 0) {
-        last = {both, to + k * kRound, elements};
+        last = {both, to + k * kRoundElems, elements};
       }
     }
-    if (lane == kWarp - 1 && all > kLast) {
-      last = {funnel_shift<T, QUARTER>(own, own, out.off % 4), to + kLast, min(back, all - kLast)};
+    if (lane == kWarp - 1 && all > kSpanElems) {
+      last = {funnel_shift<T, QUARTER>(own, own, out.off % 4), to + kSpanElems,
+              min(back, all - kSpanElems)};
     }
     last.store_beginning();
     if (lane == 0 && all > back) {

@@ -1,5 +1,6 @@
-// The state of the online softmax, its merge inside a warp, and the output computed from it.
+// The state of the online softmax, and its merge inside a warp.
 #pragma once
+#include "reduce.cuh"
 #include "vec.cuh"
 
 // The state of the online softmax over some elements: their maximum, and the sum of exp(x - max).
@@ -27,29 +28,3 @@ __device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
   all.sum = warp_reduce<Sum, LANES>(state.sum * exp_approx(state.max - all.pivot()));
   return all;
 }
-
-// Compute the output from x - max and the row's sum. kScalesExp: the output is also exp(x - top)
-// times factor(top - max).
-struct SoftmaxEpilogue {
-  static constexpr bool kScalesExp = true;
-  float scale, log2_scale;
-  __device__ explicit SoftmaxEpilogue(float sum) : scale(1.0f / sum), log2_scale(-__log2f(sum)) {}
-  // In 16 bits the scale is added before exp2: its rounding is below that of the output.
-  template <typename T>
-  __device__ float of_shifted(float shifted) const {
-    if constexpr (sizeof(T) < sizeof(float)) {
-      return exp2_approx(fmaf(shifted, kLog2e, log2_scale));
-    }
-    return exp_approx(shifted) * scale;
-  }
-  __device__ float factor(float lower) const { return exp_approx(lower) * scale; }
-};
-struct LogSoftmaxEpilogue {
-  static constexpr bool kScalesExp = false;
-  float log_sum;
-  __device__ explicit LogSoftmaxEpilogue(float sum) : log_sum(logf(sum)) {}
-  template <typename T>
-  __device__ float of_shifted(float shifted) const {
-    return shifted - log_sum;
-  }
-};

@@ -1,6 +1,6 @@
 // 16-byte vectors of elements: conversion, maximum, exp.
 #pragma once
-#include "row.cuh"
+#include "pack.cuh"
 
 constexpr float kLog2e = 1.44269504088896341f;
 constexpr int kVecBytes = 16;
@@ -116,8 +116,8 @@ __device__ inline void exp_elements(uint4 vec, float pivot, float (&to)[kVecElem
 }
 
 // Compute the output of a vector from the row's maximum and epilogue. AGAIN: as in to_floats().
-template <typename T, bool AGAIN = false, typename Op>
-__device__ inline uint4 apply_epilogue(uint4 vec, float max, const Op& epilogue) {
+template <typename T, bool AGAIN = false, typename Epilogue>
+__device__ inline uint4 apply_epilogue(uint4 vec, float max, const Epilogue& epilogue) {
   float value[kVecElems<T>];
   unpack<T, AGAIN>(vec, value);
 #pragma unroll
@@ -152,14 +152,4 @@ __device__ inline float max_element(const uint4 (&vec)[N]) {
 #pragma unroll
   for (int k = 1; k < N; ++k) all = vec_max<T>(all, vec[k]);
   return max_element<T>(all);
-}
-
-// Reduce N values as a tree, which is a shorter chain of dependent operations.
-template <typename Op, int N>
-__device__ inline float tree_reduce(const float* of) {
-  if constexpr (N == 1) {
-    return *of;
-  } else {
-    return Op::of(tree_reduce<Op, N / 2>(of), tree_reduce<Op, N - N / 2>(of + N / 2));
-  }
 }

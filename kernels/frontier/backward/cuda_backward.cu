@@ -3,20 +3,20 @@
 #include "cluster.cuh"
 #include "vec.cuh"
 
-// Compute dx from the row's sum of of(g, y).
-struct OfSoftmax {
-  __device__ static float of(float g, float y) { return g * y; }
-  __device__ static float slope(float g, float y, float sum) { return y * (g - sum); }
+// Compute dx from g, y and the row's sum of term(g, y).
+struct SoftmaxGrad {
+  __device__ static float term(float g, float y) { return g * y; }
+  __device__ static float dx(float g, float y, float sum) { return y * (g - sum); }
 };
-struct OfLogSoftmax {
-  __device__ static float of(float g, float) { return g; }
-  __device__ static float slope(float g, float y, float sum) { return g - exp_approx(y) * sum; }
+struct LogSoftmaxGrad {
+  __device__ static float term(float g, float) { return g; }
+  __device__ static float dx(float g, float y, float sum) { return g - exp_approx(y) * sum; }
 };
 
 // Return the vector of run(i, g_i, y_i) for the elements of two vectors. AGAIN: as in to_floats(),
 // so that registers keep the vectors between the two calls, not their float32 elements.
 template <typename T, bool AGAIN, typename F>
-__device__ inline uint4 with_elements(uint4 g_vec, uint4 y_vec, const F& run) {
+__device__ inline uint4 transform_elements(uint4 g_vec, uint4 y_vec, const F& run) {
   float g[kVecElems<T>], y[kVecElems<T>];
   unpack<T, AGAIN>(g_vec, g);
   unpack<T, AGAIN>(y_vec, y);
@@ -28,40 +28,40 @@ __device__ inline uint4 with_elements(uint4 g_vec, uint4 y_vec, const F& run) {
 // Resident blocks for which the compiler limits registers, found by compiling. For some block sizes
 // it would allow for one block more, and spill. 0: the compiler decides.
 template <int WARPS>
-constexpr int kMinBlocks = (WARPS & (WARPS - 1)) == 0 ? 0 : 1;
+constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0 : 1;
 
 // K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. Rows are aligned
 // and a multiple of a vector long. The order of every sum depends on these parameters alone.
-template <typename T, typename Op, int K, int WARPS, int CLUSTER>
-__global__ void __launch_bounds__(kWarp* WARPS, kMinBlocks<WARPS>)
+template <typename T, typename Grad, int K, int WARPS, int CLUSTER>
+__global__ void __launch_bounds__(kWarp* WARPS, kMinBlocksPerSm<WARPS>)
     backward(T* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y, Index dx_stride,
              Index g_stride, Index y_stride, Index rows, Index cols) {
   using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
   __shared__ Buffer buffer;
   Index row = blockIdx.x;
-  int number = static_cast<int>(threadIdx.x) / kWarp;
-  enter_row<WARPS, CLUSTER>(buffer, row, number);
+  int tile = static_cast<int>(threadIdx.x) / kWarp;
+  enter_row<WARPS, CLUSTER>(buffer, row, tile);
   const int vecs = static_cast<int>(cols) / kVecElems<T>;
-  const int first = number * (K * kWarp) + static_cast<int>(threadIdx.x) % kWarp;
+  const int first = tile * (K * kWarp) + static_cast<int>(threadIdx.x) % kWarp;
   const T* const g_row = g + row * g_stride;
   const T* const y_row = y + row * y_stride;
 
   uint4 g_vec[K], y_vec[K];  // 0 beyond the row, which changes no sum
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    const int at = first + k * kWarp;
+    const int vec = first + k * kWarp;
     g_vec[k] = y_vec[k] = make_uint4(0, 0, 0, 0);
-    if (at < vecs) {
-      g_vec[k] = load_vec(g_row + at * kVecElems<T>);
-      y_vec[k] = load_vec(y_row + at * kVecElems<T>);
+    if (vec < vecs) {
+      g_vec[k] = load_vec(g_row + vec * kVecElems<T>);
+      y_vec[k] = load_vec(y_row + vec * kVecElems<T>);
     }
   }
   float sum[K];
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     float term[kVecElems<T>];
-    with_elements<T, false>(g_vec[k], y_vec[k],
-                            [&](int i, float a, float b) { return term[i] = Op::of(a, b); });
+    transform_elements<T, false>(
+        g_vec[k], y_vec[k], [&](int i, float a, float b) { return term[i] = Grad::term(a, b); });
     sum[k] = tree_reduce<Sum, kVecElems<T>>(term);
     // otherwise the compiler loads y only after the cluster has merged its states
     opaque(y_vec[k]);
@@ -73,12 +73,12 @@ __global__ void __launch_bounds__(kWarp* WARPS, kMinBlocks<WARPS>)
   T* const dx_row = dx + row * dx_stride;
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    const int at = first + k * kWarp;
-    if (at < vecs) {
+    const int vec = first + k * kWarp;
+    if (vec < vecs) {
       opaque<T>(g_vec[k], zero), opaque<T>(y_vec[k], zero);
-      const uint4 vec = with_elements<T, true>(
-          g_vec[k], y_vec[k], [&](int, float a, float b) { return Op::slope(a, b, all.sum); });
-      store_vec(reinterpret_cast<uint4*>(dx_row + at * kVecElems<T>), vec);
+      const uint4 result = transform_elements<T, true>(
+          g_vec[k], y_vec[k], [&](int, float a, float b) { return Grad::dx(a, b, all.sum); });
+      store_vec(reinterpret_cast<uint4*>(dx_row + vec * kVecElems<T>), result);
     }
   }
 }

@@ -14,31 +14,40 @@ import functools
 from pathlib import Path
 
 from ...cuda import launch as cuda
-from ...cuda.nvrtc import PORTABLE_CLUSTER, VEC_BYTES, Call, LaunchPlan, instance_of, widest_pack
+from ...cuda.nvrtc import (
+    PORTABLE_CLUSTER,
+    VEC_BYTES,
+    WARP,
+    LaunchPlan,
+    Problem,
+    instantiate_for,
+    widest_pack,
+)
 from ...tensors import backward_functions
 from .._tiling import Shape, fewest_blocks, is_unaligned, plan_of, vectors_of
 
+GRADIENTS = "SoftmaxGrad", "LogSoftmaxGrad"  # in the source
 SOURCE = Path(__file__).with_suffix(".cu")
 # Vectors of a lane, of g and of y each. A row takes the first that needs at most 8 blocks: a GPU
 # can place fewer clusters of 16.
 PER_LANE = 4, 8
 MAX_WARPS = 16  # of a block
-BLOCK_BYTES = 2**16  # of a row, at most
+BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES  # of a row, at most
 
 
-def plan(call: Call) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    if is_unaligned(call):
+    if is_unaligned(problem):
         return ()
-    shapes = []
+    shapes, vectors = [], vectors_of(problem)
     for per_lane in PER_LANE:
-        if blocks := fewest_blocks(vectors_of(call), per_lane, MAX_WARPS, call.gpu.max_cluster):
+        if blocks := fewest_blocks(vectors, per_lane, MAX_WARPS, problem.gpu.max_cluster):
             shapes.append(Shape(per_lane, *blocks, 1))
     if not shapes:
         return ()
     shape = min(shapes, key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
-    kernel = instance_of("backward", call, ("OfSoftmax", "OfLogSoftmax"), *shape[:3])
-    return plan_of(SOURCE, kernel, shape, call.rows)
+    kernel = instantiate_for("backward", problem, GRADIENTS, *shape[:3])
+    return plan_of(SOURCE, kernel, shape, problem.rows)
 
 
 def launch(g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool) -> bool:

@@ -20,7 +20,7 @@ MIN_ELEMENTS = 2**10  # of a program: a single row of 128 would leave threads id
 
 
 @triton.jit
-def slope(g, y, total, LOG: tl.constexpr):
+def gradient(g, y, total, LOG: tl.constexpr):
     """Return dx from the row's sum."""
     return g - tl.exp(y) * total if LOG else y * (g - total)
 
@@ -36,7 +36,7 @@ def softmax_bwd_kernel_rows(
     g = tl.load(g_ptr + rows * g_stride + cols, mask=inside, other=0.0).to(tl.float32)
     y = tl.load(y_ptr + rows * y_stride + cols, mask=inside, other=0.0).to(tl.float32)
     total = tl.sum(g if LOG else g * y, axis=1, keep_dims=True)
-    dx = slope(g, y, total, LOG)
+    dx = gradient(g, y, total, LOG)
     tl.store(dx_ptr + rows * dx_stride + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
 
 
@@ -69,7 +69,7 @@ def softmax_bwd_kernel_tiled(
         inside = cols < n_cols
         g = tl.load(g_row + cols, mask=inside, other=0.0).to(tl.float32)
         y = tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
-        dx = slope(g, y, total, LOG)
+        dx = gradient(g, y, total, LOG)
         tl.store(dx_row + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
 
 

@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import TYPES, WARP, Call, LaunchPlan, instance
+from ...cuda.nvrtc import TYPES, WARP, LaunchPlan, Problem, instantiate
 
 SOURCE = Path(__file__).with_name("fastertransformer.cu")
 MAX_COLS = 1024
@@ -13,11 +13,11 @@ functions = functools.partial(
 )
 
 
-def plan_of(call: Call, block_rows: int) -> tuple[LaunchPlan, ...]:
+def plan_of(problem: Problem, block_rows: int) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length, with ``block_rows`` rows for each block."""
-    if call.cols > MAX_COLS or call.log:
+    if problem.cols > MAX_COLS or problem.log:
         return ()
-    threads = max(WARP, 1 << (call.cols - 1).bit_length())
-    kernel = instance("fastertransformer", TYPES[call.dtype], threads)
-    blocks = -(-call.rows // block_rows)
+    threads = max(WARP, 1 << (problem.cols - 1).bit_length())
+    kernel = instantiate("fastertransformer", TYPES[problem.dtype], threads)
+    blocks = -(-problem.rows // block_rows)
     return (LaunchPlan(SOURCE, kernel, threads, blocks, extra_args=(block_rows,)),)

@@ -7,13 +7,14 @@ Limits: N up to 1024, the threads of a block; M below 2^31; compute capability 8
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 """
 
-from ...cuda.nvrtc import Call, LaunchPlan
+from ...cuda.nvrtc import LaunchPlan, Problem
 from ._shared import functions, plan_of
 
 
-def plan(call: Call) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    return plan_of(call, block_rows=1)
+    return plan_of(problem, block_rows=1)
 
 
-softmax, _, unsupported, _ = functions(plan)
+variant = functions(plan)
+softmax, unsupported = variant.softmax, variant.unsupported

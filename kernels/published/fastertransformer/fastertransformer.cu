@@ -1,5 +1,5 @@
 // FasterTransformer's two softmax kernels: a thread per column, and a block per `block_rows` rows.
-#include "row.cuh"
+#include "reduce.cuh"
 
 constexpr float kEpsilon = 1e-6f;  // FasterTransformer adds it to every sum
 

@@ -8,15 +8,15 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 """
 
 from ...cuda import launch
-from ...cuda.nvrtc import Call, LaunchPlan
+from ...cuda.nvrtc import LaunchPlan, Problem
 from . import cuda_oneflow_smem, cuda_oneflow_uncached, cuda_oneflow_warp
 
 KERNELS = cuda_oneflow_warp, cuda_oneflow_smem, cuda_oneflow_uncached
 
 
-def plan(call: Call) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instances of the first kernel that has any; see ``nvrtc.Planner``."""
-    return next(plans for kernel in KERNELS if (plans := kernel.plan(call)))
+    return next(plans for kernel in KERNELS if (plans := kernel.plan(problem)))
 
 
-softmax, log_softmax, unsupported = launch.functions(plan)[:3]
+softmax, log_softmax, unsupported = launch.functions(plan)

@@ -1,10 +1,11 @@
 // OneFlow's softmax for rows that fit in shared memory: a block per row, each element read once.
-#include "row.cuh"
+#include "epilogue.cuh"
+#include "reduce.cuh"
 
 // PACK: elements per load; divides cols. THREADS: of the block. Dynamic shared memory: one row in
 // float32, with element i of pack p at [i * packs + p]. So the 32 lanes of a warp, which have
 // adjacent packs, always access 32 different banks.
-template <typename T, typename Out, int PACK, int THREADS>
+template <typename T, typename Epilogue, int PACK, int THREADS>
 __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
                              Index x_stride, Index rows, Index cols) {
   extern __shared__ float kept[];
@@ -38,10 +39,10 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
         const float shifted = kept[i * packs + p] - row_max;
         const float exponential = __expf(shifted);
         sum += exponential;
-        kept[i * packs + p] = Out::keep(shifted, exponential);
+        kept[i * packs + p] = Epilogue::keep(shifted, exponential);
       }
     }
-    const Out epilogue(block_reduce<Sum, THREADS>(sum, sum_parts));
+    const Epilogue epilogue(block_reduce<Sum, THREADS>(sum, sum_parts));
 
 #pragma unroll 2
     for (int p = threadIdx.x; p < packs; p += THREADS) {

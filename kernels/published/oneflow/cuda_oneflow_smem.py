@@ -13,22 +13,22 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
+from ...cuda.nvrtc import EPILOGUES, WARP, LaunchPlan, Problem, instantiate_for
 from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = (128, 256, 512, 1024)  # each warp has a maximum and a sum in shared memory, too
 
 
-def plan(call: Call) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return an instance for every size of block that can hold the row; see ``nvrtc.Planner``."""
-    plans, row_bytes = [], 4 * call.cols
+    plans, row_bytes = [], 4 * problem.cols
     for threads in THREADS:
-        if row_bytes + 2 * 4 * threads // WARP <= call.gpu.max_shared_per_block:
-            kernel = instance_of("oneflow_smem", call, EPILOGUES, pack_of(call), threads)
-            plans.append(LaunchPlan(SOURCE, kernel, threads, call.rows, row_bytes, WAVES))
+        if row_bytes + 2 * 4 * threads // WARP <= problem.gpu.max_shared_per_block:
+            kernel = instantiate_for("oneflow_smem", problem, EPILOGUES, pack_of(problem), threads)
+            plans.append(LaunchPlan(SOURCE, kernel, threads, problem.rows, row_bytes, WAVES))
     return tuple(plans)
 
 
 LIMIT = "a row in float32 must fit in the shared memory of a block"
-softmax, log_softmax, unsupported = launch.functions(plan, limit=LIMIT)[:3]
+softmax, log_softmax, unsupported = launch.functions(plan, limit=LIMIT)

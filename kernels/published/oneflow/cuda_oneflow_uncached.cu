@@ -1,11 +1,12 @@
 // OneFlow's softmax for rows of any length: a block per row, three passes over global memory.
-#include "row.cuh"
+#include "epilogue.cuh"
+#include "reduce.cuh"
 
 // PACK: elements per load; divides cols. The second and third pass are cheaper only by what L1 and
 // L2 still hold. The compiler may unroll the loops without a limit, so one block is resident on a
 // multiprocessor. At N = 65536 on an H200, which the dispatch sends here, one block was a fifth
 // faster than two, whose rows no longer fit in L2 together.
-template <typename T, typename Out, int PACK, int THREADS>
+template <typename T, typename Epilogue, int PACK, int THREADS>
 __global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
                                  Index x_stride, Index rows, Index cols) {
   __shared__ float max_parts[THREADS / kWarp];
@@ -31,7 +32,7 @@ __global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, I
 #pragma unroll
       for (int i = 0; i < PACK; ++i) sum += __expf(value[i] - row_max);
     }
-    const Out epilogue(block_reduce<Sum, THREADS>(sum, sum_parts));
+    const Epilogue epilogue(block_reduce<Sum, THREADS>(sum, sum_parts));
 
     for (Index p = threadIdx.x; p < packs; p += THREADS) {
       float value[PACK];
@@ -39,7 +40,7 @@ __global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, I
 #pragma unroll
       for (int i = 0; i < PACK; ++i) {
         const float shifted = value[i] - row_max;
-        value[i] = epilogue.of_kept(Out::keep(shifted, __expf(shifted)));
+        value[i] = epilogue.of_kept(Epilogue::keep(shifted, __expf(shifted)));
       }
       store(out_row + p * PACK, value);
     }

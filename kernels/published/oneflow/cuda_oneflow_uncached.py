@@ -11,17 +11,17 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import EPILOGUES, Call, LaunchPlan, instance_of
+from ...cuda.nvrtc import EPILOGUES, LaunchPlan, Problem, instantiate_for
 from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 1024
 
 
-def plan(call: Call) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the only instance; see ``nvrtc.Planner``."""
-    name = instance_of("oneflow_uncached", call, EPILOGUES, pack_of(call), THREADS)
-    return (LaunchPlan(SOURCE, name, THREADS, call.rows, waves=WAVES),)
+    name = instantiate_for("oneflow_uncached", problem, EPILOGUES, pack_of(problem), THREADS)
+    return (LaunchPlan(SOURCE, name, THREADS, problem.rows, waves=WAVES),)
 
 
-softmax, log_softmax, unsupported = launch.functions(plan)[:3]
+softmax, log_softmax, unsupported = launch.functions(plan)

@@ -1,20 +1,21 @@
 // OneFlow's softmax for short rows: a row in the registers of a warp, or of several of its lanes.
-#include "row.cuh"
+#include "epilogue.cuh"
+#include "reduce.cuh"
 
-constexpr int kThreads = 128;
-
-// Out: Softmax or LogSoftmax. PACK: elements per load. COLS: elements of a row per lane, a multiple
-// of PACK. LANES: lanes that share a row, a power of two up to 32. ROWS: rows that they hold at
-// once. FULL: a row is exactly COLS * LANES long, so that no column needs a check.
-template <typename T, typename Out, int PACK, int COLS, int LANES, int ROWS, bool FULL>
+// Epilogue: Softmax or LogSoftmax. PACK: elements per load. COLS: elements of a row per lane, a
+// multiple of PACK. LANES: lanes that share a row, a power of two up to 32. ROWS: rows that they
+// hold at once. FULL: a row is exactly COLS * LANES long, so that no column needs a check. THREADS:
+// of a block.
+template <typename T, typename Epilogue, int PACK, int COLS, int LANES, int ROWS, bool FULL,
+          int THREADS>
 __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index out_stride,
                              Index x_stride, Index rows, Index cols) {
   constexpr int kPacks = COLS / PACK;
   constexpr int kRowsPerWarp = kWarp / LANES * ROWS;
   const int lane = threadIdx.x % LANES;
   const int group = threadIdx.x % kWarp / LANES;
-  const Index warp = static_cast<Index>(blockIdx.x) * (kThreads / kWarp) + threadIdx.x / kWarp;
-  const Index step = static_cast<Index>(gridDim.x) * (kThreads / kWarp) * kRowsPerWarp;
+  const Index warp = static_cast<Index>(blockIdx.x) * (THREADS / kWarp) + threadIdx.x / kWarp;
+  const Index step = static_cast<Index>(gridDim.x) * (THREADS / kWarp) * kRowsPerWarp;
 
   // All lanes of a warp make the same iterations, for the shuffles; those beyond the last row idle.
   for (Index first = warp * kRowsPerWarp; first < rows; first += step) {
@@ -46,10 +47,10 @@ __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index
           const float shifted = value[r][p][i] - row_max[r];
           const float exponential = __expf(shifted);
           sum += exponential;
-          value[r][p][i] = Out::keep(shifted, exponential);
+          value[r][p][i] = Epilogue::keep(shifted, exponential);
         }
       }
-      const Out epilogue(warp_reduce<Sum, LANES>(sum));
+      const Epilogue epilogue(warp_reduce<Sum, LANES>(sum));
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
         const int col = (p * LANES + lane) * PACK;

@@ -11,37 +11,38 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import EPILOGUES, WARP, Call, LaunchPlan, instance_of
+from ...cuda.nvrtc import EPILOGUES, WARP, LaunchPlan, Problem, instantiate_for
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
-THREADS = 128  # kThreads in the source
+THREADS = 128  # of a block
 # OneFlow's limits, for its three kernels. A launch has blocks for at most 32 times the threads of
 # the GPU. Each block strides over rows, so more blocks would only cost their start.
 WAVES = 32
 MAX_PACK = 4
 
 
-def pack_of(call: Call) -> int:
+def pack_of(problem: Problem) -> int:
     """Return the elements that one load or store moves."""
-    return min(call.pack, MAX_PACK)
+    return min(problem.pack, MAX_PACK)
 
 
-def plan(call: Call) -> tuple[LaunchPlan, ...]:
+def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    if call.cols > MAX_COLS:
+    if problem.cols > MAX_COLS:
         return ()
-    pack = pack_of(call)
-    packs = -(-call.cols // pack)
+    pack = pack_of(problem)
+    packs = -(-problem.cols // pack)
     lanes = min(WARP, 1 << (packs - 1).bit_length())
     per_lane = -(-packs // lanes) * pack
-    lane_rows = 2 if per_lane == pack and call.rows % 2 == 0 else 1
-    full = per_lane * lanes == call.cols
-    name = instance_of("oneflow_warp", call, EPILOGUES, pack, per_lane, lanes, lane_rows, full)
+    lane_rows = 2 if per_lane == pack and problem.rows % 2 == 0 else 1
+    full = per_lane * lanes == problem.cols
+    sizes = pack, per_lane, lanes, lane_rows, full, THREADS
+    name = instantiate_for("oneflow_warp", problem, EPILOGUES, *sizes)
     rows_per_block = THREADS // lanes * lane_rows
-    blocks = -(-call.rows // rows_per_block)
+    blocks = -(-problem.rows // rows_per_block)
     return (LaunchPlan(SOURCE, name, THREADS, blocks, waves=WAVES),)
 
 
 LIMIT = f"a warp's registers hold rows of at most {MAX_COLS} columns"
-softmax, log_softmax, unsupported = launch.functions(plan, limit=LIMIT)[:3]
+softmax, log_softmax, unsupported = launch.functions(plan, limit=LIMIT)

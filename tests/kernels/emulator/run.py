@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from kernels.cuda.nvrtc import GPUS, Call, widest_pack
+from kernels.cuda.nvrtc import GPUS, Problem, widest_pack
 
 from .translate import translated
 
@@ -60,7 +60,7 @@ def run(planner, read: torch.Tensor, out: torch.Tensor, log: bool = False) -> No
     x, second = (read[0], read.stride(0)) if read.dim() == 3 else (read, 0)
     addresses = read.data_ptr() | out.data_ptr()
     pack = widest_pack(x.element_size(), addresses, x.stride(0) | out.stride(0) | x.shape[1])
-    plan = planner(Call(x.dtype, *x.shape, pack, log, SMALL))[0]
+    plan = planner(Problem(x.dtype, *x.shape, pack, log, SMALL))[0]
     call = _library(plan.source, plan.kernel, plan.row_blocks > 0, plan.extra_args, second > 0)
     said = call(
         *(out.data_ptr(), x.data_ptr(), second, out.stride(0), x.stride(0), *x.shape),

@@ -1,0 +1,49 @@
+// Reductions over an array, a warp and a block.
+#pragma once
+#include "types.cuh"
+
+struct Max {
+  __device__ static float identity() { return lowest(); }
+  __device__ static float apply(float a, float b) { return fmaxf(a, b); }
+};
+struct Sum {
+  __device__ static float identity() { return 0.0f; }
+  __device__ static float apply(float a, float b) { return a + b; }
+};
+
+// Reduce over LANES adjacent lanes by a butterfly of shuffles; each of them gets the result. All
+// lanes of the warp must call it.
+template <typename Op, int LANES = kWarp>
+__device__ inline float warp_reduce(float value) {
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    value = Op::apply(value, __shfl_xor_sync(kWholeWarp, value, distance));
+  }
+  return value;
+}
+
+// Reduce over a block of THREADS threads with one barrier; all threads get the result. Each warp
+// writes its value to shared memory and then reduces all values by itself. Two reductions in a row
+// need two `parts`: a fast warp may write the second while a slow warp still reads the first. The
+// second barrier keeps the fast warp from writing the first again too early.
+template <typename Op, int THREADS>
+__device__ inline float block_reduce(float value, float (&parts)[THREADS / kWarp]) {
+  value = warp_reduce<Op>(value);
+  if constexpr (THREADS > kWarp) {
+    const int lane = threadIdx.x % kWarp;
+    if (lane == 0) parts[threadIdx.x / kWarp] = value;
+    __syncthreads();
+    value = warp_reduce<Op>(lane < THREADS / kWarp ? parts[lane] : Op::identity());
+  }
+  return value;
+}
+
+// Reduce N values as a tree, which is a shorter chain of dependent operations.
+template <typename Op, int N>
+__device__ inline float tree_reduce(const float* values) {
+  if constexpr (N == 1) {
+    return *values;
+  } else {
+    return Op::apply(tree_reduce<Op, N / 2>(values), tree_reduce<Op, N - N / 2>(values + N / 2));
+  }
+}
