@@ -11,7 +11,7 @@ import yaml
 from measure.device import gpus
 from measure.point import Point, nearest
 
-from .config import ConfigError
+from .validate import ConfigError
 from .points import RECORDED_ONLY, matrix, row_path
 
 COLUMNS = ("gres", "partition", "constraint", "points")

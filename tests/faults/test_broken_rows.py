@@ -91,7 +91,7 @@ def test_following_the_advice_completes_the_sweep(finished):
     code, printed = finished.run(*UNTIL_MERGED)
     assert code != 0
     (line,) = (line for line in printed.splitlines() if line.startswith("analysis merge: error: "))
-    named = re.findall(r"results/cells/[\w/.]+\.(?:csv|gz)", line)
+    named = re.findall(r"results/rows/[\w/.]+\.(?:csv|gz)", line)
     assert len(named) == len(broken)
     assert "Traceback" not in printed
     assert not (finished.folder / MERGED).exists()

@@ -8,7 +8,7 @@ import yaml
 from measure.fingerprint import ROOT
 from measure.point import Point
 from planning import cluster, points
-from planning.config import ConfigError
+from planning.validate import ConfigError
 from tests.workflow.runner import Runner, configure
 
 TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", "points": 2}}

@@ -87,7 +87,7 @@ def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path)
     ("name", "words"),
     [
         (
-            "results/cells/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99/torch_naive.1.csv",
+            "results/rows/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99/torch_naive.1.csv",
             "the sweep tiny has no row results/",
         ),
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),

@@ -5,10 +5,9 @@ import pytest
 import kernels
 from kernels.registry import discover
 from measure import __main__ as command_line
-from planning import config as checks
-from planning import points
+from planning import points, validate
 from tests.bench import read_row
-from tests.planning.test_config import edited
+from tests.planning.test_validate import edited
 from tests.workflow.runner import Runner, configure
 
 HELPER = "def weights(x):\n    return (x - x.amax(-1, keepdim=True)).exp()\n"
@@ -39,7 +38,7 @@ def mine(tmp_path):
 
 def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
     config = edited(kernels=[str(mine)], shapes=[{"M": 4, "N": 8}])
-    checks.check(config, [])
+    validate.check(config, [])
     by_variant = {point.variant: point for point in points.expand(config, "h200")}
     assert set(by_variant) == {*kernels.by_default("softmax"), "mine"}
     assert by_variant["mine"].files == (str(mine),)
@@ -71,8 +70,8 @@ def test_the_options_of_a_point_name_the_file(mine, monkeypatch, name):
 def test_files_that_cannot_be_are_refused(mine, monkeypatch, given, words):
     monkeypatch.chdir(mine.parent)
     (mine.parent / "triton_row.py").write_text(KERNEL)
-    with pytest.raises(checks.ConfigError) as raised:
-        checks.check(edited(kernels=given), [])
+    with pytest.raises(validate.ConfigError) as raised:
+        validate.check(edited(kernels=given), [])
     assert words in str(raised.value)
 
 

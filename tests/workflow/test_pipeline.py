@@ -151,7 +151,7 @@ def test_a_bad_config_is_refused_before_anything_runs(project, change, words):
     assert done.returncode != 0
     assert words in output
     assert "Traceback" not in output
-    assert not (project / "results/cells").exists()
+    assert not (project / "results/rows").exists()
 
 
 @pytest.mark.slow  # every recorded figure; analysis/ without torch has a quick test

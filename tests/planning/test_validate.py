@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from measure.fingerprint import ROOT
-from planning import config as checks
+from planning import validate
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
 
@@ -16,11 +16,11 @@ def edited(**change):
 
 
 def test_every_sweep_that_ships_is_accepted():
-    checks.check(DEFAULT, [])
+    validate.check(DEFAULT, [])
     for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
         given = yaml.safe_load(overlay.read_text())
         assert given.keys() <= DEFAULT.keys()
-        checks.check(DEFAULT | given, [given])
+        validate.check(DEFAULT | given, [given])
 
 
 def test_every_key_of_the_default_has_a_comment_above_it():
@@ -80,20 +80,20 @@ SHAPE = {"M": 4, "N": 8}
     ],
 )
 def test_bad_values_are_refused_by_name(change, words):
-    with pytest.raises(checks.ConfigError) as caught:
-        checks.check(edited(**change), [change])
+    with pytest.raises(validate.ConfigError) as caught:
+        validate.check(edited(**change), [change])
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["variants", "shapes", "cpu"])
 def test_an_empty_table_is_refused_although_merging_drops_it(key):
-    with pytest.raises(checks.ConfigError, match=f"{key} = {{}}: must be|{key}: missing"):
-        checks.check(edited(), [{}, {key: {}}])
+    with pytest.raises(validate.ConfigError, match=f"{key} = {{}}: must be|{key}: missing"):
+        validate.check(edited(), [{}, {key: {}}])
 
 
 def test_every_fault_is_named_at_once():
-    with pytest.raises(checks.ConfigError) as caught:
-        checks.check(edited(seed=-1, dtypes=[], sed=1), [])
+    with pytest.raises(validate.ConfigError) as caught:
+        validate.check(edited(seed=-1, dtypes=[], sed=1), [])
     assert len(str(caught.value).splitlines()) == 4
 
 
@@ -101,5 +101,5 @@ def test_no_key_may_be_missing():
     for key in DEFAULT:
         config = edited()
         del config[key]
-        with pytest.raises(checks.ConfigError, match=f"missing {key}"):
-            checks.check(config, [])
+        with pytest.raises(validate.ConfigError, match=f"missing {key}"):
+            validate.check(config, [])
