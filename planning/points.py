@@ -10,7 +10,7 @@ from pathlib import Path
 
 import kernels
 from measure.device import gpus
-from measure.device.gpu_lock import board
+from measure.device.gpu_lock import assigned_gpu
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
@@ -53,7 +53,7 @@ def expand(config: dict, gpu: str) -> list[Point]:
     return points
 
 
-def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Found] = ()) -> list[Point]:
+def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Gpu] = ()) -> list[Point]:
     """Return the points as they are measured: matrix after matrix, each in a random order.
 
     A replicate comes after the first one of its variant, which checks the results. ``boards``: the
@@ -68,7 +68,7 @@ def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Found] = 
         draw.shuffle(variants)
         # `same` has the replicates of a variant in order
         rest = {name: iter([p for p in same if p.variant == name]) for name in variants}
-        queue = by_board.setdefault(board(same[0], boards), [])
+        queue = by_board.setdefault(assigned_gpu(same[0], boards), [])
         queue += [next(rest[name]) for name in variants]
     turns = itertools.zip_longest(*by_board.values())
     return [point for turn in turns for point in turn if point]

@@ -7,7 +7,7 @@ import yaml
 
 import kernels
 from measure.device import gpus
-from measure.device.gpu_lock import board
+from measure.device.gpu_lock import assigned_gpu
 from measure.fingerprint import ROOT
 from planning import points as planned
 from planning.validate import ConfigError
@@ -89,9 +89,9 @@ def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order()
 def test_matrices_of_several_boards_take_turns():
     """Or one board would wait until the matrices of another are measured."""
     config = DEFAULT | {"shapes": [{"M": 4, "N": list(range(1, 17))}], "variants": ["triton_row"]}
-    boards = [gpus.Found(f"GPU-{n}", "h200") for n in range(2)]
+    boards = [gpus.Gpu(f"GPU-{n}", "h200") for n in range(2)]
     points = planned.expand(config, "h200")
-    on = [board(point, boards) for point in planned.in_order(points, 1, boards)]
+    on = [assigned_gpu(point, boards) for point in planned.in_order(points, 1, boards)]
     fewest = min(on.count(each) for each in boards)
     assert fewest > 0
     assert all(on[2 * n] != on[2 * n + 1] for n in range(fewest))

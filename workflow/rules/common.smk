@@ -24,7 +24,7 @@ cluster.check(config["gpus"], CLUSTER)
 POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
-BOARDS = [] if ON_CLUSTER else gpus.devices()
+BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
 IN_ORDER = points.in_order(BY_ROW.values(), config["seed"], BOARDS)
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(IN_ORDER)}
 ALLOCATIONS = cluster.allocations(IN_ORDER, CLUSTER) if ON_CLUSTER else {}
