@@ -92,10 +92,8 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
     _pass("after timing", found[-1].problem)
     if not first:
         _pass("after timing", recheck.check_others(point, rotation, timed.clock))
-    row |= timed.columns | {
-        "status": Status.OK,
-        "flags": " ".join(sorted(flags.union(timed.flags))),
-    }
+    row |= timed.columns
+    row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
     return timed.samples.raw
 
 

@@ -32,6 +32,12 @@ def read_row(path: Path) -> dict[str, str]:
     return row
 
 
+def command(**options) -> list[str]:
+    """Return the command that measures a point; options are the command's, without dashes."""
+    words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+    return [sys.executable, "-m", "measure", "point", *words]
+
+
 class Bench:
     """A copy of the project in which points are measured on the CPU, one at a time.
 
@@ -54,11 +60,9 @@ class Bench:
         output = self.project / "row.csv"
         output.unlink(missing_ok=True)
         owner = {"served-for": os.getpid()} if options.pop("served", True) else {}
-        options = {"gpu": "cpu", "M": 64, "N": 96, "blocks": 6} | owner | options
-        words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-        command = [sys.executable, "-m", "measure", "point", "--variant", variant, *words]
+        given = {"variant": variant, "gpu": "cpu", "M": 64, "N": 96, "blocks": 6, "output": output}
         done = subprocess.run(
-            [*command, "--output", str(output)],
+            command(**given | owner | options),
             cwd=self.project,
             env=environment(),
             capture_output=True,

@@ -83,15 +83,10 @@ class GraphClock:
     timing = "graph"
 
     def __init__(
-        self,
-        rotation: list[CallBuffers],
-        order: random.Random,
-        graphs_per_series: int = GRAPHS_PER_SERIES,
-        replay_us: float = MIN_REPLAY_US,
+        self, rotation: list[CallBuffers], order: random.Random, graphs: int = GRAPHS_PER_SERIES
     ):
-        """Record as many graphs of each series; a replay takes ``replay_us`` at least."""
-        self.rotation, self.graphs_per_series = rotation, graphs_per_series
-        self._replay_us, self._order = replay_us, order
+        """Record as many graphs of each series, and replay them in random ``order``."""
+        self.rotation, self.graphs_per_series, self._order = rotation, graphs, order
         # One memory pool for all graphs, which never run at the same time. So a temporary matrix of
         # torch's lies at one address in all series: elsewhere it is slower or faster.
         self._pool = torch.cuda.graph_pool_handle()
@@ -100,9 +95,8 @@ class GraphClock:
 
     def add(self, name: str, call: Call) -> None:
         """Record a series. Raises NotCapturable and LeftWork."""
-        self._series[name] = self._captured(
-            call, self.rotation, self._replay_us, self.graphs_per_series
-        )
+        count = self.graphs_per_series
+        self._series[name] = self._captured(call, self.rotation, MIN_REPLAY_US, count)
         self._calls[name] = call
 
     def _captured(

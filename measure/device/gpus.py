@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-from types import ModuleType
 from typing import NamedTuple
 
 CPU = "cpu"
@@ -45,20 +44,16 @@ def visible_gpus() -> list[Gpu]:
         pynvml.nvmlInit()
     except Exception:  # no library, no driver: pynvml has an exception for each
         return []
+    boards = []
     try:
-        return _usable(pynvml)
+        for index in range(pynvml.nvmlDeviceGetCount()):
+            with contextlib.suppress(pynvml.NVMLError):  # a board that is broken, or not ours
+                boards.append(pynvml.nvmlDeviceGetHandleByIndex(index))
+        return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
     except pynvml.NVMLError:
         return []
     finally:
         pynvml.nvmlShutdown()
-
-
-def _usable(nvml: ModuleType) -> list[Gpu]:
-    boards = []
-    for index in range(nvml.nvmlDeviceGetCount()):
-        with contextlib.suppress(nvml.NVMLError):  # a board that is broken, or not ours
-            boards.append(nvml.nvmlDeviceGetHandleByIndex(index))
-    return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def _chosen(boards: list, visible_devices: str | None) -> list[Gpu]:

@@ -30,17 +30,10 @@ class Journal:
     def stage(self, name: str) -> None:
         """Record the stage that begins and the row so far; print the time into the log."""
         print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
-        self._write("progress", {"stage": name, "row": self.row})
+        self.write("progress", {"stage": name, "row": self.row})
 
-    def finish(self, samples: list[tuple]) -> None:
-        """Record the complete row and its samples."""
-        self._write("done", {"row": self.row, "samples": samples})
-
-    def refuse(self, message: str) -> None:
-        """Record that this machine cannot measure the point; there will be no row."""
-        self._write("refused", {"message": message})
-
-    def _write(self, stem: str, content: dict) -> None:
+    def write(self, stem: str, content: dict) -> None:
+        """Write STEM.json."""
         if os.getpid() != self._worker:
             return  # a kernel has forked this process: two writers would race for the file
         temporary = self._folder / f"{stem}.tmp"
@@ -69,7 +62,7 @@ def main(folder: Path, parent: int) -> None:
     try:
         samples = pipeline.measure(point, journal, job["first"])
     except WrongDevice as error:
-        journal.refuse(str(error))
+        journal.write("refused", {"message": str(error)})
     else:
         journal.stage("done")
-        journal.finish(samples)
+        journal.write("done", {"row": journal.row, "samples": samples})

@@ -45,7 +45,6 @@ EARLY = ("correctness check:", "edge case:")
 ON_GPU = {
     "gpu_half_late": EARLY,
     "gpu_only_where_nan": "after timing: 0.",
-    "gpu_past_the_end": EARLY,
     "gpu_returns_early": (*EARLY, "recording: work on another stream"),
     "gpu_sets_l2_aside": "integrity: the kernel changed the L2 set aside",
     "gpu_skips_in_some_graphs": "recording:",
@@ -57,7 +56,6 @@ ON_GPU = {
 OPTIONS = {
     "past_the_end": {"N": 90},
     "writes_padding": {"N": 90},
-    "gpu_past_the_end": {"N": 90},
     "through_bfloat16": {"dtype": "float16"},
     "gpu_skips_in_some_graphs": {"M": 1024, "N": 256},
     "gpu_half_late": {"M": 16384, "N": 4096},

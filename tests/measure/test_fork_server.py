@@ -6,41 +6,26 @@ import sys
 
 from measure.fingerprint import ROOT
 
-THREAD = (
-    "import threading, time\nthreading.Thread(target=time.sleep, args=[600], daemon=True).start()\n"
-)
-LOADS = """
+SERVER = """
+import sys, threading, time
 from measure.process import fork_server
 
 fork_server.load()
 print(fork_server.why_not_forkable())
-import threads
-print(fork_server.why_not_forkable())
-"""
-OPENS = """
-import sys
-from measure.process import fork_server
 fork_server.DRIVER = sys.argv[1]
-print(fork_server.why_not_forkable())
-file = open(sys.argv[1] + 'ctl')
+with open(sys.argv[1] + 'ctl'):
+    print(fork_server.why_not_forkable())
+threading.Thread(target=time.sleep, args=[600], daemon=True).start()
 print(fork_server.why_not_forkable())
 """
 
 
-def test_what_a_server_loads(tmp_path):
-    """It has one thread, even if Snakemake sets OPENBLAS_NUM_THREADS=2; another is noticed."""
-    (tmp_path / "threads.py").write_text(THREAD)
-    path = f"{ROOT}{os.pathsep}{tmp_path}"
-    environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "2"}
-    command = [sys.executable, "-c", LOADS]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    threads = "2 threads are running, and a fork has only one"
-    assert done.stdout == f"None\n{threads}\n", done.stderr
-
-
-def test_a_process_that_has_the_driver_open_is_not_forked(tmp_path):
+def test_what_a_server_has_loaded_can_be_forked_but_no_driver_and_no_thread(tmp_path):
+    """It has one thread, even if Snakemake sets OPENBLAS_NUM_THREADS=2."""
     (tmp_path / "nvidiactl").touch()
-    command = [sys.executable, "-c", OPENS, str(tmp_path / "nvidia")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    before, after = done.stdout.splitlines()
-    assert (before, "the driver is in use" in after) == ("None", True), done.stderr
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", SERVER, str(tmp_path / "nvidia")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    loaded, driver, thread = done.stdout.splitlines()
+    assert (loaded, "the driver is in use" in driver) == ("None", True), done.stderr
+    assert thread == "2 threads are running, and a fork has only one"

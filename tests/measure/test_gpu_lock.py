@@ -11,6 +11,7 @@ import pytest
 from measure.device import gpu_lock, gpus
 from measure.fingerprint import ROOT
 from measure.point import NoRow, Point
+from tests.bench import command
 from tests.measure import nvml
 
 GPUS = [gpus.Gpu("GPU-aaaa", "h200"), gpus.Gpu("GPU-bbbb", "h200")]
@@ -172,7 +173,6 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     source.write_text(source.read_text().replace('Path("/tmp")', f"Path({str(fake)!r})"))
     environment = os.environ | {"PYTHONPATH": str(fake)}
     environment.pop("CUDA_VISIBLE_DEVICES", None)
-    command = [sys.executable, "-m", "measure", "point", "--gpu", "h200", "--M", "8", "--N", "8"]
-    command += ["--variant", "torch_softmax", "--output", "row.csv"]
+    words = command(gpu="h200", M=8, N=8, variant="torch_softmax", output="row.csv")
     run = {"cwd": project, "env": environment, "capture_output": True, "text": True}
-    assert "sees GPU-aaaa" in subprocess.run(command, **run).stderr
+    assert "sees GPU-aaaa" in subprocess.run(words, **run).stderr

@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 
 from measure.fingerprint import ROOT
-from tests.bench import read_row
+from tests.bench import command, kernel, read_row
 
 pytestmark = pytest.mark.gpu
 
@@ -15,8 +14,8 @@ pytestmark = pytest.mark.gpu
 def measure(tmp_path, *options, folder=ROOT):
     """The row of one point, measured by the project in ``folder``."""
     output = tmp_path / "row.csv"
-    command = [sys.executable, "-m", "measure", "point", "--output", str(output), *options]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    words = [*command(output=output), *options]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
     return read_row(output)
 
 
@@ -69,15 +68,8 @@ def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(t
 
 @pytest.mark.parametrize("served", [False, True])
 def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
-    source = (
-        "import torch, triton, triton.language as tl\n"
-        "@triton.jit\n"
-        "def wild(p):\n"
-        "    tl.store(p + 2**50 + tl.arange(0, 128), 0.0)\n"
-        "def softmax(x, out=None):\n"
-        "    wild[(1,)](x)\n"
-        "    return torch.softmax(x, dim=-1, out=out)\n"
-    )
+    wild = "@triton.jit\ndef wild(p):\n    tl.store(p + 2**50 + tl.arange(0, 128), 0.0)\n"
+    source = kernel("wild[(1,)](x)", f"import triton, triton.language as tl\n{wild}")
     (project / "kernels/contributed" / "wild.py").write_text(source)
     options = ["--M", "64", "--N", "64", "--blocks", "6"]
     options += ["--served-for", str(os.getpid())] if served else []
@@ -89,12 +81,7 @@ def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
 
 
 def test_what_cannot_be_recorded_in_a_graph_is_unsupported(project, tmp_path):
-    source = (
-        "import torch\n"
-        "def softmax(x, out=None):\n"
-        "    torch.cuda.synchronize()\n"
-        "    return torch.softmax(x, dim=-1, out=out)\n"
-    )
+    source = kernel("torch.cuda.synchronize()")
     (project / "kernels/contributed" / "waits.py").write_text(source)
     options = ["--M", "1024", "--N", "4096", "--variant", "waits"]
     row = measure(tmp_path, *options, folder=project)

@@ -10,23 +10,15 @@ from tests.bench import read_row
 GOOD = {"gpu": "cpu", "op": "softmax", "dtype": "float32", "M": 4, "N": 8, "status": "ok"}
 
 
-def test_the_header_is_the_schema_whatever_is_known(tmp_path):
+def test_a_row_has_all_columns_keeps_its_digits_and_has_messages_of_one_line(tmp_path):
     path = tmp_path / "a" / "row.csv"
-    row.write(path, GOOD, [])
-    header = path.read_text().splitlines()[0]
-    assert header == ",".join(row.COLUMNS)
-    assert read_row(path)["time_us"] == ""
-    assert read_row(path)["M"] == "4"
-
-
-def test_values_keep_their_digits_and_messages_stay_on_one_line(tmp_path):
-    path = tmp_path / "row.csv"
     message = 'first, "quoted"\nsecond\r\n\tthird'
     row.write(path, GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}, [])
-    assert read_row(path)["time_us"] == "1.23456789"
-    assert read_row(path)["git_dirty"] == "false"
+    header, _ = path.read_text().splitlines()
+    assert header == ",".join(row.COLUMNS)
+    written = {"M": "4", "time_us": "1.23456789", "git_dirty": "false", "copy_us": ""}
+    assert read_row(path).items() >= written.items()
     assert read_row(path)["message"] == 'first, "quoted" second third'
-    assert len(path.read_text().splitlines()) == 2
     assert len(row.one_line("x" * 10_000)) == 500
 
 

@@ -4,7 +4,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -14,8 +13,9 @@ import pytest
 from measure import fingerprint
 from measure.process import fork_client, fork_server
 from tests import copies, processes
-from tests.bench import read_row
+from tests.bench import command, kernel, read_row
 from tests.processes import PATIENCE_S, until
+from tests.workflow.runner import environment
 
 ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
 # one process in the worker's session, one in a new session
@@ -35,23 +35,18 @@ class Sweep:
 
     def add(self, name: str, body: str) -> None:
         """Add a kernel that does what ``body`` says."""
-        lines = body.replace("\n", "\n    ")
-        source = f"import os, sys, time, torch\ndef softmax(x, out=None):\n    {lines}\n"
-        (self.project / "kernels/contributed" / f"{name}.py").write_text(source)
+        (self.project / "kernels/contributed" / f"{name}.py").write_text(kernel(body))
 
     def begin(self, variant: str = "torch_softmax", **options) -> subprocess.Popen:
         """Start ``python -m measure point``."""
-        hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")  # a server is known by the others
-        environment = {k: v for k, v in os.environ.items() if k not in hidden}
-        environment |= {"XDG_RUNTIME_DIR": self.runtime, "CUDA_VISIBLE_DEVICES": ""}
-        environment |= options.pop("environment", {})
+        variables = {"XDG_RUNTIME_DIR": self.runtime, "CUDA_VISIBLE_DEVICES": ""}
+        variables |= options.pop("environment", {})
         given = {"gpu": "cpu", "M": 8, "N": 32, "blocks": 6, "output": "row.csv"}
         given |= {"variant": variant, "served-for": self.owner.pid} | options
-        words = [w for k, v in given.items() if v is not None for w in (f"--{k}", str(v))]
         return subprocess.Popen(
-            [sys.executable, "-m", "measure", "point", *words],
+            command(**{key: value for key, value in given.items() if value is not None}),
             cwd=self.project,
-            env=environment,
+            env=environment() | variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -201,7 +196,7 @@ def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
 
 def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_starts_one(shared):
     shared.add("waits", "open(f'waits-{os.getpid()}', 'w')\nwhile not os.path.exists('go'):\n"
-               "    time.sleep(0.01)\nreturn torch.softmax(x, dim=-1, out=out)")  # fmt: skip
+               "    time.sleep(0.01)")  # fmt: skip
     points = [shared.begin("waits", output=f"{number}.csv") for number in range(2)]
     until(lambda: len(list(shared.project.glob("waits-*"))) == 2)
     killed = shared.server()

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 
 import numpy
 import pytest
@@ -10,7 +9,7 @@ import triton
 from packaging.version import Version
 
 from tests import processes
-from tests.bench import kernel
+from tests.bench import command, kernel
 
 MISSING = "import a_package_that_is_not_there\n\ndef softmax(x, out=None): ...\n"
 LOOPS_ARE_BROKEN = pytest.mark.skipif(
@@ -70,9 +69,8 @@ def test_a_cancelled_job_leaves_no_process_and_no_folder(bench, tmp_path):
     scratch.mkdir()
     act = f"import subprocess; subprocess.Popen(['sleep', '600']); open({str(asleep)!r}, 'w')"
     bench.add("misfit", kernel(act + "; time.sleep(600)"))
-    command = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--variant", "misfit"]
-    command += ["--M", "4", "--N", "4", "--output", str(tmp_path / "row.csv")]
-    job = subprocess.Popen(command, cwd=bench.project, env=os.environ | {"TMPDIR": str(scratch)})
+    words = command(gpu="cpu", variant="misfit", M=4, N=4, output=tmp_path / "row.csv")
+    job = subprocess.Popen(words, cwd=bench.project, env=os.environ | {"TMPDIR": str(scratch)})
     processes.until(asleep.exists)
     job.terminate()
     assert job.wait(processes.PATIENCE_S) == 143
