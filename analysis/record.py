@@ -87,7 +87,7 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
 
 def _samples(row: Row, cells: Path) -> list[Row]:
     """Return the samples of a row, each with the row's identity."""
-    path = samples_path(rows.cell_path(cells, row))
+    path = samples_path(rows.row_path(cells, row))
     if not row["time_us"] and not path.is_file():
         return []
     point = {name: row[name] for name in schema.IDENTITY}

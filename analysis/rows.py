@@ -59,10 +59,10 @@ def with_ranking(row: Row, unranked: Collection[str] = schema.UNRANKED) -> Row:
     """Return a row that is not stale, and ranks unless it carries one of the flags `unranked`."""
     excluding = " ".join(flag for flag in row["flags"].split() if flag in unranked)
     ranked = "false" if excluding else "true"
-    return row | dict(zip(schema.RANKING, (ranked, excluding, "false"), strict=True))
+    return row | dict(zip(schema.ELIGIBILITY, (ranked, excluding, "false"), strict=True))
 
 
-def read_cell(path: Path) -> Row:
+def read_row_file(path: Path) -> Row:
     """Return the one row of a cell, checked as by `read_rows`.
 
     Raises InputError also for a file in a folder `cells` that is not in the place of its row.
@@ -72,8 +72,8 @@ def read_cell(path: Path) -> Row:
         raise _broken(path, f"{len(found)} rows, a cell has exactly one")
     (row,) = found
     depth = len(Path(PATH).parts)
-    if Path(path).parts[-depth - 1 : -depth] == ("cells",):
-        expected = cell_path(Path(), row)
+    if Path(path).parts[-depth - 1 : -depth] == ("rows",):
+        expected = row_path(Path(), row)
         if Path(*Path(path).parts[-depth:]) != expected:
             raise InputError(
                 f"{path}: its row belongs at {expected}; "
@@ -95,7 +95,7 @@ def check_samples(cell: Path) -> None:
         raise _broken(path, _NO_LINE_END)
 
 
-def cell_path(cells: Path, row: Row) -> Path:
+def row_path(cells: Path, row: Row) -> Path:
     """Return the path of the cell of a row below `cells`."""
     return cells / PATH.format(**row)
 

@@ -153,7 +153,7 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     """Whatever intervals are widened, and by whatever: no verdict turns, and none is won."""
     claim, quantity, rows, *_ = CASES[i]
     (one,) = [c for c in ALL if c.id == claim and quantity in c.quantity][:1]
-    points = stats.points(frame_of(rows))
+    points = stats.point_estimates(frame_of(rows))
     noisy = points.copy()
     noisy["variance"] *= [(1 + wider[j % 20]) ** 4 for j in range(len(points))]
     verdicts = [table.judge(one, each).verdict for each in (points, noisy)]
@@ -162,9 +162,9 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
 
 def test_interval_of_the_reduction_follows_from_that_of_the_speed_up(measurements, tables):
     line = judge(measurements, tables, T_ONLINE + online("triton_online", 1.36, 0.01)).iloc[0]
-    (point,) = stats.points(measurements(online("triton_online", 1.36, 0.01, [131072]))).to_dict(
-        "records"
-    )
+    (point,) = stats.point_estimates(
+        measurements(online("triton_online", 1.36, 0.01, [131072]))
+    ).to_dict("records")
     assert line["value"] == pytest.approx(1 - 1 / 1.36)
     assert line["low"] < line["value"] < line["high"]
     assert point["speedup"] == pytest.approx(1.36)
