@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis import schema
+from analysis.compare import Limits
 from analysis.errors import InputError
-from analysis.limits import Limits
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

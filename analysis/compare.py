@@ -11,7 +11,6 @@ from analysis import rows, schema
 from analysis import statistics as stats
 from analysis.errors import InputError
 from analysis.frame import distinct, from_rows, legend, mark, ranks
-from analysis.limits import Limits
 from analysis.merge import exclude_other_boards
 from analysis.report import markdown as md
 
@@ -30,6 +29,17 @@ WIDE = "the interval is wide: measure both with more `repeats`"
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 Differences = dict[str, list[tuple[str, str]]]
+
+
+class Limits(NamedTuple):
+    """Relative: what counts as the same, what fails, and the false-discovery rate.
+
+    The margin is larger than what separates processes of the same code.
+    """
+
+    margin: float = 0.01
+    threshold: float = 0.02
+    rate: float = 0.05
 
 
 class Comparison(NamedTuple):

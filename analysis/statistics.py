@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.frame import ranks
+from analysis.report import markdown as md
 from analysis.schema import BASELINE, SCHEMA, SWEEP_MATRIX
 
 LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
@@ -69,9 +70,8 @@ class Estimate(NamedTuple):
         return math.exp(self.log - half), math.exp(self.log + half)
 
     def __str__(self) -> str:
-        """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
-        low, high = self.interval
-        return f"{self.value:.3f}x" + ("" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]")
+        """Return `1.353 [1.350, 1.356]`, the interval only where there is one."""
+        return md.with_interval(self.value, *self.interval)
 
     def p(self, margin: float = 0.0) -> float:
         """Return the p-value of |true logarithm| <= margin: both tails, at the margin's edge.

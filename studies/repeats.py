@@ -15,7 +15,6 @@ import pandas as pd
 
 from analysis import compare
 from analysis.errors import InputError
-from analysis.limits import Limits
 from analysis.report.markdown import table
 from analysis.schema import POINT
 
@@ -25,7 +24,7 @@ HEADS = (
     *("`speedup` spread, median", "worst", "A/A intervals that exclude 1"),
     "rows flagged `throttled` or `clock_drift`",
 )
-LIMITS = Limits()
+LIMITS = compare.Limits()
 
 
 def spread_table(rows: pd.DataFrame) -> str:

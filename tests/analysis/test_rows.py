@@ -98,7 +98,7 @@ def test_row_in_the_place_of_another_point(cell, given, complaint):
 
 def test_cell_with_two_rows(cell):
     synthetic.write_csv(cell, [synthetic.row(), synthetic.row()])
-    with pytest.raises(InputError, match="2 rows, a cell has exactly one"):
+    with pytest.raises(InputError, match="2 rows, expected one"):
         rows.read_row_file(cell)
 
 
