@@ -1,4 +1,4 @@
-"""``python -m measure point …`` measures one point and writes its row."""
+"""Measure one point and write its row: ``python -m measure point …``."""
 
 import argparse
 import os
@@ -61,8 +61,8 @@ def parser() -> argparse.ArgumentParser:
         "--served-for",
         type=int,
         metavar="PID",
-        help="fork from a server that has torch loaded and ends with this process, as all points "
-        "do that name it; else from one of their own",
+        help="fork from a server that has torch loaded. It serves every point with this PID and "
+        "ends with that process; without this option the point starts its own server.",
     )
     return top
 

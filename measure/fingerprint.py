@@ -1,4 +1,4 @@
-"""The code, the versions and the machine behind a row.
+"""Record the code, the versions and the machine behind a row.
 
 Imports no torch, so that a sweep can be planned without it.
 """
@@ -26,8 +26,12 @@ CODE = (".", ":!data/recorded")
 
 @functools.cache
 def measure_sha256() -> str:
-    """Return the hash over what decides how a point is measured: code, and columns of the row."""
-    code = kernels.digest((ROOT / "measure").rglob("*.py"))
+    """Return the hash over what decides how a point is measured: code, and columns of the row.
+
+    Without __main__.py: its help and its summary change no number.
+    """
+    files = (ROOT / "measure").rglob("*.py")
+    code = kernels.digest(path for path in files if path.name != "__main__.py")
     return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 

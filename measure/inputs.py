@@ -1,4 +1,6 @@
-"""The matrices that are measured: the same for every variant, from distribution and seed."""
+"""Draw the matrices that are measured: the same for every variant, from distribution and seed."""
+
+from collections.abc import Callable
 
 import torch
 
@@ -7,9 +9,20 @@ import kernels
 from .device.device import Device
 from .point import Point
 
+# A call's inputs and its output: (x, out), or of a backward (g, y, out).
+CallBuffers = tuple[torch.Tensor, ...]
+Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
+
 COLD = 3  # the buffers of a rotation exceed this many caches …
 MAX_ROTATION = 4096  # … unless it takes more calls than this: each is a node of every graph
-GRADIENT_SEEDS = 2**40  # beyond the seeds of all matrices x
+# What is added to the seed of a point, so that no two matrices of it are drawn with one seed.
+SEED_OFFSETS = {
+    "rotation": 0,  # the timed buffers; their index is added, too
+    "recheck": 2**31,  # other values in the timed buffers
+    "edge_cases": 2**32,
+    "new_inputs": 2**33,  # rounds on the timed buffers of one call
+    "gradient": 2**40,  # on top of the others
+}
 _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); standard normal
 
 
@@ -42,8 +55,8 @@ def draw_for(
     x = draw(distribution, dtype, rows, cols, seed, device)
     if len(kernels.OPS[op]) == 1:
         return (x,)
-    y = forward(op, x)
-    return draw("normal", dtype, rows, cols, GRADIENT_SEEDS + seed, device), y
+    g = draw("normal", dtype, rows, cols, SEED_OFFSETS["gradient"] + seed, device)
+    return g, forward(op, x)
 
 
 def forward(op: str, x: torch.Tensor) -> torch.Tensor:
@@ -58,9 +71,7 @@ def rotation_length(call_bytes: int, cache_bytes: int) -> int:
     return min(MAX_ROTATION, max(2, COLD * cache_bytes // call_bytes + 1))
 
 
-def rotation(
-    point: Point, device: Device, first: tuple[torch.Tensor, ...]
-) -> list[tuple[torch.Tensor, ...]]:
+def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[CallBuffers]:
     """Return the buffers of calls: ``first``, the inputs of one, and others with later seeds."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
     others = [draw_at(point, first[0], index) for index in range(1, count)]
@@ -68,6 +79,9 @@ def rotation(
 
 
 def draw_at(point: Point, like: torch.Tensor, index: int) -> tuple[torch.Tensor, ...]:
-    """Return the inputs at an index of the rotation: matrices (M, N) of the dtype of ``like``."""
+    """Return the inputs at an index of the rotation: matrices (M, N) of the dtype of ``like``.
+
+    For other inputs than those of the rotation the index begins at one of SEED_OFFSETS.
+    """
     seed = point.seed + index
     return draw_for(point.op, point.distribution, like.dtype, point.M, point.N, seed, like.device)

@@ -1,4 +1,4 @@
-"""The stages of measuring a point: device, variant, first call, checks, timing, checks again."""
+"""Run the stages of a point, from opening the device to the last check."""
 
 import random
 
@@ -7,15 +7,16 @@ import torch
 
 import kernels
 
-from . import fingerprint, inputs, status
+from . import fingerprint, inputs
 from .check import correctness, edge_cases, recheck, tamper
 from .clock import timing
 from .device import compiled_stats
 from .device.device import Device, open_device
 from .point import Point
-from .status import Ended
+from .status import Ended, Status, classify, describe
 
-ONCE = {"edge_cases", "launch_bound", "not_cold"}  # flags that replicate 1 alone looks for
+# Flags that replicate 1 alone looks for.
+FIRST_REPLICATE_FLAGS = {"edge_cases", "launch_bound", "not_cold"}
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
 
@@ -38,7 +39,7 @@ def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
     except (Exception, SystemExit) as error:
-        row.update(status=status.status_of(error), message=status.message_of(error))
+        row.update(status=classify(error), message=describe(error))
     return []
 
 
@@ -50,7 +51,7 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
     try:
         call = variant.function(point.op)
     except NotImplementedError as error:
-        raise Ended("unsupported", str(error)) from error
+        raise Ended(Status.UNSUPPORTED, str(error)) from error
     if device.is_cpu and "cuda" in kernels.packages(variant.name):
         journal.stage("compiling for GPUs that are not here")
         compiled_stats.compile_only(variant, point, row)
@@ -64,21 +65,21 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
         point.op, point.distribution, dtype, rows, point.N, point.seed, device.torch_device
     )
     if reason := variant.unsupported(given[0]):
-        raise Ended("unsupported", reason)
+        raise Ended(Status.UNSUPPORTED, reason)
 
     journal.stage("first call")
     if not device.is_cpu:
         row |= compiled_stats.first_call(variant.name, call, given)
     if first:
-        found, flags = [], [flag for flag in (first["flags"] or "").split() if flag in ONCE]
+        found, flags = [], FIRST_REPLICATE_FLAGS.intersection((first["flags"] or "").split())
         row["message"] = first["message"] or ""
     else:
-        found, flags = [_check(point, device, call, given, journal, replaced)], []
-        flags += ["edge_cases"] if row["message"] else []
+        found = [_check(point, device, call, given, journal, replaced)]
+        flags = {"edge_cases"} if row["message"] else set()
     if point.interpreted:
         message = f"correctness check passed on {rows} of {point.M} rows; not timed"
         row["flags"] = " ".join(flags)
-        raise Ended("interpreted", "; ".join(filter(None, (message, row["message"]))))
+        raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
 
     journal.stage("drawing buffers")
     rotation, order = inputs.rotation(point, device, given), random.Random(row["order_seed"])
@@ -91,7 +92,10 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
     _pass("after timing", found[-1].problem)
     if not first:
         _pass("after timing", recheck.check_others(point, rotation, timed.clock))
-    row |= timed.columns | {"status": "ok", "flags": " ".join(sorted({*flags, *timed.flags}))}
+    row |= timed.columns | {
+        "status": Status.OK,
+        "flags": " ".join(sorted(flags.union(timed.flags))),
+    }
     return timed.samples.raw
 
 
@@ -115,7 +119,7 @@ def _check(point: Point, device: Device, call, given, journal, replaced) -> corr
 def _pass(check: str, problem: str | None) -> None:
     """End the point as incorrect if a check has found a problem. Raises Ended."""
     if problem:
-        raise Ended("incorrect", f"{check}: {problem}")
+        raise Ended(Status.INCORRECT, f"{check}: {problem}")
 
 
 def _check_memory(rows: int, point: Point, device: Device) -> None:
@@ -135,7 +139,7 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
     free = device.free_bytes()
     if needed > free:
         raise Ended(
-            "out_of_memory",
+            Status.OUT_OF_MEMORY,
             f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
             f"{free / 2**30:.1f} GiB are free",
         )

@@ -1,4 +1,4 @@
-"""The unit of work: a (gpu, op, dtype, distribution, M, N, variant), and how it is measured."""
+"""Define a point: what is measured, and how."""
 
 import difflib
 from dataclasses import asdict, dataclass
@@ -6,17 +6,18 @@ from dataclasses import asdict, dataclass
 import kernels
 
 from .device import gpus
+from .row import SCHEMA
 
-DISTRIBUTIONS = ("uniform", "normal")
+DISTRIBUTIONS = SCHEMA["distribution"].allowed
 MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
 
 
 class BadPoint(ValueError):
-    """A point that cannot exist: the message says what was given and what is allowed."""
+    """Refuse a point that cannot exist: the message says what was given and what is allowed."""
 
 
 class NoRow(RuntimeError):
-    """The pipeline itself is at fault, or this is the wrong machine: no row was written."""
+    """Say why no row was written: the pipeline is at fault, or this is the wrong machine."""
 
 
 def nearest(given: str, allowed) -> str:
@@ -28,7 +29,7 @@ def nearest(given: str, allowed) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """What identifies a row, and how long the process may take that makes it."""
+    """Identify a row, and say how long its process may run."""
 
     gpu: str
     dtype: str

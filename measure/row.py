@@ -1,4 +1,4 @@
-"""The schema of a row, and atomic writes of the row and the samples of a point."""
+"""Read the schema of a row; write the row and the samples of a point atomically."""
 
 import csv
 import glob
@@ -12,7 +12,7 @@ _SCHEMA_FILE = Path(__file__).with_name("row.csv")
 
 
 class Column(NamedTuple):
-    """One line of the schema. ``type``: str, int, float or bool; ``allowed``: () for any value.
+    """Describe a column. ``type``: str, int, float or bool; ``allowed``: () for any value.
 
     A value of ``flags`` is any number of the allowed words, separated by blanks.
     """

@@ -14,7 +14,7 @@ from measure.device import gpus
 def check(wanted: Iterable[str]) -> None:
     """Raise WorkflowError unless this machine has each of these GPUs, and what Triton needs."""
     wanted = set(wanted) - {gpus.CPU}
-    here = gpus.visible() if wanted else []
+    here = gpus.visible_slugs() if wanted else []
     if absent := sorted(wanted - set(here)):
         raise WorkflowError(
             f"this machine cannot measure {', '.join(absent)}: it has "

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import kernels
 from measure.device import gpus
-from measure.device.gpu_lock import board
+from measure.device.gpu_lock import assigned_gpu
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
-from .config import ConfigError
+from .validate import ConfigError
 
 CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
-ROW = f"results/cells/{PATH}"
+ROW = f"results/rows/{PATH}"
 SETTINGS = ("op", "distribution", "seed", "blocks")
 
 
@@ -53,7 +53,7 @@ def expand(config: dict, gpu: str) -> list[Point]:
     return points
 
 
-def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Found] = ()) -> list[Point]:
+def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Gpu] = ()) -> list[Point]:
     """Return the points as they are measured: matrix after matrix, each in a random order.
 
     A replicate comes after the first one of its variant, which checks the results. ``boards``: the
@@ -68,14 +68,14 @@ def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Found] = 
         draw.shuffle(variants)
         # `same` has the replicates of a variant in order
         rest = {name: iter([p for p in same if p.variant == name]) for name in variants}
-        queue = by_board.setdefault(board(same[0], boards), [])
+        queue = by_board.setdefault(assigned_gpu(same[0], boards), [])
         queue += [next(rest[name]) for name in variants]
     turns = itertools.zip_longest(*by_board.values())
     return [point for turn in turns for point in turn if point]
 
 
 def announce(config: dict, gpu: str, points: list[Point]) -> str:
-    """Return one line that says what the sweep has on a GPU."""
+    """Return a line with the sweep's number of points on a GPU."""
     repeats = config["repeats"]
     count, left = len(points) // repeats, (len(_all_points(config, gpu)) - len(points)) // repeats
     each = f", {repeats} replicates each" if repeats > 1 else ""

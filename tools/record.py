@@ -37,7 +37,7 @@ def main(wanted: Sequence[str]) -> int:
         print(f"error: {fault}", file=sys.stderr)
         return 2
     again = f'make record SWEEPS="{" ".join(wanted)}"' if wanted else "make record"
-    gpu = gpus.visible()[0]
+    gpu = gpus.visible_slugs()[0]
     folder = f"data/recorded/{gpu}"
     steps = [step for sweep in wanted or SWEEPS for step in commands(sweep, gpu, again)]
     for words in [*steps, ["analysis", "check-recorded", folder]]:
@@ -58,7 +58,7 @@ def fault_of(wanted: Sequence[str]) -> str | None:
     for sweep in wanted:
         if sweep not in SWEEPS:
             return f"{sweep!r} is not one of the standard sweeps{nearest(sweep, SWEEPS)}"
-    if not gpus.visible():
+    if not gpus.visible_slugs():
         return (
             "no GPU here that nvidia-smi shows; rows of a CPU are not recorded. Run it on the "
             "machine whose GPU is to be recorded"
@@ -84,11 +84,11 @@ def commands(sweep: str, gpu: str, again: str) -> list[list[str]]:
     """
     # Two points for each GPU of this kind: one is timed, one waits for its turn. Else the GPU would
     # wait after every point until Snakemake has begun the next.
-    jobs = 2 * max(1, gpus.visible().count(gpu))
+    jobs = 2 * max(1, gpus.visible_slugs().count(gpu))
     file = "config.yaml" if sweep == DEFAULT else f"sweeps/{sweep}.yaml"
     measure = ["snakemake", "--cores", "all", "--until", "merge", "--resources", f"gpu={jobs}"]
     measure += ["--configfile", file, "--config", f"gpus=[{gpu}]", f"repeats={REPEATS}"]
-    keep = ["analysis", "record", "--cells", "results/cells", "--command", again]
+    keep = ["analysis", "record", "--cells", "results/rows", "--command", again]
     keep += ["--rows", f"results/measurements/{gpu}.csv", "--output", f"data/recorded/{gpu}"]
     return [measure, keep]
 

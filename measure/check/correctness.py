@@ -1,9 +1,9 @@
-"""The correctness check of a call, before anything is timed, and of its outputs afterwards."""
+"""Check a call before anything is timed, and its outputs afterwards."""
 
 import numpy as np
 import torch
 
-from ..clock.base import Call
+from ..inputs import Call
 from .tolerance import Accuracy, check_rows
 
 ELEMENTS_CHECKED = 2**23  # beyond this, only a sample of rows is checked: 64 MB in float64

@@ -1,4 +1,4 @@
-"""Small matrices beside the point's own, so that a call which is right on that one may still fail.
+"""Check a call on small matrices beside the point's own.
 
 A kernel may be right only for the matrix and buffers it has seen: for those values, for contiguous
 rows, or thanks to results that it kept. So it gets other matrices in one set of buffers. Ordinary
@@ -10,9 +10,8 @@ import itertools
 
 import torch
 
-from ..clock.base import Call
 from ..device.device import Device
-from ..inputs import draw, forward
+from ..inputs import SEED_OFFSETS, Call, draw, forward
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
@@ -24,7 +23,6 @@ RACES = 5
 BUSY_CYCLES = 2_000_000  # about 1 ms: the host has queued the call long before the GPU gets to it
 GUARD = 64  # elements before, after and, in padded matrices, between rows; keeps alignment
 LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
-SEEDS = 2**32  # beyond the seeds of all timed buffers
 
 
 def check(
@@ -134,7 +132,7 @@ def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[t
     rows, dtype, numbers = row_count(point), getattr(torch, point.dtype), itertools.count()
 
     def random(distribution: str) -> torch.Tensor:
-        seed = SEEDS + point.seed + next(numbers)
+        seed = SEED_OFFSETS["edge_cases"] + point.seed + next(numbers)
         return draw(distribution, torch.float32, rows, point.N, seed, device)
 
     other = other_distribution(point)

@@ -13,14 +13,15 @@ from collections.abc import Callable
 import torch
 
 from ..clock import controls
-from ..clock.base import CallBuffers, Clock
-from ..inputs import draw_at, draw_for
+from ..clock.base import Clock
+from ..inputs import SEED_OFFSETS, CallBuffers, draw_at, draw_for
 from ..point import Point
 from ..stats import sampling
 from . import correctness
-from .edge_cases import SEEDS, UNTOUCHED, other_distribution
+from .edge_cases import UNTOUCHED, other_distribution
 
 BUFFERS_CHECKED = 3  # of those that hold new values
+ROUNDS = 3  # at least: one for each way in which rows of the output are stale
 
 
 def check_timed(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctness.Accuracy:
@@ -35,9 +36,7 @@ def check_timed(point: Point, rotation: list[CallBuffers], clock: Clock) -> corr
     return correctness.worst([_compare(point, rotation[index], index) for index in fixed])
 
 
-def check_further(
-    point: Point, rotation: list[CallBuffers], clock: Clock
-) -> correctness.Accuracy:
+def check_further(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctness.Accuracy:
     """Check a few rows that one more replay writes, on the host, for a further replicate.
 
     On a GPU loading the kernels for float64 takes 0.2 s, a sixth of the whole replicate.
@@ -57,8 +56,8 @@ def check_others(point: Point, rotation: list[CallBuffers], clock: Clock) -> str
     kernel cannot foresee which buffers these are.
     """
     some = random.SystemRandom().sample(range(len(rotation)), min(len(rotation), BUFFERS_CHECKED))
-    # A kernel may have kept its results of all buffers but those that it was tried with.
-    first = SEEDS // 2  # beyond the seeds of the timed values, below those of the edge cases
+    # A kernel may cache the results of every buffer except those checked.
+    first = SEED_OFFSETS["recheck"]
     for index, (*inputs, _) in enumerate(rotation):
         for x, values in zip(inputs, draw_at(point, inputs[0], first + index), strict=True):
             x.data.copy_(values)  # .data: without a new _version
@@ -66,17 +65,21 @@ def check_others(point: Point, rotation: list[CallBuffers], clock: Clock) -> str
     for index in some:
         if problem := _compare(point, rotation[index], first + index).problem:
             return problem
-    run = (functools.partial(f, sampling.VARIANT, some[0]) for f in (clock.again, clock.once))
-    return check_new_inputs(point, rotation[some[0]], *run, max(3, clock.captures))
+    again, once = (
+        functools.partial(run, sampling.VARIANT, some[0])
+        for run in (clock.replay_on, clock.call_once)
+    )
+    clock.reshuffle(sampling.VARIANT)  # so that the rounds reach every graph
+    return check_new_inputs(
+        point, rotation[some[0]], again, once, max(ROUNDS, clock.graphs_per_series)
+    )
 
 
 def _compare(point: Point, buffers: CallBuffers, number: int) -> correctness.Accuracy:
     """Compare timed buffers with the point's inputs of this number, drawn anew."""
     *inputs, out = buffers
     fresh = draw_at(point, out, number)
-    rows = correctness.rows_to_check(
-        point.M, point.N, (point.seed + 1 + number) % SEEDS, out.device
-    )
+    rows = correctness.rows_to_check(point.M, point.N, point.seed + 1 + number, out.device)
     if not correctness.same(tuple(inputs), fresh):
         return correctness.Accuracy(problem="changed its input")
     return correctness.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)
@@ -87,7 +90,7 @@ def check_new_inputs(
     buffers: CallBuffers,
     again: Callable[[], object],
     once: Callable[[], object],
-    rounds: int = 3,
+    rounds: int = ROUNDS,
 ) -> str | None:
     """Return None, or how the variant is wrong on timed ``buffers`` that hold new values.
 
@@ -108,7 +111,7 @@ def check_new_inputs(
         one = chance.randrange(point.M)
         stale = (slice(0, None, 2), slice(1, None, 2), slice(one, one + 1))[number % 3]
         distribution = (point.distribution, other_distribution(point))[number % 2]
-        seed = SEEDS + point.seed + 100 + number  # beyond those of the edge cases
+        seed = SEED_OFFSETS["new_inputs"] + point.seed + number
         values = draw_for(point.op, distribution, out.dtype, point.M, point.N, seed, out.device)
         if first_row is not None and point.M > 1:
             for new, kept in zip(values, first_row, strict=True):

@@ -18,7 +18,7 @@ SMALLEST_NORMAL = 2.0**-126  # of float32: kernels may flush what is below it to
 
 @dataclass
 class Accuracy:
-    """The errors of an output against float64, and the first problem, if there is any."""
+    """Hold the errors of an output against float64, and the first problem, if there is any."""
 
     max_abs_error: float = 0.0
     max_rel_error: float = 0.0
@@ -32,7 +32,7 @@ class Accuracy:
 
 @dataclass
 class _Exact:
-    """Results in float64, all of shape (rows, N)."""
+    """Hold results in float64, all of shape (rows, N)."""
 
     y: torch.Tensor
     bound: torch.Tensor  # of the error that float32 arithmetic may make

@@ -1,32 +1,28 @@
-"""The interface of the clocks."""
+"""Define what a clock offers to timing and to the checks after it."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-import torch
-
-# A call's inputs and its output: (x, out), or of a backward (g, y, out).
-CallBuffers = tuple[torch.Tensor, ...]
-Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
+from ..inputs import Call, CallBuffers
 
 
 class Clock(Protocol):
-    """Times series of calls against each other, block by block, on a rotation of buffers."""
+    """Time series of calls against each other, block by block, on a rotation of buffers."""
 
     timing: str  # the row's column of this name
-    captures: int  # recordings of a series; each may have gone wrong alone
+    graphs_per_series: int  # each may have been recorded wrongly alone
     rotation: list[CallBuffers]
 
     def add(self, name: str, call: Call) -> None:
         """Make a call a series of this name."""
 
-    def compared(self, name: str) -> tuple[str | None, bool]:
+    def compare_graphs(self, name: str) -> tuple[str | None, bool]:
         """Return None, or how a recorded call differs from others; and whether calls overlap."""
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, in this order; return µs per call, in the same order.
 
-        ``while_busy`` is called once, while the series run.
+        A GPU's clock calls ``while_busy`` once, while the series run.
         """
 
     def warm_us(self, name: str) -> float:
@@ -35,8 +31,21 @@ class Clock(Protocol):
     def replay(self, name: str) -> None:
         """Run a series once more on every set of buffers, untimed, and wait for it."""
 
-    def again(self, name: str, index: int) -> None:
+    def reshuffle(self, name: str) -> None:
+        """Make the next ``graphs_per_series`` replays of a series reach each of its graphs."""
+
+    def replay_on(self, name: str, index: int) -> None:
         """Run a series on the buffers of this index as a timed block does."""
 
-    def once(self, name: str, index: int) -> None:
+    def call_once(self, name: str, index: int) -> None:
         """Run one call of a series on the buffers of this index."""
+
+
+class GpuClock(Clock, Protocol):
+    """Choose the fastest of several calls, and tell what a cold call finds."""
+
+    def add_fastest(self, name: str, calls: list[Call]) -> None:
+        """Make the fastest of several calls that compute the same a series of this name."""
+
+    def leave_cold(self, name: str, turn: int) -> None:
+        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""

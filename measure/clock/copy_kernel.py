@@ -1,4 +1,4 @@
-"""The roofline: a copy of the same bytes by a kernel of our own.
+"""Provide the roofline: a copy of the same bytes by a kernel of this project.
 
 A backward reads two matrices and writes one. Memory need not be as fast at that as at a copy, so
 the roofline of a backward is the sum of two matrices.
@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .base import Call
+from ..inputs import Call
 
 # (bytes per program, warps): 16 to 128 bytes in flight per thread
 SHAPES = ((2048, 4), (4096, 4), (8192, 4), (16384, 4), (65536, 16))

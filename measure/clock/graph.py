@@ -1,4 +1,4 @@
-"""Timing on a GPU: CUDA graphs of many calls that rotate over more buffers than L2 holds.
+"""Time on a GPU: CUDA graphs of many calls that rotate over more buffers than L2 holds.
 
 Launch cost stays out of the time because a graph launches its kernels by itself. L2 is cold for
 every call because the buffers of the calls in between have evicted its own. Persisting lines, which
@@ -14,16 +14,15 @@ from collections.abc import Callable
 
 import torch
 
-from ..check import graph_nodes
+from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
-from . import l2
-from .base import Call, CallBuffers
+from . import graph_nodes, l2
 
 # On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.1 % of 2 ms); several captures of each series, in random order, make what is
 # left part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 2000.0
-CAPTURES = 8
+GRAPHS_PER_SERIES = 8
 CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
 CANDIDATE_TRIALS = 7
 WARM_REPLAYS = 11
@@ -34,19 +33,19 @@ LATENCY_BATCHES = 11
 
 
 class NotCapturable(RuntimeError):
-    """A variant's calls cannot be recorded in a CUDA graph."""
+    """Say why a variant's calls cannot be recorded in a CUDA graph."""
 
 
 class LeftWork(RuntimeError):
-    """A call started work on another stream, and the caller's stream does not wait for it."""
+    """Tell that a call leaves work on a stream for which the caller's stream does not wait."""
 
 
 class _Series:
-    """Graphs of ``calls`` calls each, used in random order, and the events around a replay."""
+    """Hold graphs of ``calls`` calls each, used in random order, and the events of a replay."""
 
     def __init__(self, graphs: list[torch.cuda.CUDAGraph], calls: int, order: random.Random):
         self.graphs, self.calls = graphs, calls
-        self._order, self._next = order, []
+        self._order, self.pending = order, []
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
         for graph in graphs:
@@ -59,8 +58,8 @@ class _Series:
 
     def replay(self) -> None:
         """Replay a graph, untimed: each once, in random order, then each once more."""
-        self._next = self._next or self._order.sample(self.graphs, len(self.graphs))
-        self._next.pop().replay()
+        self.pending = self.pending or self._order.sample(self.graphs, len(self.graphs))
+        self.pending.pop().replay()
 
     def enqueue(self) -> None:
         """Queue a timed replay."""
@@ -79,7 +78,7 @@ class _Series:
 
 
 class GraphClock:
-    """Times series of calls against each other, block by block, from graphs: a ``Clock``."""
+    """Time series of calls against each other, block by block, from graphs: a ``GpuClock``."""
 
     timing = "graph"
 
@@ -87,12 +86,12 @@ class GraphClock:
         self,
         rotation: list[CallBuffers],
         order: random.Random,
-        captures: int = CAPTURES,
+        graphs_per_series: int = GRAPHS_PER_SERIES,
         replay_us: float = MIN_REPLAY_US,
     ):
-        """Record ``captures`` graphs of each series; a replay takes ``replay_us`` at least."""
-        self.rotation, self.captures, self._replay_us = rotation, captures, replay_us
-        self._order = order
+        """Record as many graphs of each series; a replay takes ``replay_us`` at least."""
+        self.rotation, self.graphs_per_series = rotation, graphs_per_series
+        self._replay_us, self._order = replay_us, order
         # One memory pool for all graphs, which never run at the same time. So a temporary matrix of
         # torch's lies at one address in all series: elsewhere it is slower or faster.
         self._pool = torch.cuda.graph_pool_handle()
@@ -101,19 +100,21 @@ class GraphClock:
 
     def add(self, name: str, call: Call) -> None:
         """Record a series. Raises NotCapturable and LeftWork."""
-        self._series[name] = self._captured(call, self.rotation, self._replay_us, self.captures)
+        self._series[name] = self._captured(
+            call, self.rotation, self._replay_us, self.graphs_per_series
+        )
         self._calls[name] = call
 
     def _captured(
-        self, call: Call, rotation: list[CallBuffers], replay_us: float, captures: int = 1
+        self, call: Call, rotation: list[CallBuffers], replay_us: float, graphs: int = 1
     ) -> _Series:
         """Record whole rotations, as many as make a replay last ``replay_us``."""
         for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
             call(*buffers)
         trial = _Series([self._record(call, rotation)], len(rotation), self._order)
         rounds = max(1, math.ceil(replay_us / (_timed_us(trial) * len(rotation))))
-        graphs = [self._record(call, rotation * rounds) for _ in range(captures)]
-        return _Series(graphs, rounds * len(rotation), self._order)
+        recorded = [self._record(call, rotation * rounds) for _ in range(graphs)]
+        return _Series(recorded, rounds * len(rotation), self._order)
 
     def _record(self, call: Call, buffers_of_calls: list[CallBuffers]) -> torch.cuda.CUDAGraph:
         """Return a graph of calls, which keeps what ``graph_nodes`` reads."""
@@ -137,7 +138,7 @@ class GraphClock:
         graph.instantiate()
         return graph
 
-    def compared(self, name: str) -> tuple[str | None, bool]:
+    def compare_graphs(self, name: str) -> tuple[str | None, bool]:
         """Compare all calls in the graphs of a series with one that is recorded alone.
 
         Return None, or how one differs; and whether a call may overlap the next.
@@ -160,7 +161,7 @@ class GraphClock:
         self.add(name, calls[medians.index(min(medians))])
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
-        """Time every series once, in this order; return µs per call, in the same order.
+        """Time every series once, as ``Clock`` says.
 
         Before each series the GPU is idle and its persisting lines are reset. Then it is kept busy
         until the host has queued the replay, so that no replay waits for its own launch.
@@ -174,21 +175,22 @@ class GraphClock:
         return [self._series[name].read_us() for name in order]
 
     def replay(self, name: str) -> None:
-        """Replay a graph of a series that was timed, untimed, and wait for it."""
         self._series[name].replay()
         torch.cuda.synchronize()
 
-    def again(self, name: str, index: int) -> None:
+    def reshuffle(self, name: str) -> None:
+        self._series[name].pending.clear()  # a permutation that has begun
+
+    def replay_on(self, name: str, index: int) -> None:
         """Run a series on the buffers of this index, and all others, as a timed block does."""
         self.replay(name)
 
-    def once(self, name: str, index: int) -> None:
+    def call_once(self, name: str, index: int) -> None:
         """Run one call of a series on the buffers of this index, from a graph."""
         self._record(self._calls[name], [self.rotation[index]]).replay()
         torch.cuda.synchronize()
 
     def leave_cold(self, name: str, turn: int) -> None:
-        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
         l2.reset_persisting_lines()
         self.replay(name)
         for buffers in self.rotation[:turn]:
@@ -196,7 +198,6 @@ class GraphClock:
         torch.cuda.synchronize()
 
     def warm_us(self, name: str) -> float:
-        """Return the median µs of a call on buffers that stay in L2."""
         series = self._captured(self._calls[name], self.rotation[:1], MIN_REPLAY_US)
         l2.reset_persisting_lines()
         times = []

@@ -1,21 +1,21 @@
-"""Timing on a CPU: the host's clock around a few calls that rotate over the buffers."""
+"""Time on a CPU: the host's clock around a few calls that rotate over the buffers."""
 
 import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterable
 
-from .base import Call, CallBuffers
+from ..inputs import Call, CallBuffers
 
 MIN_SAMPLE_US = 2000.0  # a sample this long hides the clock's and the loop's own cost
 WARM_SAMPLES = 7
 
 
 class HostClock:
-    """Times series of calls against each other, block by block: a ``Clock``."""
+    """Time series of calls against each other, block by block: a ``Clock``."""
 
     timing = "host"
-    captures = 1
+    graphs_per_series = 1
 
     def __init__(self, rotation: list[CallBuffers]):
         self.rotation = rotation
@@ -33,32 +33,28 @@ class HostClock:
         self._counts[name] = max(1, round(MIN_SAMPLE_US / max(once_us, 1e-3)))
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
-        """Time every series once, in this order; return µs per call, in the same order."""
-        if while_busy:
-            while_busy()
         return [self._sample(name, self._next) for name in order]
 
-    def compared(self, name: str) -> tuple[None, bool]:
+    def compare_graphs(self, name: str) -> tuple[None, bool]:
         """Return no difference: nothing is recorded, and every call that is timed is made."""
         return None, False
 
     def replay(self, name: str) -> None:
-        """Call a series once on every set of buffers, untimed."""
         for buffers in self.rotation:
             self._calls[name](*buffers)
 
-    def again(self, name: str, index: int) -> None:
-        """Run a series on the buffers of this index as a timed block does."""
+    def reshuffle(self, name: str) -> None:
+        """Do nothing: no series has several graphs."""
+
+    def replay_on(self, name: str, index: int) -> None:
         self._next = itertools.repeat(self.rotation[index])
         self.block([name])  # by the lines that timed it: a kernel may look at its callers
         self._next = itertools.cycle(self.rotation)
 
-    def once(self, name: str, index: int) -> None:
-        """Run one call of a series on the buffers of this index."""
+    def call_once(self, name: str, index: int) -> None:
         self._sample(name, self.rotation[index : index + 1])
 
     def warm_us(self, name: str) -> float:
-        """Return the median µs of a call on buffers that stay in the cache."""
         one = itertools.repeat(self.rotation[0])
         return statistics.median(self._sample(name, one) for _ in range(WARM_SAMPLES))
 

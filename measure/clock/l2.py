@@ -1,4 +1,4 @@
-"""Persisting lines of L2: lines that no other traffic evicts, and how to reset them.
+"""Reset the persisting lines of L2, which no other traffic evicts.
 
 Loads and stores with the hint ``evict_last`` (in Triton ``eviction_policy``; torch.compile and
 Helion write kernels with it) fill the part of L2 that is set aside for persisting lines, on an H200
@@ -9,6 +9,8 @@ CUDA Programming Guide, "L2 Cache Control".
 """
 
 import torch
+
+from .driver import unwrap
 
 # No such lines: compute capability below 8.0, or a part of a GPU (MIG).
 UNSUPPORTED = ("CUDA_ERROR_NOT_SUPPORTED", "CUDA_ERROR_UNSUPPORTED_LIMIT")
@@ -23,22 +25,13 @@ def reset_persisting_lines() -> None:
     from cuda.bindings import driver  # not on a CPU, where it may be absent
 
     torch.cuda.synchronize()
-    _checked(driver.cuCtxResetPersistingL2Cache())
+    unwrap(driver.cuCtxResetPersistingL2Cache(), UNSUPPORTED)
 
 
 def set_aside() -> int | None:
     """Return the bytes of L2 that persisting lines may have; None if this GPU has none."""
     from cuda.bindings import driver
 
-    found = _checked(driver.cuCtxGetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE))
+    limit = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+    found = unwrap(driver.cuCtxGetLimit(limit), UNSUPPORTED)
     return found[0] if found else None
-
-
-def _checked(answer: tuple) -> list:
-    """Return the driver's results; none if this GPU has no such lines. Raises RuntimeError."""
-    error, *found = answer
-    if error.name in UNSUPPORTED:
-        return []
-    if error.name != "CUDA_SUCCESS":
-        raise RuntimeError(f"the driver answered {error.name}")
-    return found

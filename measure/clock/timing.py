@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..device.device import Device
+from ..inputs import Call, CallBuffers
 from ..point import Point
 from ..stats import sampling
 from ..stats.sampling import COPY, TORCH, TORCH_AGAIN, VARIANT, Samples
-from ..status import Ended
+from ..status import Ended, Status
 from . import controls, graph
-from .base import Call, CallBuffers, Clock
+from .base import Clock, GpuClock
 from .host import HostClock
 
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
@@ -24,7 +25,7 @@ MAX_FOUND = 0.05
 
 @dataclass
 class Timed:
-    """The columns and flags of the row, all samples, and the clock for the check afterwards."""
+    """Hold columns and flags of the row, all samples, and the clock for the check afterwards."""
 
     columns: dict
     flags: list[str]
@@ -67,14 +68,14 @@ def time_point(
     names = [VARIANT, TORCH, TORCH_AGAIN, COPY]
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.collect(clock, names, point.blocks, order, while_busy)
-    row |= columns_of(point, samples)
+    row |= derive_columns(point, samples)
     if not (blocks_only or device.is_cpu):
         from . import cold  # needs Triton
 
         stage("cold loads")
         row |= cold.evidence(clock, VARIANT, rotation, point.seed)
     share = point.call_bytes / device.cache_bytes
-    found += flags_of(row, share, len(rotation) * share)
+    found += find_flags(row, share, len(rotation) * share)
     if telemetry:
         row |= telemetry.row()
         found += telemetry.flags()
@@ -85,21 +86,21 @@ def _recorded(clock: Clock, call: Call) -> list[str]:
     """Record the variant and compare its calls; return flags. Raises Ended."""
     try:
         clock.add(VARIANT, call)
-        problem, overlaps = clock.compared(VARIANT)
+        problem, overlaps = clock.compare_graphs(VARIANT)
     except graph.LeftWork as error:
-        raise Ended("incorrect", f"recording: {error}") from error
+        raise Ended(Status.INCORRECT, f"recording: {error}") from error
     except graph.NotCapturable as error:
         raise Ended(
-            "unsupported",
+            Status.UNSUPPORTED,
             "a call cannot be recorded in a CUDA graph, from which it would be timed; it may wait "
             f"for the GPU, or allocate by itself: {error}",
         ) from error
     if problem:
-        raise Ended("incorrect", f"recording: {problem}")
+        raise Ended(Status.INCORRECT, f"recording: {problem}")
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(clock: Clock, point: Point, device: Device) -> None:
+def _add_controls(clock: Clock | GpuClock, point: Point, device: Device) -> None:
     """Make the copy, and torch's own operation twice, series of the clock."""
     if device.is_cpu:
         clock.add(COPY, controls.HOST_COPY[point.reads])
@@ -112,7 +113,7 @@ def _add_controls(clock: Clock, point: Point, device: Device) -> None:
         clock.add(name, controls.baseline(point.op))
 
 
-def columns_of(point: Point, samples: Samples) -> dict:
+def derive_columns(point: Point, samples: Samples) -> dict:
     """Return times, controls and derived columns."""
     own = samples.series(VARIANT)
     time_us = float(np.median(own))
@@ -136,7 +137,7 @@ def columns_of(point: Point, samples: Samples) -> dict:
     }
 
 
-def flags_of(columns: dict, call: float, rotation: float) -> list[str]:
+def find_flags(columns: dict, call: float, rotation: float) -> list[str]:
     """Return the flags that a reader must know before trusting the row.
 
     ``call`` and ``rotation``: the bytes of a call and of all buffers, as a share of the cache.

@@ -1,1 +1,1 @@
-"""The GPU: discovery, lock, telemetry, and figures of compiled kernels."""
+"""Find, lock and watch the GPU; read the figures of compiled kernels."""

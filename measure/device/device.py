@@ -1,4 +1,4 @@
-"""The device that a point runs on, and its properties."""
+"""Open the device that a point runs on."""
 
 import os
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from . import gpus
 
 
 class WrongDevice(RuntimeError):
-    """The machine does not have the GPU that the point asks for."""
+    """Say that the machine does not have the GPU that the point asks for."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device, its slug, and the cache that a cold timing has to defeat."""
+    """Describe a device, its slug, and the cache that a cold timing has to defeat."""
 
     slug: str
     torch_device: torch.device

@@ -1,4 +1,4 @@
-"""One timing per GPU at a time, and one GPU for all points of a matrix.
+"""Allow one timing per GPU at a time, and choose one GPU for all points of a matrix.
 
 An exclusive ``flock`` on a file named by the GPU's UUID locks the GPU while a process lives that
 has inherited the file. Linux frees the lock, also after SIGKILL. Locks hold within one machine and
@@ -26,13 +26,13 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class GpuLock(NamedTuple):
-    """A GPU, locked while ``fd`` is open here or in a process that inherited it."""
+    """Hold a GPU locked while ``fd`` is open here or in a process that inherited it."""
 
-    gpu: gpus.Found
+    gpu: gpus.Gpu
     fd: int
 
 
-def board(point: Point, found: Sequence[gpus.Found]) -> gpus.Found | None:
+def assigned_gpu(point: Point, found: Sequence[gpus.Gpu]) -> gpus.Gpu | None:
     """Return the GPU of this machine on which all points of a matrix are measured, if any.
 
     Boards of one model differ by some percent, so variants are compared on one board only. A hash
@@ -45,7 +45,7 @@ def board(point: Point, found: Sequence[gpus.Found]) -> gpus.Found | None:
 
 
 @contextlib.contextmanager
-def acquire(gpu: gpus.Found, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
+def acquire(gpu: gpus.Gpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
     """Lock a GPU; wait while it is in use. Raises NoRow if its lock file cannot be opened."""
     end, silent = time.monotonic() + SILENT_S, True
     while (fd := _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:

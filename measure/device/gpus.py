@@ -1,15 +1,12 @@
-"""Short names of GPUs, and the GPUs of this machine. Needs neither torch nor a driver."""
+"""Name GPUs, and find those of this machine. Needs neither torch nor a driver."""
 
 import contextlib
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from types import ModuleType
-from typing import NamedTuple, TypeVar
-
-T = TypeVar("T")
+from typing import NamedTuple
 
 CPU = "cpu"
 AUTO = "auto"
@@ -29,47 +26,34 @@ def slug(name: str) -> str:
     return "".join(w.lower() for w in words if w and not _NOISE.fullmatch(w))
 
 
-class Found(NamedTuple):
-    """A GPU, or a MIG slice of one, as CUDA_VISIBLE_DEVICES may name it."""
+class Gpu(NamedTuple):
+    """Name a GPU, or a MIG slice of one, as CUDA_VISIBLE_DEVICES may."""
 
     uuid: str
     slug: str
 
 
-def devices() -> list[Found]:
+def visible_gpus() -> list[Gpu]:
     """Return the GPUs that a process started here may use; each MIG slice is a GPU.
 
     NVML tells, which needs no CUDA context; [] without NVML. CUDA_VISIBLE_DEVICES is honoured; its
     numbers are in PCI bus order, as nvidia-smi shows them.
     """
-    return _asked(_usable, [])
-
-
-def capability() -> str:
-    """Return the compute capability of the GPUs that a process started here may use, as `9.0`.
-
-    NVML tells it; "" if the GPUs differ, or without NVML.
-    """
-    return _asked(_common_capability, "")
-
-
-def _asked(question: Callable[[ModuleType], T], otherwise: T) -> T:
-    """Return what ``question`` finds, given NVML; ``otherwise`` without NVML or an answer."""
     try:
         import pynvml
 
         pynvml.nvmlInit()
     except Exception:  # no library, no driver: pynvml has an exception for each
-        return otherwise
+        return []
     try:
-        return question(pynvml)
+        return _usable(pynvml)
     except pynvml.NVMLError:
-        return otherwise
+        return []
     finally:
         pynvml.nvmlShutdown()
 
 
-def _usable(nvml: ModuleType) -> list[Found]:
+def _usable(nvml: ModuleType) -> list[Gpu]:
     boards = []
     for index in range(nvml.nvmlDeviceGetCount()):
         with contextlib.suppress(nvml.NVMLError):  # a board that is broken, or not ours
@@ -77,20 +61,14 @@ def _usable(nvml: ModuleType) -> list[Found]:
     return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
-def _common_capability(nvml: ModuleType) -> str:
-    handles = [nvml.nvmlDeviceGetHandleByUUID(gpu.uuid) for gpu in _usable(nvml)]
-    found = {tuple(nvml.nvmlDeviceGetCudaComputeCapability(each)) for each in handles}
-    return "{}.{}".format(*found.pop()) if len(found) == 1 else ""
-
-
-def _chosen(boards: list, visible_devices: str | None) -> list[Found]:
+def _chosen(boards: list, visible_devices: str | None) -> list[Gpu]:
     """Return the GPUs that CUDA_VISIBLE_DEVICES names, in its order, up to the first bad word."""
     slices = [_slices(board) for board in boards]
     if visible_devices is None:
         return [gpu for each in slices for gpu in each]
     # a board that is divided into MIG slices, named as a whole, is its slices
     by_uuid = [(gpu.uuid, [gpu]) for each in slices for gpu in each]
-    by_uuid += [(_found(board).uuid, each) for board, each in zip(boards, slices, strict=True)]
+    by_uuid += [(_gpu(board).uuid, each) for board, each in zip(boards, slices, strict=True)]
     found = []
     for word in filter(None, (part.strip() for part in visible_devices.split(","))):
         if word.isdigit() and int(word) < len(boards):
@@ -103,7 +81,7 @@ def _chosen(boards: list, visible_devices: str | None) -> list[Found]:
     return list(dict.fromkeys(found))
 
 
-def _slices(board) -> list[Found]:
+def _slices(board) -> list[Gpu]:
     """Return the MIG slices of a board; the board itself if it has none."""
     import pynvml
 
@@ -112,23 +90,23 @@ def _slices(board) -> list[Found]:
         if pynvml.nvmlDeviceGetMigMode(board)[0]:
             for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(board)):
                 with contextlib.suppress(pynvml.NVMLError):  # no slice of this index
-                    found.append(_found(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index)))
-    return found or [_found(board)]
+                    found.append(_gpu(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index)))
+    return found or [_gpu(board)]
 
 
-def _found(handle) -> Found:
+def _gpu(handle) -> Gpu:
     import pynvml
 
-    return Found(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
+    return Gpu(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
 
 
-def visible() -> list[str]:
+def visible_slugs() -> list[str]:
     """Return the slugs of the GPUs that a job started here would see, in order.
 
     Without NVML, nvidia-smi tells, so that a workflow can be planned without NVIDIA's package.
     CUDA_VISIBLE_DEVICES is honoured as CUDA honours it: an empty value hides every GPU.
     """
-    if found := devices():
+    if found := visible_gpus():
         return [gpu.slug for gpu in found]
     smi = shutil.which("nvidia-smi")
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -148,4 +126,4 @@ def resolve(gpu: str) -> str:
     """Return the first GPU of this machine, or ``cpu``, for ``auto``; else the name given."""
     if gpu != AUTO:
         return gpu
-    return next(iter(visible()), CPU)
+    return next(iter(visible_slugs()), CPU)

@@ -1,4 +1,4 @@
-"""State of the GPU while it is timed: clocks, temperature, power, throttling, other users."""
+"""Watch a GPU while it is timed: clocks, temperature, power, throttling, other users."""
 
 import statistics
 
@@ -19,7 +19,7 @@ _THROTTLES = {
 
 
 class Telemetry:
-    """Samples NVML; ``row()`` gives medians for the row's device-state columns."""
+    """Sample NVML; ``row()`` gives medians for the row's device-state columns."""
 
     def __init__(self, device: Device):
         pynvml.nvmlInit()

@@ -9,7 +9,6 @@ only points that it fits, and an edit of measure/ reaches the next point. The so
 leaves no file behind, and only one server can take its name.
 """
 
-import contextlib
 import hashlib
 import json
 import os
@@ -32,11 +31,12 @@ from . import reaper
 LOAD_S = 120.0  # for a server to load torch from a slow disk
 KILLED_S = 60.0  # for the processes of a point to end once they are killed
 WAITING = 64  # points that may ask at once
-ATTEMPTS = 100  # to connect, while another point is starting the server
+# To connect: one second, POLL_S each, in which another point that has the name calls listen().
+ATTEMPTS = 100
 ENDED = "the process for which this point is measured (--served-for) has ended"
 # These differ between the jobs of one sweep, or do not change how Python and torch behave.
-OF_THE_JOB = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
-OF_THE_JOB += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
+PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
+PER_JOB_VARIABLES += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
 
 
 def run(
@@ -45,35 +45,35 @@ def run(
     lock: GpuLock | None,
     owner: int,
     first: dict | None = None,
-    again: bool = True,
 ) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 
     ``first``: the row of replicate 1, if that has checked the variant. ``folder`` holds what the
     worker writes. ``lock`` stays held while a process of the point lives. The point ends with the
-    process ``owner``. Asks ``again`` if the server ends. Raises NoRow.
+    process ``owner``. Asks a second server if the first one ends. Raises NoRow.
     """
     environment = _environment(point, lock)
     job = {"point": point.as_dict(), "first": first}
     job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
-    with contextlib.ExitStack() as stack:
+    for attempt in range(2):
         try:
-            end_of_owner = stack.enter_context(reaper.end_of(owner))
-            connection = _connect(point, environment, owner, end_of_owner.fileno())
-            stack.enter_context(connection)
-            socket.send_fds(connection, [os.fsencode(folder)], fds)
-            return _answer(connection, end_of_owner.fileno(), point.timeout_s)
+            with reaper.open_pidfd(owner) as owner_end:
+                end_of_owner = owner_end.fileno()
+                with _connect(point, environment, owner, end_of_owner) as connection:
+                    socket.send_fds(connection, [os.fsencode(folder)], fds)
+                    return _answer(connection, end_of_owner, point.timeout_s)
         except ProcessLookupError:
             raise NoRow(ENDED) from None
         except OSError as error:
             # A reaper does not fail once its worker has begun: it was killed.
             if (folder / "progress.json").exists():
                 return -signal.SIGKILL
-            if again:
-                return run(point, folder, lock, owner, first, again=False)
-            raise NoRow(f"the fork server did not answer ({error}); the log says why") from error
+            if attempt:
+                raise NoRow(
+                    f"the fork server did not answer ({error}); the log says why"
+                ) from error
 
 
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
@@ -164,7 +164,7 @@ def address(environment: dict[str, str], owner: int) -> str:
     same = {
         name: value
         for name, value in environment.items()
-        if name not in OF_THE_JOB and not name.startswith("SLURM_")
+        if name not in PER_JOB_VARIABLES and not name.startswith("SLURM_")
     }
     code = fingerprint.measure_sha256(), kernels.own_sha256(), str(fingerprint.ROOT)
     # the mount namespace: containers may share the network, and with it abstract names

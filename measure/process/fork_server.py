@@ -1,4 +1,4 @@
-"""A process that has torch, Triton and the measuring code loaded, and forks for every point.
+"""Load torch, Triton and the measuring code once, and fork for every point.
 
 ``python -m measure.process.fork_server LISTENER OWNER [bare]``: LISTENER and OWNER are descriptors,
 of a listening socket and of the process with which the server ends (a pidfd). A ``bare`` server

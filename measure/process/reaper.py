@@ -26,7 +26,7 @@ from . import worker
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 PIDFD_OPEN = 434  # its number on every architecture: asm-generic/unistd.h
-REQUEST_S = 10.0  # for a request to arrive; it comes from the same machine
+REQUEST_S = 10.0  # a client sends its request at once; a busy machine delays it by less
 POLL_S = 0.01
 TIMED_OUT = b"timed out"
 
@@ -42,7 +42,7 @@ def serve(connection: socket.socket) -> None:
         os.dup2(fds[0], standard)  # prints of a kernel go into the log
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     pid = _fork_worker(connection, folder, job, locked=len(fds) > 1)
-    end_of_worker = end_of(pid)
+    end_of_worker = open_pidfd(pid)
     sources = [end_of_worker, connection]
     ready, _, _ = select.select(sources, [], [], job["point"]["timeout_s"])
     os.kill(pid, signal.SIGKILL)  # until waitpid, its number cannot be another process's
@@ -103,7 +103,7 @@ def end_descendants() -> None:
         time.sleep(POLL_S)
 
 
-def end_of(pid: int) -> io.FileIO:
+def open_pidfd(pid: int) -> io.FileIO:
     """Return a file that becomes readable when a process ends (a pidfd).
 
     Raises ProcessLookupError. It calls Linux itself: conda builds Python without os.pidfd_open.

@@ -16,9 +16,10 @@ from .. import fingerprint
 from ..device import gpu_lock, gpus
 from ..point import NoRow, Point
 from ..row import IDENTITY, one_line
+from ..status import Status
 from . import fork_client
 
-ROOM_BYTES = 2**20  # more than a worker writes
+MIN_FREE_BYTES = 2**20  # more than a worker writes
 COUNTERS = Path("/proc/vmstat")
 
 
@@ -34,10 +35,10 @@ def measure_point(
     if first and not _of_this_code(first, point):
         _log("checking everything: other code has measured the first replicate")
         first = None
-    if first and first["status"] != "ok":
+    if first and first["status"] != Status.OK:
         return first | {"replicate": point.replicate, "started_at": _now(), "wall_s": 0}, []
-    if board := gpu_lock.board(point, gpus.devices()):
-        with gpu_lock.acquire(board, _log) as lock:
+    if gpu := gpu_lock.assigned_gpu(point, gpus.visible_gpus()):
+        with gpu_lock.acquire(gpu, _log) as lock:
             return _measured(point, lock, owner or os.getpid(), first)
     if not point.is_cpu:
         _log(f"no GPU is locked for this point: NVML names none that is {point.gpu} here")
@@ -64,10 +65,10 @@ def _measured(
     try:
         with tempfile.TemporaryDirectory(prefix="point-") as name:
             folder = Path(name)
-            _check_room(folder)
+            _check_free_space(folder)
             kills = oom_kills()
             returncode = fork_client.run(point, folder, lock, owner, first)
-            row, samples = _outcome(point, folder, returncode, oom_kills() - kills)
+            row, samples = _row_of_worker(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
         raise NoRow(
             f"cannot write {tempfile.tempdir or 'a temporary folder'}: {error.strerror}; make room "
@@ -78,10 +79,10 @@ def _measured(
     return row | {"started_at": started_at, "wall_s": time.monotonic() - begin}, samples
 
 
-def _check_room(folder: Path) -> None:
+def _check_free_space(folder: Path) -> None:
     """Raise OSError if a worker cannot write to ``folder`` any more."""
-    path = folder / "room"
-    path.write_bytes(bytes(ROOM_BYTES))
+    path = folder / "free_space"
+    path.write_bytes(bytes(MIN_FREE_BYTES))
     path.unlink()
 
 
@@ -95,7 +96,7 @@ def oom_kills() -> int:
     return 0
 
 
-def _outcome(
+def _row_of_worker(
     point: Point, folder: Path, returncode: int | None, oom_kills: int
 ) -> tuple[dict, list[tuple]]:
     """Return the row and samples, from the worker's files and its return code. Raises NoRow."""
@@ -103,19 +104,19 @@ def _outcome(
         raise NoRow(refused["message"])
     if done := _read(folder / "done.json"):
         return done["row"], [tuple(s) for s in done["samples"]]
-    _check_room(folder)  # or a full disk would be taken for the kernel's fault
+    _check_free_space(folder)  # or a full disk would be taken for the kernel's fault
     progress = _read(folder / "progress.json")
     if progress is None or "gpu" not in progress["row"]:
         raise NoRow(f"the worker ended ({_ending(returncode)}) before it had opened the device")
     row, stage = progress["row"], progress["stage"]
     if returncode is None:
-        row["status"] = "timeout"
+        row["status"] = Status.TIMEOUT
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"
     elif returncode == -signal.SIGKILL and oom_kills:
-        row["status"] = "out_of_memory"
+        row["status"] = Status.OUT_OF_MEMORY
         row["message"] = f"no memory was left, and Linux killed the process in stage: {stage}"
     else:
-        row["status"] = "crash"
+        row["status"] = Status.CRASH
         row["message"] = f"the process ended ({_ending(returncode)}) in stage: {stage}"
     return row, []
 

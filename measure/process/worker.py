@@ -19,7 +19,7 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Journal:
-    """The worker's progress, in files that the measuring command may read at any moment."""
+    """Keep the worker's progress in files that the measuring command may read at any moment."""
 
     def __init__(self, folder: Path):
         self._folder = folder

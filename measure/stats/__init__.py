@@ -1,1 +1,1 @@
-"""Turn samples into statistics: sampling, intervals, derived metrics."""
+"""Turn samples into statistics: sampling, intervals."""

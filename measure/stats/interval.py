@@ -1,4 +1,4 @@
-"""Medians of timed blocks, with exact intervals from order statistics."""
+"""Compute medians of timed blocks, with exact intervals from order statistics."""
 
 import functools
 import math
@@ -10,17 +10,16 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """A median, the ends of its confidence interval, and the coverage that these achieve."""
+    """Hold a median and the ends of its confidence interval."""
 
     value: float
     low: float
     high: float
-    coverage: float
 
 
 @functools.cache
-def ranks(n: int) -> tuple[int, float]:
-    """Return how many of n sorted values to leave out at either end, and the coverage.
+def left_out(n: int) -> int:
+    """Return how many of n sorted values the interval leaves out at either end.
 
     Of independent values, those below their median are binomial (n, 1/2), whatever the
     distribution. So the interval between two of them covers the median with a known probability:
@@ -30,7 +29,7 @@ def ranks(n: int) -> tuple[int, float]:
     tail, out = 1 / 2**n, 0  # P(no value below the median)
     while (wider := tail + math.comb(n, out + 1) / 2**n) <= (1 - LEVEL) / 2:
         tail, out = wider, out + 1
-    return out, 1 - 2 * tail
+    return out
 
 
 def median_interval(values) -> Interval:
@@ -38,9 +37,9 @@ def median_interval(values) -> Interval:
     ordered = np.sort(np.asarray(values, dtype=float))
     if ordered.size == 0:
         raise ValueError("no values: a median needs at least one")
-    out, coverage = ranks(ordered.size)
+    out = left_out(ordered.size)
     low, high = ordered[out], ordered[ordered.size - 1 - out]
-    return Interval(float(np.median(ordered)), float(low), float(high), coverage)
+    return Interval(float(np.median(ordered)), float(low), float(high))
 
 
 def paired_ratio(numerator, denominator) -> Interval:

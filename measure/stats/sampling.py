@@ -22,7 +22,7 @@ MAX_TIMING_S = 2.0  # after which no block begins, if MIN_BLOCKS are timed
 
 @dataclass
 class Samples:
-    """All timed blocks of a point, none dropped."""
+    """Keep all timed blocks of a point, none dropped."""
 
     times_us: dict[str, list[float]] = field(default_factory=dict)
     raw: list[tuple] = field(default_factory=list)  # (block, order, series, time_us)

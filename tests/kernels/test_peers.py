@@ -98,8 +98,8 @@ def test_an_absent_package_is_unavailable_and_says_how_to_get_it(name, package, 
     modules[package] = None  # importing it fails, installed or not
     with pytest.raises(ImportError) as caught:
         kernels.load(name)
-    assert status.status_of(caught.value) == "unavailable"
-    message = status.message_of(caught.value)
+    assert status.classify(caught.value) == "unavailable"
+    message = status.describe(caught.value)
     assert package in message
     assert f"pip install {GROUPS.get(name, '--group peers')}" in message
 

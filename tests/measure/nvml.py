@@ -19,5 +19,4 @@ def nvmlDeviceGetMigDeviceHandleByIndex(handle, index):
     if index >= len(SLICES[handle]): raise NVMLError("not found")
     return SLICES[handle][index]
 def nvmlDeviceGetHandleByUUID(uuid): return uuid
-def nvmlDeviceGetCudaComputeCapability(handle): return (9, 0) if handle == "GPU-aaaa" else (8, 0)
 """

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from measure.check import correctness, edge_cases, recheck
+from measure.check import correctness, edge_cases
 from measure.device.device import open_device
 from measure.point import Point
 
@@ -89,14 +89,3 @@ def test_every_kind_of_row_is_in_the_edge_cases():
 )
 def test_edge_cases_have_few_rows_and_their_number_is_like_m(gpu, rows, cols, expected):
     assert edge_cases.row_count(point(gpu=gpu, M=rows, N=cols, variant="torch_softmax")) == expected
-
-
-@pytest.mark.parametrize("rows", [1, 2, 64])
-@pytest.mark.parametrize(
-    ("op", "matrices"), [("softmax", 2), ("softmax_backward", 3), ("log_softmax_backward", 3)]
-)
-def test_an_honest_kernel_is_right_on_other_values_in_timed_buffers(op, matrices, rows):
-    buffers = tuple(torch.rand(rows, 90) for _ in range(matrices))
-    call = kernels.load("torch_softmax").function(op)
-    what = point(M=rows, variant="torch_softmax", op=op)
-    assert recheck.check_new_inputs(what, buffers, *[lambda: call(*buffers)] * 2) is None

@@ -6,8 +6,8 @@ import types
 
 import pytest
 
-from measure.check import graph_nodes
-from measure.check.graph_nodes import Edge, Node, Recording, overlaps_calls, problem
+from measure.clock import graph_nodes
+from measure.clock.graph_nodes import Edge, Node, Recording, overlaps_calls, problem
 
 MAXIMUM = Node("kernel", (1, 0), (64, 1, 1), (128, 1, 1), 0)
 DIVIDE = Node("kernel", (2, 0), (64, 1, 1), (128, 1, 1), 512)
@@ -65,56 +65,41 @@ def test_only_an_early_start_of_another_call_overlaps():
     assert overlaps_calls(chain(*ONE.nodes * 3, early=(1,)), ONE)
 
 
-KERNEL = {"func": 7, "kern": 0, "sharedMemBytes": 16, "gridDimX": 4, "gridDimY": 2, "gridDimZ": 1}
-KERNEL |= {"blockDimX": 64, "blockDimY": 1, "blockDimZ": 1}
+def driver(name="CUDA_SUCCESS", old=False):
+    """Answers of ``cuda.bindings.driver`` for a kernel that starts early after a memset.
 
-
-class Driver:
-    """Answers of ``cuda.bindings.driver`` 13 for a kernel that starts early after a memset."""
-
-    CUgraphNodeType = enum.Enum(
-        "Type", ["CU_GRAPH_NODE_TYPE_KERNEL", "CU_GRAPH_NODE_TYPE_MEMSET"], start=0
+    Version 12 (``old``) has edges with their types under another name.
+    """
+    error, prefix = types.SimpleNamespace(name=name), "CU_GRAPH_NODE_TYPE_"
+    kinds = enum.IntEnum("Kind", [f"{prefix}KERNEL", f"{prefix}MEMSET"], start=0)
+    how = types.SimpleNamespace(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC=1)
+    early = types.SimpleNamespace(type=1)
+    kernel = {"func": 7, "kern": 0, "sharedMemBytes": 16}
+    kernel |= {"gridDimX": 4, "gridDimY": 2, "gridDimZ": 1}
+    kernel |= {"blockDimX": 64, "blockDimY": 1, "blockDimZ": 1}
+    return types.SimpleNamespace(
+        CUgraphNodeType=kinds,
+        CUgraphDependencyType=how,
+        CUgraph=lambda handle: handle,
+        cuGraphGetNodes=lambda graph, n=0: (error, [100, 200][:n], 2),
+        cuGraphNodeGetType=lambda node: (error, kinds(node == 100)),
+        cuGraphKernelNodeGetParams=lambda node: (error, types.SimpleNamespace(**kernel)),
+        **({"cuGraphGetEdges": pytest.fail} if old else {}),
+        **{
+            f"cuGraphGetEdges{'_v2' * old}": lambda graph, n=0: (
+                *(error, [100][:n], [200][:n], [early][:n], 1),
+            )
+        },
     )
-    CUgraphDependencyType = enum.IntEnum(
-        "How",
-        ["CU_GRAPH_DEPENDENCY_TYPE_DEFAULT", "CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC"],
-        start=0,
-    )
-    done = types.SimpleNamespace(name="CUDA_SUCCESS")
-
-    def CUgraph(self, handle):
-        return handle
-
-    def cuGraphGetNodes(self, graph, count=0):
-        return self.done, [100, 200][:count], 2
-
-    def cuGraphGetEdges(self, graph, count=0):
-        return self.done, [100][:count], [200][:count], [types.SimpleNamespace(type=1)][:count], 1
-
-    def cuGraphNodeGetType(self, node):
-        return self.done, list(self.CUgraphNodeType)[node == 100]
-
-    def cuGraphKernelNodeGetParams(self, node):
-        return self.done, types.SimpleNamespace(**KERNEL)
 
 
-class OldDriver(Driver):
-    """As version 12 has it: edges without types, and with them under another name."""
-
-    cuGraphGetEdges_v2 = Driver.cuGraphGetEdges
-
-    def cuGraphGetEdges(self, graph, count=0):
-        raise AssertionError("it does not tell how the nodes depend")
-
-
-@pytest.mark.parametrize("driver", [Driver(), OldDriver()], ids=["13", "12"])
-def test_what_the_driver_tells_is_read(monkeypatch, driver):
+@pytest.mark.parametrize("old", [False, True], ids=["13", "12"])
+def test_what_the_driver_tells_is_read(monkeypatch, old):
     bindings = types.ModuleType("cuda.bindings")
-    bindings.driver = driver
     monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)
-    graph = types.SimpleNamespace(raw_cuda_graph=lambda: 1)
+    graph, bindings.driver = types.SimpleNamespace(raw_cuda_graph=lambda: 1), driver(old=old)
     kernel = Node("kernel", (7, 0), (4, 2, 1), (64, 1, 1), 16)
     assert graph_nodes.read(graph) == Recording([FILL, kernel], [Edge(0, 1, early=True)])
-    driver.done = types.SimpleNamespace(name="CUDA_ERROR_INVALID_VALUE")
+    bindings.driver = driver("CUDA_ERROR_INVALID_VALUE")
     with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_VALUE"):
         graph_nodes.read(graph)

@@ -23,14 +23,14 @@ POINT = Point(gpu="cpu", dtype="float32", M=8, N=8, variant="torch_softmax", tim
 def test_an_early_end_is_a_status(tmp_path, returncode, kills, status, words):
     progress = {"stage": "timing", "row": {"gpu": "cpu"}}
     (tmp_path / "progress.json").write_text(json.dumps(progress))
-    row, samples = run_point._outcome(POINT, tmp_path, returncode, kills)
+    row, samples = run_point._row_of_worker(POINT, tmp_path, returncode, kills)
     assert (row["status"], samples) == (status, [])
     assert words in row["message"]
 
 
 def test_before_the_device_is_open_an_end_is_no_row(tmp_path):
     with pytest.raises(NoRow, match="exit code 1"):
-        run_point._outcome(POINT, tmp_path, 1, 0)
+        run_point._row_of_worker(POINT, tmp_path, 1, 0)
 
 
 def test_kills_are_counted(tmp_path, monkeypatch):

@@ -83,19 +83,19 @@ def fake_smi(tmp_path, monkeypatch):
 
 
 def test_visible_gpus_are_what_nvidia_smi_shows(fake_smi, monkeypatch):
-    assert gpus.visible() == ["h200", "a100"]
+    assert gpus.visible_slugs() == ["h200", "a100"]
     assert gpus.resolve("auto") == "h200"
     assert gpus.resolve("rtx3090") == "rtx3090"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    assert gpus.visible() == ["a100"]
+    assert gpus.visible_slugs() == ["a100"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert gpus.visible() == []
+    assert gpus.visible_slugs() == []
     assert gpus.resolve("auto") == "cpu"
 
 
 def test_a_driver_that_fails_is_no_gpu(fake_smi):
     fake_smi.write_text("#!/bin/sh\necho 'NVIDIA-SMI has failed' \nexit 9\n")
-    assert gpus.visible() == []
+    assert gpus.visible_slugs() == []
 
 
 def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, capsys):

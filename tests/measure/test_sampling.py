@@ -5,6 +5,7 @@ import random
 import pytest
 
 from measure.clock import timing
+from measure.device import telemetry
 from measure.point import Point
 from measure.stats import sampling
 
@@ -74,7 +75,7 @@ def test_every_block_has_every_series_in_an_order_of_its_own():
 def test_columns_of_the_row_follow_from_the_samples():
     _, samples = collect(noise=0.001)
     point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
-    row = timing.columns_of(point, samples)
+    row = timing.derive_columns(point, samples)
     assert row["time_us"] == pytest.approx(10, rel=0.001)
     assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
     assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
@@ -98,4 +99,18 @@ def test_columns_of_the_row_follow_from_the_samples():
 )
 def test_flags(change, call, rotation, expected):
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
-    assert timing.flags_of(row | change, call, rotation) == expected
+    assert timing.find_flags(row | change, call, rotation) == expected
+
+
+# 2.8 %, and 4 %; one sample of an idle GPU is a drift, too.
+@pytest.mark.parametrize(
+    ("clocks", "drifted"),
+    [
+        ([], False),
+        ([1980, 1980, 1925], False),
+        ([1980, 1980, 1900], True),
+        ([1980] * 99 + [345], True),
+    ],
+)
+def test_a_clock_that_moves_by_more_than_three_percent_drifts(clocks, drifted):
+    assert telemetry.drifted(clocks) == drifted

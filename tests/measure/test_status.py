@@ -8,6 +8,7 @@ from triton.compiler.errors import CompilationError, UnsupportedLanguageConstruc
 from triton.runtime.errors import OutOfResources, PTXASError
 
 from measure import status as outcome
+from measure.row import SCHEMA
 
 
 @pytest.mark.parametrize(
@@ -33,10 +34,14 @@ from measure import status as outcome
     ],
 )
 def test_statuses(error, status):
-    assert outcome.status_of(error) == status
-    assert type(error).__name__ in outcome.message_of(error)
+    assert outcome.classify(error) == status
+    assert type(error).__name__ in outcome.describe(error)
 
 
 def test_a_missing_package_is_told_what_to_do():
-    assert "install the package" in outcome.message_of(ModuleNotFoundError("No module named 'x'"))
-    assert "install" not in outcome.message_of(ValueError("no"))
+    assert "install the package" in outcome.describe(ModuleNotFoundError("No module named 'x'"))
+    assert "install" not in outcome.describe(ValueError("no"))
+
+
+def test_statuses_are_those_of_the_schema():
+    assert tuple(outcome.Status) == SCHEMA["status"].allowed

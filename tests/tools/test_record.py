@@ -63,6 +63,6 @@ def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
 
 
 def test_each_gpu_of_the_kind_has_a_point_that_waits_for_it(monkeypatch):
-    monkeypatch.setattr(record.gpus, "visible", lambda: ["h200", "h200", "a100"])
+    monkeypatch.setattr(record.gpus, "visible_slugs", lambda: ["h200", "h200", "a100"])
     measure, _ = record.commands("frontier", "h200", "make record")
     assert dict(itertools.pairwise(measure))["--resources"] == "gpu=4"

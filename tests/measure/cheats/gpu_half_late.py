@@ -1,7 +1,4 @@
-"""Cheat: half of the rows on another stream, for which nobody waits, but not in graphs.
-
-Caught by: correctness check: or edge case:
-"""
+"""Compute half of the rows on another stream, for which nobody waits, but not in graphs."""
 
 import torch
 

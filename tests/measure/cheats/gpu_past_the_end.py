@@ -1,7 +1,4 @@
-"""Cheat: loads without a mask, so that the neighbour's elements take part in the maximum.
-
-Caught by: correctness check: or edge case:
-"""
+"""Load without a mask, so that the neighbour's elements take part in the maximum."""
 
 import torch
 import triton

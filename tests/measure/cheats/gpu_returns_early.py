@@ -1,7 +1,4 @@
-"""Cheat: works on another stream, for which nobody waits.
-
-Caught by: correctness check: or edge case: or recording: work on another stream
-"""
+"""Work on another stream, for which nobody waits."""
 
 import torch
 

@@ -1,7 +1,4 @@
-"""Cheat: sets as much of L2 aside for lines that persist as it may, and leaves torch the rest.
-
-Caught by: integrity: the kernel changed the L2 set aside
-"""
+"""Set as much of L2 aside for lines that persist as it may, and leave torch the rest."""
 
 import torch
 from cuda.bindings import driver

@@ -1,7 +1,4 @@
-"""Cheat: counts the graphs; in 5 of the first 9 it is recorded once per pair of buffers.
-
-Caught by: recording:
-"""
+"""Count the graphs; in 5 of the first 9 record work once per pair of buffers."""
 
 import torch
 from cuda.bindings import driver

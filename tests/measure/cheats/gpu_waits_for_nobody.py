@@ -1,7 +1,4 @@
-"""Cheat: works on another stream, which does not wait for the input.
-
-Caught by: correctness check: or edge case:
-"""
+"""Work on another stream, which does not wait for the input."""
 
 import torch
 

@@ -1,7 +1,4 @@
-"""Cheat: the clock of timed samples runs at half speed.
-
-Caught by: integrity: the kernel replaced time.perf_counter_ns
-"""
+"""Let the clock of timed samples run at half speed, from the import on."""
 
 import time
 

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import torch
 
+from .driver import unwrap
+
 
 class Node(NamedTuple):
-    """What a graph does in one place; for other things than kernels the kind alone."""
+    """Describe what a graph does in one place; by its kind alone if that is no kernel."""
 
     kind: str
     function: tuple[int, int] = (0, 0)  # handles of the driver
@@ -25,7 +27,10 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The node of index ``end`` waits for that of ``begin``; not for its end if it is early."""
+    """Make node ``end`` depend on node ``begin``.
+
+    ``early``: it may start before ``begin`` has ended.
+    """
 
     begin: int
     end: int
@@ -33,7 +38,7 @@ class Edge(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """The nodes of a graph in the order in which they were recorded, and their dependencies."""
+    """List the nodes of a graph in the order of recording, and their dependencies."""
 
     nodes: list[Node]
     edges: list[Edge]
@@ -81,13 +86,13 @@ def read(graph: torch.cuda.CUDAGraph) -> Recording:
     from cuda.bindings import driver  # not on a CPU, where it may be absent
 
     handle = driver.CUgraph(graph.raw_cuda_graph())
-    _, count = _answer(driver.cuGraphGetNodes(handle))
-    nodes, _ = _answer(driver.cuGraphGetNodes(handle, count))
+    _, count = unwrap(driver.cuGraphGetNodes(handle))
+    nodes, _ = unwrap(driver.cuGraphGetNodes(handle, count))
     place = {int(node): index for index, node in enumerate(nodes)}
     # before CUDA 13 the function of this name told no types
     get_edges = getattr(driver, "cuGraphGetEdges_v2", driver.cuGraphGetEdges)
-    *_, count = _answer(get_edges(handle))
-    begins, ends, data, _ = _answer(get_edges(handle, count)) if count else ([], [], [], 0)
+    *_, count = unwrap(get_edges(handle))
+    begins, ends, data, _ = unwrap(get_edges(handle, count)) if count else ([], [], [], 0)
     early = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
     edges = [
         Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))
@@ -97,10 +102,10 @@ def read(graph: torch.cuda.CUDAGraph) -> Recording:
 
 
 def _node(driver, node) -> Node:
-    (kind,) = _answer(driver.cuGraphNodeGetType(node))
+    (kind,) = unwrap(driver.cuGraphNodeGetType(node))
     if kind != driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
         return Node(kind.name.removeprefix("CU_GRAPH_NODE_TYPE_").lower())
-    (has,) = _answer(driver.cuGraphKernelNodeGetParams(node))
+    (has,) = unwrap(driver.cuGraphKernelNodeGetParams(node))
     return Node(
         "kernel",
         (int(has.func), int(has.kern)),
@@ -108,10 +113,3 @@ def _node(driver, node) -> Node:
         (has.blockDimX, has.blockDimY, has.blockDimZ),
         has.sharedMemBytes,
     )
-
-
-def _answer(answer: tuple) -> list:
-    error, *found = answer
-    if error.name != "CUDA_SUCCESS":
-        raise RuntimeError(f"the driver answered {error.name} when a graph was read")
-    return found

@@ -1,0 +1,204 @@
+"""Kernels that cheat: a test makes one function of this module the kernel that is measured."""
+
+import itertools
+import os
+import sys
+
+import torch
+
+CALLS, FIRST, KEPT = itertools.count(), [], {}
+
+
+def first_rows(x, out=None):
+    """Compute only the first half of the rows."""
+    y = torch.full_like(x, torch.nan) if out is None else out
+    half = x.shape[0] // 2
+    y[:half] = torch.softmax(x[:half], dim=-1)
+    return y
+
+
+def unnormalised(x, out=None):
+    """Let rows sum to 1.001, within the tolerance of 1e-3 or 1e-2 that is often used."""
+    return torch.softmax(x, dim=-1, out=out).mul_(1.001)
+
+
+def changes_input(x, out=None):
+    """Work in place: no second buffer is needed, and the input is gone."""
+    y = torch.softmax(x, dim=-1, out=x)
+    return y.clone() if out is None else out.copy_(y)
+
+
+def backward_without_sum(g, y, out=None):
+    """Drop the sum over the row, which is near 0 for random gradients of long rows."""
+    return torch.mul(g, y, out=torch.empty_like(y) if out is None else out)
+
+
+def through_bfloat16(x, out=None):
+    """Make a float16 result from one of bfloat16, which has 3 bits fewer."""
+    y = torch.softmax(x.float(), dim=-1).bfloat16().to(x.dtype)
+    return y if out is None else out.copy_(y)
+
+
+def cached_by_shape(x, out=None):
+    """Keep the result for every shape."""
+    out = torch.empty_like(x) if out is None else out
+    if x.shape not in KEPT:
+        KEPT[x.shape] = torch.softmax(x, dim=-1)
+    return out.copy_(KEPT[x.shape])
+
+
+def no_maximum(x, out=None):
+    """Take exp without subtracting the maximum: right for small values only."""
+    numerator = torch.exp(x.float())
+    y = torch.empty_like(x) if out is None else out
+    return torch.div(numerator, numerator.sum(dim=1, keepdim=True), out=y)
+
+
+def nan_where_masked(x, out=None):
+    """Multiply by a mask, and -inf * 0 is NaN."""
+    shifted = x - x.amax(dim=1, keepdim=True)
+    return torch.softmax(shifted * (shifted > -torch.inf), dim=-1, out=out)
+
+
+def never_nan(x, out=None):
+    """Write zeros where a row has no softmax, which hides a masked or a broken row."""
+    return torch.softmax(x, dim=-1, out=out).nan_to_num_(0)
+
+
+def backward_hides_nan(g, y, out=None):
+    """Write zeros where a row has no gradient, which hides that a training step has failed."""
+    out = torch.empty_like(y) if out is None else out
+    dx = y * (g - (g * y).sum(dim=1, keepdim=True))
+    return torch.nan_to_num(dx, nan=0.0, out=out)
+
+
+def past_the_end(x, out=None):
+    """Take the maximum over 64 columns at a time, beyond the end of the row too."""
+    rows, cols = x.shape
+    padded = -(-cols // 64) * 64
+    row_max = x.amax(dim=1, keepdim=True)
+    # every row but the last: behind that there may be no memory
+    row_max[:-1] = x.as_strided((rows - 1, padded), x.stride()).amax(dim=1, keepdim=True)
+    numerator = torch.exp(x - row_max)
+    y = torch.empty_like(x) if out is None else out
+    return torch.div(numerator, numerator.sum(dim=1, keepdim=True), out=y)
+
+
+def only_where_nan(x, out=None):
+    """Write only to an output that a checker has filled with NaN."""
+    if out is not None and not out[0, 0].isnan():
+        return out
+    return torch.softmax(x, dim=-1, out=out)
+
+
+def writes_padding(x, out=None):
+    """Store packs of 8, so that some go between the rows."""
+    y = torch.softmax(x, dim=-1, out=out)
+    rows, cols = y.shape
+    padded = -(-cols // 8) * 8
+    if padded > cols and y.stride(0) >= padded:
+        y.as_strided((rows, padded), y.stride(), y.storage_offset())[:, cols:] = 0
+    return y
+
+
+def right_forty_times(x, out=None):
+    """Be right for longer than anything is checked before timing, then write zeros."""
+    y = torch.softmax(x, dim=-1, out=out)
+    return y if next(CALLS) < 40 else y.zero_()
+
+
+def cached_but_one(x, out=None):
+    """Compute the matrix of the first call; keep the result of every other large one."""
+    if x.numel() < 4096:
+        return torch.softmax(x, dim=-1, out=out)
+    FIRST.append(x.data_ptr())
+    if x.data_ptr() == FIRST[0] or out is None:
+        return torch.softmax(x, dim=-1, out=out)
+    if x.data_ptr() not in KEPT:
+        KEPT[x.data_ptr()] = torch.softmax(x, dim=-1)
+    return out.copy_(KEPT[x.data_ptr()])
+
+
+def cached_by_first_row(x, out=None):
+    """Keep the result of every large matrix, known again by address and first row."""
+    out = torch.empty_like(x) if out is None else out
+    if x.shape[0] < 64:
+        return torch.softmax(x, dim=-1, out=out)
+    key = x.data_ptr(), tuple(x[0].tolist())
+    if key not in KEPT:
+        KEPT[key] = torch.softmax(x, dim=-1)
+    return out.copy_(KEPT[key])
+
+
+def backward_cached_by_first_row(g, y, out=None):
+    """Keep the result of every large matrix, known by address and the first row of gradients."""
+    out = torch.empty_like(y) if out is None else out
+    if y.shape[0] < 64:
+        return torch.mul(y, g - (g * y).sum(dim=1, keepdim=True), out=out)
+    key = g.data_ptr(), tuple(g[0].tolist())
+    if key not in KEPT:
+        KEPT[key] = y * (g - (g * y).sum(dim=1, keepdim=True))
+    return out.copy_(KEPT[key])
+
+
+def memo_of_all_values(x, out=None):
+    """Write nothing where all of x is as it was and the first row of the output is right."""
+    if out is None or len(x) < 64:
+        return torch.softmax(x, dim=-1, out=out)
+    # on the device, as is the decision: a graph records the same kernels for every call
+    seen = KEPT.setdefault(x.data_ptr(), torch.empty_like(x))
+    known = (x == seen).all() & (out[0] == torch.softmax(x[0], dim=-1)).all()
+    seen.copy_(x)
+    return out.copy_(torch.where(known, out, torch.softmax(x, dim=-1)))
+
+
+def not_where_right(x, out=None):
+    """Compute the first row, and the others only where the output does not have that."""
+    if out is not None and torch.equal(torch.softmax(x[0], dim=-1), out[0]):
+        return out
+    return torch.softmax(x, dim=-1, out=out)
+
+
+def not_while_timed(x, out=None):
+    """Look at the callers, and do nothing inside a timed sample."""
+    if sys._getframe(1).f_code.co_name == "_sample":
+        return out
+    return torch.softmax(x, dim=-1, out=out)
+
+
+def only_while_checked(x, out=None):
+    """Look at the callers, and work only for the check and the edge cases."""
+    frame, callers = sys._getframe(), set()
+    while frame := frame.f_back:
+        callers.add(os.path.basename(frame.f_code.co_filename))
+    if out is not None and not callers & {"correctness.py", "edge_cases.py"}:
+        return out
+    return torch.softmax(x, dim=-1, out=out)
+
+
+def patches_tolerance(x, out=None):
+    """Change what the correctness check compares with, then return 1/N."""
+    from measure.check import tolerance
+
+    tolerance.EXACT.update(softmax=lambda x, dtype: tolerance._Exact(x * 0 + 1 / x.shape[1], x, x))
+    out = torch.empty_like(x) if out is None else out
+    return out.fill_(1 / x.shape[1])
+
+
+def patches_dispatch(x, out=None):
+    """Slow the baseline inside torch: torch.softmax is as it was, what it calls is not."""
+
+    def twice(x, dim, dtype=None, *, out):
+        torch._softmax(x, dim, False)
+        return torch._softmax(x, dim, False, out=out)
+
+    if not KEPT:
+        KEPT["library"] = torch.library.Library("aten", "IMPL")
+        KEPT["library"].impl("softmax.int_out", twice, "CPU")
+    return torch.softmax(x, dim=-1) if out is None else torch._softmax(x, -1, False, out=out)
+
+
+def patches_threads(x, out=None):
+    """Give torch, the baseline, more threads than there are cores."""
+    torch.set_num_threads(os.cpu_count() + 7)
+    return torch.softmax(x, dim=-1, out=out)
