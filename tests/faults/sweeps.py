@@ -104,9 +104,9 @@ class Sweep(runner.Runner):
 
 
 def read(path: Path) -> dict[str, str]:
-    """The row of a cell, which must be one that merging takes, as must be its samples."""
+    """The row of a file, which must be one that merging takes, as must be its samples."""
     rows.check_samples(path)
-    return rows.read_cell(path)
+    return rows.read_row_file(path)
 
 
 def kill_group(process: subprocess.Popen) -> None:
