@@ -65,14 +65,10 @@ def check_others(point: Point, rotation: list[CallBuffers], clock: Clock) -> str
     for index in some:
         if problem := _compare(point, rotation[index], first + index).problem:
             return problem
-    again, once = (
-        functools.partial(run, sampling.VARIANT, some[0])
-        for run in (clock.replay_on, clock.call_once)
-    )
     clock.reshuffle(sampling.VARIANT)  # so that the rounds reach every graph
-    return check_new_inputs(
-        point, rotation[some[0]], again, once, max(ROUNDS, clock.graphs_per_series)
-    )
+    which, rounds = (sampling.VARIANT, some[0]), max(ROUNDS, clock.graphs_per_series)
+    runs = (functools.partial(run, *which) for run in (clock.replay_on, clock.call_once))
+    return check_new_inputs(point, rotation[some[0]], *runs, rounds)
 
 
 def _compare(point: Point, buffers: CallBuffers, number: int) -> correctness.Accuracy:

@@ -27,14 +27,11 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """Make node ``end`` depend on node ``begin``.
-
-    ``early``: it may start before ``begin`` has ended.
-    """
+    """Make node ``end`` depend on node ``begin``."""
 
     begin: int
     end: int
-    early: bool = False  # a programmatic dependent launch
+    early: bool = False  # ``end`` may start before ``begin`` has ended (programmatic launch)
 
 
 class Recording(NamedTuple):

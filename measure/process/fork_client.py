@@ -71,9 +71,8 @@ def run(
             if (folder / "progress.json").exists():
                 return -signal.SIGKILL
             if attempt:
-                raise NoRow(
-                    f"the fork server did not answer ({error}); the log says why"
-                ) from error
+                message = f"the fork server did not answer ({error}); the log says why"
+                raise NoRow(message) from error
 
 
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:

@@ -6,8 +6,6 @@ import pytest
 
 from measure import fingerprint
 
-NOTHING = {"git_commit": None, "git_dirty": None}
-
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
@@ -45,4 +43,4 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
     monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
     if path:
         monkeypatch.setenv("PATH", path)
-    assert fingerprint.git_state() == NOTHING
+    assert fingerprint.git_state() == {"git_commit": None, "git_dirty": None}

@@ -37,11 +37,8 @@ def test_a_bad_point_says_what_is_wrong(change, words):
 
 
 def test_bytes_of_a_pair():
-    assert point(M=10, N=20).call_bytes == 2 * 10 * 20 * 4
     assert point(M=10, N=20, dtype="bfloat16").call_bytes == 2 * 10 * 20 * 2
-    assert point(M=10, N=20, op="log_softmax").call_bytes == 2 * 10 * 20 * 4
-    for op in ("softmax_backward", "log_softmax_backward"):
-        assert point(M=10, N=20, op=op).call_bytes == 3 * 10 * 20 * 4
+    assert point(M=10, N=20, op="softmax_backward").call_bytes == 3 * 10 * 20 * 4
 
 
 def test_triton_is_interpreted_on_a_cpu_only():
