@@ -106,7 +106,7 @@ class Sweep(runner.Runner):
 def read(path: Path) -> dict[str, str]:
     """The row of a cell, which must be one that merging takes, as must be its samples."""
     rows.check_samples(path)
-    return rows.read_cell(path)
+    return rows.read_row_file(path)
 
 
 def kill_group(process: subprocess.Popen) -> None:

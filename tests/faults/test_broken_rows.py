@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import InputError
-from analysis.merge import NAMED, merge_cells
+from analysis.merge import NAMED, merge_rows
 from tests.analysis import synthetic
 from tests.faults.sweeps import MERGED, samples_of
 from tests.workflow.runner import UNTIL_MERGED
@@ -57,10 +57,10 @@ def ends_inside_a_line(path) -> None:
 )
 def test_is_never_merged(tmp_path, file, fault, words):
     made = synthetic.sweep_rows([256, 1024], ["torch_softmax", "triton_row"])
-    cells = [synthetic.write_cell(tmp_path, row) for row in made]
+    cells = [synthetic.write_row(tmp_path, row) for row in made]
     fault(file(cells[1]))
     with pytest.raises(InputError) as told:
-        merge_cells(cells, "s", tmp_path / "merged.csv")
+        merge_rows(cells, "s", tmp_path / "merged.csv")
     assert words in str(told.value)
     assert cells[1].stem in str(told.value)
     assert "delete it and run again" in str(told.value)
@@ -69,11 +69,11 @@ def test_is_never_merged(tmp_path, file, fault, words):
 
 def test_all_that_is_broken_is_named_at_once(tmp_path):
     sizes = range(1, NAMED + 10)
-    many = [synthetic.write_cell(tmp_path, synthetic.row(N=n)) for n in sizes]
+    many = [synthetic.write_row(tmp_path, synthetic.row(N=n)) for n in sizes]
     for path in many[3:]:
         cut(path)
     with pytest.raises(InputError) as told:
-        merge_cells(many, "s", tmp_path / "merged.csv")
+        merge_rows(many, "s", tmp_path / "merged.csv")
     first, _, others = str(told.value).partition(". Refused as well: ")
     assert first.startswith(str(many[3]))
     named, _, more = others.partition(" and ")

@@ -31,8 +31,8 @@ def runner(tmp_path, project):
     """A project with the rows of two machines, neither of which is this one."""
     for gpu in GPUS:
         for row in rows(gpu):
-            synthetic.write_cell(tmp_path / gpu, row)
-        shutil.copytree(tmp_path / gpu / "cells", project / "results/rows", dirs_exist_ok=True)
+            synthetic.write_row(tmp_path / gpu, row)
+        shutil.copytree(tmp_path / gpu / "rows", project / "results/rows", dirs_exist_ok=True)
     configure(project, **SWEEP)
     return Runner(project)
 
@@ -51,7 +51,7 @@ def test_rows_of_two_machines_are_merged_and_nothing_is_measured_again(runner):
 @pytest.mark.parametrize("other", [{"kernel_sha256": "0" * 64}, {"measure_sha256": "0" * 64}])
 def test_rows_of_other_code_are_refused_by_name_and_kept(runner, other):
     wrong = [row for row in rows("h200", **other) if row["variant"] == "triton_row"]
-    paths = [synthetic.write_cell(runner.folder / "results", row) for row in wrong]
+    paths = [synthetic.write_row(runner.folder / "results", row) for row in wrong]
     done = runner(*UNTIL_MERGED)
     output = done.stdout + done.stderr
     assert done.returncode != 0
