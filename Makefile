@@ -7,6 +7,8 @@ export PATH := $(BIN):$(PATH)
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
 SWEEPS ?=
+# The figures of the documents that a run draws; studies and a browser make the others.
+DRAWN = $(filter-out aa_bias.png side_by_side.png report_%.png,$(notdir $(wildcard docs/figures/*.png)))
 
 .PHONY: run report tuning record test test-all lint format lock docs rulegraph clean help
 
@@ -49,7 +51,7 @@ lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
 	python3 -m tools.pins
 
 docs: report rulegraph  ## draw the figures of the README and of the documents
-	for figure in docs/figures/*.png; do cp results/figures/$${figure##*/} docs/figures/ 2>/dev/null || true; done
+	cp $(addprefix results/figures/,$(DRAWN)) docs/figures/
 	python3 -m tests.browser.screenshots results/report.html docs/figures
 
 rulegraph: $(VENV)/.ready  ## draw the rules; needs dot, of the package graphviz
@@ -62,7 +64,7 @@ help:  ## print these targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1: /p' Makefile
 
 clean:  ## remove .venv and caches
-	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache
+	rm -rf $(VENV) .snakemake .hypothesis .pytest_cache .ruff_cache
 
 # Made under its own name only when all went well, so that an interrupted install starts again.
 $(VENV)/.ready: PATH := $(SYSTEM_PATH)

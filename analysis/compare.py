@@ -10,7 +10,8 @@ import pandas as pd
 from analysis import rows, schema
 from analysis import statistics as stats
 from analysis.errors import InputError
-from analysis.frame import distinct, from_rows, timed
+from analysis.frame import distinct, from_rows, legend, mark, ranks
+from analysis.merge import exclude_other_boards
 from analysis.report import markdown as md
 
 POINT = list(schema.POINT)
@@ -25,17 +26,20 @@ CONDITIONS = (
 # Where one of these differs, torch is no unchanged control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `repeats`"
-COLUMNS = ["verdict", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
+COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 Differences = dict[str, list[tuple[str, str]]]
 
 
 class Limits(NamedTuple):
-    """Relative: what counts as the same, what fails, and the false-discovery rate."""
+    """Relative: what counts as the same, what fails, and the false-discovery rate.
 
-    margin: float
-    threshold: float
-    rate: float
+    The margin is larger than what separates processes of the same code.
+    """
+
+    margin: float = 0.01
+    threshold: float = 0.02
+    rate: float = 0.05
 
 
 class Comparison(NamedTuple):
@@ -49,7 +53,7 @@ class Comparison(NamedTuple):
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Return the rows of a folder of cells, of measurements.csv, or of a recorded table.
+    """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
@@ -57,10 +61,10 @@ def load(path: Path) -> pd.DataFrame:
     """
     path = Path(path)
     if path.is_dir():
-        cells = sorted(path.rglob("*.csv"))
-        if not cells:
-            raise InputError(f"{path}: no cells in this folder; give results/cells of a run")
-        entries = [(rows.with_ranking(rows.read_cell(cell)), cell) for cell in cells]
+        files = sorted(path.rglob("*.csv"))
+        if not files:
+            raise InputError(f"{path}: no row files in this folder; give results/rows of a run")
+        entries = [(rows.with_ranking(rows.read_row_file(file)), file) for file in files]
     elif rows.is_collected(path):
         collected = rows.read_collected(path)
         entries = [(row, path) for row in collected if row["origin"] == "measured"]
@@ -71,7 +75,9 @@ def load(path: Path) -> pd.DataFrame:
     known = [*POINT, "replicate"]  # rows of several seeds are no replicates
     rows.refuse_duplicates((tuple(row[name] for name in known), at) for row, at in entries)
     # One sweep, for the controls of both runs to tell the spread between processes together.
-    return from_rows([row | dict.fromkeys(schema.LEADING, "") for row, _ in entries])
+    found = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
+    exclude_other_boards(found)
+    return from_rows(found)
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
@@ -79,14 +85,14 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
 
     Raises InputError when they share no point or, unless `allow`, a condition differs.
     """
-    first, second = (run.drop_duplicates(POINT).set_index(POINT) for run in (old, new))
-    both = first.index.intersection(second.index).sort_values()
+    points = [pd.MultiIndex.from_frame(run[POINT]).unique() for run in (old, new)]
+    both = points[0].intersection(points[1]).sort_values()
     if both.empty:
         raise InputError(
             f"no point in common: OLD has {_has(old)}; NEW has {_has(new)}; "
             "compare runs of one GPU and one sweep"
         )
-    differs = _differences(first.loc[both], second.loc[both])
+    differs = _differences(old, new, both)
     if differs and not allow:
         raise InputError(
             f"OLD and NEW were not measured alike: {describe(differs)}; measure both alike, or "
@@ -104,21 +110,25 @@ def judge(
     `ratio` is old time / new time with `low` and `high`, its 95 % interval: the quotient of the
     speed-ups over torch, or else (not `paired`) of the fractions of the copy bandwidth. `plain` is
     the ratio of times. All are NaN where the point does not rank in both. `code`: whether the
-    kernel's source is the same or changed; `note`: why there is no ratio, or no verdict.
+    kernel's source is the same or changed; `note`: why there is no ratio, or no change found.
     """
     controls = pd.concat([old, new], ignore_index=True)
     if not paired:
         old, new = map(_over_copy, (old, new))
     baseline = schema.BASELINE if paired else None
-    runs = [stats.points(run, controls, baseline).set_index(POINT).loc[both] for run in (old, new)]
+    runs = [
+        stats.point_estimates(run, controls, baseline).set_index(POINT).loc[both]
+        for run in (old, new)
+    ]
     table = pd.DataFrame(index=both)
     for side, run in zip(("old", "new"), runs, strict=True):
         table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
+    table["flags"] = runs[0]["flags"] + " " + runs[1]["flags"]
     hashes = [run["kernel_sha256"] for run in runs]
     unknown = (hashes[0] == "") | (hashes[1] == "")
     table["code"] = np.select([unknown, hashes[0] == hashes[1]], ["", "same"], "changed")
     ok = [run["status"] == "ok" for run in runs]
-    table["verdict"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
+    table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
     table["note"] = _not_comparable(*runs).where(ok[0] & ok[1], "")
     table[["ratio", "low", "high"]] = math.nan
     fine = table.index[ok[0] & ok[1] & (table["note"] == "")]
@@ -131,12 +141,12 @@ def judge(
         low, high = each.interval if each.variance else (each.value, each.value)
         table.loc[point, ["ratio", "low", "high"]] = each.value, low, high
         if differs and abs(each.log) > margin:
-            table.loc[point, "verdict"] = FASTER if each.log > 0 else SLOWER
+            table.loc[point, "change"] = FASTER if each.log > 0 else SLOWER
         elif -margin <= math.log(low) and math.log(high) <= margin:
-            table.loc[point, "verdict"] = SAME
+            table.loc[point, "change"] = SAME
         else:
             table.loc[point, "note"] = WIDE
-    rank = table["verdict"].map(CLASSES.index)
+    rank = table["change"].map(CLASSES.index)
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
 
@@ -148,15 +158,13 @@ def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
 
 def counts(changes: pd.DataFrame) -> str:
     """Return `1 slower, 4 same of 5 points`: every class that has a point, worst first."""
-    number = changes["verdict"].value_counts()
-    text = ", ".join(f"{number[name]} {name}" for name in CLASSES if name in number)
-    return f"{text} of {md.counted(len(changes), 'point')}"
+    return f"{md.counts(changes['change'], CLASSES)} of {md.counted(len(changes), 'point')}"
 
 
 def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
     """Return the mask of the points that fail: broke, or slower by more than the threshold."""
     far = changes["ratio"] < 1 / (1 + limits.threshold)
-    return (changes["verdict"] == BROKE) | ((changes["verdict"] == SLOWER) & far)
+    return (changes["change"] == BROKE) | ((changes["change"] == SLOWER) & far)
 
 
 def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
@@ -164,31 +172,39 @@ def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     ways = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
     note = ways.where(old["timing"] != new["timing"], "")
     for run, when in ((old, "OLD"), (new, "NEW")):
-        unranked = ~timed(run)
+        unranked = ~ranks(run)
         note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
     return note
 
 
-def _differences(old: pd.DataFrame, new: pd.DataFrame) -> Differences:
+def _differences(old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex) -> Differences:
+    """Return where the values of all replicates of a point in OLD are not those in NEW."""
     unlike = {}
     for name in CONDITIONS:
-        texts = (
-            run[name].map(lambda v: f"{v:.15g}" if isinstance(v, float) else v)
-            for run in (old, new)
-        )
-        pairs = set(zip(*texts, strict=True))
+        texts = (_values(run, name).reindex(both, fill_value="") for run in (old, new))
         # Empty is unknown (a row that crashed, a package the kernel does not use), not different.
-        if found := sorted((a, b) for a, b in pairs if a != b and not {a, b} & {"", "nan"}):
+        if found := sorted({(a, b) for a, b in zip(*texts, strict=True) if a and b and a != b}):
             unlike[name] = found
     return unlike
+
+
+def _values(run: pd.DataFrame, name: str) -> pd.Series:
+    """Return the different values of a column at each point, as text."""
+    texts = run[name].map(lambda v: f"{v:.15g}" if isinstance(v, float) else v)
+    known = run.assign(text=texts)[~texts.isin(["", "nan"])]
+    return known.groupby(POINT)["text"].agg(lambda part: " and ".join(sorted(set(part))))
 
 
 def describe(differs: Differences) -> str:
     """Return `driver 570 in OLD, 580 in NEW` for every difference; hashes shortened."""
     return "; ".join(
-        f"{name} {old[:24]} in OLD, {new[:24]} in NEW" + (" and others" if rest else "")
+        f"{name} {_short(old)} in OLD, {_short(new)} in NEW" + (" and others" if rest else "")
         for name, ((old, new), *rest) in differs.items()
     )
+
+
+def _short(values: str) -> str:
+    return " and ".join(value[:24] for value in values.split(" and "))
 
 
 def _has(run: pd.DataFrame) -> str:
@@ -201,7 +217,7 @@ def document(found: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str
     changes = found.changes
     number = int(failed(changes, limits).sum())
     outcome = f"{md.counted(number, 'point')} failed" if number else "passed"
-    settled = changes["verdict"].isin([SAME, NEITHER])
+    settled = changes["change"].isin([SAME, NEITHER])
     parts = [
         f"**{counts(changes)}: {outcome}.**",
         "\n".join(_about(found, paths)),
@@ -211,6 +227,7 @@ def document(found: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str
         parts.append(md.table(COLUMNS, _lines(changes[~settled]), "not the same"))
     if settled.any():
         parts.append("The others:\n\n" + md.table(COLUMNS, _lines(changes[settled]), "the same"))
+    parts += [f"{line}." for line in legend(changes["flags"])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -251,7 +268,7 @@ def _lines(changes: pd.DataFrame) -> list[list[object]]:
         statuses = f"{old}, then {new}" if old != new else old.removeprefix("ok")
         lines.append(
             [
-                *(row["verdict"], *point),
+                *(row["change"], *point[:-1], point[-1] + mark(row["flags"])),
                 *(md.number(row["time_us_old"]), md.number(row["time_us_new"])),
                 md.with_interval(row["ratio"], row["low"], row["high"]),
                 *(md.number(row["plain"]), row["code"], row["note"] or statuses),

@@ -1,4 +1,4 @@
-"""The one exception that a person is meant to read."""
+"""Define the error whose message is printed for the user."""
 
 
 class InputError(Exception):

@@ -1,13 +1,13 @@
 """Collected rows as a pandas frame, and rows for torch where it was only a control."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from analysis import rows, schema
 from analysis.errors import InputError
-from analysis.schema import BASELINE, MATRIX
+from analysis.schema import BASELINE, SWEEP_MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds
 # Columns of a control that nobody measured.
@@ -57,7 +57,7 @@ def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: st
     return table.fillna(dict.fromkeys(text, ""))
 
 
-def timed(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
+def ranks(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
     """Return the mask of the rows that rank: status `ok`, a time, and no excluding flag.
 
     `any_board`: those of a board on which a matrix is not ranked, as well.
@@ -79,9 +79,14 @@ def mark(flags: str) -> str:
     return "".join(sorted({MARKS[flag] for flag in flags.split() if flag in MARKS}))
 
 
-def legend(rows: pd.DataFrame) -> list[str]:
-    """Return a line for each mark that these rows have."""
-    present = set("".join(map(mark, set(rows["flags"]))))
+def named(row: Mapping) -> str:
+    """Return the variant of a row with the marks of its flags."""
+    return row["variant"] + mark(row["flags"])
+
+
+def legend(flags: Iterable[str]) -> list[str]:
+    """Return a line for each mark that rows with these flags have."""
+    present = set("".join(map(mark, set(flags))))
     return [LEGEND[sign] for sign in sorted(present)]
 
 
@@ -96,10 +101,10 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     Every row has timed torch in its process (`torch_us`). The median over the rows of a matrix
     becomes a row; a row of torch on another board counts as none. The index goes on.
     """
-    made = _torch(frame[timed(frame) & frame["torch_us"].notna()])
+    made = _torch(frame[ranks(frame) & frame["torch_us"].notna()])
     here = frame["unranked_by"] != schema.OTHER_BOARD
-    own = frame.loc[here & (frame["variant"] == BASELINE), MATRIX]
-    made = made[~pd.MultiIndex.from_frame(made[MATRIX]).isin(pd.MultiIndex.from_frame(own))]
+    own = frame.loc[here & (frame["variant"] == BASELINE), SWEEP_MATRIX]
+    made = made[~pd.MultiIndex.from_frame(made[SWEEP_MATRIX]).isin(pd.MultiIndex.from_frame(own))]
     return pd.concat([frame, made], ignore_index=True) if len(made) else frame
 
 
@@ -127,6 +132,6 @@ def _torch(rows: pd.DataFrame) -> pd.DataFrame:
     if "rank" in new:  # a control does not compete
         new = new.assign(rank=float("nan"), in_best_set=False, competitors=0)
     numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
-    groups = new.groupby(MATRIX, sort=False)
+    groups = new.groupby(SWEEP_MATRIX, sort=False)
     medians = {name: groups[name].median().to_numpy() for name in numbers}
     return groups.first().reset_index().assign(**medians)[list(rows.columns)]

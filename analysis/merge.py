@@ -10,20 +10,19 @@ from analysis.errors import InputError
 from analysis.rows import Row
 
 NAMED = 20  # paths in a message; the number of the others follows
-HASHES = ("kernel_sha256", "measure_sha256")
 KEY = ("gpu", "variant")
 
 Expected = Mapping[tuple[str, str], Mapping[str, str]]
 
 
-def merge_cells(
+def merge_rows(
     paths: Iterable[Path], sweep: str, output: Path, expected_file: Path | None = None
 ) -> int:
-    """Write the rows of the cells `paths` to `output`, sorted by identity; return their number.
+    """Write the rows of the files `paths` to `output`, sorted by identity; return their number.
 
-    `expected_file`: results/expected.csv, the hashes and settings that every row must have. Values
-    keep the digits of the cell. Plain csv rather than pandas: 10,000 one-row files take seconds.
-    Raises InputError before anything is written, once for all broken cells.
+    `expected_file`: results/expected.csv, the hashes that rows of the current code have. Values
+    keep the digits of the files. Plain csv rather than pandas: 10,000 one-row files take seconds.
+    Raises InputError before anything is written, once for all broken files.
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
@@ -31,11 +30,11 @@ def merge_cells(
     keyed, broken = [], {}
     for path in map(Path, paths):
         try:
-            row = rows.read_cell(path)
+            row = rows.read_row_file(path)
             rows.check_samples(path)
             if known is not None and (names := differing(row, known)):
                 raise InputError(
-                    f"{path}: other code or settings than the current ones measured this row "
+                    f"{path}: other code than the current one measured this row "
                     f"({', '.join(names)} differ); delete it and run again, or check out its "
                     f"commit {row['git_commit'] or '(unknown)'}"
                 )
@@ -47,7 +46,7 @@ def merge_cells(
     if broken:
         raise InputError(_message(broken))
     if not keyed:
-        raise InputError("no cells to merge; give at least one cell")
+        raise InputError("no row files to merge; give at least one")
     return _write(output, (*schema.LEADING, *schema.COLUMNS), keyed)
 
 
@@ -95,14 +94,14 @@ def collect(
     keyed = []
     for row, path in entries:
         row = rows.with_ranking(row, unranked)
-        row["stale"] = str(known is not None and is_stale(row, known)).lower()
+        row["stale"] = str(known is not None and bool(differing(row, known))).lower()
         keyed.append(((row["sweep"], *rows.identity_of(row)), path, row))
-    _exclude_other_boards([row for *_, row in keyed])
+    exclude_other_boards([row for *_, row in keyed])
     return _write(output, (*schema.COLLECTED, *schema.COLUMNS), keyed)
 
 
-def _exclude_other_boards(collected: list[Row]) -> None:
-    """Of every matrix, leave only the rows of one board ranked: that of most of them.
+def exclude_other_boards(collected: list[Row]) -> None:
+    """Rank only one board per matrix: the one with most rows.
 
     Between equals that of most of the sweep. Boards of one model differ: at 1024x131072 torch
     takes 523 µs on one H200 and 540 on another, where the copy takes the same.
@@ -120,7 +119,7 @@ def _exclude_other_boards(collected: list[Row]) -> None:
 
 
 def _matrix(row: Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in schema.MATRIX)
+    return tuple(row[name] for name in schema.SWEEP_MATRIX)
 
 
 def _recorded_rows(path: Path) -> list[Row]:
@@ -134,7 +133,7 @@ def _recorded_rows(path: Path) -> list[Row]:
     return found
 
 
-# results/expected.csv: the hashes of the current code and the settings of the sweep.
+# results/expected.csv: the hashes that rows of the current code have.
 
 
 def read_expected(path: Path) -> Expected:
@@ -151,11 +150,6 @@ def read_expected(path: Path) -> Expected:
 
 
 def differing(row: Row, expected: Expected) -> list[str]:
-    """Return the columns in which a row differs; the hashes, if its variant is not expected."""
-    known = expected.get((row["gpu"], row["variant"]), dict.fromkeys(HASHES))
-    return [name for name, value in known.items() if row[name] != value]
-
-
-def is_stale(row: Row, expected: Expected) -> bool:
-    """Return whether other code than the current one measured a row."""
-    return not set(HASHES).isdisjoint(differing(row, expected))
+    """Return the hashes in which a row differs; `variant`, if its variant is not expected."""
+    hashes = expected.get((row["gpu"], row["variant"]), {"variant": ""})
+    return [name for name, value in hashes.items() if row[name] != value]

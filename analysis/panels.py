@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis import palette
 from analysis.errors import InputError
-from analysis.frame import timed
+from analysis.frame import ranks
 from analysis.published import Published, Source
 
 SET = ["gpu", "dtype", "sweep"]
@@ -109,7 +109,7 @@ def every_panel(selection: Selection, only_timed: bool) -> list[Panel]:
     """
     own, tables = selection.own, selection.published
     if only_timed:
-        own, tables = own[timed(own)], tables[timed(tables)]
+        own, tables = own[ranks(own)], tables[ranks(tables)]
     found: dict[tuple, Panel] = {}
     for (op, distribution), part in own.groupby(["op", "distribution"], sort=True):
         for number, rows in enumerate(split_by_m(part)):

@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis import palette, rows
 from analysis import statistics as stats
-from analysis.frame import read_table, timed
-from analysis.schema import BASELINE, MATRIX
+from analysis.frame import ranks, read_table
+from analysis.schema import BASELINE, SWEEP_MATRIX
 
 RANKING = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
 CARRIED = [
@@ -18,25 +18,26 @@ CARRIED = [
     *("speedup", "speedup_low", "speedup_high", "processes", "of_copy"),
 ]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
-COLUMNS = [*MATRIX, "variant", *RANKING, *CARRIED, *OUTCOME]
+COLUMNS = [*SWEEP_MATRIX, "variant", *RANKING, *CARRIED, *OUTCOME]
 
 
 def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of statistics.points with their place among the variants of their matrix.
+    """Return statistics.point_estimates with their place among the variants of their matrix.
 
     `rank` 1 is the fastest; only variants that rank have one. `competitors` counts these.
     `behind_best`: the time of a variant over that of the fastest, with its 95 % interval.
-    `in_best_set`: not significantly slower than the fastest, or by less than statistics.TIE.
-    Significant: at 5 %, by Holm over the variants of a matrix, and these p-values by Benjamini and
-    Hochberg over the sweep. Without speed-ups times rank, and no difference is significant.
+    `in_best_set`: not significantly slower than the fastest by more than statistics.TIE. Each p is
+    multiplied by the number of the others: whichever variant looks fastest, the truly fastest one
+    is in the best set with 95 % confidence (Hsu, Multiple Comparisons, 1996, chapter 4). These
+    p-values are corrected over the sweep (Benjamini and Hochberg). Without speed-ups times rank.
     """
-    table = stats.points(measurements)
-    lines, p = {}, {}
-    for _, group in table[timed(table)].groupby(MATRIX, sort=False):
+    table = stats.point_estimates(measurements)
+    lines, p, margin = {}, {}, math.log1p(stats.TIE)
+    for _, group in table[ranks(table)].groupby(SWEEP_MATRIX, sort=False):
         known = _estimates(group)
         order = sorted(known, key=lambda i: (-known[i].log, table.at[i, "variant"]))
         behind = {i: known[order[0]].minus(known[i]) for i in order[1:]}
-        p |= zip(behind, stats.holm(each.p() for each in behind.values()), strict=True)
+        p |= {i: min(1.0, each.p(margin) * len(behind)) for i, each in behind.items()}
         lines[order[0]] = (1.0, 1.0, math.nan, math.nan, len(order))
         for rank, (i, each) in enumerate(behind.items(), start=2):
             lines[i] = (float(rank), each.value, *each.interval, len(order))
@@ -47,10 +48,8 @@ def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
     p = pd.Series(p, dtype="float64")
     for _, part in table.loc[p.index].groupby(["origin", "sweep", "gpu"]):
         p[part.index] = stats.benjamini_hochberg(p[part.index])
-    slower = (p <= stats.LEVEL) & (table.loc[p.index, "behind_best"] >= 1 + stats.TIE)
-    return table.assign(
-        in_best_set=table["rank"].notna() & ~slower.reindex(table.index, fill_value=False)
-    )
+    slower = p.index[p <= stats.LEVEL]
+    return table.assign(in_best_set=table["rank"].notna() & ~table.index.isin(slower))
 
 
 def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
@@ -60,13 +59,13 @@ def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
     return {i: stats.Estimate(*each) for i, *each in values}
 
 
-def standings(table: pd.DataFrame) -> pd.DataFrame:
+def win_tie_loss(table: pd.DataFrame) -> pd.DataFrame:
     """Return `wins`, `ties`, `losses` of each variant over the matrices with two competitors.
 
     A win is a best set of one; a tie a place in a larger one. `table`: as `ranked` returns it.
     """
     table = table[table["competitors"] > 1]
-    best = table["in_best_set"].groupby([table[name] for name in MATRIX]).transform("sum")
+    best = table["in_best_set"].groupby([table[name] for name in SWEEP_MATRIX]).transform("sum")
     inside = table["in_best_set"]
     counts = {"wins": inside & (best == 1), "ties": inside & (best > 1)}
     counts["losses"] = ~inside & table["rank"].notna()
@@ -75,7 +74,7 @@ def standings(table: pd.DataFrame) -> pd.DataFrame:
 
 def summarise(measurements: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of summary.csv, sorted by matrix and rank."""
-    table = ranked(measurements).sort_values([*MATRIX, "rank", "variant"])
+    table = ranked(measurements).sort_values([*SWEEP_MATRIX, "rank", "variant"])
     return table[COLUMNS].reset_index(drop=True)
 
 
@@ -89,7 +88,7 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
-    text = [*MATRIX[:6], "variant", *OUTCOME]
+    text = [*SWEEP_MATRIX[:6], "variant", *OUTCOME]
     return read_table(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
 
 
@@ -104,7 +103,7 @@ def best_sets(rows: pd.DataFrame) -> dict[int, list[str]]:
     return {n: [] if n in alone else names for n, names in found.items()}
 
 
-def in_front(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
+def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
     """Return torch, and the `most` others that are in the best set at the most sizes.
 
     In the order of the palette. `parts` are ranked rows.

@@ -29,11 +29,11 @@ SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
 
 
-def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
+def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Path]:
     """Write {sweep}.csv, {sweep}.samples.csv.gz and {sweep}.yaml to `output` for each sweep.
 
-    `merged` is results/measurements/{gpu}.csv, `cells` the folder with the samples of its rows, and
-    `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
+    `merged` is results/measurements/{gpu}.csv, `row_files` the folder with the samples of its rows,
+    and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
     written; the same input gives the same bytes. Raises InputError, before anything is written.
     """
     merged_rows, output = rows.read_collected(merged), Path(output)
@@ -49,7 +49,7 @@ def record(merged: Path, cells: Path, output: Path, command: str) -> list[Path]:
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
-        samples = [line for row in part for line in _samples(row, Path(cells))]
+        samples = [line for row in part for line in _samples(row, Path(row_files))]
         packed = rows.csv_text([*schema.IDENTITY, *SAMPLE], samples).encode()
         contents |= {
             output / f"{sweep}.csv": rows.csv_text(schema.COLUMNS, part),
@@ -85,9 +85,9 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
     }
 
 
-def _samples(row: Row, cells: Path) -> list[Row]:
+def _samples(row: Row, row_files: Path) -> list[Row]:
     """Return the samples of a row, each with the row's identity."""
-    path = samples_path(rows.cell_path(cells, row))
+    path = samples_path(rows.row_path(row_files, row))
     if not row["time_us"] and not path.is_file():
         return []
     point = {name: row[name] for name in schema.IDENTITY}

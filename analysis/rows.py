@@ -1,16 +1,15 @@
-"""Read and write files of rows: one cell, a merged or collected file, or a recorded sweep."""
+"""Read and write files of rows: of one row, merged, collected or recorded."""
 
 import csv
 import gzip
 import io
-import os
 import zlib
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from analysis import schema
 from analysis.errors import InputError
+from measure import row
 from measure.row import PATH, samples_path
 
 Row = dict[str, str]
@@ -59,21 +58,21 @@ def with_ranking(row: Row, unranked: Collection[str] = schema.UNRANKED) -> Row:
     """Return a row that is not stale, and ranks unless it carries one of the flags `unranked`."""
     excluding = " ".join(flag for flag in row["flags"].split() if flag in unranked)
     ranked = "false" if excluding else "true"
-    return row | dict(zip(schema.RANKING, (ranked, excluding, "false"), strict=True))
+    return row | dict(zip(schema.ELIGIBILITY, (ranked, excluding, "false"), strict=True))
 
 
-def read_cell(path: Path) -> Row:
-    """Return the one row of a cell, checked as by `read_rows`.
+def read_row_file(path: Path) -> Row:
+    """Return the row of a file of one, checked as by `read_rows`.
 
-    Raises InputError also for a file in a folder `cells` that is not in the place of its row.
+    Raises InputError also for a file in a folder `rows` that is not in the place of its row.
     """
     found = read_rows(path)
     if len(found) != 1:
-        raise _broken(path, f"{len(found)} rows, a cell has exactly one")
+        raise _broken(path, f"{len(found)} rows, expected one")
     (row,) = found
     depth = len(Path(PATH).parts)
-    if Path(path).parts[-depth - 1 : -depth] == ("cells",):
-        expected = cell_path(Path(), row)
+    if Path(path).parts[-depth - 1 : -depth] == ("rows",):
+        expected = row_path(Path(), row)
         if Path(*Path(path).parts[-depth:]) != expected:
             raise InputError(
                 f"{path}: its row belongs at {expected}; "
@@ -82,9 +81,9 @@ def read_cell(path: Path) -> Row:
     return row
 
 
-def check_samples(cell: Path) -> None:
-    """Raise InputError when the raw samples of a cell exist, but are broken."""
-    path = samples_path(Path(cell))
+def check_samples(row_file: Path) -> None:
+    """Raise InputError when the raw samples of a row exist, but are broken."""
+    path = samples_path(Path(row_file))
     if not path.exists():
         return
     try:
@@ -95,9 +94,9 @@ def check_samples(cell: Path) -> None:
         raise _broken(path, _NO_LINE_END)
 
 
-def cell_path(cells: Path, row: Row) -> Path:
-    """Return the path of the cell of a row below `cells`."""
-    return cells / PATH.format(**row)
+def row_path(folder: Path, row: Row) -> Path:
+    """Return the path of the file of a row below `folder`."""
+    return folder / PATH.format(**row)
 
 
 def identity_of(row: Row) -> tuple:
@@ -121,12 +120,8 @@ def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
 
 
 def csv_text(names: Sequence[str], rows: Iterable[Row]) -> str:
-    """Return the columns `names` of rows as CSV, with the line ends of all files of the project."""
-    text = io.StringIO()
-    lines = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
-    lines.writeheader()
-    lines.writerows(rows)
-    return text.getvalue()
+    """Return the columns `names` of rows as CSV."""
+    return row.csv_text(names, ([each[name] for name in names] for each in rows))
 
 
 def write(target: Path, content: str | bytes) -> None:
@@ -135,17 +130,11 @@ def write(target: Path, content: str | bytes) -> None:
     Raises InputError when the folder cannot be made or written.
     """
     target = Path(target)
-    # In the same folder: os.replace is atomic only within one file system.
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.replace(temporary, target)
+        row.replace(target, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; give another output") from error
-    finally:
-        with suppress(OSError):  # the folder may be what is missing
-            temporary.unlink(missing_ok=True)
 
 
 def _broken(path: Path, fault: str) -> InputError:

@@ -16,12 +16,12 @@ BASELINE = "torch_softmax"
 # row: `measured` by this run, or `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
 # What the variants of one matrix share, in merged rows.
-MATRIX = [*LEADING, *POINT[:-1]]
+SWEEP_MATRIX = [*LEADING, *POINT[:-1]]
 
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from that, and whether
 # other code than the current one measured it: results/measurements.csv.
-RANKING = ("ranked", "unranked_by", "stale")
-COLLECTED = (*LEADING, *RANKING)
+ELIGIBILITY = ("ranked", "unranked_by", "stale")
+COLLECTED = (*LEADING, *ELIGIBILITY)
 
 # Versions that only the rows of some variants have.
 OPTIONAL = ("cuda_core", "nvrtc")

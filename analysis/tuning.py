@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -10,6 +10,7 @@ import pandas as pd
 import yaml
 
 from analysis import frame, record, rows
+from analysis import statistics as stats
 from analysis.errors import InputError
 
 SWEEP = "tuning"
@@ -18,11 +19,11 @@ KEY = ["gpu_name", "dtype", "N"]
 COLUMNS = [*KEY, "variant", "speedup", "of_copy", "runner_up", "lead", "points"]
 
 
-def write(merged: Iterable[Path], output: Path, command: str, keep: bool = False) -> list[Path]:
+def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     """Write {gpu}.csv and {gpu}.yaml to ``output`` for every GPU with rows of the sweep.
 
-    ``command``: quoted as provenance; ``keep``: keep the present table's lines for other sizes.
-    Returns the files written. Raises InputError without timed rows, or without a table to keep.
+    ``command``: quoted as provenance. Lines of other sizes that are there are kept. Returns the
+    files written. Raises InputError without timed rows, or where the present table is broken.
     """
     table = [
         row
@@ -30,21 +31,23 @@ def write(merged: Iterable[Path], output: Path, command: str, keep: bool = False
         for row in rows.read_collected(path)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
-    timed = frame.from_rows(table)
-    timed = timed[frame.timed(timed)]
-    if timed.empty:
+    points = stats.point_estimates(frame.from_rows(table))
+    points = points[frame.ranks(points)]
+    if points.empty:
         raise InputError(
             f"no timed rows of the sweep {SWEEP!r}; run it on a GPU first: make tuning"
         )
     contents = {}
-    for gpu, part in timed.groupby("gpu"):
+    for gpu, part in points.groupby("gpu"):
         chosen, about = (Path(output) / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
-        lines = _as_text(pd.DataFrame(winners(part), columns=COLUMNS))
+        before, provenance = _present(chosen, about)
+        present = {(*key[:2], int(key[2])): name for *key, name in before[[*KEY, "variant"]].values}
+        new = _as_text(pd.DataFrame(winners(part, present), columns=COLUMNS))
+        lines = pd.concat([new, before], ignore_index=True).drop_duplicates(KEY)
+        lines = lines.loc[lines.assign(N=lines["N"].astype(int)).sort_values(KEY).index]
         facts = record.provenance([row for row in table if row["gpu"] == gpu], SWEEP, command)
-        if keep:
-            before, provenance = _present(chosen, about)
-            new, lines = len(lines), _joined(lines, before)
-            facts["kept"] = {"lines": len(lines) - new} | provenance
+        if kept := len(lines) - len(new):
+            facts["kept"] = {"lines": kept} | provenance
         contents |= {chosen: lines.to_csv(index=False), about: record.to_yaml(facts)}
     for path, content in contents.items():
         rows.write(path, content)
@@ -57,50 +60,52 @@ def _as_text(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _present(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
-    """Return the table at ``path`` and its provenance in ``about``. Raises InputError."""
-    advice = "measure the whole sweep, and leave --keep out"
+    """Return the table at ``path`` and its provenance in ``about``, both empty without one."""
+    if not path.exists():
+        return pd.DataFrame(columns=COLUMNS, dtype=str), {}
     try:
         lines = pd.read_csv(path, dtype=str, keep_default_na=False)
-        provenance = yaml.safe_load(about.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        fault = f"{error.filename}: no such file, so nothing can be kept; {advice}"
-        raise InputError(fault) from error
-    except (ValueError, yaml.YAMLError) as error:
-        raise InputError(f"{path} or {about.name}: not readable ({error}); {advice}") from error
-    if list(lines) != COLUMNS:
-        raise InputError(f"{path}: columns are {list(lines)}, expected {COLUMNS}; {advice}")
-    if not lines["N"].str.fullmatch("[0-9]+").all() or not isinstance(provenance, dict):
-        raise InputError(f"{path}: an N is no number, or {about.name} no provenance; {advice}")
-    return lines, provenance
+        lines[COLUMNS], lines["N"].astype(int)
+        return lines, dict(yaml.safe_load(about.read_text(encoding="utf-8")))
+    except (OSError, LookupError, TypeError, ValueError, yaml.YAMLError) as error:
+        raise InputError(f"{path} or {about.name}: broken ({error}); remove both") from error
 
 
-def _joined(lines: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
-    """Return ``lines``, and those of ``before`` with another KEY."""
-    both = pd.concat([lines, before], ignore_index=True).drop_duplicates(KEY)
-    return both.loc[both.assign(N=both["N"].astype(int)).sort_values(KEY).index]
+def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tuple]:
+    """Yield a line of COLUMNS for every KEY, whose variant in the table is ``present``.
 
-
-def winners(timed: pd.DataFrame) -> Iterator[tuple]:
-    """Yield a line of COLUMNS for every KEY: the variant with the largest of its `speedups`."""
-    for (gpu, dtype, N), part in timed.groupby(KEY):
-        values = speedups(part)
-        if not values:
+    That one stays, unless another is ahead significantly by more than statistics.TIE; then the
+    fastest of these follows. A lead below 1 says that a faster one is not ahead by so much.
+    """
+    for key, part in points.groupby(KEY):
+        speeds = mean_speeds(part)
+        order = sorted(speeds, key=lambda variant: -speeds[variant].log)
+        if not order:
             continue
-        first, *others = sorted(values, key=values.get, reverse=True)
-        of_copy = geometric_mean(part.loc[part["variant"] == first, "of_copy"])
-        lead = values[first] / values[others[0]] if others else math.nan
-        points = part["M"].nunique()
-        yield gpu, dtype, N, first, values[first], of_copy, (others or [""])[0], lead, points
+        chosen = order[0]
+        if (stays := present.get(key)) in speeds and not _ahead(speeds, chosen, stays):
+            chosen = stays
+        others = [variant for variant in order if variant != chosen]
+        speed, of_copy = speeds[chosen], part.loc[part["variant"] == chosen, "of_copy"]
+        lead = speed.minus(speeds[others[0]]).value if others else math.nan
+        numbers = speed.value, geometric_mean(of_copy), (others or [""])[0], lead
+        yield (*key, chosen, *numbers, part["M"].nunique())
 
 
-def speedups(part: pd.DataFrame) -> dict[str, float]:
+def _ahead(speeds: Mapping[str, stats.Estimate], fast: str, slow: str) -> bool:
+    """Return whether the fastest of all is ahead; p is corrected for choosing it."""
+    p = speeds[fast].minus(speeds[slow]).p(math.log1p(stats.TIE))
+    return fast != slow and p * (len(speeds) - 1) <= stats.LEVEL
+
+
+def mean_speeds(part: pd.DataFrame) -> dict[str, stats.Estimate]:
     """Return the geometric mean over M of each variant's speed-up over torch, of one KEY.
 
     A variant that lacks an M is left out, because the choice must not depend on M.
     """
     points = part["M"].nunique()
     return {
-        variant: geometric_mean(own["speedup"])
+        variant: stats.geometric_mean([stats.estimate(row) for row in own.to_dict("records")])
         for variant, own in part.groupby("variant")
         if own["M"].nunique() == points
     }

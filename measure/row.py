@@ -75,11 +75,11 @@ def write(path: Path, row: dict, samples: list[tuple]) -> None:
         if allowed and not set(given) <= set(allowed):
             raise ValueError(f"not a value of {name}: {value!r}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = _csv_text(SAMPLE_COLUMNS, samples)
+    text = csv_text(SAMPLE_COLUMNS, samples)
     # mtime=0: the same samples give the same file
-    _replace(samples_path(path), gzip.compress(text.encode(), mtime=0))
+    replace(samples_path(path), gzip.compress(text.encode(), mtime=0))
     line = [_cell(column, row.get(column)) for column in COLUMNS]
-    _replace(path, _csv_text(COLUMNS, [line]).encode())
+    replace(path, csv_text(COLUMNS, [line]).encode())
 
 
 def read(path: Path) -> dict:
@@ -92,7 +92,8 @@ def read(path: Path) -> dict:
     return {k: parse[SCHEMA[k].type](v) if v else None for k, v in lines[0].items()}
 
 
-def _csv_text(header, lines) -> str:
+def csv_text(header, lines) -> str:
+    """Return lines of values as CSV, with the line ends of all files of the project."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
@@ -113,7 +114,8 @@ def _cell(column: str, value) -> str:
     return one_line(value)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
+    """Write `content` to `path` completely, or leave it as it was."""
     # Of jobs that were killed while they wrote this file: nobody else would remove it.
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         left.unlink(missing_ok=True)

@@ -11,8 +11,8 @@ import yaml
 from measure.device import gpus
 from measure.point import Point, nearest
 
-from .config import ConfigError
 from .points import RECORDED_ONLY, matrix, row_path
+from .validate import ConfigError
 
 COLUMNS = ("gres", "partition", "constraint", "points")
 # In a point, beside its time-out: Python and torch start in 3 s; the rest is margin to end it.

@@ -1,4 +1,4 @@
-"""Read what Snakemake documents no way to read.
+"""Access Snakemake attributes that have no public interface.
 
 The attributes exist in Snakemake 9.19 and 9.27. If another version renames one, change it here.
 """

@@ -14,11 +14,11 @@ from measure.device.gpu_lock import assigned_gpu
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
-from .config import ConfigError
+from .validate import ConfigError
 
 CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
-ROW = f"results/cells/{PATH}"
+ROW = f"results/rows/{PATH}"
 SETTINGS = ("op", "distribution", "seed", "blocks")
 
 
@@ -75,7 +75,7 @@ def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Gpu] = ()
 
 
 def announce(config: dict, gpu: str, points: list[Point]) -> str:
-    """Return one line that says what the sweep has on a GPU."""
+    """Return a line with the sweep's number of points on a GPU."""
     repeats = config["repeats"]
     count, left = len(points) // repeats, (len(_all_points(config, gpu)) - len(points)) // repeats
     each = f", {repeats} replicates each" if repeats > 1 else ""

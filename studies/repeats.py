@@ -1,7 +1,7 @@
 """Print how much several runs of the same points differ, and what ``analysis compare`` makes of it.
 
-``python -m studies.repeats [--allow] RUN RUN …`` takes folders of cells, or recorded tables, of one
-GPU. In the classes of ``compare``, for each run and the one before, every difference is a false
+``python -m studies.repeats [--allow] RUN RUN …`` takes folders of row files, or recorded tables, of
+one GPU. In the classes of ``compare``, for each run and the one before, every difference is a false
 alarm.
 """
 
@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import __main__ as cli
 from analysis import compare
 from analysis.errors import InputError
 from analysis.report.markdown import table
@@ -25,9 +24,7 @@ HEADS = (
     *("`speedup` spread, median", "worst", "A/A intervals that exclude 1"),
     "rows flagged `throttled` or `clock_drift`",
 )
-LIMITS = compare.Limits(
-    *(each / 100 for each in (cli.MARGIN, cli.THRESHOLD, cli.FALSE_DISCOVERIES))
-)
+LIMITS = compare.Limits()
 
 
 def spread_table(rows: pd.DataFrame) -> str:
@@ -56,7 +53,7 @@ def spread_table(rows: pd.DataFrame) -> str:
 def main(argv: list[str] | None = None) -> int:
     """Return exit code 0, or 2 for runs that cannot be compared."""
     parser = argparse.ArgumentParser(prog="python -m studies.repeats", description=__doc__)
-    parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help="cells or a table")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help="row files or a table")
     parser.add_argument("--allow", action="store_true", help="accept runs not measured alike")
     given = parser.parse_args(argv)
     try:
@@ -70,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     rows = pd.concat(every, ignore_index=True)
     print(spread_table(rows[rows["status"] == "ok"]), end="\n\n")
     lines = [
-        [f"{old.name}, {new.name}", *((each["verdict"] == name).sum() for name in compare.CLASSES)]
+        [f"{old.name}, {new.name}", *((each["change"] == name).sum() for name in compare.CLASSES)]
         for (old, new), each in zip(pairwise(given.paths), changes, strict=True)
     ]
     print(table(["runs", *compare.CLASSES], lines, "runs"))

@@ -88,8 +88,8 @@ def commands(sweep: str, gpu: str, again: str) -> list[list[str]]:
     file = "config.yaml" if sweep == DEFAULT else f"sweeps/{sweep}.yaml"
     measure = ["snakemake", "--cores", "all", "--until", "merge", "--resources", f"gpu={jobs}"]
     measure += ["--configfile", file, "--config", f"gpus=[{gpu}]", f"repeats={REPEATS}"]
-    keep = ["analysis", "record", "--cells", "results/cells", "--command", again]
-    keep += ["--rows", f"results/measurements/{gpu}.csv", "--output", f"data/recorded/{gpu}"]
+    keep = ["analysis", "record", "--rows", "results/rows", "--command", again]
+    keep += ["--merged", f"results/measurements/{gpu}.csv", "--output", f"data/recorded/{gpu}"]
     return [measure, keep]
 
 

@@ -29,7 +29,7 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     one `no data` line for a gpu, dtype and origin without any. `published_value` is the
     recomputed value, or the number in the source's text where no table gives it.
     """
-    measurements = stats.points(measurements)
+    measurements = stats.point_estimates(measurements)
     lines = []
     for claim in ALL:
         where, finding, table = _published(claim, published)
@@ -54,8 +54,10 @@ def read(path: Path) -> pd.DataFrame:
 
 def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:
     """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
+    evidence = Evidence(rows, claim.protocol, published)
     try:
-        return claim.judge(Evidence(rows, claim.protocol, published))
+        finding = claim.judge(evidence)
+        return dataclasses.replace(finding, why="; ".join([finding.why, *evidence.marks()]))
     except NoDataError as error:
         return Finding(NO_DATA, str(error))
 
@@ -67,8 +69,11 @@ def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evide
     rows = published.rows[published.rows["table"] == Path(claim.table).stem]
     if rows.empty:
         return where, Finding(NO_DATA, f"{claim.table} is not among the published tables"), None
-    evidence = Evidence(rows, claim.protocol)
-    return rows.iloc[0][WHERE].to_dict(), judge(claim, rows), evidence
+    finding = judge(claim, rows)
+    if finding.verdict != NO_DATA:
+        why = f"{finding.why}; no intervals in the source: point values only"
+        finding = dataclasses.replace(finding, why=why)
+    return rows.iloc[0][WHERE].to_dict(), finding, Evidence(rows, claim.protocol)
 
 
 def _measured(

@@ -1,18 +1,19 @@
 """The terms of a published claim: protocol, evidence, finding, verdict, and the claim itself.
 
 More noise makes a verdict `inconclusive` and nothing else: both other verdicts need an interval, or
-a p-value, on one side. Over several sizes p-values are corrected (Holm).
+a p-value, on one side. A claim about every size holds when each size alone is significant (Berger,
+Technometrics 24(4), 1982), and fails when one is on the other side, corrected over sizes (Holm).
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from analysis import statistics as stats
-from analysis.frame import timed
+from analysis.frame import legend, ranks
+from analysis.report import markdown as md
 from analysis.schema import BASELINE
 from analysis.statistics import Estimate
 
@@ -94,17 +95,31 @@ class NoDataError(Exception):
     """The rows that a claim needs are missing; the message is one sentence that says which."""
 
 
-def side(ratio: Estimate, p: float | None = None) -> str:
-    """Return on which side of 1 a ratio is, or `unclear`; `p`: the corrected p-value."""
-    if (ratio.p() if p is None else p) > stats.LEVEL:
-        return UNCLEAR
-    return ABOVE if ratio.log > 0 else BELOW
+def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
+    """Return p of "all are above 1", the largest, and of "one is below", corrected for choosing."""
+    ratios = list(ratios)
+    above = [ratio.p() if ratio.log > 0 else 1.0 for ratio in ratios]
+    below = [ratio.p() if ratio.log < 0 else 1.0 for ratio in ratios]
+    return max(above), min(1.0, len(below) * min(below))
 
 
-def sides(every: Mapping[int, Estimate]) -> dict[int, str]:
-    """Return the side of 1 of each size's ratio, corrected over the sizes."""
-    adjusted = stats.holm(ratio.p() for ratio in every.values())
-    return {n: side(ratio, p) for (n, ratio), p in zip(every.items(), adjusted, strict=True)}
+def sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
+    """Return the side of 1 of each size by its p-values, those of `below` corrected over sizes."""
+    below = stats.holm(p for _, p in every.values())
+    return {
+        n: ABOVE if p <= stats.LEVEL else BELOW if other <= stats.LEVEL else UNCLEAR
+        for (n, (p, _)), other in zip(every.items(), below, strict=True)
+    }
+
+
+def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
+    """Return the side of 1 of each size's ratio."""
+    return sides({n: p_values([ratio]) for n, ratio in every.items()})
+
+
+def side(ratio: Estimate) -> str:
+    """Return on which side of 1 one ratio is, or `unclear`."""
+    return sides_of({0: ratio})[0]
 
 
 def verdict_on_all(found: Iterable[str]) -> str:
@@ -132,9 +147,9 @@ def close(decided: str) -> str:
 class Evidence:
     """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
 
-    `rows`: lines of statistics.points, or of a published table. `published` is the evidence of the
-    claim's own table, None where there is none. Two variants are compared on one board, whichever;
-    torch is on every board, because every process times it.
+    `rows`: lines of statistics.point_estimates, or of a published table. `published` is the
+    evidence of the claim's own table, None where there is none. Two variants are compared on one
+    board, whichever; torch is on every board, because every process times it.
     """
 
     def __init__(self, rows: pd.DataFrame, protocol: Protocol, published: "Evidence | None" = None):
@@ -142,7 +157,8 @@ class Evidence:
         self.protocol = protocol
         self.published = published
         self.rows = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
-        counts = rows[timed(rows, any_board=True)]
+        self.used: set[tuple[str, int]] = set()  # whose speed was asked for
+        counts = rows[ranks(rows, any_board=True)]
         self._timed = set(zip(counts["variant"], counts["N"], strict=True))
         self._paired = "log" in rows
 
@@ -165,6 +181,7 @@ class Evidence:
         """Return the speed of a variant at `n`: over torch, or as 1/µs in a published table."""
         if not self.is_timed(variant, n):
             raise NoDataError(f"{variant} at N = {n} {_untimed(self.row(variant, n))}")
+        self.used.add((variant, n))
         if self._paired and variant == BASELINE:
             return Estimate(0.0)
         return stats.estimate(self.rows[variant, n])
@@ -176,6 +193,15 @@ class Evidence:
             raise NoDataError(f"{fast} and {slow} were timed on two boards at N = {n}")
         return speeds[0].minus(speeds[1])
 
+    def marks(self) -> list[str]:
+        """Return a line for each mark of the rows whose speed was asked for."""
+        rows = ((variant, n, self.rows.get((variant, n), {})) for variant, n in sorted(self.used))
+        marked: dict[str, list[str]] = {}
+        for variant, n, row in rows:
+            for line in legend([row.get("flags", "")]):
+                marked.setdefault(line, []).append(f"{variant} at N = {n}")
+        return [f"{line}: {', '.join(points)}" for line, points in marked.items()]
+
     def on_one_board(self, fast: str, slow: str, n: int) -> bool:
         """Return whether two timed variants can be compared."""
         if not self._paired or BASELINE in (fast, slow):
@@ -183,7 +209,10 @@ class Evidence:
         return self.rows[fast, n]["gpu_uuid"] == self.rows[slow, n]["gpu_uuid"]
 
     def speed_ratios(self, fast: str, slow: str, least: int) -> dict[int, Estimate]:
-        """Return it for every N where both are on a board; NoDataError below `least` sizes."""
+        """Return speed_ratio at every N where both variants were timed on one board.
+
+        Raises NoDataError below `least` sizes.
+        """
         both = [
             n
             for n in sorted(self.protocol.shapes)
@@ -200,9 +229,8 @@ class Evidence:
         return {n: self.speed_ratio(fast, slow, n) for n in both}
 
     def _counts(self, variant: str) -> str:
-        counts = Counter(row["status"] for (name, _), row in self.rows.items() if name == variant)
-        text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        return f"{variant}: {text or 'no row'}"
+        own = (row["status"] for (name, _), row in self.rows.items() if name == variant)
+        return f"{variant}: {md.counts(own) or 'no row'}"
 
 
 def sizes_on(where: str, found: Mapping[int, str]) -> str:

@@ -9,11 +9,10 @@ from analysis.claims.claim import Claim, Evidence, Finding, Protocol
 from analysis.schema import BASELINE
 from analysis.statistics import Estimate
 
-# N = 2^18 is not in the article's table: only claim S0-c asks for it.
-ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 19)}, ("uniform",))
+ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 18)}, ("uniform",))
 ONLINE_TABLE = "a100_online_softmax_2024.csv"
-SIZES = [n for n in ONLINE.shapes if n <= 2**17]  # the sizes of the article's table
 LARGEST = 2**17
+BEYOND = Protocol("online_softmax", {LARGEST: 1024, 2 * LARGEST: 1024}, ("uniform",))
 TURN = 65536  # from here on, the article says, fused is bad
 OTHERS = ("triton_tiled", "triton_tiled_nocache", "triton_online", "triton_online_nocache")
 MIN_ONLINE = 5  # half of the protocol
@@ -30,15 +29,11 @@ ONEFLOW_TABLE = "a100_oneflow_vs_fastertransformer.csv"
 
 
 def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
-    """S0-d, S1-a, S4-a. Geometric mean over the protocol of the speed of `fast` over `slow`.
-
-    Holds when the mean is significantly above 1, does not hold when below; `stably`: the same of
-    every size.
-    """
+    """Judge by the geometric mean over the sizes, and if `stably` by every size as well."""
 
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(fast, slow, least)
-        mean, sides = stats.geometric_mean(every.values()), terms.sides(every)
+        mean, sides = stats.geometric_mean(every.values()), terms.sides_of(every)
         judged = [terms.side(mean), *(sides.values() if stably else [])]
         decided = terms.verdict_on_all(judged)
         values = [ratio.value for ratio in every.values()]
@@ -54,10 +49,7 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
 
 
 def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduction: bool = False):
-    """S0-a, S2-a. Speed of `fast` over `slow` at N = `n`, or by how much less time it takes.
-
-    Judged against the stated speed (claim.verdict_on_number).
-    """
+    """Judge the speed at one size against the stated one; `reduction`: as time that is saved."""
 
     def judge(evidence: Evidence) -> Finding:
         ratio = evidence.speed_ratio(fast, slow, n)
@@ -71,26 +63,22 @@ def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduct
 
 
 def online_stable(evidence: Evidence) -> Finding:
-    """S0-a, "stable": the share of the ten sizes at which triton_online is faster than torch.
-
-    Holds when it is significantly faster at all; does not hold when torch is at one.
-    """
+    """Judge "stably": triton_online is faster than torch at every size."""
     every = evidence.speed_ratios("triton_online", BASELINE, MIN_ONLINE)
-    return _share(terms.sides(every), "faster", "slower")
+    return _share(terms.sides_of(every), "faster", "slower")
 
 
 def fused_turns(evidence: Evidence) -> Finding:
-    """S0-b. triton_fused is the fastest of the five Triton versions below 65536, not from there.
+    """Judge: fused is faster than all other versions below TURN, and slower than one from there.
 
-    At each size: fused against the fastest other version that is timed; a fused that cannot run
-    (unsupported, compile_error) is not the fastest. Holds when every size is significantly on its
-    side; does not hold when one is on the other side. Needs a size on each side of the turn.
+    A fused that cannot run (unsupported, compile_error) is slower.
     """
-    every = {n: ratio for n in SIZES if (ratio := _over_other(evidence, n))}
+    every = {n: ratios for n in ONLINE.shapes if (ratios := _over_others(evidence, n))}
     if len(every) < MIN_ONLINE or min(every) >= TURN or max(every) < TURN:
         evidence.speed_ratios("triton_fused", "triton_online", MIN_ONLINE)
         raise terms.NoDataError(f"sizes on both sides of N = {TURN} are needed")
-    claimed = {n: e._replace(log=-e.log) if n >= TURN else e for n, e in every.items()}
+    p = {n: terms.p_values(ratios) for n, ratios in every.items()}
+    claimed = {n: pair[::-1] if n >= TURN else pair for n, pair in p.items()}
     return _share(terms.sides(claimed), "as claimed", "the other way")
 
 
@@ -105,27 +93,21 @@ def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
     return Finding(terms.verdict_on_all(sides.values()), why, above / len(sides))
 
 
-def _over_other(evidence: Evidence, n: int) -> Estimate | None:
-    """Return the speed of fused over the fastest other version at `n`; None when not known."""
+def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
+    """Return the speed of fused over each other version that is timed at `n`."""
     others = [name for name in OTHERS if evidence.is_timed(name, n)]
     fused = evidence.rows.get(("triton_fused", n))
     if others and fused and fused["status"] in ("unsupported", "compile_error"):
-        return Estimate(-math.inf)
-    ratios = [
+        return [Estimate(-math.inf)]
+    return [
         evidence.speed_ratio("triton_fused", name, n)
         for name in others
         if evidence.is_timed("triton_fused", n) and evidence.on_one_board("triton_fused", name, n)
     ]
-    return min(ratios, key=lambda ratio: ratio.log, default=None)
 
 
 def fused_limit(evidence: Evidence) -> Finding:
-    """S0-c. triton_fused cannot start at N = 262144, while it runs at 131072.
-
-    Holds when the row at 262144 is unsupported or compile_error and the one at 131072 is ok; does
-    not hold when 262144 is ok. Anything else, such as out_of_memory (of the device, not of the
-    launch), decides nothing.
-    """
+    """Judge by the status beyond LARGEST; out_of_memory is the device's and decides nothing."""
     below = evidence.row("triton_fused", LARGEST)
     beyond = evidence.row("triton_fused", 2 * LARGEST)
     outcome = f"{beyond['status']} at N = {2 * LARGEST}"
@@ -138,17 +120,12 @@ def fused_limit(evidence: Evidence) -> Finding:
 
 
 def difference(evidence: Evidence) -> Finding:
-    """S0-e. Maximum |online - torch| at 1024x32768, bounded by the two errors against float64.
-
-    The rows hold each one's largest error against float64, e and t, not their difference, which
-    is between |e - t| and e + t. Holds when e + t is at most 1.5e-11 to two digits (below
-    1.55e-11); does not hold when |e - t| is not; otherwise inconclusive.
-    """
+    """Judge by bounds: with the errors e and t the difference is between |e - t| and e + t."""
     rows = [evidence.row(name, 32768) for name in ("triton_online", BASELINE)]
     e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):
         raise terms.NoDataError("an error against float64 is not in the rows")
-    low, high, limit = abs(e - t), e + t, 1.55e-11
+    low, high, limit = abs(e - t), e + t, 1.55e-11  # 1.5e-11 to two digits
     decided = terms.HOLDS if high < limit else terms.FAILS if low >= limit else terms.INCONCLUSIVE
     why = (
         f"not the difference itself but its bounds: errors against float64 are {e:.2e} (online) "
@@ -158,9 +135,9 @@ def difference(evidence: Evidence) -> Finding:
 
 
 def torch_ahead(evidence: Evidence) -> Finding:
-    """S2-b. Speed of torch over triton_row at N = 256, the smallest size of the protocol."""
+    """Judge torch over triton_row at the smallest size of the protocol."""
     ratio = evidence.speed_ratio(BASELINE, "triton_row", SMALLEST)
-    sides = terms.sides(evidence.speed_ratios(BASELINE, "triton_row", least=1))
+    sides = terms.sides_of(evidence.speed_ratios(BASELINE, "triton_row", least=1))
     decided = terms.verdict_on_all([terms.side(ratio)])
     why = (
         f"torch is {ratio} as fast at N = {SMALLEST}{terms.close(decided)}; ahead "
@@ -170,14 +147,10 @@ def torch_ahead(evidence: Evidence) -> Finding:
 
 
 def oneflow_faster(evidence: Evidence) -> Finding:
-    """S3-a. Speed of OneFlow over FasterTransformer at the five sizes; the value is the smallest.
-
-    Holds when all five are significantly above 1, does not hold when one is below. Needs all five
-    sizes. The sentence puts the published ratio beside each measured one.
-    """
+    """Judge OneFlow over FasterTransformer at all five sizes, each beside the published ratio."""
     pair = "cuda_oneflow", "cuda_fastertransformer"
     every = {n: evidence.speed_ratio(*pair, n) for n in ONEFLOW.shapes}
-    decided = terms.verdict_on_all(terms.sides(every).values())
+    decided = terms.verdict_on_all(terms.sides_of(every).values())
     parts = []
     for n, ratio in every.items():
         source = evidence.published and evidence.published.speed_ratio(*pair, n)
@@ -216,6 +189,7 @@ ALL = [
         "fused cannot start past N = 131072",
         "largest N at which triton_fused is known to run",
         fused_limit,
+        protocol=BEYOND,
         stated=LARGEST,
     ),
     *(

@@ -40,7 +40,7 @@ def draw(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
         threshold = -100 * (1 - 1 / (1 + limits.threshold))
         axes.axhline(threshold, color=palette.VERMILION, linewidth=0.8, linestyle="--")
         for name, style in STYLES.items():
-            part = (drawn["verdict"] == name).to_numpy()
+            part = (drawn["change"] == name).to_numpy()
             value, low, high = off[part].to_numpy().T
             axes.errorbar(
                 *(place[part], value, [value - low, high - value]),

@@ -13,7 +13,7 @@ from analysis.figures import axes as shared
 from analysis.figures import lines
 from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, text_width
 from analysis.panels import Panel, Selection, copy_rate, moved_kb, panels
-from analysis.ranking import in_front
+from analysis.ranking import highlighted
 
 # Inches around a panel: left of it the numbers of its axis, above it its title, below it N; the
 # least that it is itself; and the space that a tick of N needs.
@@ -22,7 +22,7 @@ NARROWEST, TICK = 1.4, 0.27
 HEIGHT = {SINGLE: 1.9, DOUBLE: 2.9}
 # At most so many labels and sizes fit into one column of a page.
 MAX_LABELS, MAX_SIZES = 7, 16
-IN_FRONT = 5  # variants besides torch
+HIGHLIGHTED = 5  # variants besides torch
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _draw(selection: Selection, what: str, label: str, value: str) -> Figure:
             axes.set_title(_title(panel, width + beside), loc="left")
             axes.set_ylabel(label)
             shared.label_n(axes, _sizes(panel), min(shared.MAX_TICKS, int(width / TICK)))
-            _panel(axes, part, value, in_front([panel.own], IN_FRONT))
+            _panel(axes, part, value, highlighted([panel.own], HIGHLIGHTED))
         if not shown:
             page.nothing_timed(selection.own)
         return page.figure
@@ -141,7 +141,7 @@ def _notes(drawn: list[list[_Line]]) -> list[str]:
     if any(rows["time_us_q20"].notna().any() for rows in styled):
         return [
             "bands: 0.2 to 0.8 quantile of the times; bold: torch, "
-            f"and at most {IN_FRONT} that are in the best set at more sizes than others"
+            f"and at most {HIGHLIGHTED} that are in the best set at more sizes than others"
         ]
     return []
 

@@ -16,6 +16,7 @@ from analysis import schema
 from analysis.figures.axes import FONT
 from analysis.frame import controls_note, distinct, legend, outcomes
 from analysis.panels import Selection
+from analysis.report import markdown as md
 
 # Inches: the width of one column and of both on a page of two columns.
 SINGLE, DOUBLE = 3.4, 7.0
@@ -65,7 +66,7 @@ class Page:
 
     def nothing_timed(self, rows: pd.DataFrame) -> None:
         """Write in the middle of a figure without a panel the outcomes of its `rows`."""
-        text = f"no timed rows: {counts(outcomes(rows))}" if len(rows) else "no rows"
+        text = f"no timed rows: {md.counts(outcomes(rows))}" if len(rows) else "no rows"
         self.figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, color="0.35")
 
 
@@ -104,15 +105,15 @@ def fine_print(selection: Selection, shown: int = 1, total: int = 1, *notes: str
     lines = []
     own = selection.own
     if len(own):
-        lines.append(f"{origin(own)}, {selection.dtype}, M = {_range(own['M'])}, {versions(own)}")
+        lines.append(f"{origin(own)}, {selection.dtype}, M = {md.span(own['M'])}, {versions(own)}")
         outcome = outcomes(own)
-        if left_out := counts(outcome[outcome != "ok"]):
+        if left_out := md.counts(outcome[outcome != "ok"]):
             lines.append(f"rows without a time that counts: {left_out}")
     for source in selection.sources:
         lines.append(f"published, not measured here ({source.hardware}): {source.cite()}")
     if shown < total:
         lines.append(f"{shown} of {total} panels are shown, evenly chosen")
-    return [*lines, *controls_note(own), *legend(own[own["ranked"] == "true"]), *notes]
+    return [*lines, *controls_note(own), *legend(own.loc[own["ranked"] == "true", "flags"]), *notes]
 
 
 def origin(own: pd.DataFrame) -> str:
@@ -125,14 +126,3 @@ def versions(own: pd.DataFrame) -> str:
     known = [(name, "/".join(distinct(own[name]))) for name in VERSIONS]
     days = distinct(own["started_at"].str.slice(0, 10))
     return ", ".join([*(f"{name} {version}" for name, version in known if version), *days])
-
-
-def counts(values: pd.Series) -> str:
-    """Return `3 timeout, 1 unsupported`."""
-    found = values.value_counts().sort_index()
-    return ", ".join(f"{count} {value}" for value, count in found.items())
-
-
-def _range(values: pd.Series) -> str:
-    low, high = values.min(), values.max()
-    return str(low) if low == high else f"{low} to {high}"

@@ -25,7 +25,7 @@ from analysis.schema import BASELINE
 
 MAX_PANELS = 15
 TICK = 0.29  # inches that a tick of N needs
-IN_FRONT = 6  # variants besides torch
+HIGHLIGHTED = 6  # variants besides torch
 MUTED = "0.75"
 DTYPES = list(schema.ITEMSIZE)  # in the order of the page
 HOW = [
@@ -99,7 +99,7 @@ def draw_overview(measurements: pd.DataFrame, published: Published) -> Figure:
     with matplotlib.rc_context(shared.THEME):
         every = _panels(measurements, published)
         shown = _of_most_sizes(every)
-        front = ranking.in_front([panel.own for _, panel in shown], IN_FRONT)
+        front = ranking.highlighted([panel.own for _, panel in shown], HIGHLIGHTED)
         all_styles = styles_of(measurements, published)
         styles = {name: all_styles[name] for name in front}
         key = _key(styles) if shown else []
@@ -229,4 +229,4 @@ def _fine_print(measurements: pd.DataFrame, drawn: list[pd.DataFrame], total: in
     if len(drawn) < total:
         found.append(f"{len(drawn)} of {total} panels are shown, those of the most sizes")
     rows = pd.concat(drawn or [measurements])
-    return [*found, *controls_note(rows), *legend(rows), *HOW]
+    return [*found, *controls_note(rows), *legend(rows["flags"]), *HOW]

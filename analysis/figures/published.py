@@ -17,7 +17,7 @@ from analysis import palette
 from analysis import statistics as stats
 from analysis.figures import axes as shared
 from analysis.figures.layout import DOUBLE, Page, fine_print, heading, text_width
-from analysis.frame import mark, timed
+from analysis.frame import mark, ranks
 from analysis.panels import Selection
 from analysis.schema import BASELINE
 
@@ -60,7 +60,7 @@ def draw_published(selection: Selection) -> Figure:
     interval. gid of a point: `{variant} {origin} {N}`.
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid.axis": "y"}):
-        own = selection.own[timed(selection.own)]
+        own = selection.own[ranks(selection.own)]
         tables = selection.published
         series = [one for rows in (tables, own) for one in _series(rows, selection.styles)]
         points = sorted({point for one in series for point in one.rows}, key=lambda p: p[::-1])

@@ -8,11 +8,12 @@ import pandas as pd
 
 from analysis import palette
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, NO_DATA, OPEN
-from analysis.frame import MATRIX, controls_note, mark
+from analysis.frame import controls_note, mark
 from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
 from analysis.ranking import RANKING
 from analysis.report import markdown as md
+from analysis.schema import SWEEP_MATRIX
 
 # What the page shows, sorts, searches and draws; everything else is in results/measurements.csv.
 COLUMNS = [
@@ -58,7 +59,7 @@ PATHS = {
 def winners(points: pd.DataFrame) -> list[int]:
     """Return the positions of the fastest variants, measured before recorded, then by point."""
     first = points[points["rank"] == 1]
-    return first.sort_values(["origin", "gpu", *MATRIX[3:]]).index.tolist()
+    return first.sort_values(["origin", "gpu", *SWEEP_MATRIX[3:]]).index.tolist()
 
 
 def columns(rows: pd.DataFrame) -> dict[str, object]:
@@ -159,7 +160,7 @@ def _finding(row: dict) -> dict[str, str]:
     }
 
 
-def looks(variants: Iterable[str]) -> dict[str, dict[str, str]]:
+def variant_styles(variants: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return variant -> `colour` on white, colour on `dark`, and SVG `path` of the marker."""
     styles = palette.styles(variants)
     return {

@@ -35,7 +35,7 @@ def write(inputs: Inputs, figures: Path, output: Path) -> None:
     """Write the page to `output`, with overview.png of `figures`; same inputs, same bytes."""
     measurements, published = ranking.ranked(inputs.measurements), inputs.published
     drawn = with_controls(measurements)
-    looks = data.looks({*drawn["variant"], *published.rows["variant"]})
+    looks = data.variant_styles({*drawn["variant"], *published.rows["variant"]})
     charts = data.charts(drawn, published)
     content = {
         "baseline": BASELINE,
@@ -97,7 +97,7 @@ def templates() -> jinja2.Environment:
     made.tests["wordy"] = lambda value: len(str(value)) > WORDY
     made.filters["inline"] = inline
     made.filters["numeric"] = _numeric
-    made.filters["parts"] = _parts_of_verdict
+    made.filters["parts"] = _parts_of_ranking
     made.filters["counted"] = markdown.counted
     made.filters["kind"] = lambda block: type(block).__name__
     return made
@@ -116,8 +116,8 @@ def _numeric(block: Table) -> list[bool]:
     ]
 
 
-def _parts_of_verdict(blocks: list[Block]) -> list[list[Block]]:
-    """Return the blocks of the verdict, cut behind every heading and table."""
+def _parts_of_ranking(blocks: list[Block]) -> list[list[Block]]:
+    """Return the blocks of the ranking, cut behind every heading and table."""
     found: list[list[Block]] = []
     for block in blocks:
         last = found[-1][-1] if found else None

@@ -1,1 +1,1 @@
-"""results/report.md: the verdict, then the evidence for it."""
+"""results/report.md: the ranking, then the evidence for it."""

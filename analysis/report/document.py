@@ -12,12 +12,12 @@ from analysis import rows, schema
 from analysis.frame import distinct
 from analysis.panels import SET, existing
 from analysis.published import Published
+from analysis.report import best_sets, markdown, quality
 from analysis.report import claims as claim_parts
-from analysis.report import markdown, quality, winners
 from analysis.report.markdown import Block, Code, Prose, Table
 
 ORDER = [
-    *("Verdict", "Published claims", "Figures", "Noise floor", "Cold calls", "Flags"),
+    *("Ranking", "Published claims", "Figures", "Noise floor", "Cold calls", "Flags"),
     *("Points that are not ok", "Accuracy", "Published tables", "Environment", "How to reproduce"),
 ]
 FACTS = [
@@ -78,7 +78,7 @@ def sections(inputs: Inputs) -> dict[str, list[Block]]:
         for path in map(Path, inputs.recorded)
     }
     return {
-        "Verdict": [*quality.biased(rows), *winners.section(inputs.summary, names)],
+        "Ranking": [*quality.biased(rows), *best_sets.section(inputs.summary, names)],
         "Noise floor": quality.noise(rows),
         "Cold calls": quality.cold(rows),
         "Flags": quality.flags(rows, inputs.unranked),

@@ -1,6 +1,7 @@
 """The blocks of a section, and their Markdown."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -74,10 +75,17 @@ def with_interval(value: float, low: float, high: float) -> str:
     return f"{number(value)} [{number(low)}, {number(high)}]"
 
 
-def span(sizes) -> str:
-    """Return the range of some sizes: `256`, or `256 … 131072`."""
-    low, high = min(sizes), max(sizes)
-    return str(low) if low == high else f"{low} … {high}"
+def span(values: Iterable[float]) -> str:
+    """Return a range: `256`, or `256 … 131072`; of fractions three digits."""
+    values = list(values)
+    texts = [str(v) if float(v).is_integer() else number(v, 3) for v in (min(values), max(values))]
+    return " … ".join(dict.fromkeys(texts))
+
+
+def counts(values: Iterable[str], order: Sequence[str] = ()) -> str:
+    """Return `2 crash, 3 ok`: how often each value occurs, sorted or in `order`."""
+    found = Counter(values)
+    return ", ".join(f"{found[value]} {value}" for value in order or sorted(found) if found[value])
 
 
 def counted(count: int, noun: str) -> str:

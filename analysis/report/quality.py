@@ -30,7 +30,7 @@ def between(measurements: pd.DataFrame) -> list[Block]:
     """Return the spread between processes, of each sweep on each board."""
     lines = [
         [*key, f"{100 * a:.2f} %", f"{b:.3f}", f"{d:.1f}"]
-        for key, a, b, d in stats.spread(measurements).itertuples(name=None)
+        for key, a, b, d in stats.process_spread(measurements).itertuples(name=None)
     ]
     text = (
         "Between processes the speed-up of one kernel varies, too. Torch over the copy, timed in "
@@ -43,7 +43,7 @@ def between(measurements: pd.DataFrame) -> list[Block]:
 
 def within(measurements: pd.DataFrame) -> list[Block]:
     """Return the A/A control: torch against a second capture of torch, which must give 1."""
-    rows = stats.aa(measurements)
+    rows = stats.aa_controls(measurements)
     if rows.empty:
         return [Prose("No row has an A/A control.")]
     over, up_to = f"over {stats.SHORT_US} µs", f"up to {stats.SHORT_US} µs"

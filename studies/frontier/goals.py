@@ -72,8 +72,8 @@ def load(path: Path) -> pd.DataFrame:
     Columns: ``timed``, ``torch_latency_us``, and for QuACK and Liger ``over_…``, ``over_…_low``
     and the Estimate ``over_…_all``. Raises InputError for a table without rows of ``frontier``.
     """
-    points = statistics.points(compare.load(path)).set_index(KEY)
-    points["timed"] = frame.timed(points)
+    points = statistics.point_estimates(compare.load(path)).set_index(KEY)
+    points["timed"] = frame.ranks(points)
     points["speedup_all"] = [statistics.estimate(row) for row in points.to_dict("records")]
     own = points[points["variant"] == VARIANT].copy()
     if own.empty:

@@ -66,9 +66,9 @@ def sweep_rows(sizes=ONLINE_SIZES, variants=VARIANTS, **given) -> list[dict[str,
     return [row(variant=variant, N=n, **given) for n in sizes for variant in variants]
 
 
-def write_cell(root: Path, values: dict[str, str]) -> Path:
-    """Write a row and its samples where the pipeline puts them below `root`/cells."""
-    path = rows.cell_path(Path(root, "cells"), values)
+def write_row(root: Path, values: dict[str, str]) -> Path:
+    """Write a row and its samples where the pipeline puts them below `root`/rows."""
+    path = rows.row_path(Path(root, "rows"), values)
     write_csv(path, [values])
     samples = [("block", "order", "series", "time_us")]
     if values["time_us"]:

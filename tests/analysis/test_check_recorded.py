@@ -25,10 +25,10 @@ def make(root: Path, sweep="online_softmax", **change) -> Path:
     timed = ("torch_jit", "triton_row")
     rows = [synthetic.row(variant=name, n_samples=1, **given) for name in timed]
     rows.append(synthetic.row(variant="triton_fused", status="unsupported", **given))
-    cells = [synthetic.write_cell(root, row) for row in rows]
-    merge.merge_cells(cells, sweep, root / "merged.csv")
+    cells = [synthetic.write_row(root, row) for row in rows]
+    merge.merge_rows(cells, sweep, root / "merged.csv")
     folder = root / given["gpu"]
-    record.record(root / "merged.csv", root / "cells", folder, "make record")
+    record.record(root / "merged.csv", root / "rows", folder, "make record")
     return folder
 
 

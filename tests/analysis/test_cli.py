@@ -39,7 +39,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 def test_from_cells_to_report(run, tmp_path):
     rows = synthetic.sweep_rows([8192, 16384], ["torch_softmax", "triton_online"])
-    cells = [synthetic.write_cell(tmp_path, row) for row in rows]
+    cells = [synthetic.write_row(tmp_path, row) for row in rows]
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
     of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
@@ -63,7 +63,7 @@ def test_from_cells_to_report(run, tmp_path):
             *("html", *read, *of_report, *published, "--command", "make run"),
             *("--output", "r.html"),
         ),
-        ("record", "--rows", "h200.csv", "--cells", "cells", "--command", "x", "--output", "h200"),
+        ("record", "--merged", "h200.csv", "--rows", "rows", "--command", "x", "--output", "h200"),
     ]
     for step in steps:
         code, said = run(*step)
@@ -90,7 +90,7 @@ COMPLAINTS = {
     "--output-dir out": "no rows of gpu h100",
     f"report --measurements all.csv --published {PUBLISHED} --summary bad.csv --claims bad.csv "
     "--figures-dir . --command x --output out": "not written by `summary`",
-    "record --rows all.csv --cells . --command x --output a100": "rows of gpu h200",
+    "record --merged all.csv --rows . --command x --output a100": "rows of gpu h200",
 }
 
 

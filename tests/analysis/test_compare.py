@@ -5,13 +5,13 @@ import pytest
 
 from analysis import __main__ as cli
 from analysis import compare as rooms
-from analysis.merge import collect, merge_cells
+from analysis.merge import collect, merge_rows
 from tests.analysis import synthetic
 from tests.analysis.conftest import frame_of
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
 CODE = {"measure_sha256": "m" * 64, "kernel_sha256": "k" * 64}
-LIMITS = rooms.Limits(margin=0.01, threshold=0.02, rate=0.05)
+LIMITS = rooms.Limits()
 MANY = [2**i for i in range(10, 18)]
 
 
@@ -61,7 +61,7 @@ def test_two_runs_of_the_same_code_do_not_differ(replicates):
     words = []
     for seed in range(0, 10, 2):
         runs = [rows(seed + i, None, MANY, several, replicates) for i in (1, 2)]
-        words += judged(*runs)["verdict"].to_list()
+        words += judged(*runs)["change"].to_list()
     assert len(words) == 320
     assert sum(word in (rooms.FASTER, rooms.SLOWER) for word in words) <= 3
     assert words.count(rooms.SAME) > 0.8 * len(words)
@@ -75,9 +75,9 @@ def test_a_slowdown_is_found_and_the_rest_is_not(factor, replicates):
         rows(1, None, MANY, several, replicates), rows(2, planted, MANY, several, replicates)
     )
     hit = [(key[-1], key[-2]) in planted for key in found.index]
-    assert (found["verdict"][hit] == rooms.SLOWER).mean() >= 0.9
-    assert not found["verdict"][[not each for each in hit]].isin([rooms.SLOWER, "faster"]).any()
-    assert (found["verdict"].iloc[:14] == rooms.SLOWER).all(), "the worst come first"
+    assert (found["change"][hit] == rooms.SLOWER).mean() >= 0.9
+    assert not found["change"][[not each for each in hit]].isin([rooms.SLOWER, "faster"]).any()
+    assert (found["change"].iloc[:14] == rooms.SLOWER).all(), "the worst come first"
 
 
 def test_cells_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_path, compare):
@@ -85,12 +85,12 @@ def test_cells_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_pat
         *rows(1, sizes=MANY),
         synthetic.row(status="unsupported", variant="triton_fused", message="no"),
     ]
-    cells = [synthetic.write_cell(tmp_path, row) for row in lines]
-    merge_cells(cells, "mine", tmp_path / "h200.csv")
+    cells = [synthetic.write_row(tmp_path, row) for row in lines]
+    merge_rows(cells, "mine", tmp_path / "h200.csv")
     table = tmp_path / "measurements.csv"
     collect([tmp_path / "h200.csv"], [], table, ["throttled"])
     for new in (lines, table):
-        code, out, _ = compare(tmp_path / "cells", new)
+        code, out, _ = compare(tmp_path / "rows", new)
         assert code == 0
         assert out.splitlines()[0] == "**24 same, 1 ok in neither of 25 points: passed.**"
 
@@ -140,6 +140,19 @@ def test_other_conditions_are_refused_unless_allowed(compare, column, value, pai
     assert ("over the copy" in out) == (not paired)
 
 
+def test_every_replicate_counts_as_a_condition(tmp_path, compare):
+    old, new = rows(1, replicates=3), rows(2, replicates=3)
+    for row in old:
+        if row["replicate"] == "3":
+            row |= {"gpu_uuid": "GPU-2", "driver": "580.1"}
+    code, _, err = compare(old, new)
+    assert code == 2
+    assert "driver 570" in err
+    assert "and 580.1 in OLD" in err
+    loaded = rooms.load(tmp_path / "old.csv")
+    assert set(loaded["unranked_by"][loaded["gpu_uuid"] == "GPU-2"]) == {"other_board"}
+
+
 def test_another_way_of_timing_or_an_error_of_measurement_is_unclear(compare):
     old, new = rows(1), rows(2)
     new[3]["timing"] = "host"
@@ -170,7 +183,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     for new, complaint in (
         (other, "no point in common: OLD has gpu h200"),
         (lines[:1] * 2, "duplicate row"),
-        (tmp_path / "empty", "no cells in this folder"),
+        (tmp_path / "empty", "no row files in this folder"),
         (tmp_path / "none.csv", "no such file"),
         (tmp_path / "none_measured.csv", "no rows to compare"),
     ):

@@ -47,7 +47,7 @@ def test_a_control_does_not_compete(ranked):
     rows = frame.with_controls(ranked([row()]))
     assert rows["rank"].tolist()[:1] == [1]
     assert ranking.best_sets(rows) == {1024: []}
-    assert ranking.in_front([rows], 1) == ["torch_softmax", "triton_row"]
+    assert ranking.highlighted([rows], 1) == ["torch_softmax", "triton_row"]
 
 
 def test_a_figure_says_that_torch_is_a_control(ranked, tables):

@@ -6,42 +6,36 @@ import pytest
 
 from analysis import frame
 from analysis.errors import InputError
-from analysis.merge import HASHES, collect, merge_cells
+from analysis.merge import collect, merge_rows
 from analysis.report.document import environment
 from tests.analysis import synthetic
 
+HASHES = ("kernel_sha256", "measure_sha256")
 CURRENT = dict.fromkeys(HASHES, "1" * 64)
-SETTINGS = {"seed": "3407"}
 
 
 @pytest.fixture
 def expected(tmp_path):
-    """Write results/expected.csv for triton_row on an H200, with these settings."""
-
-    def write(**settings):
-        path = tmp_path / "expected.csv"
-        line = {"gpu": "h200", "variant": "triton_row"} | CURRENT | settings
-        with path.open("w", newline="") as file:
-            csv.writer(file).writerows([line.keys(), line.values()])
-        return path
-
-    return write
+    """results/expected.csv for triton_row on an H200."""
+    line = {"gpu": "h200", "variant": "triton_row"} | CURRENT
+    path = tmp_path / "expected.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([line.keys(), line.values()])
+    return path
 
 
-def test_rows_of_the_current_code_and_settings_are_merged(expected, tmp_path):
-    cell = synthetic.write_cell(
-        tmp_path, synthetic.row(variant="triton_row", **CURRENT, **SETTINGS)
-    )
-    assert merge_cells([cell], "s", tmp_path / "merged.csv", expected(**SETTINGS)) == 1
+def test_rows_of_the_current_code_are_merged(expected, tmp_path):
+    file = synthetic.write_row(tmp_path, synthetic.row(variant="triton_row", **CURRENT))
+    assert merge_rows([file], "s", tmp_path / "merged.csv", expected) == 1
 
 
-@pytest.mark.parametrize("column", [*HASHES, *SETTINGS])
-def test_rows_of_other_code_or_settings_are_not_merged(expected, tmp_path, column):
-    values = CURRENT | SETTINGS | {column: "7"}
-    cell = synthetic.write_cell(tmp_path, synthetic.row(variant="triton_row", **values))
+@pytest.mark.parametrize("column", HASHES)
+def test_rows_of_other_code_are_not_merged(expected, tmp_path, column):
+    values = CURRENT | {column: "7"}
+    file = synthetic.write_row(tmp_path, synthetic.row(variant="triton_row", **values))
     with pytest.raises(InputError) as raised:
-        merge_cells([cell], "s", tmp_path / "merged.csv", expected(**SETTINGS))
-    assert str(cell) in str(raised.value)
+        merge_rows([file], "s", tmp_path / "merged.csv", expected)
+    assert str(file) in str(raised.value)
     assert f"({column} differ)" in str(raised.value)
     assert not (tmp_path / "merged.csv").exists()
 
@@ -54,7 +48,7 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(expected, tmp_
     ]
     table = synthetic.write_csv(tmp_path / "recorded" / "h200" / "mine.csv", rows)
     out = tmp_path / "all.csv"
-    collect([], [table], out, expected_file=expected(seed=""))
+    collect([], [table], out, expected_file=expected)
     found = frame.load(out)
     stale = found.set_index(["variant", "N"])["stale"].to_dict()
     assert stale == {

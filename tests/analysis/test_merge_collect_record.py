@@ -8,7 +8,7 @@ import yaml
 
 from analysis import schema
 from analysis.errors import InputError
-from analysis.merge import collect, merge_cells
+from analysis.merge import collect, merge_rows
 from analysis.record import record
 from tests.analysis import synthetic
 
@@ -22,12 +22,12 @@ def read(path):
 def cells(tmp_path_factory):
     root = tmp_path_factory.mktemp("cells")
     some = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
-    return [synthetic.write_cell(root, row) for row in some]
+    return [synthetic.write_row(root, row) for row in some]
 
 
 def test_merge_adds_sweep_and_origin_and_sorts_by_size(cells, tmp_path):
     out = tmp_path / "h200.csv"
-    assert merge_cells(reversed(cells), "online_softmax", out) == 6
+    assert merge_rows(reversed(cells), "online_softmax", out) == 6
     found = read(out)
     assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
     assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
@@ -40,7 +40,7 @@ def test_merge_refuses_a_point_that_comes_twice(cells, tmp_path):
     copy = tmp_path / "copy.csv"
     copy.write_bytes(cells[0].read_bytes())
     with pytest.raises(InputError, match=r"duplicate row \(h200 softmax float32 uniform 1024"):
-        merge_cells([*cells, copy], "s", tmp_path / "out.csv")
+        merge_rows([*cells, copy], "s", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -56,15 +56,15 @@ def files(recorded):
 
 
 def test_collect_adds_recorded_gpus(recorded, tmp_path):
-    cell = synthetic.write_cell(tmp_path, synthetic.row(gpu="cpu"))
-    merge_cells([cell], "online_softmax", tmp_path / "cpu.csv")
+    cell = synthetic.write_row(tmp_path, synthetic.row(gpu="cpu"))
+    merge_rows([cell], "online_softmax", tmp_path / "cpu.csv")
     assert collect([tmp_path / "cpu.csv"], files(recorded), tmp_path / "all.csv") == 2
     found = {row["gpu"]: (row["sweep"], row["origin"]) for row in read(tmp_path / "all.csv")}
     assert found == {"cpu": ("online_softmax", "measured"), "h200": ("online_softmax", "recorded")}
 
 
 def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, cells, tmp_path):
-    merge_cells(cells, "mine", tmp_path / "h200.csv")
+    merge_rows(cells, "mine", tmp_path / "h200.csv")
     collect([tmp_path / "h200.csv"], files(recorded), tmp_path / "all.csv")
     assert {row["origin"] for row in read(tmp_path / "all.csv")} == {"measured"}
 
@@ -96,7 +96,7 @@ def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
 
 
 def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
-    merge_cells(cells, "online_softmax", tmp_path / "h200.csv")
+    merge_rows(cells, "online_softmax", tmp_path / "h200.csv")
     out = tmp_path / "recorded" / "h200"
     tree = cells[0].parents[6]
     table, samples, about = record(tmp_path / "h200.csv", tree, out, "snakemake --cores 1")
@@ -123,12 +123,12 @@ def test_record_keeps_rows_samples_and_provenance(cells, tmp_path):
 
 
 def test_record_refuses_missing_samples_and_another_gpu(tmp_path):
-    path = synthetic.write_cell(tmp_path, synthetic.row())
-    merge_cells([path], "s", tmp_path / "h200.csv")
+    path = synthetic.write_row(tmp_path, synthetic.row())
+    merge_rows([path], "s", tmp_path / "h200.csv")
     path.with_suffix(".samples.csv.gz").unlink()
     out = tmp_path / "recorded"
     with pytest.raises(InputError, match="no such file, but the row has times"):
-        record(tmp_path / "h200.csv", tmp_path / "cells", out / "h200", "x")
+        record(tmp_path / "h200.csv", tmp_path / "rows", out / "h200", "x")
     with pytest.raises(InputError, match="rows of gpu h200"):
-        record(tmp_path / "h200.csv", tmp_path / "cells", out / "a100", "x")
+        record(tmp_path / "h200.csv", tmp_path / "rows", out / "a100", "x")
     assert not [path for path in out.rglob("*") if path.is_file()]

@@ -4,7 +4,7 @@ import pytest
 
 from analysis import claims, ranking
 from analysis.panels import copy_rate
-from analysis.report import quality, winners
+from analysis.report import best_sets, quality
 from analysis.report.markdown import render
 from tests.analysis import synthetic
 from tests.marks import slow
@@ -38,7 +38,7 @@ def test_each_operation_has_its_own_ranking(both):
 
 
 def test_the_verdict_has_a_sentence_for_each(both):
-    text = render(winners.section(ranking.summarise(both), {"h200": "NVIDIA H200"}))
+    text = render(best_sets.section(ranking.summarise(both), {"h200": "NVIDIA H200"}))
     assert "(sweep `online_softmax`) **triton_row** wins at 1 of 1 matrix" in text
     assert "(sweep `online_softmax`, log_softmax) **triton_online** wins at 1 of 1" in text
 

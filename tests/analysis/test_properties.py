@@ -38,7 +38,7 @@ def cells(folder):
     """Nine cells, in the order of their identity."""
     lines = synthetic.sweep_rows(SIZES, VARIANTS, message='with "quotes", commas')
     lines.sort(key=lambda row: (int(row["N"]), row["variant"]))
-    return [synthetic.write_cell(folder, row) for row in lines]
+    return [synthetic.write_row(folder, row) for row in lines]
 
 
 @quick
@@ -54,12 +54,12 @@ def test_a_drift_of_both_sides_cancels(given_pairs, seed):
 def test_the_order_of_the_cells_does_not_matter(cells, folder, data):
     chosen = data.draw(st.lists(st.sampled_from(cells), min_size=1, unique=True))
     first, second = folder / "first.csv", folder / "second.csv"
-    assert merge.merge_cells(chosen, "s", first) == len(chosen)
-    merge.merge_cells(data.draw(st.permutations(chosen)), "s", second)
+    assert merge.merge_rows(chosen, "s", first) == len(chosen)
+    merge.merge_rows(data.draw(st.permutations(chosen)), "s", second)
     assert first.read_bytes() == second.read_bytes()
     merged = rows.read_rows(first, schema.LEADING)
     in_order = [cell for cell in cells if cell in chosen]
-    assert merged == [LEADING | rows.read_cell(cell) for cell in in_order]
+    assert merged == [LEADING | rows.read_row_file(cell) for cell in in_order]
 
 
 @quick
@@ -67,7 +67,7 @@ def test_the_order_of_the_cells_does_not_matter(cells, folder, data):
 def test_any_text_comes_through_the_merge_as_it_was(folder, message):
     row = synthetic.row(message=message)
     path = synthetic.write_csv(folder / "text.csv", [row])
-    merge.merge_cells([path], "s", folder / "merged.csv")
+    merge.merge_rows([path], "s", folder / "merged.csv")
     (merged,) = rows.read_rows(folder / "merged.csv", schema.LEADING)
     assert merged == LEADING | row
 
@@ -82,5 +82,5 @@ def test_a_cell_cut_anywhere_is_refused_by_name(folder, message, status, data):
     for end in {*some, *range(len(whole) - 12, len(whole))}:
         path.write_bytes(whole[:end])
         with pytest.raises(InputError) as caught:
-            rows.read_cell(path)
+            rows.read_row_file(path)
         assert str(path) in str(caught.value)

@@ -10,7 +10,7 @@ from analysis import __main__ as cli
 from analysis import claims, frame, ranking, schema
 from analysis.figures.curves import draw_time
 from analysis.figures.heatmap import draw_speedup
-from analysis.merge import collect, merge_cells
+from analysis.merge import collect, merge_rows
 from analysis.panels import select
 from analysis.report import document, quality
 from analysis.report.markdown import render
@@ -36,8 +36,8 @@ def some():
 
 @pytest.fixture
 def merged(some, tmp_path):
-    cells = [synthetic.write_cell(tmp_path, row) for row in some]
-    merge_cells(cells, "online_softmax", tmp_path / "h200.csv")
+    cells = [synthetic.write_row(tmp_path, row) for row in some]
+    merge_rows(cells, "online_softmax", tmp_path / "h200.csv")
     return tmp_path / "h200.csv"
 
 

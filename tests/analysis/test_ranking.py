@@ -41,13 +41,13 @@ def test_the_best_set(measurements, second, half, tied):
         behind = part.loc["triton_online", ["behind_best", "behind_low", "behind_high"]]
         assert behind.iloc[0] == pytest.approx(1.5 / second)
         assert behind.iloc[1] < behind.iloc[0] < behind.iloc[2]
-    counts = ranking.standings(found).loc["triton_row"].tolist()
+    counts = ranking.win_tie_loss(found).loc["triton_row"].tolist()
     assert counts == ([0, 5, 0] if tied else [5, 0, 0])
 
 
 def test_a_walkover_is_no_win(measurements):
     found = ranking.ranked(measurements(of({"triton_row": 1.5}, sizes=SIZES)))
-    assert ranking.standings(found).empty
+    assert ranking.win_tie_loss(found).empty
     assert ranking.best_sets(found) == {n: [] for n in SIZES}
 
 
@@ -82,7 +82,7 @@ def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant(measu
         for r in few
     ]
     lucky = [r | {"speedup_low": r["speedup"], "speedup_high": r["speedup"]} for r in lucky]
-    assert ranking.standings(ranking.ranked(measurements(lucky)))["wins"].sum() == 0
+    assert ranking.win_tie_loss(ranking.ranked(measurements(lucky)))["wins"].sum() == 0
 
 
 def test_summary_file_reads_back(measurements, online_rows, tmp_path):

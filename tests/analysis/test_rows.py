@@ -11,7 +11,7 @@ from tests.analysis import synthetic
 
 @pytest.fixture
 def cell(tmp_path):
-    return synthetic.write_cell(tmp_path, synthetic.row())
+    return synthetic.write_row(tmp_path, synthetic.row())
 
 
 def rewrite(path, old, new, count=1):
@@ -32,21 +32,21 @@ def test_schema_is_the_contract():
 
 def test_values_come_back_as_they_were_written(cell):
     written = synthetic.row()
-    assert rows.read_cell(cell) == written
+    assert rows.read_row_file(cell) == written
 
 
 def test_message_with_comma_quote_and_form_feed(tmp_path):
     message = 'a "b", c\x0c d \u2028 e'
-    path = synthetic.write_cell(tmp_path, synthetic.row(status="crash", message=message))
-    assert rows.read_cell(path)["message"] == message
+    path = synthetic.write_row(tmp_path, synthetic.row(status="crash", message=message))
+    assert rows.read_row_file(path)["message"] == message
 
 
 def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
     wrong = synthetic.row(status="incorrect", max_abs_error="nan", max_rel_error="inf")
-    rows.read_cell(synthetic.write_cell(tmp_path, wrong))
-    path = synthetic.write_cell(tmp_path, synthetic.row(time_us="nan"))
+    rows.read_row_file(synthetic.write_row(tmp_path, wrong))
+    path = synthetic.write_row(tmp_path, synthetic.row(time_us="nan"))
     with pytest.raises(InputError, match="time_us is 'nan', expected a finite number"):
-        rows.read_cell(path)
+        rows.read_row_file(path)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
 def test_wrong_header_names_the_column(cell, old, new, complaint):
     rewrite(cell, old, new)
     with pytest.raises(InputError, match=f"triton_online.1.csv: wrong header: {complaint}"):
-        rows.read_cell(cell)
+        rows.read_row_file(cell)
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_value_that_is_not_allowed(tmp_path, given, complaint):
 def test_row_in_the_place_of_another_point(cell, given, complaint):
     synthetic.write_csv(cell, [synthetic.row() | given])
     with pytest.raises(InputError, match=complaint):
-        rows.read_cell(cell)
+        rows.read_row_file(cell)
 
 
 def test_cell_with_two_rows(cell):
     synthetic.write_csv(cell, [synthetic.row(), synthetic.row()])
-    with pytest.raises(InputError, match="2 rows, a cell has exactly one"):
-        rows.read_cell(cell)
+    with pytest.raises(InputError, match="2 rows, expected one"):
+        rows.read_row_file(cell)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00"])

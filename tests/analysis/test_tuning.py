@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from analysis.errors import InputError
-from analysis.merge import merge_cells
+from analysis.merge import merge_rows
 from analysis.tuning import COLUMNS, write
 from tests.analysis import synthetic
 
@@ -15,8 +15,8 @@ FAST, SLOW, PARTIAL = "frontier_rows__k4w16", "frontier_rows__k2w16", "frontier_
 
 
 def merged(tmp_path, rows, sweep="tuning"):
-    cells = [synthetic.write_cell(tmp_path / "cells", row) for row in rows]
-    merge_cells(cells, sweep, tmp_path / "h200.csv")
+    cells = [synthetic.write_row(tmp_path / "cells", row) for row in rows]
+    merge_rows(cells, sweep, tmp_path / "h200.csv")
     return tmp_path / "h200.csv"
 
 
@@ -60,45 +60,40 @@ def test_rows_of_another_sweep_are_not_for_tuning(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_what_was_not_tried_again_is_kept_where_that_is_asked_for(tmp_path):
+def test_the_tables_variant_stays_until_another_is_clearly_ahead(tmp_path):
+    out = tmp_path / "out"
+    write([merged(tmp_path / "before", [row(SLOW, 16, 2.0, N=N) for N in (1024, 2048)])], out, "x")
+    now = [row(SLOW, 16, 2.0, N=N) for N in (1024, 2048)]
+    now += [row(FAST, 16, 2.01), row(FAST, 16, 3.0, N=2048)]
+    write([merged(tmp_path / "now", now)], out, "y")
+    stays, changes = table(out / "h200.csv")
+    assert (stays["variant"], stays["runner_up"], stays["lead"]) == (SLOW, FAST, "0.995")
+    assert (changes["variant"], changes["lead"]) == (FAST, "1.5")
+
+
+def test_other_sizes_are_kept_with_their_provenance(tmp_path):
     out = tmp_path / "out"
     before = [row(FAST, 16, 2.0, N=N) for N in (512, 1024, 10240)]
     write([merged(tmp_path / "before", before)], out, "make tuning")
-    (kept, replaced, last) = table(out / "h200.csv")
+    kept, _, last = table(out / "h200.csv")
     facts = yaml.safe_load((out / "h200.yaml").read_text())
     now = [merged(tmp_path / "now", [row(SLOW, 16, 3.0, N=N) for N in (1024, 2048)])]
-
-    write(now, out, "make tuning of two sizes", keep=True)
+    write(now, out, "make tuning of two sizes")
     lines = table(out / "h200.csv")
     assert [line["N"] for line in lines] == ["512", "1024", "2048", "10240"]
     assert [lines[0], lines[3]] == [kept, last]
-    assert [line["variant"] for line in lines[1:3]] == [SLOW, SLOW]
-    assert lines[1] != replaced
     said = yaml.safe_load((out / "h200.yaml").read_text())
-    assert said["command"] == "make tuning of two sizes"
-    assert said["rows"] == 2
+    assert (said["command"], said["rows"]) == ("make tuning of two sizes", 2)
     assert said["kept"] == {"lines": 2} | facts
 
-    write(now, out, "make tuning", keep=False)
-    assert [line["N"] for line in table(out / "h200.csv")] == ["1024", "2048"]
-    assert "kept" not in yaml.safe_load((out / "h200.yaml").read_text())
 
-
-@pytest.mark.parametrize(
-    ("table", "about", "words"),
-    [
-        (None, "rows: 1\n", "h200.csv: no such file"),
-        (HEAD, "{", "not readable"),
-        ("N,variant\n1,a\n", "rows: 1\n", "columns are"),
-    ],
-)
-def test_a_table_that_cannot_be_kept_is_an_error_and_stays(table, about, words, tmp_path):
+@pytest.mark.parametrize(("table", "about"), [(HEAD, "{"), ("N,variant\n1,a\n", "rows: 1\n")])
+def test_a_broken_table_is_an_error_and_stays(table, about, tmp_path):
     out, path = tmp_path / "out", merged(tmp_path, [row(FAST, 16, 2.0)])
     out.mkdir()
     there = {"h200.csv": table, "h200.yaml": about}
-    there = {name: text for name, text in there.items() if text is not None}
     for name, text in there.items():
         (out / name).write_text(text)
-    with pytest.raises(InputError, match=words):
-        write([path], out, "make tuning", keep=True)
+    with pytest.raises(InputError, match="broken"):
+        write([path], out, "make tuning")
     assert {entry.name: entry.read_text() for entry in out.iterdir()} == there

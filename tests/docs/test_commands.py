@@ -45,7 +45,7 @@ def check(command: str, folder: Path, measure: bool) -> None:
         case ["rsync", *_]:  # it needs a second machine
             return
         case ["python", "-m", "analysis", *words] if command.startswith(tuple(PARSED)):
-            cli._parser().parse_args(words)
+            cli._parser.parse_args(words)
         case ["snakemake", *words] if command.startswith(tuple(PARSED)):
             from snakemake.cli import get_argument_parser
 
@@ -53,7 +53,7 @@ def check(command: str, folder: Path, measure: bool) -> None:
         case ["snakemake", *words] if measure and any(part in command for part in MEASURES):
             done = snakemake("rows", *words, cwd=folder, env=environment())
             assert done.returncode == 0, done.stdout + done.stderr
-            assert list((folder / "results/cells").rglob("*.csv"))
+            assert list((folder / "results/rows").rglob("*.csv"))
         case ["snakemake", *words]:
             words = [word for word in words if word != "--use-conda"]  # which needs conda to plan
             done = snakemake("--dry-run", *words, cwd=folder, env=environment())

@@ -73,8 +73,8 @@ class Sweep(runner.Runner):
         return any("measure" in found[1:4] for found in words)
 
     def litter(self) -> set[Path]:
-        """Files in results/cells that are neither rows nor samples."""
-        files = {p for p in (self.folder / "results/cells").rglob("*") if p.is_file()}
+        """Files in results/rows that are neither rows nor samples."""
+        files = {p for p in (self.folder / "results/rows").rglob("*") if p.is_file()}
         return files - set(self.rows()) - set(map(samples_of, self.rows()))
 
     def complete(self) -> dict[Path, tuple]:
@@ -104,9 +104,9 @@ class Sweep(runner.Runner):
 
 
 def read(path: Path) -> dict[str, str]:
-    """The row of a cell, which must be one that merging takes, as must be its samples."""
+    """The row of a file, which must be one that merging takes, as must be its samples."""
     rows.check_samples(path)
-    return rows.read_cell(path)
+    return rows.read_row_file(path)
 
 
 def kill_group(process: subprocess.Popen) -> None:

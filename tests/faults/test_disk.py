@@ -30,7 +30,7 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(one
         {FILL.format(".")}
         if {SNAKEMAKE}; then exit 9; fi
         echo ROOM
-        find results/cells -name '.*.tmp' -o -size 0 -type f
+        find results/rows -name '.*.tmp' -o -size 0 -type f
         rm filler
         {SNAKEMAKE}
         cp -a results "$OLDPWD/after"
@@ -39,7 +39,7 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(one
     assert code == 0, printed
     full, _, room = printed.partition("ROOM\n")
     assert "No space left on device" in full
-    assert not room.startswith("results/cells"), "something half written is there"
+    assert not room.startswith("results/rows"), "something half written is there"
     after = one_to_go.folder / "after"
     (one_to_go.folder / "results").rename(one_to_go.folder / "before")
     after.rename(one_to_go.folder / "results")
@@ -68,15 +68,15 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_same_call_completes_la
     one_to_go, mounting
 ):
     script = f"""
-        mount --bind results/cells results/cells
-        mount -o remount,bind,ro results/cells
+        mount --bind results/rows results/rows
+        mount -o remount,bind,ro results/rows
         if {SNAKEMAKE}; then exit 9; fi
-        umount results/cells
+        umount results/rows
         echo WRITABLE
         {SNAKEMAKE}
     """
     code, printed = one_to_go.run(words=mounting(script))
     assert code == 0, printed
     told = printed.partition("WRITABLE\n")[0]
-    assert "Read-only file system: 'results/cells/" in told
+    assert "Read-only file system: 'results/rows/" in told
     assert len(one_to_go.statuses()) == len(one_to_go.merged()) == 4

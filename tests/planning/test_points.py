@@ -10,7 +10,7 @@ from measure.device import gpus
 from measure.device.gpu_lock import assigned_gpu
 from measure.fingerprint import ROOT
 from planning import points as planned
-from planning.config import ConfigError
+from planning.validate import ConfigError
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
 
@@ -50,16 +50,17 @@ def test_protocols_have_the_sizes_of_their_sources():
     assert oneflow == {(32 * 64 * seq, seq) for seq in (16, 32, 64, 128, 512)}
 
 
-def test_elements_fix_the_size_of_a_matrix_whatever_its_rows():
-    config = DEFAULT | {"shapes": [{"elements": 1000, "N": [10, 300, 2000]}]}
-    points = planned.expand(config | {"variants": ["torch_softmax"]}, "h200")
-    assert [(p.M, p.N) for p in points] == [(100, 10), (3, 300), (1, 2000)]
-
-
-def test_an_entry_may_have_other_dtypes():
-    shapes = [{"M": 4, "N": 8}, {"M": 4, "N": 16, "dtypes": ["float16"]}]
+@pytest.mark.parametrize(
+    ("shapes", "expected"),
+    [
+        ([{"elements": 100, "N": [30, 200]}], [("float32", 3, 30), ("float32", 1, 200)]),
+        ([{"M": 4, "N": 8, "dtypes": ["float16"]}], [("float16", 4, 8)]),
+        ([{"M": 4, "N": [8, 8]}, {"M": [4, 4], "N": 8}], [("float32", 4, 8)]),  # once each
+    ],
+)
+def test_the_points_of_shapes(shapes, expected):
     points = planned.expand(DEFAULT | {"shapes": shapes, "variants": ["torch_softmax"]}, "h200")
-    assert [(p.dtype, p.N) for p in points] == [("float32", 8), ("float16", 16)]
+    assert [(p.dtype, p.M, p.N) for p in points] == expected
 
 
 def test_all_are_those_that_have_the_operation():
@@ -68,11 +69,6 @@ def test_all_are_those_that_have_the_operation():
     assert {p.variant for p in points if p.N == 256} == names
     backward = planned.expand(overlay("softmax_backward"), "h200")
     assert {(p.op, p.variant) for p in backward} == {("softmax_backward", name) for name in names}
-
-
-def test_a_point_that_is_named_twice_is_measured_once():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": [8, 8]}, {"M": [4, 4], "N": 8}]}
-    assert len(planned.expand(config, "h200")) == len(kernels.by_default("softmax"))
 
 
 def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order():
@@ -104,7 +100,7 @@ def test_matrices_of_several_boards_take_turns():
 def test_a_further_replicate_takes_the_row_of_the_first():
     config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"], "repeats": 2}
     first, second = planned.expand(config, "h200")
-    folder = "results/cells/h200/softmax/float32/uniform/seed3407_blocks50/M4_N8"
+    folder = "results/rows/h200/softmax/float32/uniform/seed3407_blocks50/M4_N8"
     assert planned.row_path(second) == f"{folder}/triton_row.2.csv"
     assert planned.options(first) == []
     assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 import kernels
+from analysis.figures import write
 from measure import fingerprint
 from measure.fingerprint import ROOT
 from measure.point import Point
@@ -71,6 +72,10 @@ def test_rows_are_expected_to_be_of_the_current_code(tmp_path):
         ("a100", "triton_row", kernels.sha256("triton_row", "a100"), measure),
         ("h200", "torch_naive", kernels.sha256("torch_naive", "h200"), measure),
     ]
+
+
+def test_the_kinds_of_figures_are_those_that_analysis_draws():
+    assert (tables.OVER_N, (tables.PUBLISHED,)) == (write.OVER_N, write.BESIDE_PUBLISHED)
 
 
 def test_planning_needs_neither_torch_nor_pandas():

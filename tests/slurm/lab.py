@@ -75,17 +75,13 @@ NODE = (
 Fits = Callable[[dict[str, str]], bool]  # of the environment of a process
 
 
-def lacks() -> str | None:
-    """None, or one sentence: what no Slurm can be started here without."""
+def lacks() -> str:
+    """One sentence that says what a Slurm lacks here, or nothing."""
     if os.geteuid() != 0:
         return "a real Slurm can only be started by root"
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        return (
-            f"no {', '.join(missing)} here; on Debian or Ubuntu: "
-            f"apt-get install --no-install-recommends {' '.join(PACKAGES)}"
-        )
-    return None
+    missing = ", ".join(name for name in NEEDED if shutil.which(name) is None)
+    packages = " ".join(PACKAGES)
+    return missing and f"no {missing} here; apt-get install --no-install-recommends {packages}"
 
 
 def can_fake_gpus() -> bool:

@@ -18,8 +18,8 @@ def folders(tmp_path):
             time_us = float(synthetic.row(N=n)["time_us"]) * factor
             rows.append(synthetic.row(N=n, time_us=time_us, measure_sha256="m" * 64, **given))
         for row in rows:
-            synthetic.write_cell(tmp_path / str(number), row)
-        cells.append(tmp_path / str(number) / "cells")
+            synthetic.write_row(tmp_path / str(number), row)
+        cells.append(tmp_path / str(number) / "rows")
     return cells
 
 
@@ -39,7 +39,7 @@ def test_runs_that_were_not_measured_alike_are_refused_or_allowed(folders, capsy
     assert repeats.main(words) == 2
     assert "--allow" in capsys.readouterr().err
     assert repeats.main(["--allow", *words]) == 0
-    assert "| cells, cells |" in capsys.readouterr().out
+    assert "| rows, rows |" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

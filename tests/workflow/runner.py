@@ -105,5 +105,5 @@ class Runner:
         file.write_text(file.read_text() + "\nCHANGED = True\n")
 
     def rows(self) -> list[Path]:
-        found = (self.folder / "results/cells").rglob("*.csv")
+        found = (self.folder / "results/rows").rglob("*.csv")
         return sorted(path for path in found if path.name[0] != ".")

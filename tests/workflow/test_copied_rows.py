@@ -31,14 +31,14 @@ def runner(tmp_path, project):
     """A project with the rows of two machines, neither of which is this one."""
     for gpu in GPUS:
         for row in rows(gpu):
-            synthetic.write_cell(tmp_path / gpu, row)
-        shutil.copytree(tmp_path / gpu / "cells", project / "results/cells", dirs_exist_ok=True)
+            synthetic.write_row(tmp_path / gpu, row)
+        shutil.copytree(tmp_path / gpu / "rows", project / "results/rows", dirs_exist_ok=True)
     configure(project, **SWEEP)
     return Runner(project)
 
 
 def test_rows_of_two_machines_are_merged_and_nothing_is_measured_again(runner):
-    for index, path in enumerate(sorted((runner.folder / "results/cells").rglob("*.*"))):
+    for index, path in enumerate(sorted((runner.folder / "results/rows").rglob("*.*"))):
         os.utime(path, (1e9 + index % 3, 1e9 + index % 3))
     done = runner(*UNTIL_MERGED)
     assert done.returncode == 0, done.stderr
@@ -51,7 +51,7 @@ def test_rows_of_two_machines_are_merged_and_nothing_is_measured_again(runner):
 @pytest.mark.parametrize("other", [{"kernel_sha256": "0" * 64}, {"measure_sha256": "0" * 64}])
 def test_rows_of_other_code_are_refused_by_name_and_kept(runner, other):
     wrong = [row for row in rows("h200", **other) if row["variant"] == "triton_row"]
-    paths = [synthetic.write_cell(runner.folder / "results", row) for row in wrong]
+    paths = [synthetic.write_row(runner.folder / "results", row) for row in wrong]
     done = runner(*UNTIL_MERGED)
     output = done.stdout + done.stderr
     assert done.returncode != 0
@@ -59,7 +59,7 @@ def test_rows_of_other_code_are_refused_by_name_and_kept(runner, other):
     assert f"measured this row ({column} differ" in output
     assert "Traceback" not in output
     (line,) = (line for line in output.splitlines() if line.startswith("analysis merge: error"))
-    named = re.findall(r"results/cells/[\w/.]+\.csv", line)
+    named = re.findall(r"results/rows/[\w/.]+\.csv", line)
     assert sorted(runner.folder / name for name in named) == sorted(paths)
     for path in paths:
         path.unlink()

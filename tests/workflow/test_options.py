@@ -25,11 +25,9 @@ DRAW = AFTER_POINTS - {"merge"}
         slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),
         # what runs again after a run
         (["--forcerun", "summary"], {"summary", "report", "all"}, {"point", "merge", "plot_sweep"}),
-        slow(["--forcerun", "point"], {"point"} | AFTER_POINTS, set()),
         # the same configuration, but the report tells the command that repeats it
         (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "plot_sweep"}),
         (["--config", "gpus=[recorded]"], DRAW, {"point", "merge"}),
-        slow(["--configfile", "sweeps/recorded.yaml"], DRAW, {"point"}),
         (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
     ],
 )
@@ -37,12 +35,6 @@ def test_which_rules_run(finished_sweep, options, rules, others):
     planned = set(Runner(finished_sweep[0]).jobs(*options))
     assert rules <= planned
     assert not others & planned
-
-
-def test_one_row_again_by_its_file(finished_sweep):
-    row, *_ = Runner(finished_sweep[0]).rows()
-    name = str(row.relative_to(finished_sweep[0]))
-    assert Runner(finished_sweep[0]).jobs("--forcerun", name)["point"] == 1
 
 
 def test_touch_takes_the_rows_of_an_edited_kernel_as_they_are(runner):
@@ -53,15 +45,6 @@ def test_touch_takes_the_rows_of_an_edited_kernel_as_they_are(runner):
     assert done.returncode == 0, done.stderr
     assert runner.jobs() == {}
     assert {path: path.read_bytes() for path in runner.rows()} == before
-
-
-def test_all_that_a_run_has_made_is_deleted_and_nothing_else(runner):
-    kept = [p for p in runner.folder.rglob("*") if not {"results", ".snakemake"} & {*p.parts}]
-    done = runner("--delete-all-output")
-    assert done.returncode == 0, done.stderr
-    assert all(path.exists() for path in kept)
-    assert runner.rows() == []
-    assert not list((runner.folder / "results").glob("*.*"))
 
 
 def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(project, tmp_path):
@@ -87,7 +70,7 @@ def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path)
     ("name", "words"),
     [
         (
-            "results/cells/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99/torch_naive.1.csv",
+            "results/rows/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99/torch_naive.1.csv",
             "the sweep tiny has no row results/",
         ),
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
@@ -101,16 +84,8 @@ def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep, nam
 
 
 def test_a_batch_takes_some_of_the_points(tmp_path):
-    """The files that `all` needs are dealt out in the order of their names: rows come first."""
     folder = copies.copy_project(tmp_path / "project", recorded="oneflow")
     configure(folder)
-    planned = Runner(folder).jobs("--batch", "all=1/10")
+    planned = Runner(folder).jobs("rows", "--batch", "rows=1/5")
     assert 0 < planned["point"] < 8
     assert "merge" not in planned
-
-
-def test_rules_say_what_they_make(finished_sweep):
-    done = Runner(finished_sweep[0])("--list-target-rules")
-    shown = dict(line.split(" (", 1) for line in done.stdout.strip().splitlines())
-    assert {"all", "rows", "summary", "claims", "figures", "report"} <= set(shown)
-    assert all(words.endswith(".)") for words in shown.values())

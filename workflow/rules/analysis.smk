@@ -28,19 +28,19 @@ localrules:
 
 
 rule rows:
-    """The rows and samples of this sweep's points."""
+    """Measure the rows and samples of this sweep's points."""
     input:
         ROWS,
 
 
 rule figures:
-    """Every figure: measured here, recorded, published."""
+    """Draw every figure: measured here, recorded, published."""
     input:
         FIGURES,
 
 
 rule expected:
-    """The hashes and settings that rows must have to belong to the current code and config."""
+    """Write the hashes that rows of the current code have."""
     output:
         "results/expected.csv",
     log:
@@ -56,7 +56,7 @@ rule expected:
 
 
 rule merge:
-    """The rows of one GPU as one table."""
+    """Merge the rows of one GPU into one table."""
     input:
         rows=rows_of,
         expected="results/expected.csv",
@@ -76,7 +76,7 @@ rule merge:
 
 
 rule collect:
-    """Measured rows, and the recorded rows of other GPUs."""
+    """Collect measured rows, and the recorded rows of other GPUs."""
     input:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
         recorded=RECORDED,
@@ -99,7 +99,7 @@ rule collect:
 
 
 rule summary:
-    """The ranking of the variants at every point."""
+    """Rank the variants of every matrix."""
     input:
         "results/measurements.csv",
     output:
@@ -117,7 +117,7 @@ rule summary:
 
 
 rule claims:
-    """The published claims, each checked on every GPU with rows."""
+    """Check the published claims on every GPU with rows."""
     input:
         measurements="results/measurements.csv",
         tables=TABLES,
@@ -138,7 +138,7 @@ rule claims:
 
 
 rule plot_sweep:
-    """The figures over N of one GPU, dtype and sweep."""
+    """Draw the figures over N of one GPU, dtype and sweep."""
     input:
         measurements="results/measurements.csv",
         tables=TABLES,
@@ -160,7 +160,7 @@ rule plot_sweep:
 
 
 use rule plot_sweep as plot_published with:
-    """A short published table beside the rows of one GPU, dtype and sweep."""
+    """Draw a short published table beside the rows of one GPU, dtype and sweep."""
     output:
         *drawn([tables.PUBLISHED]),
     log:
@@ -172,7 +172,7 @@ use rule plot_sweep as plot_published with:
 
 
 use rule plot_sweep as plot_overview with:
-    """The fraction of copy bandwidth of every timed row, on one page."""
+    """Draw the fraction of copy bandwidth of every timed row, on one page."""
     output:
         report(OVERVIEW[0], caption="../report/overview.rst", category="Overview"),
         OVERVIEW[1:],
@@ -185,7 +185,7 @@ use rule plot_sweep as plot_overview with:
 
 
 rule report:
-    """results/report.md: the ranking, and the evidence for it."""
+    """Write results/report.md: the ranking, and the evidence for it."""
     input:
         measurements="results/measurements.csv",
         summary="results/summary.csv",
@@ -216,7 +216,7 @@ rule report:
 
 
 use rule report as html with:
-    """results/report.html: the same for a browser, with a picker for any size."""
+    """Write results/report.html: the same for a browser, with a picker for any size."""
     input:
         measurements="results/measurements.csv",
         summary="results/summary.csv",

@@ -6,7 +6,7 @@ from snakemake.logging import logger
 
 from measure import row
 from measure.device import gpus
-from planning import cluster, config as checks, internals, machine, points, tables
+from planning import cluster, internals, machine, points, tables, validate
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of these names where they run
 shell.prefix(
@@ -16,7 +16,7 @@ shell.prefix(
 # relative: Snakemake knows its files by these names, also in a copy of the project
 ROOT = Path(os.path.relpath(workflow.basedir))
 
-checks.check(config, internals.config_layers(workflow))
+validate.check(config, internals.config_layers(workflow))
 ON_CLUSTER = internals.is_on_cluster(workflow)
 CLUSTER = cluster.table(ROOT / "profiles" / "slurm" / "gpus.yaml") if ON_CLUSTER else {}
 cluster.check(config["gpus"], CLUSTER)
@@ -66,7 +66,7 @@ wildcard_constraints:
 def of_sweep(known, name, what):
     """Return ``known[name]``, or say that no point of the sweep makes the file that was asked for."""
     if name not in known:
-        raise checks.ConfigError(
+        raise validate.ConfigError(
             f"the sweep {config['sweep']} has no {what} {name}: see its config"
         )
     return known[name]
@@ -84,8 +84,8 @@ def first_row_of(wildcards):
     return list(map(ancient, points.first_row(point_of(wildcards))))
 
 
-def on_cluster(column):
-    """Return the function that looks up how the cluster gives a point's GPU."""
+def from_gpu_table(column):
+    """Return the function that looks up a column of the cluster's table for a point's GPU."""
     return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
 
 

@@ -1,4 +1,4 @@
-# One job per replicate of a point; whatever a kernel does, the job ends with a row.
+# One job measures one replicate of a point. Whatever a kernel does, the job ends with a row.
 import shlex
 
 import kernels
@@ -10,14 +10,14 @@ onstart:
 
 
 rule point:
-    """One replicate of a point: one row, and its samples."""
+    """Measure one replicate of a point; write its row and samples."""
     input:
         checked=first_row_of,
     output:
         row=points.ROW,
         samples=str(row.samples_path(Path(points.ROW))),
     log:
-        points.ROW.replace("results/cells", "results/logs/points").replace(".csv", ".log"),
+        points.ROW.replace("results/rows", "results/logs/points").replace(".csv", ".log"),
     # the variants of a matrix follow each other
     priority: lambda wildcards: PRIORITIES[row_of(wildcards)]
     # only for a cluster: elsewhere a group would make planning slower
@@ -33,9 +33,9 @@ rule point:
     threads: lambda wildcards: points.threads(point_of(wildcards), internals.given_cores(workflow))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
-        gres=on_cluster("gres"),
-        slurm_partition=on_cluster("partition"),
-        constraint=on_cluster("constraint"),
+        gres=from_gpu_table("gres"),
+        slurm_partition=from_gpu_table("partition"),
+        constraint=from_gpu_table("constraint"),
         runtime=cluster.minutes(config["timeout_s"]),
         # not among params: another time-out changes no number, so it measures nothing again; and
         # --lint refuses the config in a command

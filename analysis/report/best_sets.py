@@ -1,15 +1,15 @@
-"""The verdict: wins, ties and losses, and the best set at every matrix."""
+"""The ranking: wins, ties and losses, and the best set at every matrix."""
 
 import pandas as pd
 
-from analysis.frame import distinct, legend, mark, outcomes
+from analysis.frame import distinct, legend, named, outcomes
 from analysis.panels import one_m_for_each_n
-from analysis.ranking import standings
+from analysis.ranking import win_tie_loss
 from analysis.report import markdown as md
 from analysis.report.markdown import Block, Heading, Prose, Table
 from analysis.schema import BASELINE
 
-MATRIX = ["op", "distribution", "M", "N"]  # of one gpu, dtype and sweep
+SIZE_COLUMNS = ["op", "distribution", "M", "N"]  # of one gpu, dtype and sweep
 ENDS = ("best", "low", "high")
 
 
@@ -27,19 +27,18 @@ def section(summary: pd.DataFrame, names: dict[str, str]) -> list[Block]:
             parts.append(Prose(_sentence(f"On **{names[gpu]}** in {dtype} ({what})", part)))
             if part["rank"].notna().any():
                 parts += _table(part, f"{dtype}, {sweep}: every matrix")
-    return [*parts, *(Prose(f"{line}.") for line in legend(summary))]
+    return [*parts, *(Prose(f"{line}.") for line in legend(summary["flags"]))]
 
 
 def _sentence(where: str, rows: pd.DataFrame) -> str:
     """Return a paragraph: wins, ties, losses, and the fraction of the copy bandwidth."""
     first = rows[rows["rank"] == 1]
     if first.empty:
-        counts = outcomes(rows).value_counts().sort_index()
-        return f"{where} no row has a valid time: {_counts(counts)}."
+        return f"{where} no row has a valid time: {md.counts(outcomes(rows))}."
     total = int((first["competitors"] > 1).sum())
     text = where
     if total:
-        table = standings(rows).sort_values(["wins", "ties"], ascending=False, kind="stable")
+        table = win_tie_loss(rows).sort_values(["wins", "ties"], ascending=False, kind="stable")
         for at, (variant, (wins, ties, losses)) in enumerate(table.iterrows()):
             if at == 0:
                 text += f" **{variant}** wins at {wins} of {md.counted(total, 'matrix')}"
@@ -50,9 +49,9 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
         text += f"{'.' if total else ''} At {alone} only one variant ranks, so none wins"
     faster = first[first["variant"] != BASELINE]["speedup"].dropna()
     if len(faster):
-        text += f". Where it is not torch, the fastest is {_range(faster)}x as fast as torch"
+        text += f". Where it is not torch, the fastest is {md.span(faster)}x as fast as torch"
     if first["of_copy"].notna().any():
-        text += f". The fastest reaches {_range(first['of_copy'])} of the copy bandwidth"
+        text += f". The fastest reaches {md.span(first['of_copy'])} of the copy bandwidth"
     interpreted = rows[rows["status"] == "interpreted"]["variant"].nunique()
     if interpreted:
         text += (
@@ -69,15 +68,17 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
 
 def _table(rows: pd.DataFrame, what: str) -> list[Block]:
     first = rows[rows["rank"] == 1]
-    varying = [name for name in MATRIX if name == "N" or first[name].nunique() > 1]
-    fixed = ", ".join(f"{name} = {first[name].iloc[0]}" for name in MATRIX if name not in varying)
+    varying = [name for name in SIZE_COLUMNS if name == "N" or first[name].nunique() > 1]
+    fixed = ", ".join(
+        f"{name} = {first[name].iloc[0]}" for name in SIZE_COLUMNS if name not in varying
+    )
     columns = [
         *(*varying, "fastest", "time (µs)", "speed-up over torch", "also in the best set"),
         *("next", "takes so many times as long", "of copy"),
     ]
     lines = []
     # By size of a row where each has its own M; M alone would turn M·N = const upside down.
-    by = [*MATRIX[:2], "N", "M"] if one_m_for_each_n(first) else MATRIX
+    by = [*SIZE_COLUMNS[:2], "N", "M"] if one_m_for_each_n(first) else SIZE_COLUMNS
     for _, part in rows[rows["rank"].notna()].sort_values("rank").groupby(by, sort=True):
         row, *others = part.to_dict("records")
         rest = next((other for other in others if not other["in_best_set"]), None)
@@ -85,23 +86,14 @@ def _table(rows: pd.DataFrame, what: str) -> list[Block]:
         lines.append(
             [
                 *(row[name] for name in varying),
-                row["variant"],
-                md.number(row["time_us"]) + mark(row["flags"]),
+                named(row),
+                md.number(row["time_us"]),
                 "1 (is torch)" if row["variant"] == BASELINE else speedup,
-                ", ".join(other["variant"] for other in others if other["in_best_set"]),
-                rest["variant"] if rest else "",
+                ", ".join(named(other) for other in others if other["in_best_set"]),
+                named(rest) if rest else "",
                 md.with_interval(*(rest[f"behind_{x}"] for x in ENDS)) if rest else "",
                 md.number(row["of_copy"], 3),
             ]
         )
     intro = [Prose(f"{fixed}.")] if fixed else []
     return [*intro, Table(columns, lines, what)]
-
-
-def _counts(counts: pd.Series) -> str:
-    return ", ".join(f"{count} {status}" for status, count in counts.items())
-
-
-def _range(values: pd.Series) -> str:
-    low, high = md.number(values.min(), 3), md.number(values.max(), 3)
-    return low if low == high else f"{low} to {high}"
