@@ -18,7 +18,7 @@ from analysis.errors import InputError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code, for bad input after one line that says why."""
-    given = _parser.parse_args(arguments)
+    given = PARSER.parse_args(arguments)
     started = time.monotonic()
     try:
         done = given.run(given)
@@ -29,8 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return given.code
 
 
-_parser = ArgumentParser(prog="analysis", description="From rows to a report.")
-_commands = _parser.add_subparsers(dest="command", required=True, metavar="command")
+PARSER = ArgumentParser(prog="analysis", description="From rows to a report.")
+_commands = PARSER.add_subparsers(dest="command", required=True, metavar="command")
 
 
 def _command(*arguments: ArgumentParser):

@@ -70,8 +70,9 @@ class Estimate(NamedTuple):
         return math.exp(self.log - half), math.exp(self.log + half)
 
     def __str__(self) -> str:
-        """Return `1.353 [1.350, 1.356]`, the interval only where there is one."""
-        return md.with_interval(self.value, *self.interval)
+        """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
+        number, *interval = md.with_interval(self.value, *self.interval).split(" ", 1)
+        return " ".join([f"{number}x", *interval])
 
     def p(self, margin: float = 0.0) -> float:
         """Return the p-value of |true logarithm| <= margin: both tails, at the margin's edge.

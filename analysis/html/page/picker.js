@@ -92,13 +92,15 @@ function howNear(pick, M, N) {
 
 function theLead(pick) {
   const flags = pick.flags ? ` Flags of its row: ${pick.flags}.` : "";
+  const apart = atPoint(pick, (row) => row.unranked_by === "other_board").map((row) => row.variant);
+  const board = apart.length ? ` Timed on another board, so not compared: ${apart.join(", ")}.` : "";
   const others = competitors(pick).slice(1);
-  if (!others.length) return `No other ranked kernel is timed here.${flags}`;
+  if (!others.length) return `No other ranked kernel is timed here.${board}${flags}`;
   const same = others.filter((row) => row.in_best_set).map((row) => row.variant);
   const next = others.find((row) => !row.in_best_set);
   const best = same.length ? `Not significantly slower, or by less than 1 %: ${same.join(", ")}.` : "All others are significantly slower.";
   const rest = next ? ` ${next.variant} takes ${withInterval(next.behind_best, next.behind_low, next.behind_high)} times as long.` : "";
-  return best + rest + flags;
+  return best + rest + board + flags;
 }
 
 function answer(pick, M, N) {
@@ -117,10 +119,8 @@ function answer(pick, M, N) {
   rank(pick);
 }
 
-function competitors(pick) {
-  const rows = ROWS.filter((row) => row.rank !== null && POINT.every((name) => row[name] === pick[name]));
-  return rows.sort((a, b) => a.rank - b.rank);
-}
+const atPoint = (pick, which) => ROWS.filter((row) => which(row) && POINT.every((name) => row[name] === pick[name]));
+const competitors = (pick) => atPoint(pick, (row) => row.rank !== null).sort((a, b) => a.rank - b.rank);
 
 // Every kernel that is timed at the point, as a bar.
 function rank(pick) {
