@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         default=Point.timeout_s,
         dest="timeout_s",
         metavar="S",
-        help="kill the point after so many seconds in all",
+        help="kill the point after this many seconds",
     )
     add("--output", type=Path, required=True, help="the row; its samples are written beside it")
     add(

@@ -43,9 +43,9 @@ def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) ->
     else:
         x, stride = _rows(x, n, inner)
         out = empty_like(x, dtype or x.dtype)
-    rows, inner_dim = _kernels()
+    dispatch, inner_dim = _kernels()
     if inner == 1:
-        _launch(rows.forward, x, out, numel // n, n, stride, log)
+        _launch(dispatch.forward, x, out, numel // n, n, stride, log)
     else:
         _launch(inner_dim.forward, x, out, numel // (n * inner), n, inner, log)
     return out
@@ -61,9 +61,9 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     g, stride = _rows(g, n, inner)
     y = y.contiguous()
     dx = torch.empty_like(y) if dtype is y.dtype else empty_like(y, dtype)
-    rows, inner_dim = _kernels()
+    dispatch, inner_dim = _kernels()
     if inner == 1:
-        _launch(rows.backward, g, y, dx, numel // n, n, stride, log)
+        _launch(dispatch.backward, g, y, dx, numel // n, n, stride, log)
     else:
         _launch(inner_dim.backward, g, y, dx, numel // (n * inner), n, inner, log)
     return dx

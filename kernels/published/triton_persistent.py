@@ -44,8 +44,9 @@ def _plan(block: int, dtype: torch.dtype, device: int, aligned: bool) -> tuple[i
     """Return (programs, pipeline depth) for a row of ``block`` elements on this device."""
     properties = driver.active.utils.get_device_properties(device)
     stages = 4 if properties["max_shared_mem"] > LARGE_SHARED_MEMORY else 2
-    divisible = 16 if aligned else 1  # Triton compiles strides divisible by 16 separately
-    arguments = dtype, dtype, divisible, divisible, block, divisible
+    # Triton compiles numbers that 16 divides separately, and takes 1 for a constant.
+    size = 16 if aligned else 17
+    arguments = dtype, dtype, size, size, block, size
     settings = {"BLOCK": block, "STAGES": stages, "num_warps": NUM_WARPS}
     compiled = softmax_fwd_kernel_persistent.warmup(*arguments, grid=(1,), **settings)
     compiled._init_handles()  # loads the binary; the register count is not known before

@@ -38,6 +38,8 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
         for each, text in texts.items():
             each.write_text(text)
     except OSError as error:
+        for made in texts:  # all were absent, so none is the user's
+            made.unlink(missing_ok=True)
         raise BadKernel(f"cannot write {str(each)!r}: {error.strerror}") from error
     return list(texts)
 

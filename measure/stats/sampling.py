@@ -70,7 +70,7 @@ def collect(
 
 
 def _warm_up(block: Callable[[], list[float]], most: int, now: Callable[[], float]) -> None:
-    """Run untimed blocks, at ``most`` so many, until they take as long as the blocks before."""
+    """Run at most ``most`` untimed blocks, until the last take as long as those before them."""
     begin, totals = now(), []
     while now() - begin < MAX_WARM_UP_S and len(totals) < most:
         if now() - begin >= WARM_UP_S and len(totals) >= 2 * SETTLED_BLOCKS:
