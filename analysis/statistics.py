@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis import markdown as md
 from analysis.frame import ranks
-from analysis.report import markdown as md
 from analysis.schema import BASELINE, SCHEMA, SWEEP_MATRIX
 
 LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries

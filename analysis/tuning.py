@@ -4,8 +4,8 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from statistics import geometric_mean
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -74,8 +74,9 @@ def _present(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
 def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tuple]:
     """Yield a line of COLUMNS for every KEY, whose variant in the table is ``present``.
 
-    That one stays, unless another is ahead significantly by more than statistics.TIE; then the
-    fastest of these follows. A lead below 1 says that a faster one is not ahead by so much.
+    That one stays unless the fastest is significantly ahead of it by more than statistics.TIE.
+    ``lead``: its speed over the runner-up's; below 1 where the runner-up is faster, but not by so
+    much.
     """
     for key, part in points.groupby(KEY):
         speeds = mean_speeds(part)
@@ -83,16 +84,18 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
         if not order:
             continue
         chosen = order[0]
-        if (stays := present.get(key)) in speeds and not _ahead(speeds, chosen, stays):
+        if (stays := present.get(key)) in speeds and not _is_significantly_faster(
+            speeds, chosen, stays
+        ):
             chosen = stays
         others = [variant for variant in order if variant != chosen]
         speed, of_copy = speeds[chosen], part.loc[part["variant"] == chosen, "of_copy"]
         lead = speed.minus(speeds[others[0]]).value if others else math.nan
-        numbers = speed.value, geometric_mean(of_copy), (others or [""])[0], lead
+        numbers = speed.value, math.exp(np.log(of_copy).mean()), (others or [""])[0], lead
         yield (*key, chosen, *numbers, part["M"].nunique())
 
 
-def _ahead(speeds: Mapping[str, stats.Estimate], fast: str, slow: str) -> bool:
+def _is_significantly_faster(speeds: Mapping[str, stats.Estimate], fast: str, slow: str) -> bool:
     """Return whether the fastest of all is ahead; p is corrected for choosing it."""
     p = speeds[fast].minus(speeds[slow]).p(math.log1p(stats.TIE))
     return fast != slow and p * (len(speeds) - 1) <= stats.LEVEL

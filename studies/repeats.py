@@ -15,7 +15,7 @@ import pandas as pd
 
 from analysis import compare
 from analysis.errors import InputError
-from analysis.report.markdown import table
+from analysis.markdown import table
 from analysis.schema import POINT
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}

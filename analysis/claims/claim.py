@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis import markdown as md
 from analysis import statistics as stats
 from analysis.frame import legend, ranks
-from analysis.report import markdown as md
 from analysis.schema import BASELINE
 from analysis.statistics import Estimate
 
@@ -122,10 +122,13 @@ def side(ratio: Estimate) -> str:
     return sides_of({0: ratio})[0]
 
 
-def verdict_on_all(found: Iterable[str]) -> str:
-    """Return the verdict on the claim that every ratio is above 1, by their sides."""
+def verdict_on_all(found: Iterable[str], complete: bool = True) -> str:
+    """Return the verdict on the claim that every ratio is above 1, by their sides.
+
+    It holds only if the ratios are ``complete``: a size that was not timed may be slower.
+    """
     found = set(found)
-    return FAILS if BELOW in found else INCONCLUSIVE if UNCLEAR in found else HOLDS
+    return FAILS if BELOW in found else HOLDS if complete and UNCLEAR not in found else INCONCLUSIVE
 
 
 def verdict_on_number(ratio: Estimate, stated: float, decimals: int) -> str:

@@ -35,11 +35,13 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
         every = evidence.speed_ratios(fast, slow, least)
         mean, sides = stats.geometric_mean(every.values()), terms.sides_of(every)
         judged = [terms.side(mean), *(sides.values() if stably else [])]
-        decided = terms.verdict_on_all(judged)
+        complete = not stably or len(every) == len(evidence.protocol.shapes)
+        decided = terms.verdict_on_all(judged, complete)
+        close = terms.close(decided) if terms.UNCLEAR in judged else ""
         values = [ratio.value for ratio in every.values()]
         why = (
             f"geometric mean {mean} over {len(every)} of "
-            f"{len(evidence.protocol.shapes)} sizes{terms.close(decided)}, from {min(values):.3f}x "
+            f"{len(evidence.protocol.shapes)} sizes{close}, from {min(values):.3f}x "
             f"to {max(values):.3f}x; slower at {terms.sizes_on(terms.BELOW, sides)}; "
             f"no significant difference at {terms.sizes_on(terms.UNCLEAR, sides)}"
         )
@@ -86,11 +88,12 @@ def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
     """Return the share of the sizes that are above 1; the claim is about every size."""
     above = list(sides.values()).count(terms.ABOVE)
     why = (
-        f"{as_claimed} at {above} of {len(sides)} sizes; "
+        f"{as_claimed} at {above} of {len(sides)} sizes (the protocol has {len(ONLINE.shapes)}); "
         f"{otherwise} at {terms.sizes_on(terms.BELOW, sides)}; "
         f"too close to call at {terms.sizes_on(terms.UNCLEAR, sides)}"
     )
-    return Finding(terms.verdict_on_all(sides.values()), why, above / len(sides))
+    decided = terms.verdict_on_all(sides.values(), len(sides) == len(ONLINE.shapes))
+    return Finding(decided, why, above / len(sides))
 
 
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:

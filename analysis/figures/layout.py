@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
+from analysis import markdown as md
 from analysis import schema
 from analysis.figures.axes import FONT
 from analysis.frame import controls_note, distinct, legend, outcomes
 from analysis.panels import Selection
-from analysis.report import markdown as md
 
 # Inches: the width of one column and of both on a page of two columns.
 SINGLE, DOUBLE = 3.4, 7.0

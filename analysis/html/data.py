@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from analysis import markdown as md
 from analysis import palette
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, NO_DATA, OPEN
 from analysis.frame import controls_note, mark
 from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
 from analysis.ranking import RANKING
-from analysis.report import markdown as md
 from analysis.schema import SWEEP_MATRIX
 
 # What the page shows, sorts, searches and draws; everything else is in results/measurements.csv.

@@ -11,13 +11,12 @@ import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from analysis import ranking, rows
+from analysis import markdown, ranking, rows
 from analysis.frame import LEGEND, with_controls
 from analysis.html import data
+from analysis.markdown import Block, Heading, Prose, Table
 from analysis.report import document as report
-from analysis.report import markdown
 from analysis.report.document import Inputs
-from analysis.report.markdown import Block, Heading, Prose, Table
 from analysis.schema import BASELINE
 
 PAGE = Path(__file__).resolve().parent / "page"

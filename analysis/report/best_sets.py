@@ -2,11 +2,11 @@
 
 import pandas as pd
 
+from analysis import markdown as md
 from analysis.frame import distinct, legend, named, outcomes
+from analysis.markdown import Block, Heading, Prose, Table
 from analysis.panels import one_m_for_each_n
 from analysis.ranking import win_tie_loss
-from analysis.report import markdown as md
-from analysis.report.markdown import Block, Heading, Prose, Table
 from analysis.schema import BASELINE
 
 SIZE_COLUMNS = ["op", "distribution", "M", "N"]  # of one gpu, dtype and sweep

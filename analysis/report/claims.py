@@ -2,11 +2,11 @@
 
 import pandas as pd
 
+from analysis import markdown as md
 from analysis import palette
 from analysis.claims.claim import OPEN
+from analysis.markdown import Block, Prose, Table
 from analysis.published import Published
-from analysis.report import markdown as md
-from analysis.report.markdown import Block, Prose, Table
 
 COLUMNS = ["claim", "what", "quantity", "where", "published", "verdict", "value [95 %]", "why"]
 

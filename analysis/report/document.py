@@ -10,11 +10,11 @@ import yaml
 
 from analysis import rows, schema
 from analysis.frame import distinct
+from analysis.markdown import Block, Code, Prose, Table
 from analysis.panels import SET, existing
 from analysis.published import Published
 from analysis.report import best_sets, markdown, quality
 from analysis.report import claims as claim_parts
-from analysis.report.markdown import Block, Code, Prose, Table
 
 ORDER = [
     *("Ranking", "Published claims", "Figures", "Noise floor", "Cold calls", "Flags"),

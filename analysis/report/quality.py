@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection
 
 import pandas as pd
 
+from analysis import markdown as md
 from analysis import schema
 from analysis import statistics as stats
-from analysis.report import markdown as md
-from analysis.report.markdown import Block, Prose, Table
+from analysis.markdown import Block, Prose, Table
 
 
 def biased(measurements: pd.DataFrame) -> list[Block]:

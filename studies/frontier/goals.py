@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis import compare, frame, statistics
 from analysis.errors import InputError
-from analysis.report.markdown import table
+from analysis.markdown import table
 from kernels import DTYPES
 
 VARIANT = "frontier"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette
-from analysis.report.markdown import table
+from analysis.markdown import table
 
 from .tools import RESULTS
 

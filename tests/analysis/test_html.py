@@ -9,8 +9,8 @@ import pytest
 from analysis import claims, ranking
 from analysis.html import data as view
 from analysis.html import document
+from analysis.markdown import Code, Heading, Prose, Table
 from analysis.report import document as markdown
-from analysis.report.markdown import Code, Heading, Prose, Table
 from tests.analysis import synthetic
 from tests.browser import made
 

@@ -3,9 +3,9 @@
 import pytest
 
 from analysis import claims, ranking
+from analysis.markdown import render
 from analysis.panels import copy_rate
 from analysis.report import best_sets, quality
-from analysis.report.markdown import render
 from tests.analysis import synthetic
 from tests.marks import slow
 

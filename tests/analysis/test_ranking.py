@@ -10,10 +10,10 @@ from analysis import __main__ as cli
 from analysis import claims, frame, ranking, schema
 from analysis.figures.curves import draw_time
 from analysis.figures.heatmap import draw_speedup
+from analysis.markdown import render
 from analysis.merge import collect, merge_rows
 from analysis.panels import select
 from analysis.report import document, quality
-from analysis.report.markdown import render
 from tests.analysis import synthetic
 
 CONFIG = Path(__file__).resolve().parents[2] / "config.yaml"

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from analysis import claims, ranking
+from analysis.markdown import number, with_interval
 from analysis.report import document
-from analysis.report.markdown import number, with_interval
 from tests.analysis import oneflow_rows, synthetic
 
 

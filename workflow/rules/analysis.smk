@@ -48,7 +48,7 @@ rule expected:
     conda:
         "../envs/analysis.yml"
     params:
-        lines=tables.expected(BY_ROW.values(), RECORDED),
+        lines=tables.expected(POINT_BY_ROW.values(), RECORDED),
     message:
         "Writing the hashes of the current code"
     script:
@@ -103,7 +103,7 @@ rule summary:
     input:
         "results/measurements.csv",
     output:
-        shown("results/summary.csv", "summary", "Tables", table="summary"),
+        in_report("results/summary.csv", "summary", "Tables", table="summary"),
     log:
         "results/logs/summary.log",
     conda:
@@ -122,7 +122,7 @@ rule claims:
         measurements="results/measurements.csv",
         tables=TABLES,
     output:
-        shown("results/claims.csv", "claims", "Tables", table="claims"),
+        in_report("results/claims.csv", "claims", "Tables", table="claims"),
     log:
         "results/logs/claims.log",
     conda:
@@ -143,30 +143,30 @@ rule plot_sweep:
         measurements="results/measurements.csv",
         tables=TABLES,
     output:
-        *drawn(tables.OVER_N),
+        *figure_outputs(tables.OVER_N),
     log:
         "results/logs/plot_sweep/{gpu}_{dtype}_{sweep}.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        command="figures --gpu {gpu} --dtype {dtype} --sweep {sweep}",
+        subcommand="figures --gpu {gpu} --dtype {dtype} --sweep {sweep}",
         published=published_folder,
     message:
         "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
     shell:
-        "python3 -m analysis {params.command} --measurements {input.measurements:q}"
+        "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
         " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
 
 
 use rule plot_sweep as plot_published with:
     """Draw a short published table beside the rows of one GPU, dtype and sweep."""
     output:
-        *drawn([tables.PUBLISHED]),
+        *figure_outputs([tables.PUBLISHED]),
     log:
         "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
     params:
-        command="published --gpu {gpu} --dtype {dtype} --sweep {sweep}",
+        subcommand="published --gpu {gpu} --dtype {dtype} --sweep {sweep}",
     message:
         "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
 
@@ -179,7 +179,7 @@ use rule plot_sweep as plot_overview with:
     log:
         "results/logs/plot_overview.log",
     params:
-        command="overview",
+        subcommand="overview",
     message:
         "Drawing the overview"
 
@@ -191,24 +191,24 @@ rule report:
         summary="results/summary.csv",
         claims="results/claims.csv",
         tables=TABLES,
-        recorded=RECORDED_BY,
+        recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
     output:
-        shown("results/report.md", "report", "Report", form="Markdown"),
+        in_report("results/report.md", "report", "Report", form="Markdown"),
     log:
         "results/logs/report.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        document="report --figures-dir results/figures",
+        subcommand="report --figures-dir results/figures",
         published=published_folder,
         unranked=config["unranked_flags"],
         command=COMMAND,
     message:
         "Writing {output}"
     shell:
-        "python3 -m analysis {params.document} --measurements {input.measurements:q}"
+        "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
         " --summary {input.summary:q} --claims {input.claims:q}"
         " --published {params.published:q} --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
@@ -222,12 +222,12 @@ use rule report as html with:
         summary="results/summary.csv",
         claims="results/claims.csv",
         tables=TABLES,
-        recorded=RECORDED_BY,
+        recorded=RECORDED_PROVENANCE,
         figures=OVERVIEW,
         page=sorted(str(path) for path in ROOT.glob("analysis/html/page/*")),
     output:
-        shown("results/report.html", "report", "Report", form="HTML"),
+        in_report("results/report.html", "report", "Report", form="HTML"),
     log:
         "results/logs/html.log",
     params:
-        document="html --figures-dir results/figures",
+        subcommand="html --figures-dir results/figures",

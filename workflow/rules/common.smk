@@ -22,12 +22,12 @@ CLUSTER = cluster.table(ROOT / "profiles" / "slurm" / "gpus.yaml") if ON_CLUSTER
 cluster.check(config["gpus"], CLUSTER)
 
 POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
-BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
-ROWS = [*BY_ROW, *(str(row.samples_path(Path(path))) for path in BY_ROW)]
+POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
+ROWS = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
 BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
-IN_ORDER = points.in_order(BY_ROW.values(), config["seed"], BOARDS)
-PRIORITIES = {points.row_path(p): -number for number, p in enumerate(IN_ORDER)}
-ALLOCATIONS = cluster.allocations(IN_ORDER, CLUSTER) if ON_CLUSTER else {}
+MEASURING_ORDER = points.in_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
+PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
+ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if ON_CLUSTER else {}
 if not internals.is_in_allocation(workflow):
     for gpu, chosen in POINTS.items():
         logger.info(points.announce(config, gpu, chosen))
@@ -35,11 +35,11 @@ if not internals.is_in_allocation(workflow):
 PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
-RECORDED_BY = [path.with_suffix(".yaml") for path in RECORDED]
+RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
 SUFFIXES = [".svg", ".pdf", ".png"]
 OVERVIEW = [f"results/figures/overview{suffix}" for suffix in SUFFIXES]
-OF_A_SET = tables.figures(config["sweep"], BY_ROW.values(), RECORDED, PUBLISHED)
-FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=OF_A_SET, suffix=SUFFIXES)]
+FIGURE_NAMES = tables.figures(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
+FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=FIGURE_NAMES, suffix=SUFFIXES)]
 # editing analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
@@ -63,7 +63,7 @@ wildcard_constraints:
     sweep="[a-z0-9_]+",
 
 
-def of_sweep(known, name, what):
+def require_in_sweep(known, name, what):
     """Return ``known[name]``, or say that no point of the sweep makes the file that was asked for."""
     if name not in known:
         raise validate.ConfigError(
@@ -77,7 +77,7 @@ def row_of(wildcards):
 
 
 def point_of(wildcards):
-    return of_sweep(BY_ROW, row_of(wildcards), "row")
+    return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
 
 
 def first_row_of(wildcards):
@@ -90,7 +90,7 @@ def from_gpu_table(column):
 
 
 def rows_of(wildcards):
-    return [points.row_path(p) for p in of_sweep(POINTS, wildcards.gpu, "GPU")]
+    return [points.row_path(p) for p in require_in_sweep(POINTS, wildcards.gpu, "GPU")]
 
 
 def published_folder(wildcards, input):
@@ -98,7 +98,7 @@ def published_folder(wildcards, input):
     return os.path.dirname(input.tables[0])
 
 
-def drawn(kinds):
+def figure_outputs(kinds):
     """Return a set's figures; ``snakemake --report`` takes the SVG, which is smaller."""
     for kind in kinds:
         figure = f"results/figures/{{gpu}}_{{dtype}}_{{sweep}}_{kind}"
@@ -112,6 +112,6 @@ def drawn(kinds):
         yield from (f"{figure}{suffix}" for suffix in SUFFIXES[1:])
 
 
-def shown(path, caption, category, **labels):
+def in_report(path, caption, category, **labels):
     """Return a file as ``snakemake --report`` shows it."""
     return report(path, caption=f"../report/{caption}.rst", category=category, labels=labels)

@@ -4,8 +4,8 @@
 #include "state.cuh"
 
 constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
-// A block may publish row r + 1 while a slower one still reads row r, but never row r + 2. Two slots
-// are enough; four leave a margin.
+// A block may publish row r + 1 while a slower one still reads row r, but never row r + 2. Two
+// slots are enough; four leave a margin.
 constexpr int kSlots = 4;
 
 // A float and its epoch, moved by one access: a reader that sees the epoch also has the value.
