@@ -25,10 +25,9 @@ def table(file: Path) -> Table:
     """Return the table in profiles/slurm: type of a GPU -> what gets one, and how many points."""
     lines = yaml.safe_load(file.read_text()) or {}
     for gpu, line in lines.items():
-        for key in ("gres", "points"):
-            if key not in (line or {}):
-                example = f'{gpu}: {{gres: "gpu:{gpu}:1", points: 60}}'
-                raise ConfigError(f"{file}: {gpu} lacks {key!r}; for example {example}")
+        if "points" not in (line or {}):
+            example = f'{gpu}: {{gres: "gpu:{gpu}:1", points: 60}}'
+            raise ConfigError(f"{file}: {gpu} lacks 'points'; for example {example}")
         for key in set(line) - set(COLUMNS):
             raise ConfigError(f"{file}: {gpu} has an unknown key {key!r}{nearest(key, COLUMNS)}")
     return lines

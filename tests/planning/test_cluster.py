@@ -34,9 +34,17 @@ def test_a_gpu_that_the_table_lacks_is_refused(wanted, words):
         cluster.check(wanted, TABLE)
 
 
-def test_a_column_that_no_table_has_is_refused(tmp_path):
-    (tmp_path / "gpus.yaml").write_text("a100: {partitoin: gpu, points: 60}\n")
-    with pytest.raises(ConfigError, match=r"a100 has an unknown key 'partitoin'; .* 'partition'"):
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{partitoin: gpu, points: 60}", r"a100 has an unknown key 'partitoin'; .* 'partition'"),
+        ("{partition: gpu}", r"a100 lacks 'points'; for example a100: \{gres"),
+        ("", "a100 lacks 'points'"),
+    ],
+)
+def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path, line, words):
+    (tmp_path / "gpus.yaml").write_text(f"a100: {line}\n")
+    with pytest.raises(ConfigError, match=words):
         cluster.table(tmp_path / "gpus.yaml")
 
 
