@@ -11,9 +11,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis import schema
+from analysis import InputError, schema
 from analysis.compare import Limits
-from analysis.errors import InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

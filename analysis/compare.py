@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis import InputError, rows, schema
 from analysis import markdown as md
-from analysis import rows, schema
 from analysis import statistics as stats
-from analysis.errors import InputError
 from analysis.frame import distinct, from_rows, legend, mark, ranks
 from analysis.merge import exclude_other_boards
 

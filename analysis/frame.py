@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import rows, schema
-from analysis.errors import InputError
+from analysis import InputError, rows, schema
 from analysis.schema import BASELINE, SWEEP_MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds

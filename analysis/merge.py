@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from analysis import rows, schema
-from analysis.errors import InputError
+from analysis import InputError, rows, schema
 from analysis.rows import Row
 
 NAMED = 20  # paths in a message; the number of the others follows

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis import palette
-from analysis.errors import InputError
+from analysis import InputError, palette
 from analysis.frame import ranks
 from analysis.published import Published, Source
 

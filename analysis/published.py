@@ -6,8 +6,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from analysis import schema
-from analysis.errors import InputError
+from analysis import InputError, schema
 from analysis.schema import BASELINE
 
 # Per unit of sources.yaml: the column that holds the value.

@@ -12,8 +12,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from analysis import rows, schema
-from analysis.errors import InputError
+from analysis import InputError, rows, schema
 from analysis.rows import Row
 from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path

@@ -7,8 +7,7 @@ import zlib
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from analysis import schema
-from analysis.errors import InputError
+from analysis import InputError, schema
 from measure import row
 from measure.row import PATH, samples_path
 

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from analysis import frame, record, rows
+from analysis import InputError, frame, record, rows
 from analysis import statistics as stats
-from analysis.errors import InputError
 
 SWEEP = "tuning"
 DISPATCH = "frontier"  # chooses among the variants whose names continue its name

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import compare
-from analysis.errors import InputError
+from analysis import InputError, compare
 from analysis.markdown import table
 from analysis.schema import POINT
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from analysis import rows, schema
+from analysis import markdown, rows, schema
 from analysis.frame import distinct
 from analysis.markdown import Block, Code, Prose, Table
 from analysis.panels import SET, existing
 from analysis.published import Published
-from analysis.report import best_sets, markdown, quality
+from analysis.report import best_sets, quality
 from analysis.report import claims as claim_parts
 
 ORDER = [

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import compare, frame, statistics
-from analysis.errors import InputError
+from analysis import InputError, compare, frame, statistics
 from analysis.markdown import table
 from kernels import DTYPES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.errors import InputError
+from analysis import InputError
 from analysis.figures import write
 from analysis.figures.published import draw_published
 from analysis.panels import beside_published

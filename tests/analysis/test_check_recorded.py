@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import merge, record
-from analysis.errors import InputError
+from analysis import InputError, merge, record
 from measure.fingerprint import ROOT
 from tests.analysis import synthetic
 

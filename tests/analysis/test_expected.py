@@ -4,8 +4,7 @@ import csv
 
 import pytest
 
-from analysis import frame
-from analysis.errors import InputError
+from analysis import InputError, frame
 from analysis.merge import collect, merge_rows
 from analysis.report.document import environment
 from tests.analysis import synthetic

@@ -6,8 +6,7 @@ import gzip
 import pytest
 import yaml
 
-from analysis import schema
-from analysis.errors import InputError
+from analysis import InputError, schema
 from analysis.merge import collect, merge_rows
 from analysis.record import record
 from tests.analysis import synthetic

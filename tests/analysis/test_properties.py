@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import merge, rows, schema
-from analysis.errors import InputError
+from analysis import InputError, merge, rows, schema
 from measure.stats import interval
 from tests.analysis import synthetic
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import claims, published
-from analysis.errors import InputError
+from analysis import InputError, claims, published
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "published"
 

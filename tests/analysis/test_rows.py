@@ -2,8 +2,7 @@
 
 import pytest
 
-from analysis import rows, schema
-from analysis.errors import InputError
+from analysis import InputError, rows, schema
 from kernels import DTYPES, OPS
 from measure.point import DISTRIBUTIONS
 from tests.analysis import synthetic

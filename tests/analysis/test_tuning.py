@@ -5,7 +5,7 @@ import csv
 import pytest
 import yaml
 
-from analysis.errors import InputError
+from analysis import InputError
 from analysis.merge import merge_rows
 from analysis.tuning import COLUMNS, write
 from tests.analysis import synthetic

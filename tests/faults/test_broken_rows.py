@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import InputError
+from analysis import InputError
 from analysis.merge import NAMED, merge_rows
 from tests.analysis import synthetic
 from tests.faults.sweeps import MERGED, samples_of
