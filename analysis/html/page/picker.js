@@ -92,7 +92,7 @@ function howNear(pick, M, N) {
 
 function theLead(pick) {
   const flags = pick.flags ? ` Flags of its row: ${pick.flags}.` : "";
-  const apart = atPoint(pick, (row) => row.unranked_by === "other_board").map((row) => row.variant);
+  const apart = onOtherBoards(pick).map((row) => `${row.variant} ${number(row.time_us)} µs`);
   const board = apart.length ? ` Timed on another board, so not compared: ${apart.join(", ")}.` : "";
   const others = competitors(pick).slice(1);
   if (!others.length) return `No other ranked kernel is timed here.${board}${flags}`;
@@ -105,7 +105,8 @@ function theLead(pick) {
 
 function answer(pick, M, N) {
   const say = (id, text) => (find(`#${id}`).textContent = text);
-  say("asked", `Fastest ${pick.op} on ${pick.place}, ${pick.dtype} at ${pick.M} × ${pick.N}`);
+  const among = onOtherBoards(pick).length ? " of the kernels timed on one board" : "";
+  say("asked", `Fastest ${pick.op}${among} on ${pick.place}, ${pick.dtype} at ${pick.M} × ${pick.N}`);
   find("#winner").replaceChildren(marker(pick.variant), pick.variant);
   const torch = pick.variant === PAGE.baseline;
   say("over-name", torch ? "nothing is faster" : `as fast as torch's ${pick.op}`);
@@ -120,6 +121,7 @@ function answer(pick, M, N) {
 }
 
 const atPoint = (pick, which) => ROWS.filter((row) => which(row) && POINT.every((name) => row[name] === pick[name]));
+const onOtherBoards = (pick) => atPoint(pick, (row) => row.unranked_by === "other_board").sort((a, b) => a.time_us - b.time_us);
 const competitors = (pick) => atPoint(pick, (row) => row.rank !== null).sort((a, b) => a.rank - b.rank);
 
 // Every kernel that is timed at the point, as a bar.
