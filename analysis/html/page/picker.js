@@ -90,9 +90,9 @@ function howNear(pick, M, N) {
   return `${text} That is off by ${factors.join(" and ")}: measure your own size before you rely on it.`;
 }
 
-function theLead(pick) {
+function theLead(pick, elsewhere) {
   const flags = pick.flags ? ` Flags of its row: ${pick.flags}.` : "";
-  const apart = onOtherBoards(pick).map((row) => `${row.variant} ${number(row.time_us)} µs`);
+  const apart = elsewhere.map((row) => `${row.variant} ${number(row.time_us)} µs`);
   const board = apart.length ? ` Timed on another board, so not compared: ${apart.join(", ")}.` : "";
   const others = competitors(pick).slice(1);
   if (!others.length) return `No other ranked kernel is timed here.${board}${flags}`;
@@ -105,7 +105,8 @@ function theLead(pick) {
 
 function answer(pick, M, N) {
   const say = (id, text) => (find(`#${id}`).textContent = text);
-  const among = onOtherBoards(pick).length ? " of the kernels timed on one board" : "";
+  const elsewhere = onOtherBoards(pick);
+  const among = elsewhere.length ? " of the kernels timed on one board" : "";
   say("asked", `Fastest ${pick.op}${among} on ${pick.place}, ${pick.dtype} at ${pick.M} × ${pick.N}`);
   find("#winner").replaceChildren(marker(pick.variant), pick.variant);
   const torch = pick.variant === PAGE.baseline;
@@ -115,7 +116,7 @@ function answer(pick, M, N) {
   say("time", `${number(pick.time_us)}${pick.mark} µs`);
   say("of-copy", number(pick.of_copy, 3) || "no copy beside it");
   find("#meter").style.width = `${Math.min(100, 100 * pick.of_copy)}%`;
-  say("lead", theLead(pick));
+  say("lead", theLead(pick, elsewhere));
   say("nearest", howNear(pick, M, N));
   rank(pick);
 }
