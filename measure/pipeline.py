@@ -83,7 +83,7 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
 
     journal.stage("drawing buffers")
     rotation, order = inputs.rotation(point, device, given), random.Random(row["order_seed"])
-    timed = timing.time_point(point, device, call, rotation, order, journal.stage, bool(first))
+    timed = timing.time_point(point, device, call, rotation, order, journal.stage, first)
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
     recheck_timed = recheck.check_further if first else recheck.check_timed

@@ -21,7 +21,7 @@ from . import correctness
 from .edge_cases import UNTOUCHED, other_distribution
 
 BUFFERS_CHECKED = 3  # of those that hold new values
-ROUNDS = 3  # at least: one for each way in which rows of the output are stale
+ROUNDS = 3  # one for each way in which rows of the output are stale
 
 
 def check_timed(point: Point, rotation: list[CallBuffers], clock: Clock) -> correctness.Accuracy:
@@ -65,10 +65,9 @@ def check_others(point: Point, rotation: list[CallBuffers], clock: Clock) -> str
     for index in some:
         if problem := _compare(point, rotation[index], first + index).problem:
             return problem
-    clock.reshuffle(sampling.VARIANT)  # so that the rounds reach every graph
-    which, rounds = (sampling.VARIANT, some[0]), max(ROUNDS, clock.graphs_per_series)
+    which = sampling.VARIANT, some[0]
     runs = (functools.partial(run, *which) for run in (clock.replay_on, clock.call_once))
-    return check_new_inputs(point, rotation[some[0]], *runs, rounds)
+    return check_new_inputs(point, rotation[some[0]], *runs)
 
 
 def _compare(point: Point, buffers: CallBuffers, number: int) -> correctness.Accuracy:
@@ -86,13 +85,11 @@ def check_new_inputs(
     buffers: CallBuffers,
     again: Callable[[], object],
     once: Callable[[], object],
-    rounds: int = ROUNDS,
 ) -> str | None:
     """Return None, or how the variant is wrong on timed ``buffers`` that hold new values.
 
     ``again`` runs what was timed, as it was timed, on these buffers at least, and ``once`` a single
-    call; if ``again`` takes several graphs in turn, ``rounds`` should reach them all. Overwrites
-    the buffers, matrices (M, N).
+    call. Overwrites the buffers, matrices (M, N).
 
     Before each round all rows of out are right, except some that are copies of x, or of g: every
     other row, the others, then a single one. So a look at a few rows does not show whether there is
@@ -103,7 +100,7 @@ def check_new_inputs(
     *inputs, out = buffers
     baseline, chance = controls.baseline(point.op), random.SystemRandom()
     first_row = None
-    for number in range(rounds):
+    for number in range(ROUNDS):
         one = chance.randrange(point.M)
         stale = (slice(0, None, 2), slice(1, None, 2), slice(one, one + 1))[number % 3]
         distribution = (point.distribution, other_distribution(point))[number % 2]

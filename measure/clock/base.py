@@ -10,13 +10,12 @@ class Clock(Protocol):
     """Time series of calls against each other, block by block, on a rotation of buffers."""
 
     timing: str  # the row's column of this name
-    graphs_per_series: int  # each may have been recorded wrongly alone
     rotation: list[CallBuffers]
 
     def add(self, name: str, call: Call) -> None:
         """Make a call a series of this name."""
 
-    def compare_graphs(self, name: str) -> tuple[str | None, bool]:
+    def compare_graph(self, name: str) -> tuple[str | None, bool]:
         """Return None, or how a recorded call differs from others; and whether calls overlap."""
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
@@ -31,9 +30,6 @@ class Clock(Protocol):
     def replay(self, name: str) -> None:
         """Run a series once more on every set of buffers, untimed, and wait for it."""
 
-    def reshuffle(self, name: str) -> None:
-        """Make the next ``graphs_per_series`` replays of a series reach each of its graphs."""
-
     def replay_on(self, name: str, index: int) -> None:
         """Run a series on the buffers of this index as a timed block does."""
 
@@ -44,8 +40,8 @@ class Clock(Protocol):
 class GpuClock(Clock, Protocol):
     """Choose the fastest of several calls, and tell what a cold call finds."""
 
-    def add_fastest(self, name: str, calls: list[Call]) -> None:
-        """Make the fastest of several calls that compute the same a series of this name."""
+    def add_fastest(self, name: str, calls: dict[int, Call]) -> int:
+        """Make the fastest of calls that compute the same a series; return its key."""
 
     def leave_cold(self, name: str, turn: int) -> None:
         """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""

@@ -57,8 +57,8 @@ def add_before(end, out_ptr, g_ptr, y_ptr, offsets):
     tl.store(out_ptr + offsets, (g + y).to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def candidates(itemsize: int, reads: int = 1) -> list[Call]:
-    """Return calls, one per shape, that read ``reads`` contiguous matrices and write one.
+def candidates(itemsize: int, reads: int = 1) -> dict[int, Call]:
+    """Return calls by bytes per program, which read ``reads`` contiguous matrices and write one.
 
     (x, out): a copy; (g, y, out): the sum.
     """
@@ -72,4 +72,4 @@ def candidates(itemsize: int, reads: int = 1) -> list[Call]:
 
         return copy
 
-    return [with_shape(size // itemsize, warps) for size, warps in SHAPES]
+    return {size: with_shape(size // itemsize, warps) for size, warps in SHAPES}

@@ -17,12 +17,13 @@ import torch
 from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
 from . import graph_nodes, l2
+from .driver import unwrap
 
-# On an H200 two captures of the same calls differ by a constant 1 to 2 µs per replay. Long replays
-# make that small (0.1 % of 2 ms); several captures of each series, in random order, make what is
+# On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
+# make that small (0.1 % of 2 ms). Several instances of each series, in random order, make what is
 # left part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 2000.0
-GRAPHS_PER_SERIES = 8
+INSTANCES = 8
 CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
 CANDIDATE_TRIALS = 7
 WARM_REPLAYS = 11
@@ -41,25 +42,30 @@ class LeftWork(RuntimeError):
 
 
 class _Series:
-    """Hold graphs of ``calls`` calls each, used in random order, and the events of a replay."""
+    """Hold instances of a graph of ``calls`` calls, used in random order, and a replay's events."""
 
-    def __init__(self, graphs: list[torch.cuda.CUDAGraph], calls: int, order: random.Random):
-        self.graphs, self.calls = graphs, calls
-        self._order, self.pending = order, []
+    def __init__(
+        self, graph: torch.cuda.CUDAGraph, calls: int, order: random.Random, instances: int
+    ):
+        """Instantiate a recorded graph. Raises NotCapturable."""
+        self.graph, self.calls = graph, calls
+        self._instances = [_instance(graph) for _ in range(instances)]
+        self._order, self._pending = order, []
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
-        for graph in graphs:
-            graph.replay()  # the first replay uploads the graph
+        for _ in self._instances:
+            self.replay()  # the first replay uploads an instance
         torch.cuda.synchronize()
         begin = time.perf_counter_ns()
-        graphs[-1].replay()
+        self.replay()
         self._launch_us = (time.perf_counter_ns() - begin) / 1000
         torch.cuda.synchronize()
 
     def replay(self) -> None:
-        """Replay a graph, untimed: each once, in random order, then each once more."""
-        self.pending = self.pending or self._order.sample(self.graphs, len(self.graphs))
-        self.pending.pop().replay()
+        """Replay an instance, untimed: each once, in random order, then each once more."""
+        if not self._pending:
+            self._pending = self._order.sample(self._instances, len(self._instances))
+        _launch(self._pending.pop())
 
     def enqueue(self) -> None:
         """Queue a timed replay."""
@@ -83,10 +89,10 @@ class GraphClock:
     timing = "graph"
 
     def __init__(
-        self, rotation: list[CallBuffers], order: random.Random, graphs: int = GRAPHS_PER_SERIES
+        self, rotation: list[CallBuffers], order: random.Random, instances: int = INSTANCES
     ):
-        """Record as many graphs of each series, and replay them in random ``order``."""
-        self.rotation, self.graphs_per_series, self._order = rotation, graphs, order
+        """Make as many instances of each series' graph, and replay them in random ``order``."""
+        self.rotation, self._order, self._instances = rotation, order, instances
         # One memory pool for all graphs, which never run at the same time. So a temporary matrix of
         # torch's lies at one address in all series: elsewhere it is slower or faster.
         self._pool = torch.cuda.graph_pool_handle()
@@ -95,23 +101,22 @@ class GraphClock:
 
     def add(self, name: str, call: Call) -> None:
         """Record a series. Raises NotCapturable and LeftWork."""
-        count = self.graphs_per_series
-        self._series[name] = self._captured(call, self.rotation, MIN_REPLAY_US, count)
+        self._series[name] = self._captured(call, self.rotation, MIN_REPLAY_US, self._instances)
         self._calls[name] = call
 
     def _captured(
-        self, call: Call, rotation: list[CallBuffers], replay_us: float, graphs: int = 1
+        self, call: Call, rotation: list[CallBuffers], replay_us: float, instances: int = 1
     ) -> _Series:
         """Record whole rotations, as many as make a replay last ``replay_us``."""
         for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
             call(*buffers)
-        trial = _Series([self._record(call, rotation)], len(rotation), self._order)
+        trial = _Series(self._record(call, rotation), len(rotation), self._order, 1)
         rounds = max(1, math.ceil(replay_us / (_timed_us(trial) * len(rotation))))
-        recorded = [self._record(call, rotation * rounds) for _ in range(graphs)]
-        return _Series(recorded, rounds * len(rotation), self._order)
+        graph = self._record(call, rotation * rounds)
+        return _Series(graph, rounds * len(rotation), self._order, instances)
 
     def _record(self, call: Call, buffers_of_calls: list[CallBuffers]) -> torch.cuda.CUDAGraph:
-        """Return a graph of calls, which keeps what ``graph_nodes`` reads."""
+        """Return a graph of calls, not instantiated."""
         graph, stream = torch.cuda.CUDAGraph(keep_graph=True), torch.cuda.current_stream()
         torch.cuda.synchronize()
         try:
@@ -129,30 +134,30 @@ class GraphClock:
                     "work on another stream, for which the caller's stream does not wait"
                 ) from error
             raise NotCapturable(str(error)) from error
-        graph.instantiate()
         return graph
 
-    def compare_graphs(self, name: str) -> tuple[str | None, bool]:
-        """Compare all calls in the graphs of a series with one that is recorded alone.
+    def compare_graph(self, name: str) -> tuple[str | None, bool]:
+        """Compare all calls in the graph of a series with one that is recorded alone.
 
         Return None, or how one differs; and whether a call may overlap the next.
         """
         series = self._series[name]
         one = graph_nodes.read(self._record(self._calls[name], self.rotation[:1]))
-        graphs = [graph_nodes.read(graph) for graph in series.graphs]
-        problems = (graph_nodes.problem(graph, one, series.calls) for graph in graphs)
-        problem = next(filter(None, problems), None)
-        return problem, any(graph_nodes.overlaps_calls(graph, one) for graph in graphs)
+        graph = graph_nodes.read(series.graph)
+        problem = graph_nodes.problem(graph, one, series.calls)
+        return problem, graph_nodes.overlaps_calls(graph, one)
 
-    def add_fastest(self, name: str, calls: list[Call]) -> None:
+    def add_fastest(self, name: str, calls: dict[int, Call]) -> int:
         """Record the fastest of several calls that compute the same, by the medians of trials.
 
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
-        candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls]
+        candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls.values()]
         trials = [[_timed_us(each) for each in candidates] for _ in range(CANDIDATE_TRIALS)]
-        medians = [statistics.median(times) for times in zip(*trials, strict=True)]
-        self.add(name, calls[medians.index(min(medians))])
+        medians = map(statistics.median, zip(*trials, strict=True))
+        _, fastest = min(zip(medians, calls, strict=True))
+        self.add(name, calls[fastest])
+        return fastest
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, as ``Clock`` says.
@@ -171,9 +176,6 @@ class GraphClock:
     def replay(self, name: str) -> None:
         self._series[name].replay()
         torch.cuda.synchronize()
-
-    def reshuffle(self, name: str) -> None:
-        self._series[name].pending.clear()  # a permutation that has begun
 
     def replay_on(self, name: str, index: int) -> None:
         """Run a series on the buffers of this index, and all others, as a timed block does."""
@@ -199,6 +201,28 @@ class GraphClock:
             series.replay()  # untimed, so that the timed replay is already queued
             times.append(_timed_us(series))
         return statistics.median(times)
+
+
+def _instance(graph: torch.cuda.CUDAGraph):
+    """Return an executable instance of a graph; torch's own class makes one only."""
+    from cuda.bindings import driver  # not on a CPU, where it may be absent
+
+    try:
+        (instance,) = unwrap(driver.cuGraphInstantiate(driver.CUgraph(graph.raw_cuda_graph()), 0))
+    except RuntimeError as error:
+        if out_of_memory(error):
+            raise
+        raise NotCapturable(
+            f"its graph cannot be instantiated {INSTANCES} times: {error}"
+        ) from error
+    return instance
+
+
+def _launch(instance) -> None:
+    """Queue an instance on torch's current stream."""
+    from cuda.bindings import driver
+
+    unwrap(driver.cuGraphLaunch(instance, torch.cuda.current_stream().cuda_stream))
 
 
 def _timed_us(series: _Series) -> float:

@@ -15,7 +15,6 @@ class HostClock:
     """Time series of calls against each other, block by block: a ``Clock``."""
 
     timing = "host"
-    graphs_per_series = 1
 
     def __init__(self, rotation: list[CallBuffers]):
         self.rotation = rotation
@@ -35,16 +34,13 @@ class HostClock:
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         return [self._sample(name, self._next) for name in order]
 
-    def compare_graphs(self, name: str) -> tuple[None, bool]:
+    def compare_graph(self, name: str) -> tuple[None, bool]:
         """Return no difference: nothing is recorded, and every call that is timed is made."""
         return None, False
 
     def replay(self, name: str) -> None:
         for buffers in self.rotation:
             self._calls[name](*buffers)
-
-    def reshuffle(self, name: str) -> None:
-        """Do nothing: no series has several graphs."""
 
     def replay_on(self, name: str, index: int) -> None:
         self._next = itertools.repeat(self.rotation[index])

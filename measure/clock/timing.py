@@ -40,25 +40,26 @@ def time_point(
     rotation: list[CallBuffers],
     order: random.Random,
     stage: Callable[[str], None],
-    blocks_only: bool,
+    first: dict | None,
 ) -> Timed:
     """Time ``call`` on ``rotation``, and its controls.
 
-    ``order`` shuffles series and graphs. ``stage`` is called with the name of the next stage. With
-    ``blocks_only`` neither warm time, latency nor the cache is looked at. Raises Ended if a call
-    cannot be recorded in a CUDA graph, or if a graph leaves out work.
+    ``order`` shuffles series and graphs. ``stage`` is called with the name of the next stage.
+    ``first``: the row of replicate 1, whose copy is taken, and whose warm time, latency and look at
+    the cache suffice. Raises Ended if a call cannot be recorded in a CUDA graph, or if a graph
+    leaves out work.
     """
     stage("recording the variant")
     clock = HostClock(rotation) if device.is_cpu else graph.GraphClock(rotation, order)
     found = _recorded(clock, call)
     stage("recording the controls")
-    _add_controls(clock, point, device)
-    row, telemetry = {"timing": clock.timing}, None
+    row = {"timing": clock.timing} | _add_controls(clock, point, device, first)
+    telemetry = None
     if not device.is_cpu:
         from ..device.telemetry import Telemetry  # needs NVIDIA's library
 
         telemetry = Telemetry(device)
-    if not blocks_only:
+    if not first:
         stage("warm time and latency")
         if point.call_bytes <= device.cache_bytes:
             row["warm_us"] = clock.warm_us(VARIANT)
@@ -69,7 +70,7 @@ def time_point(
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.collect(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
-    if not (blocks_only or device.is_cpu):
+    if not (first or device.is_cpu):
         from . import cold  # needs Triton
 
         stage("cold loads")
@@ -86,7 +87,7 @@ def _recorded(clock: Clock, call: Call) -> list[str]:
     """Record the variant and compare its calls; return flags. Raises Ended."""
     try:
         clock.add(VARIANT, call)
-        problem, overlaps = clock.compare_graphs(VARIANT)
+        problem, overlaps = clock.compare_graph(VARIANT)
     except graph.LeftWork as error:
         raise Ended(Status.INCORRECT, f"recording: {error}") from error
     except graph.NotCapturable as error:
@@ -100,17 +101,26 @@ def _recorded(clock: Clock, call: Call) -> list[str]:
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(clock: Clock | GpuClock, point: Point, device: Device) -> None:
-    """Make the copy, and torch's own operation twice, series of the clock."""
+def _add_controls(
+    clock: Clock | GpuClock, point: Point, device: Device, first: dict | None
+) -> dict:
+    """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
+    columns = {}
     if device.is_cpu:
         clock.add(COPY, controls.HOST_COPY[point.reads])
     else:
         from . import copy_kernel  # needs Triton
 
         itemsize = clock.rotation[0][0].element_size()
-        clock.add_fastest(COPY, copy_kernel.candidates(itemsize, point.reads))
+        copies = copy_kernel.candidates(itemsize, point.reads)
+        if first:  # trials take as long as all other controls
+            columns["copy_block_bytes"] = int(first["copy_block_bytes"])
+            clock.add(COPY, copies[columns["copy_block_bytes"]])
+        else:
+            columns["copy_block_bytes"] = clock.add_fastest(COPY, copies)
     for name in (TORCH, TORCH_AGAIN):
         clock.add(name, controls.baseline(point.op))
+    return columns
 
 
 def derive_columns(point: Point, samples: Samples) -> dict:

@@ -37,7 +37,7 @@ def accesses(arch: int, n: int, dtype: torch.dtype, reads: int) -> list[dict]:
     gpu = Reader(arch)
     driver.set_active(gpu)
     matrices = [torch.empty(n, dtype=dtype)] * (reads + 1)
-    for call in copy_kernel.candidates(dtype.itemsize, reads):
+    for call in copy_kernel.candidates(dtype.itemsize, reads).values():
         call(*matrices)
     return gpu.loaded
 

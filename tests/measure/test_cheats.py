@@ -47,7 +47,7 @@ ON_GPU = {
     "gpu_only_where_nan": "after timing: 0.",
     "gpu_returns_early": (*EARLY, "recording: work on another stream"),
     "gpu_sets_l2_aside": "integrity: the kernel changed the L2 set aside",
-    "gpu_skips_in_some_graphs": "recording:",
+    "gpu_skips_in_the_timed_graph": "recording:",
     "gpu_waits_for_nobody": EARLY,
     "memo_of_all_values": CHEATS["memo_of_all_values"],
 }
@@ -57,7 +57,7 @@ OPTIONS = {
     "past_the_end": {"N": 90},
     "writes_padding": {"N": 90},
     "through_bfloat16": {"dtype": "float16"},
-    "gpu_skips_in_some_graphs": {"M": 1024, "N": 256},
+    "gpu_skips_in_the_timed_graph": {"M": 1024, "N": 256},
     "gpu_half_late": {"M": 16384, "N": 4096},
     "gpu_returns_early": {"M": 16384, "N": 4096},
 }

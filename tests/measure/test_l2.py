@@ -59,7 +59,7 @@ def found_after_what_keeps_lines() -> float:
         for cycles in (first, again):
             cold._load(cycles, addresses)
 
-    clock = graph.GraphClock([buffers], random.Random(1), graphs=1)
+    clock = graph.GraphClock([buffers], random.Random(1), instances=1)
     clock.add("keeps lines", keeps_lines)
     clock.add("looks", look)
     clock.block(["keeps lines", "looks"])
