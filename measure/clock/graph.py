@@ -20,12 +20,12 @@ from . import graph_nodes, l2
 from .driver import unwrap
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
-# make that small (0.1 % of 2 ms). Several instances of each series, in random order, make what is
+# make that small (0.1 % of 1.5 ms). Several instances of each series, in random order, make what is
 # left part of the samples' spread instead of a bias.
-MIN_REPLAY_US = 2000.0
+MIN_REPLAY_US = 1500.0
 INSTANCES = 8
 CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
-CANDIDATE_TRIALS = 7
+TRIALS = 7
 WARM_REPLAYS = 11
 COVER_US = 50.0  # at least, in which the host queues a replay
 CYCLES_PER_US = 2000  # of an SM, about
@@ -68,15 +68,11 @@ class _Series:
         _launch(self._pending.pop())
 
     def enqueue(self) -> None:
-        """Queue a timed replay."""
+        """Queue a timed replay behind untimed work that lasts longer than its launch."""
+        torch.cuda._sleep(round((COVER_US + 2 * self._launch_us) * CYCLES_PER_US))
         self.start.record()
         self.replay()
         self.end.record()
-
-    def enqueue_covered(self) -> None:
-        """Queue a timed replay behind untimed work that lasts longer than its launch."""
-        torch.cuda._sleep(round((COVER_US + 2 * self._launch_us) * CYCLES_PER_US))
-        self.enqueue()
 
     def read_us(self) -> float:
         """Return µs per call; the events must have completed."""
@@ -111,7 +107,9 @@ class GraphClock:
         for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
             call(*buffers)
         trial = _Series(self._record(call, rotation), len(rotation), self._order, 1)
-        rounds = max(1, math.ceil(replay_us / (_timed_us(trial) * len(rotation))))
+        # One trial alone may wait for the host, and then the replays are too short.
+        trial_us = statistics.median(_timed_us(trial) for _ in range(TRIALS))
+        rounds = max(1, math.ceil(replay_us / (trial_us * len(rotation))))
         graph = self._record(call, rotation * rounds)
         return _Series(graph, rounds * len(rotation), self._order, instances)
 
@@ -153,7 +151,7 @@ class GraphClock:
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
         candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls.values()]
-        trials = [[_timed_us(each) for each in candidates] for _ in range(CANDIDATE_TRIALS)]
+        trials = [[_timed_us(each) for each in candidates] for _ in range(TRIALS)]
         medians = map(statistics.median, zip(*trials, strict=True))
         _, fastest = min(zip(medians, calls, strict=True))
         self.add(name, calls[fastest])
@@ -167,7 +165,7 @@ class GraphClock:
         """
         for name in order:
             l2.reset_persisting_lines()
-            self._series[name].enqueue_covered()
+            self._series[name].enqueue()
         if while_busy:
             while_busy()
         torch.cuda.synchronize()
@@ -198,7 +196,7 @@ class GraphClock:
         l2.reset_persisting_lines()
         times = []
         for _ in range(WARM_REPLAYS):
-            series.replay()  # untimed, so that the timed replay is already queued
+            series.replay()  # untimed: it leaves the buffers in L2
             times.append(_timed_us(series))
         return statistics.median(times)
 
