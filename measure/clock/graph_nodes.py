@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-from .driver import unwrap
+from kernels.cuda.driver import checked as unwrap
 
 
 class Node(NamedTuple):

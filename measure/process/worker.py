@@ -19,7 +19,7 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Journal:
-    """Keep the worker's progress in files that the measuring command may read at any moment."""
+    """Write the worker's progress to files that are complete at any moment."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -35,7 +35,7 @@ class Journal:
     def write(self, stem: str, content: dict) -> None:
         """Write STEM.json."""
         if os.getpid() != self._worker:
-            return  # a kernel has forked this process: two writers would race for the file
+            return  # a copy of the worker, forked by a kernel, must not write to the same file
         temporary = self._folder / f"{stem}.tmp"
         # default=float: numpy's numbers
         temporary.write_text(json.dumps(content, default=float))
@@ -46,7 +46,7 @@ def main(folder: Path, parent: int) -> None:
     """Measure the point described in ``folder``, as long as the process ``parent`` lives."""
     # A kernel that never returns must not outlive its reaper.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the line above
+    if os.getppid() != parent:  # the reaper ended before the line above
         os._exit(1)
     # When memory runs out, Linux must kill this process and what it starts, not the sweep.
     with contextlib.suppress(OSError):  # some containers forbid it

@@ -25,15 +25,14 @@ def main(folder, parent):
 worker.main = main
 reaper.serve(socket.socket(fileno=int(sys.argv[1])))
 """
-NEVER_ENDS = "os._exit = lambda code: time.sleep(600)"  # as if the driver took long to end it
 
 
 @pytest.fixture
 def reaped(tmp_path):
-    """reaped(act, locked, timeout_s): the connection to a reaper, and the lock that it holds."""
+    """reaped(act, timeout_s): the connection to a reaper, and the lock that it holds."""
     open_connections, lock = [], tmp_path / "lock"
 
-    def start(act: str, locked: bool = True, timeout_s: float = PATIENCE_S) -> socket.socket:
+    def start(act: str, timeout_s: float = PATIENCE_S) -> socket.socket:
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         here.settimeout(PATIENCE_S)
         open_connections.append(here)
@@ -43,7 +42,7 @@ def reaped(tmp_path):
         with there:
             subprocess.Popen(command, cwd=ROOT, pass_fds=[there.fileno()], start_new_session=True)
         held = gpu_lock._try(lock)
-        socket.send_fds(here, [os.fsencode(tmp_path)], [2, held] if locked else [2])
+        socket.send_fds(here, [os.fsencode(tmp_path)], [2, held])
         os.close(held)
         return here
 
@@ -54,9 +53,9 @@ def reaped(tmp_path):
         connection.close()
 
 
-def test_a_worker_with_a_lock_answers_before_its_end_and_holds_the_lock_until_then(reaped):
-    connection = reaped(NEVER_ENDS)
-    assert connection.recv(64) == b"0"
+def test_the_lock_is_held_until_the_worker_has_ended(reaped, tmp_path):
+    connection = reaped("open('begun', 'w').close(); time.sleep(600)")
+    until((tmp_path / "begun").exists)
     assert gpu_lock._try(reaped.lock) is None
     connection.close()
     os.close(until(lambda: gpu_lock._try(reaped.lock)))
@@ -76,13 +75,13 @@ def test_the_answer_is_how_the_worker_ended(reaped, act, answer):
 
 
 @pytest.mark.parametrize(("wait", "answer"), [("", b"0"), ("; time.sleep(600)", reaper.TIMED_OUT)])
-def test_all_that_a_worker_without_a_lock_started_has_ended_when_the_reaper_answers(
+def test_all_that_a_worker_started_has_ended_when_the_reaper_answers(
     reaped, tmp_path, wait, answer
 ):
     starts = "p = subprocess.Popen(['sleep', '600'], start_new_session=True)"
     act = f"{starts}; open('pid', 'w').write(str(p.pid)){wait}"
     for limit in (1, 10, 100):  # the first within which this machine gets as far as the sleep
-        answered = reaped(act, locked=False, timeout_s=limit).recv(64)
+        answered = reaped(act, timeout_s=limit).recv(64)
         if answered == answer and (tmp_path / "pid").exists():
             break
     assert answered == answer
