@@ -47,9 +47,9 @@ def _literal(node: ast.expr, path: Path, name: str) -> tuple[str, ...] | bool:
         value = ast.literal_eval(node)
         if name == "ON_REQUEST" and isinstance(value, bool):
             return value
-        if name == "CONFIGS" and isinstance(value, (tuple, list)):
-            if all(isinstance(config, str) for config in value):
-                return tuple(value)
+        names = isinstance(value, (tuple, list)) and all(isinstance(each, str) for each in value)
+        if name == "CONFIGS" and names:
+            return tuple(value)
     example = "('w4', 'w8')" if name == "CONFIGS" else "True"
     given = ast.unparse(node)
     raise BadKernel(f"{path}: {name} = {given}: it must be a literal, such as {example}")
