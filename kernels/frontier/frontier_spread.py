@@ -66,7 +66,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     if problem.cols > LONGEST_ROW or row_blocks < 2:
         return ()  # frontier_rows takes the row of a single block
     # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
-    tiles, saved = 1, 0
+    tiles, saved_tiles = 1, 0
     per_sm = blocks_per_sm(problem, per_lane, max_warps, True, False)
     if streamed := row_blocks > max_blocks(problem, per_sm):
         per_sm = blocks_per_sm(problem, per_lane, max_warps, True, True)
@@ -79,14 +79,16 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
         shared = problem.gpu.max_shared_per_block // per_sm - STATIC_BYTES
-        saved = min(tiles - 1, shared // tile_bytes)
+        saved_tiles = min(tiles - 1, shared // tile_bytes)
     rounds = -(-problem.rows // (max_blocks(problem, per_sm) // row_blocks))
     groups = -(-problem.rows // rounds)  # of blocks, a row each
     kernel = instantiate_for(
         "frontier_spread", problem, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
     )
-    launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved * tile_bytes
-    return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks, tiles, saved)),)
+    launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
+    return (
+        LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks, tiles, saved_tiles)),
+    )
 
 
 with_config = functools.partial(launch.configured, plan)
