@@ -6,9 +6,9 @@ its state, and polls for the states of the others. Then it stores its tile from 
 the block waits, its next tile is prefetched into L2. The row's length alone decides how many blocks
 share a row. A row longer than all registers has several tiles for each block: the last stays in
 registers, those before it in shared memory, and the others are read twice.
-Bytes: 2·M·N·itemsize up to what registers and shared memory of the GPU hold: about 8 million
-float32 elements on an H200, twice that in 16 bits. Longer rows take up to half as much again, less
-what L2 keeps.
+Bytes: 2·M·N·itemsize if the registers and shared memory of the GPU hold a row: about 8 million
+float32 elements on an H200, twice that in 16 bits. Longer rows take up to 3·M·N·itemsize, less what
+L2 serves.
 Limits: rows of two blocks and more; compute capability 9.0. The launch is cooperative: it waits
 until all its blocks fit on the GPU.
 Source: our own. Every state carries the number of its epoch, so no flag or barrier is needed.

@@ -24,7 +24,8 @@ def softmax_fwd_kernel_fused(out_ptr, x_ptr, out_stride, x_stride, n_cols, BLOCK
     inside = cols < n_cols
     x = tl.load(x_ptr + row * x_stride + cols, mask=inside, other=float("-inf")).to(tl.float32)
     numerator = tl.exp(x - tl.max(x, axis=0))
-    # At least 1 for any row with a finite maximum; the clamp is the article's. NaN must survive it.
+    # The article's clamp. It changes no sum: that of a row with a finite maximum is at least 1.
+    # With PropagateNan a NaN stays NaN.
     denominator = tl.maximum(tl.sum(numerator, axis=0), 1e-9, propagate_nan=tl.PropagateNan.ALL)
     y = numerator / denominator
     tl.store(out_ptr + row * out_stride + cols, y.to(out_ptr.dtype.element_ty), mask=inside)

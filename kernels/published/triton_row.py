@@ -7,6 +7,8 @@ Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090; Nagi-ovo, "
 Triton" (Sep 2024), RTX 3090 Ti, has the same kernel and the same rule for the warps.
 """
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
@@ -35,17 +37,8 @@ def warps_for(block: int) -> int:
     return 16 if block >= 4096 else 8 if block >= 2048 else 4
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    return _launch(x, out, log=False)
-
-
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _launch(x, out, log=True)
-
-
-def _launch(x: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
+def launch(x: torch.Tensor, out: torch.Tensor | None = None, *, log: bool) -> torch.Tensor:
+    """Return the row softmax, or log-softmax, of x (M, N); see ``kernels.Variant``."""
     out = empty_output(x, out)
     rows, cols = x.shape
     block = triton.next_power_of_2(cols)
@@ -53,3 +46,6 @@ def _launch(x: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tenso
         out, x, out.stride(0), x.stride(0), cols, BLOCK=block, LOG=log, num_warps=warps_for(block)
     )
     return out
+
+
+softmax, log_softmax = (functools.partial(launch, log=log) for log in (False, True))

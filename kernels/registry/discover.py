@@ -6,7 +6,7 @@ or more of ``contract.OPS``, and may define ``unsupported(x)``. There is no list
 
 A file may offer configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
 ``with_config(config)``, which returns an object with the same functions. A config is a variant
-named ``file__config``. A file with ``ON_REQUEST = True`` is measured where its name is given.
+named ``file__config``. A file with ``ON_REQUEST = True`` is measured only if its name is given.
 
 A variant may also be a file from elsewhere; see ``add``. Such a file imports this project as
 ``kernels``, and the modules beside it by name, with or without a leading dot.

@@ -30,26 +30,22 @@ def constant(path: Path, name: str) -> tuple[str, ...] | bool | None:
     """
     for node in nodes(path)[0].body if nodes(path) else ():
         match node:
-            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as value):
-                pass
-            case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value):
-                pass
-            case _:
-                continue
-        if bound == name:
-            return _literal(value, path, name)
+            case (
+                ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value)
+            ) if bound == name:
+                return _literal(value, path, name)
     return None
 
 
 def _literal(node: ast.expr, path: Path, name: str) -> tuple[str, ...] | bool:
     """Return the value of a node. Raises BadKernel unless it is a literal of the right type."""
     with contextlib.suppress(ValueError):
-        value = ast.literal_eval(node)
-        if name == "ON_REQUEST" and isinstance(value, bool):
-            return value
-        names = isinstance(value, (tuple, list)) and all(isinstance(each, str) for each in value)
-        if name == "CONFIGS" and names:
-            return tuple(value)
+        match name, ast.literal_eval(node):
+            case "ON_REQUEST", bool() as value:
+                return value
+            case "CONFIGS", [*values] if all(isinstance(value, str) for value in values):
+                return tuple(values)
     example = "('w4', 'w8')" if name == "CONFIGS" else "True"
     given = ast.unparse(node)
     raise BadKernel(f"{path}: {name} = {given}: it must be a literal, such as {example}")

@@ -16,8 +16,7 @@ from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
 ORDINARY = 2  # the first cases; the others are special
-# Fills outputs before a call. No softmax or log-softmax has this value, and few gradients. Unlike
-# NaN, it does not show a kernel that it is checked.
+# In outputs before a call: no (log-)softmax, and unlike NaN no sign that the kernel is checked.
 UNTOUCHED = 2.0
 ENDS = 8  # rows at either end of the output that are read right behind the call
 RACES = 5

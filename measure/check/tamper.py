@@ -1,11 +1,7 @@
 """Check that a variant has replaced nothing that timing and the correctness check depend on.
 
-The check compares the state before the variant was loaded with the state now:
-- clocks, events and graphs of time and torch,
-- the baseline, also in torch's dispatcher,
-- the functions of torch that the correctness check calls,
-- every function, class, constant and table of this package,
-- settings of torch and of the driver that slow the baseline.
+The check compares the state before the variant was loaded with the state now: NAMES, the baseline
+in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package.
 
 A kernel runs in this process, so the check is no sandbox. It does not detect objects that are put
 back before the next comparison, functions that NAMES leaves out, code patched in memory, threads or
@@ -23,6 +19,7 @@ import torch
 from ..clock import l2
 from ..device.device import Device
 
+# Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
 NAMES = (
     *("time.perf_counter_ns", "time.monotonic", "statistics.median", "numpy.median", "numpy.sort"),
     *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
@@ -43,6 +40,7 @@ BASELINE = (
     *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
     "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
 )
+# Settings by which a variant could slow the baseline.
 SETTINGS = {
     "torch.get_num_threads": torch.get_num_threads,
     "torch.get_default_dtype": torch.get_default_dtype,
@@ -111,10 +109,8 @@ def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
 
 
 def _parts(value: object) -> tuple:
-    return (
-        value,
-        *(getattr(value, part, None) for part in ("__code__", "__defaults__", "__kwdefaults__")),
-    )
+    names = ("__code__", "__defaults__", "__kwdefaults__")
+    return value, *(getattr(value, name, None) for name in names)
 
 
 def _settings() -> dict[str, object]:

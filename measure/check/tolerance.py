@@ -40,13 +40,13 @@ class _Exact:
 
 
 def _softmax(x: torch.Tensor, dtype: torch.dtype) -> _Exact:
-    y, (tiny, eps) = torch.softmax(x, dim=-1), _smallest(dtype)
+    y, limits = torch.softmax(x, dim=-1), torch.finfo(dtype)
     # Rounding the argument of exp costs a relative error in proportion to the argument: the
     # distance from the maximum.
     distance = (x.amax(dim=1, keepdim=True) - x).clamp(max=1 / SMALLEST_NORMAL)
     bound = y * (FAST_EXP + STEPS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
     # Subnormal numbers have few significant bits.
-    least = (eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=tiny)
+    least = (limits.eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=limits.tiny)
     return _Exact(y, bound, torch.where(y >= least, y, torch.inf))
 
 
@@ -62,16 +62,16 @@ def _log_softmax(x: torch.Tensor, dtype: torch.dtype) -> _Exact:
 
 
 def _softmax_backward(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> _Exact:
-    product, (tiny, eps) = g * y, _smallest(dtype)
+    product, limits = g * y, torch.finfo(dtype)
     total = product.sum(dim=1, keepdim=True)
     scale = product.abs() + (y * total).abs()
     # On a GPU torch rounds g·y to the dtype before it sums. In 16 bits many products of a row may
     # be rounded in the same direction.
-    rounded = eps / 2 * product.abs() + tiny * eps / 2
+    rounded = limits.eps / 2 * (product.abs() + limits.tiny)
     of_sum = FAST_EXP * product.abs().sum(dim=1, keepdim=True) + rounded.sum(dim=1, keepdim=True)
     bound = rounded + STEPS * ROUNDOFF * scale + y * of_sum
     bound += SMALLEST_NORMAL * (1 + g.abs() + total.abs())
-    return _Exact(y * (g - total), bound, scale.clamp(min=tiny))
+    return _Exact(y * (g - total), bound, scale.clamp(min=limits.tiny))
 
 
 def _log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> _Exact:
@@ -83,7 +83,7 @@ def _log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) 
     of_sum = FAST_EXP * g.abs().sum(dim=1, keepdim=True)
     bound = STEPS * ROUNDOFF * scale + of_exp * second + p * of_sum
     bound += SMALLEST_NORMAL * (1 + total.abs())
-    return _Exact(g - p * total, bound, scale.clamp(min=_smallest(dtype)[0]))
+    return _Exact(g - p * total, bound, scale.clamp(min=torch.finfo(dtype).tiny))
 
 
 EXACT = {
@@ -115,8 +115,8 @@ def check_rows(
     low = _rounded(reference - bound, dtype, truncates)[0]
     high = _rounded(reference + bound, dtype, truncates)[1]
     # A value too large for the dtype may become its infinity, or its largest number.
-    limits = torch.finfo(dtype).min, torch.finfo(dtype).max
-    y, reference, low, high = (t.clamp(*limits) for t in (y, reference, low, high))
+    limits = torch.finfo(dtype)
+    y, reference, low, high = (t.clamp(limits.min, limits.max) for t in (y, reference, low, high))
     error = (y - reference).abs()
     sums, expected = ((t.exp() if op == "log_softmax" else t).sum(dim=1) for t in (y, reference))
     beyond = torch.maximum(low - y, y - high)
@@ -126,11 +126,6 @@ def check_rows(
         (sums - expected).abs().max().item(),
         _worst(beyond, y, reference, low, high, op),
     )
-
-
-def _smallest(dtype: torch.dtype) -> tuple[float, float]:
-    """Return the smallest normal number of a dtype, and the distance from 1 to the next number."""
-    return torch.finfo(dtype).tiny, torch.finfo(dtype).eps
 
 
 def _rounded(

@@ -25,14 +25,6 @@ def baseline(op: str) -> Call:
     """Return torch's ``op`` over the last dimension: (x, out), or for a backward (g, y, out)."""
     if op in BACKWARD:
         function, out_name = BACKWARD[op]
-
-        def torch_backward(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-            return function(g, y, -1, y.dtype, **{out_name: out})
-
-        return torch_backward
+        return lambda g, y, out: function(g, y, -1, y.dtype, **{out_name: out})
     function = getattr(torch, op)
-
-    def torch_forward(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-        return function(x, dim=-1, out=out)
-
-    return torch_forward
+    return lambda x, out: function(x, dim=-1, out=out)

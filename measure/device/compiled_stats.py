@@ -1,6 +1,5 @@
 """Read the figures of compiled kernels: after the first call on a GPU, or compiled without one."""
 
-import ctypes
 import sys
 import time
 from collections.abc import Iterable
@@ -8,6 +7,7 @@ from collections.abc import Iterable
 import torch
 
 import kernels
+from kernels.cuda.driver import checked
 
 from ..point import Point
 from ..status import Ended
@@ -90,16 +90,12 @@ def _launched(module) -> list:
 
 def _blocks_per_sm(kernel) -> int:
     """Return how many blocks of this kernel the driver keeps resident on one multiprocessor."""
-    blocks = ctypes.c_int()
-    error = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        ctypes.byref(blocks),
-        ctypes.c_void_p(kernel.function),
-        ctypes.c_int(32 * kernel.metadata.num_warps),
-        ctypes.c_size_t(kernel.metadata.shared),
-    )
-    if error:
-        raise RuntimeError(f"cuOccupancyMaxActiveBlocksPerMultiprocessor: CUDA error {error}")
-    return blocks.value
+    from cuda.bindings import driver  # not on a CPU, where it may be absent
+
+    function, threads = driver.CUfunction(kernel.function), 32 * kernel.metadata.num_warps
+    ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
+    (blocks,) = checked(ask(function, threads, kernel.metadata.shared))
+    return blocks
 
 
 def compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:

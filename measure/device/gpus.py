@@ -42,7 +42,7 @@ def visible_gpus() -> list[Gpu]:
         import pynvml
 
         pynvml.nvmlInit()
-    except Exception:  # the library or the driver is missing, each with an exception of its own
+    except Exception:  # the package, the library or the driver is missing
         return []
     boards = []
     try:

@@ -20,27 +20,33 @@ _THROTTLES = {
 }
 
 
+# Column of the row -> what to ask NVML about a GPU.
+_QUESTIONS = {
+    "sm_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM),
+    "memory_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_MEM),
+    "temperature_c": lambda gpu: pynvml.nvmlDeviceGetTemperature(gpu, pynvml.NVML_TEMPERATURE_GPU),
+    "power_w": lambda gpu: pynvml.nvmlDeviceGetPowerUsage(gpu) / 1000,
+}
+
+
 class Telemetry:
     """Sample NVML while blocks are timed; ``row()`` returns medians for the row."""
 
     def __init__(self, device: Device):
         pynvml.nvmlInit()
         self._gpu = pynvml.nvmlDeviceGetHandleByUUID(device.uuid)
-        self._samples = {name: [] for name in ("sm_clock_mhz", "memory_clock_mhz")}
-        self._samples |= {name: [] for name in ("temperature_c", "power_w")}
+        self._samples = {column: [] for column in _QUESTIONS}
         self._throttles: set[str] = set()
         self._pids: set[int] = set()
 
     def sample(self) -> None:
         """Take one sample, while the GPU works on timed blocks."""
-        gpu, add = self._gpu, self._add
-        add("sm_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_SM)
-        add("memory_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_MEM)
-        add("temperature_c", pynvml.nvmlDeviceGetTemperature, gpu, pynvml.NVML_TEMPERATURE_GPU)
-        add("power_w", lambda h: pynvml.nvmlDeviceGetPowerUsage(h) / 1000, gpu)
-        bits = self._ask(pynvml.nvmlDeviceGetCurrentClocksEventReasons, gpu) or 0
+        for column, question in _QUESTIONS.items():
+            if (value := self._ask(question)) is not None:
+                self._samples[column].append(value)
+        bits = self._ask(pynvml.nvmlDeviceGetCurrentClocksEventReasons) or 0
         self._throttles |= {name for name, bit in _THROTTLES.items() if bits & bit}
-        processes = self._ask(pynvml.nvmlDeviceGetComputeRunningProcesses, gpu) or []
+        processes = self._ask(pynvml.nvmlDeviceGetComputeRunningProcesses) or []
         self._pids |= {process.pid for process in processes}
 
     def row(self) -> dict:
@@ -54,15 +60,9 @@ class Telemetry:
         found += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
         return found + (["shared_gpu"] if has_others(self._pids) else [])
 
-    def _add(self, column, ask, *args) -> None:
-        value = self._ask(ask, *args)
-        if value is not None:
-            self._samples[column].append(value)
-
-    @staticmethod
-    def _ask(ask, *args):
+    def _ask(self, question):
         try:
-            return ask(*args)
+            return question(self._gpu)
         except pynvml.NVMLError:
             return None  # some GPUs and containers do not support some questions
 

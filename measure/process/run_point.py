@@ -100,15 +100,16 @@ def _row_of_worker(
 
     Raises NoRow, and OSError if a full disk has ended the worker.
     """
-    if refused := _read(folder / "refused.json"):
-        raise NoRow(refused["message"])
-    if done := _read(folder / "done.json"):
-        return done["row"], [tuple(s) for s in done["samples"]]
+    path = folder / "progress.json"
+    progress = json.loads(path.read_text()) if path.exists() else {"row": {}}
+    row, stage = progress["row"], progress.get("stage")
+    if "refused" in progress:
+        raise NoRow(progress["refused"])
+    if "samples" in progress:
+        return row, [tuple(sample) for sample in progress["samples"]]
     (folder / "free_space").write_bytes(bytes(MIN_FREE_BYTES))  # a full disk is no kernel's fault
-    progress = _read(folder / "progress.json")
-    if progress is None or "gpu" not in progress["row"]:
+    if "gpu" not in row:
         raise NoRow(f"the worker ended ({_ending(returncode)}) before it had opened the device")
-    row, stage = progress["row"], progress["stage"]
     if returncode is None:
         row["status"] = Status.TIMEOUT
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"
@@ -127,7 +128,3 @@ def _ending(returncode: int | None) -> str:
     if returncode < 0:
         return f"signal {signal.Signals(-returncode).name}"
     return f"exit code {returncode}"
-
-
-def _read(path: Path) -> dict | None:
-    return json.loads(path.read_text()) if path.exists() else None
