@@ -86,9 +86,8 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
         "frontier_spread", problem, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
     )
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
-    return (
-        LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks, tiles, saved_tiles)),
-    )
+    extra_args = row_blocks, tiles, saved_tiles
+    return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=extra_args),)
 
 
 with_config = functools.partial(launch.configured, plan)

@@ -12,12 +12,6 @@ struct Softmax {
   __device__ static float keep(float, float exponential) { return exponential; }
   __device__ float of_kept(float kept) const { return kept * scale; }
 };
-struct LogSoftmax {
-  float log_sum;
-  __device__ explicit LogSoftmax(float sum) : log_sum(logf(sum)) {}
-  __device__ static float keep(float shifted, float) { return shifted; }
-  __device__ float of_kept(float kept) const { return kept - log_sum; }
-};
 
 // For kernels of the online softmax, whose lanes know only the maximum `top` of their own elements
 // when they compute exps. kScalesExp: the output is exp(x - top) times factor(top - max).
@@ -35,10 +29,14 @@ struct OnlineSoftmax {
   }
   __device__ float factor(float shift) const { return exp_approx(shift) * scale; }
 };
-struct OnlineLogSoftmax {
+
+// For both kinds of kernels.
+struct LogSoftmax {
   static constexpr bool kScalesExp = false;
   float log_sum;
-  __device__ explicit OnlineLogSoftmax(float sum) : log_sum(logf(sum)) {}
+  __device__ explicit LogSoftmax(float sum) : log_sum(logf(sum)) {}
+  __device__ static float keep(float shifted, float) { return shifted; }
+  __device__ float of_kept(float kept) const { return kept - log_sum; }
   template <typename T>
   __device__ float of_shifted(float shifted) const {
     return shifted - log_sum;
