@@ -91,7 +91,7 @@ def _problem(
     *input_storage, out_storage = storage
     *inputs, out = (s.as_strided((rows, cols), (cols + gap, 1), GUARD) for s in storage)
     out_storage.fill_(UNTOUCHED)
-    # .data keeps _version, which would show a kernel that the values are new
+    # .data leaves _version as it is: a new one would tell a kernel that the values are new
     for whole, x, new in zip(input_storage, inputs, values, strict=True):
         # A kernel that reads between the rows gets NaN, or a number above all others of the row.
         whole.data.fill_(torch.nan)
@@ -114,7 +114,8 @@ def row_count(point: Point) -> int:
     """Return the rows of an edge case: few, and divisible by 16 or by 2 if M is.
 
     Triton compiles another kernel for a multiple of 16, and a warp may take two rows if M is even.
-    So the edge cases call the kernel that is timed. On a CPU nothing is compiled for M.
+    So the edge cases call the kernel that is timed. On a CPU nothing is compiled for M, and few
+    rows are enough.
     """
     like_m = 16 if point.M % 16 == 0 and not point.is_cpu else 4 + point.M % 2
     return min(like_m, max(1, correctness.ELEMENTS_CHECKED // point.N))

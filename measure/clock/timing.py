@@ -25,7 +25,7 @@ MAX_FOUND = 0.05
 
 @dataclass
 class Experiment:
-    """Say what is timed: a call of the point's variant, and where."""
+    """Say what is timed: a call of the point's variant, on which device and buffers."""
 
     point: Point
     device: Device
