@@ -87,7 +87,9 @@ def main(argv: list[str] | None = None) -> int:
 def _point(given: dict, output: Path, owner: int | None, checked: Path | None) -> None:
     given["gpu"] = gpus.resolve(given["gpu"])
     if given["variant"] is None:
-        given["variant"] = _only(given["files"])
+        if len(given["files"]) != 1:
+            raise BadPoint("no variant is named; give --variant NAME, or one --kernel FILE")
+        given["variant"] = Path(given["files"][0]).stem
     with _writing(output):  # tried before time is spent on the measurement
         output.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=output.parent).close()
@@ -120,15 +122,6 @@ def _first_row(path: Path, point: Point) -> dict:
         if first[name] != wanted:
             raise BadPoint(f"--checked {path}: its {name} is {first[name]!r}, not {wanted!r}")
     return first
-
-
-def _only(files: list[str]) -> str:
-    """Return the variant of the only file of --kernel. Raises BadPoint if there is no such file."""
-    if len(files) != 1:
-        raise BadPoint(
-            "no variant is named; give --variant NAME, or the path of a kernel by --kernel FILE"
-        )
-    return Path(files[0]).stem
 
 
 def summary(row: dict) -> str:

@@ -93,10 +93,7 @@ def add(given: str | Path) -> str:
 
 
 def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
-    """Return the variants of ``variants: all``: all with this op that are not ON_REQUEST.
-
-    ``added``: names that ``add`` has returned.
-    """
+    """Return the variants of ``variants: all``: those with this op, ``added`` ones too."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]
     return [name for name in candidates if not source_scan.constant(file(name), "ON_REQUEST")]
 

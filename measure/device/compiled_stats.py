@@ -43,13 +43,12 @@ def of_cuda() -> dict:
     from kernels.cuda import launch  # needs cuda-core
 
     launches = launch.launched()
-    attributes = [each.kernel.attributes for each in launches]
-    static_bytes = [of_kernel.shared_size_bytes for of_kernel in attributes]
-    dynamic_bytes = [each.plan.shared_bytes for each in launches]
     return _columns(
-        registers=[of_kernel.num_regs for of_kernel in attributes],
-        spilled_bytes=[of_kernel.local_size_bytes for of_kernel in attributes],
-        shared_bytes=[sum(both) for both in zip(static_bytes, dynamic_bytes, strict=True)],
+        registers=[each.kernel.attributes.num_regs for each in launches],
+        spilled_bytes=[each.kernel.attributes.local_size_bytes for each in launches],
+        shared_bytes=[
+            each.plan.shared_bytes + each.kernel.attributes.shared_size_bytes for each in launches
+        ],
         num_warps=[each.plan.threads // 32 for each in launches],
         blocks_per_sm=[each.blocks_per_sm for each in launches],
     )
