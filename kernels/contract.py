@@ -25,11 +25,11 @@ DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of
 OLDEST = (8, 0)  # bfloat16; Triton supports no older one
 CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
-# Compute capability -> the GPU, and its tuning table, that serve GPUs without a line of their own.
-# docs/frontier.md says what an H100 would lose by that.
+# Compute capability -> the GPU, and its tuning table, for all GPUs of this capability without a
+# table. docs/frontier.md says how much slower an H100 would be with this table than with its own.
 STANDS_IN = {(9, 0): ("NVIDIA H200", "h200.csv")}
 
-LONGEST_ROW = 2**30  # elements: kernels count columns, rounded up to a tile, in 32 bits
+LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits
 MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 
 

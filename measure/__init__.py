@@ -1,5 +1,5 @@
 """Turn one point into one row: device, inputs, correctness check, clock, controls, row.
 
-``python -m measure point --help`` measures a point by hand. Nothing here depends on a workflow or
-on what is done with the row.
+``python -m measure point`` measures a point by hand; ``--help`` lists its options. Nothing here
+depends on a workflow, or on the use of the row.
 """

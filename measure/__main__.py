@@ -1,9 +1,12 @@
 """Measure one point and write its row: ``python -m measure point …``."""
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import kernels
@@ -21,8 +24,8 @@ def parser() -> argparse.ArgumentParser:
         "point",
         help="measure one point and write its row",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        epilog="Exits with 0 if there is a row, even of a kernel that is wrong, crashes or cannot "
-        "be loaded: the row's status says so. Exits with 2 if there is none.",
+        epilog="The exit code is 0 if a row was written, even if the kernel is wrong, crashes or "
+        "cannot be loaded: the row's status says so. It is 2 if no row was written.",
     )
 
     def add(name: str, **options) -> None:
@@ -35,41 +38,41 @@ def parser() -> argparse.ArgumentParser:
     add("--distribution", help=f"one of: {', '.join(DISTRIBUTIONS)}")
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
-    add("--variant", help="file stem in kernels/, or one of its configs; else that of --kernel")
+    add("--variant", help="file stem in kernels/, or a config; without it, the stem of --kernel")
     add(
         "--kernel",
         action="append",
         default=[],
         dest="files",
         metavar="FILE",
-        help="a .py file from outside kernels/: its stem may be the variant",
+        help="a .py file from outside kernels/, to measure or to import; may be repeated",
     )
-    add("--seed", type=int, help="of the input")
-    add("--blocks", type=int, help="to time")
+    add("--seed", type=int, help="seed of the input")
+    add("--blocks", type=int, help="number of timed blocks")
     add("--replicate", type=int, help="number of this measurement of the point")
-    add("--checked", type=Path, metavar="ROW", help="the row of replicate 1: checks less again")
+    add("--checked", type=Path, metavar="ROW", help="row of replicate 1, to skip its checks")
     add(
         "--timeout",
         type=float,
         default=Point.timeout_s,
         dest="timeout_s",
         metavar="S",
-        help="kill the point after this many seconds",
+        help="seconds after which the point is killed",
     )
-    add("--output", type=Path, required=True, help="the row; its samples are written beside it")
+    add("--output", type=Path, required=True, help="file of the row; samples are written beside")
     add(
         "--served-for",
         type=int,
         metavar="PID",
-        help="fork from a server that has torch loaded. It serves every point with this PID and "
-        "ends with that process; without this option the point starts its own server.",
+        help="use the fork server of the process PID, which has torch loaded and ends with that "
+        "process; without this option the point starts a server for itself",
     )
     return top
 
 
 def main(argv: list[str] | None = None) -> int:
     """Return the exit code: 0 if a row was written, whatever its status; else 2."""
-    # A cancelled job kills its worker and removes its temporary files, as an interrupted one does.
+    # On SIGTERM, kill the worker and remove temporary files, as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     given = vars(parser().parse_args(argv))
     del given["command"]  # there is only one
@@ -84,19 +87,32 @@ def main(argv: list[str] | None = None) -> int:
 def _point(given: dict, output: Path, owner: int | None, checked: Path | None) -> None:
     given["gpu"] = gpus.resolve(given["gpu"])
     if given["variant"] is None:
-        given["variant"] = _only(given["files"])
-    _refuse_unwritable(output)
+        if len(given["files"]) != 1:
+            raise BadPoint("no variant is named; give --variant NAME, or one --kernel FILE")
+        given["variant"] = Path(given["files"][0]).stem
+    with _writing(output):  # tried before time is spent on the measurement
+        output.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=output.parent).close()
+        if output.is_dir():
+            raise IsADirectoryError(0, f"it is a folder; name a file, as {output}/row.csv")
     point = Point(**given)
     row, samples = measure_point(point, owner, checked and _first_row(checked, point))
-    try:
+    with _writing(output):
         write(output, row, samples)
-    except OSError as error:
-        raise NoRow(f"cannot write {output}: {error.strerror}") from error
     print(summary(row))
 
 
+@contextlib.contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    """Turn an OSError into NoRow, which names the file of the row."""
+    try:
+        yield
+    except OSError as error:
+        raise NoRow(f"cannot write {output}: {error.strerror}") from error
+
+
 def _first_row(path: Path, point: Point) -> dict:
-    """Return the row of a point's first replicate. Raises BadPoint if it is another's."""
+    """Return the row of replicate 1 of a point. Raises BadPoint if the file has another row."""
     try:
         first = read(path)
     except (OSError, ValueError) as error:
@@ -108,29 +124,8 @@ def _first_row(path: Path, point: Point) -> dict:
     return first
 
 
-def _refuse_unwritable(output: Path) -> None:
-    """Raise NoRow if the row cannot be written, before time is spent on it."""
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NoRow(f"cannot write {output}: {error.strerror}") from error
-    if output.is_dir():
-        raise NoRow(f"cannot write {output}: it is a folder; name a file, as {output}/row.csv")
-    if not os.access(output.parent, os.W_OK):
-        raise NoRow(f"cannot write {output}: {output.parent} may not be written to")
-
-
-def _only(files: list[str]) -> str:
-    """Return the variant of the only file, if none is named. Raises BadPoint."""
-    if len(files) != 1:
-        raise BadPoint(
-            "no variant is named; give --variant NAME, or the path of a kernel by --kernel FILE"
-        )
-    return Path(files[0]).stem
-
-
 def summary(row: dict) -> str:
-    """Return the lines that a person who measures by hand reads."""
+    """Return a row as lines of text, for a person who measures by hand."""
     message = f": {row['message']}" if row.get("message") else ""
     lines = [
         "{variant}  {M} x {N} {dtype} ({distribution})  on {gpu_name} [{gpu}]",

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from .device.device import Device
 
 ROOT = Path(__file__).resolve().parent.parent
-# For git: all but recorded rows, which change nothing that is measured. Otherwise every sweep after
-# the first would record a dirty checkout until the first is committed.
+# Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
+# the first would find a dirty checkout, until the rows of the first are committed.
 CODE = (".", ":!data/recorded")
 
 
 @functools.cache
 def measure_sha256() -> str:
-    """Return the hash over what decides how a point is measured: code, and columns of the row.
+    """Return the hash over the code of measure/ and the columns of the row.
 
-    Without __main__.py: its help and its summary change no number.
+    The hash leaves out __main__.py, whose help and summary change no number.
     """
     files = (ROOT / "measure").rglob("*.py")
     code = kernels.digest(path for path in files if path.name != "__main__.py")
@@ -75,14 +75,14 @@ def _cuda_versions() -> dict:
 
         _, major, minor = nvrtc.nvrtcVersion()
         compiler = f"{major}.{minor}"
-    except Exception:  # whatever is wrong with it, loading the variant will say it in the row
+    except Exception:  # any error: the variant then fails to load, and the row says why
         compiler = None
     return {"cuda_core": _version("cuda-core"), "nvrtc": compiler}
 
 
 def git_state() -> dict:
     """Return ``git_commit`` and ``git_dirty`` of this checkout; None without a checkout or git."""
-    # --no-optional-locks: points must not take the index's lock from a commit meanwhile.
+    # --no-optional-locks: otherwise git may lock the index, and a commit at that time would fail.
     words = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2", "--branch"]
     words += ["--untracked-files=no", "--", *CODE]
     try:

@@ -1,4 +1,4 @@
-"""Draw the matrices that are measured: the same for every variant, from distribution and seed."""
+"""Draw the matrices of a point from its distribution and seed: all variants get the same ones."""
 
 from collections.abc import Callable
 
@@ -13,11 +13,11 @@ from .point import Point
 CallBuffers = tuple[torch.Tensor, ...]
 Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
-COLD = 3  # the buffers of a rotation exceed this many caches …
-MAX_ROTATION = 4096  # … unless it takes more calls than this: each is a node of every graph
-# What is added to the seed of a point, so that no two matrices of it are drawn with one seed.
+COLD = 3  # the buffers of a rotation exceed this many caches, unless MAX_ROTATION calls do not
+MAX_ROTATION = 4096  # calls; each is a node of every graph
+# Added to the seed of a point, so that no two matrices of a point are drawn with one seed.
 SEED_OFFSETS = {
-    "rotation": 0,  # the timed buffers; their index is added, too
+    "rotation": 0,  # the timed buffers; the index of a call is added, too
     "recheck": 2**31,  # other values in the timed buffers
     "edge_cases": 2**32,
     "new_inputs": 2**33,  # rounds on the timed buffers of one call
@@ -61,7 +61,7 @@ def draw_for(
 
 def forward(op: str, x: torch.Tensor) -> torch.Tensor:
     """Return the y that the backward ``op`` reads: torch's (log-)softmax of x, rounded once."""
-    # in float32: on a CPU torch adds up in 16 bits, which end at 65504 additions of 1
+    # in float32: on a CPU torch sums in the dtype, and a float16 sum overflows beyond 65504
     function = getattr(torch, op.removesuffix("_backward"))
     return function(x, dim=-1, dtype=torch.float32).to(x.dtype)
 
@@ -72,7 +72,7 @@ def rotation_length(call_bytes: int, cache_bytes: int) -> int:
 
 
 def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[CallBuffers]:
-    """Return the buffers of calls: ``first``, the inputs of one, and others with later seeds."""
+    """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
     others = [draw_at(point, first[0], index) for index in range(1, count)]
     return [(*inputs, torch.empty_like(inputs[0])) for inputs in (first, *others)]
@@ -81,7 +81,7 @@ def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> l
 def draw_at(point: Point, like: torch.Tensor, index: int) -> tuple[torch.Tensor, ...]:
     """Return the inputs at an index of the rotation: matrices (M, N) of the dtype of ``like``.
 
-    For other inputs than those of the rotation the index begins at one of SEED_OFFSETS.
+    Inputs of another use than the rotation have an index that begins at one of SEED_OFFSETS.
     """
     seed = point.seed + index
     return draw_for(point.op, point.distribution, like.dtype, point.M, point.N, seed, like.device)

@@ -15,7 +15,7 @@ from .device.device import Device, open_device
 from .point import Point
 from .status import Ended, Status, classify, describe
 
-# Flags that replicate 1 alone looks for.
+# Flags that only replicate 1 looks for.
 FIRST_REPLICATE_FLAGS = {"edge_cases", "launch_bound", "not_cold"}
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
@@ -24,8 +24,8 @@ INTERPRETED_ELEMENTS = 2**20
 def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first``: the row of replicate 1, if that has checked the variant. Raises WrongDevice; any
-    other exception, the kernel's too, becomes the status of the row.
+    ``first``: the row of replicate 1, if that replicate has checked the variant. Raises
+    WrongDevice. Any other exception becomes the status of the row, also one that a kernel raises.
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
@@ -46,7 +46,7 @@ def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
 def _measure(point: Point, device: Device, journal, first: dict | None) -> list[tuple]:
     row = journal.row
     journal.stage("loading the variant")
-    replaced = tamper.watch(device)  # what a module does while it is imported counts too
+    replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     variant = kernels.load(point.variant)
     try:
         call = variant.function(point.op)
@@ -83,7 +83,8 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
 
     journal.stage("drawing buffers")
     rotation, order = inputs.rotation(point, device, given), random.Random(row["order_seed"])
-    timed = timing.time_point(point, device, call, rotation, order, journal.stage, first)
+    experiment = timing.Experiment(point, device, call, rotation, order)
+    timed = timing.run(experiment, journal.stage, first)
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
     recheck_timed = recheck.check_further if first else recheck.check_timed
@@ -98,13 +99,16 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
 
 
 def _check(point: Point, device: Device, call, given, journal, replaced) -> correctness.Accuracy:
-    """Check a call before it is timed. Raises Ended; the row says what is wrong on edge cases."""
+    """Check a call before it is timed; write to the row what is wrong on special values.
+
+    Raises Ended if the variant is wrong on ordinary values.
+    """
     row = journal.row
     journal.stage("correctness check")
     checked = correctness.rows_to_check(len(given[0]), point.N, point.seed, device.torch_device)
     found = correctness.check_call(call, given, checked, point.op, truncates=point.interpreted)
     row |= found.columns()
-    _pass("integrity", replaced())  # first: the check computes with what may have been replaced
+    _pass("integrity", replaced())  # first, because the check uses functions that are watched
     _pass("correctness check", found.problem)
     journal.stage("edge cases")
     ordinary, special = edge_cases.check(point, device, call, given)
@@ -123,7 +127,7 @@ def _pass(check: str, problem: str | None) -> None:
 def _check_memory(rows: int, point: Point, device: Device) -> None:
     """Raise Ended if the device has less memory free than ``rows`` rows need.
 
-    A host that is asked for too much kills a process at random: ask first.
+    On a CPU an allocation may succeed, and Linux may kill a process when the memory is used.
     """
     matrix, itemsize = rows * point.N, kernels.DTYPES[point.dtype]
     count = 1 if point.interpreted else inputs.rotation_length(point.call_bytes, device.cache_bytes)

@@ -13,15 +13,15 @@ MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistic
 
 
 class BadPoint(ValueError):
-    """Refuse a point that cannot exist: the message says what was given and what is allowed."""
+    """Refuse a point; the message says what was given and what is allowed."""
 
 
 class NoRow(RuntimeError):
-    """Say why no row was written: the pipeline is at fault, or this is the wrong machine."""
+    """Say why no row was written: the pipeline failed, or this is the wrong machine."""
 
 
 def nearest(given: str, allowed) -> str:
-    """Return '; did you mean x? Allowed: x, y, z', for the end of an error message."""
+    """Return the end of an error message: '; did you mean x? Allowed: x, y, z'."""
     close = difflib.get_close_matches(str(given), list(allowed), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? Allowed" if close else "allowed"
     return f"; {hint}: {', '.join(allowed)}"
@@ -39,13 +39,13 @@ class Point:
     op: str = "softmax"
     distribution: str = "uniform"
     seed: int = 3407
-    blocks: int = 50  # to time
-    replicate: int = 1  # each is measured by another process
-    timeout_s: float = 120.0  # for the whole point; then it is killed
-    files: tuple[str, ...] = ()  # of the variant, where it is from outside kernels/
+    blocks: int = 50  # timed
+    replicate: int = 1  # each replicate is measured by a new process
+    timeout_s: float = 120.0  # after which the process of the point is killed
+    files: tuple[str, ...] = ()  # kernels from outside kernels/
 
     def __post_init__(self):
-        object.__setattr__(self, "files", tuple(self.files))  # from JSON it comes as a list
+        object.__setattr__(self, "files", tuple(self.files))  # JSON and argparse give a list
         for name, allowed in (
             ("op", kernels.OPS),
             ("dtype", kernels.DTYPES),
@@ -71,12 +71,12 @@ class Point:
 
     @property
     def call_bytes(self) -> int:
-        """Return the bytes of a call's inputs and output, which a perfect kernel moves once."""
+        """Return the bytes of a call's inputs and output, the least that a kernel moves."""
         return (self.reads + 1) * self.M * self.N * kernels.DTYPES[self.dtype]
 
     @property
     def reads(self) -> int:
-        """Return how many matrices (M, N) a call reads: x, or for a backward g and y."""
+        """Return how many matrices (M, N) a call reads: 1 (x), or for a backward 2 (g and y)."""
         return len(kernels.OPS[self.op])
 
     @property
@@ -85,12 +85,12 @@ class Point:
 
     @property
     def interpreted(self) -> bool:
-        """Return whether Triton's interpreter runs this point, for the correctness check only."""
+        """Return whether Triton's interpreter runs the variant, which is then not timed."""
         return self.is_cpu and "triton" in kernels.packages(self.variant)
 
     @property
     def timed(self) -> bool:
-        """Return whether the variant itself can run: on a CPU, only if it needs torch alone."""
+        """Return whether the variant is timed: on a CPU, only if it needs torch alone."""
         return not (self.is_cpu and kernels.packages(self.variant) & {"triton", "cuda"})
 
     def as_dict(self) -> dict:

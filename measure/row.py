@@ -12,9 +12,9 @@ _SCHEMA_FILE = Path(__file__).with_name("row.csv")
 
 
 class Column(NamedTuple):
-    """Describe a column. ``type``: str, int, float or bool; ``allowed``: () for any value.
+    """Describe a column. ``type``: str, int, float or bool; ``allowed``: () allows any value.
 
-    A value of ``flags`` is any number of the allowed words, separated by blanks.
+    The column ``flags`` holds any of its allowed words, separated by blanks.
     """
 
     name: str
@@ -40,7 +40,7 @@ COLUMNS = tuple(SCHEMA)
 MATRIX = ("gpu", "op", "dtype", "distribution", "M", "N")  # measured on one board
 POINT = (*MATRIX, "variant")  # identifies a point
 IDENTITY = (*POINT, "seed", "blocks", "replicate")  # identifies a row
-# of a row, below the folder of all rows
+# Path of a row, from the folder of all rows on.
 PATH = "{gpu}/{op}/{dtype}/{distribution}/seed{seed}_blocks{blocks}/M{M}_N{N}/"
 PATH += "{variant}.{replicate}.csv"
 
@@ -50,7 +50,7 @@ _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
 
 def one_line(text: object) -> str:
     """Return any text as one line of at most 500 characters, fit for ``message``."""
-    # a lone surrogate, from a file name say, has no place in UTF-8
+    # UTF-8 has no code for a lone surrogate, which a file name may contain
     line = " ".join(str(text).encode("utf-8", "backslashreplace").decode().split())
     return line if len(line) <= _MESSAGE_LENGTH else line[: _MESSAGE_LENGTH - 1] + "…"
 
@@ -61,10 +61,10 @@ def samples_path(row_path: Path) -> Path:
 
 
 def write(path: Path, row: dict, samples: list[tuple]) -> None:
-    """Write the samples, then the row; each appears under its name only when it is complete.
+    """Write the samples, then the row, each atomically.
 
     ``samples``: tuples (block, order, series, time_us) in time order. Raises ValueError for a
-    column that the schema does not have, and for a value that it does not allow.
+    column or a value that the schema does not allow, and OSError.
     """
     unknown = set(row) - set(COLUMNS)
     if unknown:
@@ -93,7 +93,7 @@ def read(path: Path) -> dict:
 
 
 def csv_text(header, lines) -> str:
-    """Return lines of values as CSV, with the line ends of all files of the project."""
+    """Return lines of values as CSV; every line ends with a line feed alone."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
@@ -115,10 +115,10 @@ def _cell(column: str, value) -> str:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write `content` to `path` completely, or leave it as it was."""
-    # Of jobs that were killed while they wrote this file: nobody else would remove it.
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        left.unlink(missing_ok=True)
+    """Write ``content`` to a file atomically: the file is complete, or as it was before."""
+    # Remove what killed jobs have left while they wrote this file.
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        leftover.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:

@@ -1,10 +1,10 @@
-"""Tell the status of a row, from the exception that a kernel raised."""
+"""Define the statuses of a row, and classify the exceptions of kernels."""
 
 from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Name the outcomes of a point, as row.csv allows them."""
+    """Name the outcomes of a point, which row.csv allows."""
 
     OK = "ok"
     INTERPRETED = "interpreted"
@@ -26,18 +26,18 @@ class Ended(Exception):
 
 
 def classify(error: BaseException) -> Status:
-    """Return the status: unsupported means that the kernel asks for more than the device has."""
+    """Return the status of a point whose kernel raised ``error``."""
     if out_of_memory(error):
         return Status.OUT_OF_MEMORY
     if isinstance(error, ImportError):  # packages may be imported as late as in the first call
         return Status.UNAVAILABLE
-    # By name, because a variant must not need the packages of another; subclasses count.
+    # Compare names of classes: an import of the classes would need the packages of all variants.
     kinds = _kinds(error)
     if "DynamicLibNotFoundError" in kinds:  # cuda-core: NVRTC's or another library is not installed
         return Status.UNAVAILABLE
-    if "OutOfResources" in kinds:  # Triton: registers, threads or shared memory of one block
+    if "OutOfResources" in kinds:  # Triton: a block exceeds registers, threads or shared memory
         return Status.UNSUPPORTED
-    # PTXASError and the pass manager's RuntimeError refuse later stages of the same kernel.
+    # PTXASError and the RuntimeError of a pass manager come from later stages of Triton's compiler.
     if kinds & {"CompilationError", "PTXASError", "SyntaxError", "NVRTCError"}:
         return Status.COMPILE_ERROR
     if isinstance(error, RuntimeError) and "PassManager::run failed" in str(error):
@@ -47,20 +47,20 @@ def classify(error: BaseException) -> Status:
 
 def out_of_memory(error: BaseException) -> bool:
     """Return whether the device or the host had no memory left."""
-    if _kinds(error) & {"OutOfMemoryError", "MemoryError"}:  # torch's is known by its name
+    if _kinds(error) & {"OutOfMemoryError", "MemoryError"}:  # the first is torch's
         return True
-    # torch on a CPU; a driver that loads a binary or builds a graph
+    # messages of torch on a CPU, and of a driver that loads a binary or builds a graph
     words = ("can't allocate memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY")
     return refused_by_gpu(error) and any(word in str(error) for word in words)
 
 
 def refused_by_gpu(error: BaseException) -> bool:
-    """Return whether torch, Triton or cuda-core raised the exception for the driver."""
+    """Return whether the exception is one by which torch, Triton or cuda-core tell GPU errors."""
     return bool(_kinds(error) & {"RuntimeError", "CUDAError"})
 
 
 def describe(error: BaseException) -> str:
-    """Return the exception's type and text; if a package is missing, also what to do."""
+    """Return an exception's type and text, with a hint if a package is missing."""
     hint = "; install the package that it needs" if classify(error) == Status.UNAVAILABLE else ""
     return f"{type(error).__name__}: {error}{hint}"
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem
 
-TILE_EPILOGUES = "SoftmaxEpilogue", "LogSoftmaxEpilogue"  # in epilogue.cuh
+TILE_EPILOGUES = "OnlineSoftmax", "LogSoftmax"  # in epilogue.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 # Shared memory of a block that its tiles leave free. The states of 16 blocks of 16 warps take
 # 2 KiB, CUDA takes 1 KiB.

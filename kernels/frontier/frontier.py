@@ -26,8 +26,8 @@ from ._tiling import is_vector_multiple
 
 MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, frontier_staged
 PARTS = {module.SOURCE.stem: module for module in MODULES}
-# The rule of thumb where no table has a variant that takes the row: (most bytes of a row, variant),
-# by whether the bytes are a multiple of a vector.
+# The rule of thumb for rows that no variant of a table takes: (most bytes of a row, variant). The
+# key says whether the bytes are a multiple of a vector.
 RULE = {
     True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows")),
     False: (

@@ -31,8 +31,8 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   const AlignedRow<T> run(to);
   const int before = run.elements_off(), end = before + max(0, count);
   const int first = before > 0 ? 1 : 0, last = end / kVecElems<T>;
-  for (int at = first + thread; at < last; at += THREADS) {
-    store_vec(reinterpret_cast<uint4*>(run.at(at)), smem[at]);
+  for (int vec = first + thread; vec < last; vec += THREADS) {
+    store_vec(reinterpret_cast<uint4*>(run.at(vec)), smem[vec]);
   }
   if (thread >= before && thread < min(first * kVecElems<T>, end))
     run.vecs[thread] = elements[thread];
@@ -43,14 +43,14 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
 // Load and store non-contiguous rows.
 template <int THREADS, typename T>
 __device__ void load_rows(T* elements, const T* x, Index stride, int rows, int cols) {
-  for (int at = threadIdx.x; at < rows * cols; at += THREADS) {
-    elements[at] = x[at / cols * stride + at % cols];
+  for (int elem = threadIdx.x; elem < rows * cols; elem += THREADS) {
+    elements[elem] = x[elem / cols * stride + elem % cols];
   }
 }
 template <int THREADS, typename T>
 __device__ void store_rows(T* out, Index stride, const T* elements, int rows, int cols) {
-  for (int at = threadIdx.x; at < rows * cols; at += THREADS) {
-    out[at / cols * stride + at % cols] = elements[at];
+  for (int elem = threadIdx.x; elem < rows * cols; elem += THREADS) {
+    out[elem / cols * stride + elem % cols] = elements[elem];
   }
 }
 
@@ -60,8 +60,8 @@ template <typename T, int LANES, int THREADS>
 __device__ int row_of(int thread) {
   constexpr int kWarpRows = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
   constexpr int kDistance = kWanted < THREADS / kWarp ? kWanted : THREADS / kWarp;
-  const int warp = thread / kWarp, own = thread % kWarp / LANES;
-  return warp / kDistance * (kDistance * kWarpRows) + own * kDistance + warp % kDistance;
+  const int warp = thread / kWarp, row_in_warp = thread % kWarp / LANES;
+  return warp / kDistance * (kDistance * kWarpRows) + row_in_warp * kDistance + warp % kDistance;
 }
 
 // A thread's elements: every STEP-th from `elements` on. The last one may not exist.
@@ -71,7 +71,7 @@ struct LaneElements {
   float top;
   const bool full;
 
-  __device__ LaneElements(const T* elements, bool all) : full(all) {
+  __device__ LaneElements(const T* elements, bool has_last) : full(has_last) {
 #pragma unroll
     for (int i = 0; i < K; ++i)
       value[i] = i < K - 1 || full ? to_float(elements[STEP * i]) : lowest();

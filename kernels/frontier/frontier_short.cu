@@ -18,9 +18,9 @@ __global__ void __launch_bounds__(THREADS)
   Pack<T, PACK> loaded[K][kPacks];
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    const int at = (k * LANES + lane) * UNIT;
-    if (row < rows && (FULL || at < width)) {
-      const T* const from = x + row * x_stride + at;
+    const int col = (k * LANES + lane) * UNIT;
+    if (row < rows && (FULL || col < width)) {
+      const T* const from = x + row * x_stride + col;
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
         loaded[k][p].vec = *reinterpret_cast<const typename Pack<T, PACK>::Vec*>(from + p * PACK);
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(THREADS)
     const bool inside = FULL || (k * LANES + lane) * UNIT < width;
 #pragma unroll
     for (int i = 0; i < UNIT; ++i) {
-      value[k][i] = inside ? to_float(loaded[k][i / PACK].at[i % PACK]) : lowest();
+      value[k][i] = inside ? to_float(loaded[k][i / PACK].elems[i % PACK]) : lowest();
       top = fmaxf(top, value[k][i]);
     }
   }
@@ -55,14 +55,14 @@ __global__ void __launch_bounds__(THREADS)
   if (row >= rows) return;
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    const int at = (k * LANES + lane) * UNIT;
-    if (!FULL && at >= width) continue;
+    const int col = (k * LANES + lane) * UNIT;
+    if (!FULL && col >= width) continue;
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       float result[PACK];
 #pragma unroll
       for (int i = 0; i < PACK; ++i) result[i] = epilogue.of_kept(value[k][p * PACK + i]);
-      store(out + row * out_stride + at + p * PACK, result);
+      store(out + row * out_stride + col + p * PACK, result);
     }
   }
 }

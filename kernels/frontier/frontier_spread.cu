@@ -10,16 +10,17 @@ __device__ inline void prefetch(const void* from, unsigned bytes) {
 }
 
 // K, UNALIGNED: as in RowTile. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. A row
-// has `row_blocks` blocks. All blocks of the launch, a multiple of these, must be resident at once.
-// STREAMED: a row is longer than its blocks hold in registers, so it has `tiles` tiles, each shared
-// by all its blocks. The last tile stays in registers, the `kept` tiles before it in shared memory.
-// The others are read a second time, from the end, which L2 still holds.
+// has `row_blocks` blocks. All blocks of the launch, a multiple of `row_blocks`, must be resident
+// at once. STREAMED: a row exceeds the registers of its blocks, so it has `tiles` tiles, each
+// shared by all blocks of the row. The last tile stays in registers, and `saved_tiles` tiles before
+// it stay in shared memory. The others are read again, from the end of the row, which L2 still
+// holds.
 template <typename T, typename Epilogue, int K, int WARPS, int RESIDENT, bool UNALIGNED,
           bool STREAMED>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     frontier_spread(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks, int tiles,
-                    int kept) {
+                    int saved_tiles) {
   // in 16 bits, exps take twice the registers of the elements
   constexpr bool kKeepExp = Epilogue::kScalesExp && sizeof(T) == sizeof(float);
   constexpr int kThreads = kWarp * WARPS;
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
       for (int tile = 0; tile < tiles - 1; ++tile) {
         RowTile<T, K, UNALIGNED, false> early(x_row, tile_vec(tile), cols);
         state = merge(state, early.state());
-        if (tile >= tiles - 1 - kept) early.save(slot(tile), kThreads);
+        if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
     RowTile<T, K, UNALIGNED, kKeepExp> last(x_row, tile_vec(STREAMED ? tiles - 1 : 0), cols);
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = tiles - 2; tile >= 0; --tile) {
-        const uint4* const saved = tile >= tiles - 1 - kept ? slot(tile) : nullptr;
+        const uint4* const saved = tile >= tiles - 1 - saved_tiles ? slot(tile) : nullptr;
         RowTile<T, K, UNALIGNED, false> again(x_row, tile_vec(tile), cols, saved, kThreads);
         again.store(out_row, state.max, epilogue);
       }

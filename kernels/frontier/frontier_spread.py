@@ -6,9 +6,9 @@ its state, and polls for the states of the others. Then it stores its tile from 
 the block waits, its next tile is prefetched into L2. The row's length alone decides how many blocks
 share a row. A row longer than all registers has several tiles for each block: the last stays in
 registers, those before it in shared memory, and the others are read twice.
-Bytes: 2·M·N·itemsize up to what registers and shared memory of the GPU hold: about 8 million
-float32 elements on an H200, twice that in 16 bits. Longer rows take up to half as much again, less
-what L2 keeps.
+Bytes: 2·M·N·itemsize if the registers and shared memory of the GPU hold a row: about 8 million
+float32 elements on an H200, twice that in 16 bits. Longer rows take up to 3·M·N·itemsize, less what
+L2 serves.
 Limits: rows of two blocks and more; compute capability 9.0. The launch is cooperative: it waits
 until all its blocks fit on the GPU.
 Source: our own. Every state carries the number of its epoch, so no flag or barrier is needed.
@@ -66,7 +66,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     if problem.cols > LONGEST_ROW or row_blocks < 2:
         return ()  # frontier_rows takes the row of a single block
     # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
-    tiles, saved = 1, 0
+    tiles, saved_tiles = 1, 0
     per_sm = blocks_per_sm(problem, per_lane, max_warps, True, False)
     if streamed := row_blocks > max_blocks(problem, per_sm):
         per_sm = blocks_per_sm(problem, per_lane, max_warps, True, True)
@@ -79,14 +79,15 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
         shared = problem.gpu.max_shared_per_block // per_sm - STATIC_BYTES
-        saved = min(tiles - 1, shared // tile_bytes)
+        saved_tiles = min(tiles - 1, shared // tile_bytes)
     rounds = -(-problem.rows // (max_blocks(problem, per_sm) // row_blocks))
     groups = -(-problem.rows // rounds)  # of blocks, a row each
     kernel = instantiate_for(
         "frontier_spread", problem, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
     )
-    launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved * tile_bytes
-    return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=(row_blocks, tiles, saved)),)
+    launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
+    extra_args = row_blocks, tiles, saved_tiles
+    return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=extra_args),)
 
 
 with_config = functools.partial(launch.configured, plan)

@@ -21,12 +21,13 @@ __device__ inline void cp_async_vec(uint4* to, const void* from) {
 // Wait for all copies of this thread.
 __device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Copy vector `at`, which may be negative, and every 32nd from there on, below `end`.
+// Copy vector `first_vec`, which may be negative, and every 32nd from there on, below `end`.
 template <int TURNS, int TURN = 0>
-__device__ inline void cp_async_vecs(uint4* to, const void* from, int at, int end) {
+__device__ inline void cp_async_vecs(uint4* to, const void* from, int first_vec, int end) {
   if constexpr (TURN < TURNS) {
-    if ((TURN > 0 || at >= 0) && at + TURN * kWarp < end) cp_async_vec<TURN * kWarp>(to, from);
-    cp_async_vecs<TURNS, TURN + 1>(to, from, at, end);
+    if ((TURN > 0 || first_vec >= 0) && first_vec + TURN * kWarp < end)
+      cp_async_vec<TURN * kWarp>(to, from);
+    cp_async_vecs<TURNS, TURN + 1>(to, from, first_vec, end);
   }
 }
 
@@ -38,8 +39,8 @@ __device__ int load_tile(uint4* smem, const T* from, int count) {
   const AlignedRow<const T> run(from);
   const int before = run.elements_off(), vecs = (before + count + kVecElems<T> - 1) / kVecElems<T>;
   // each load covers whole cache lines
-  const int at = static_cast<int>(threadIdx.x) % kWarp - place_in_line(run.vecs);
-  cp_async_vecs<K + 1>(smem + at, run.at(at), at, vecs);
+  const int first_vec = static_cast<int>(threadIdx.x) % kWarp - place_in_line(run.vecs);
+  cp_async_vecs<K + 1>(smem + first_vec, run.at(first_vec), first_vec, vecs);
   cp_async_wait();
   return before;
 }
@@ -104,10 +105,10 @@ __device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, float m
   if (tile.off == 0) {
     // In 32 bits, stores of whole cache lines are worth one more iteration.
     constexpr bool kLines = sizeof(T) == sizeof(float);
-    const int at = lane - (kLines ? place_in_line(to) : 0);
+    const int first_vec = lane - (kLines ? place_in_line(to) : 0);
 #pragma unroll
     for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
-      const int i = at + k * kWarp;
+      const int i = first_vec + k * kWarp;
       if (i < vecs && (k > 0 || i >= 0))
         store_vec(to + i, apply_epilogue<T>(tile.vecs[i], max, epilogue));
     }

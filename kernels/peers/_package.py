@@ -1,4 +1,4 @@
-"""Share what all peers need: an optional package, a GPU, kernels compiled for a call."""
+"""Share the code of all peers: import an optional package, need a GPU, compile for a call."""
 
 import contextlib
 import functools

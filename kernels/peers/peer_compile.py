@@ -1,10 +1,10 @@
 """torch.compile of torch.softmax, for static shapes.
 
 Idea: Inductor writes a Triton kernel for this M and N. Up to N = 1024 a block holds the row. A
-longer row is read twice, with the online softmax first. Few long rows are split over blocks by two
-more kernels. Inductor fuses ``out.copy_(…)`` into the last store, so nothing is copied.
+longer row is read twice: first for the online softmax, then for the output. Where long rows are
+few, two more kernels split them over blocks. Inductor fuses ``out.copy_(…)`` into the last store.
 The config ``max`` is max-autotune: its first call searches block sizes and warps on this GPU.
-Bytes: 2·M·N·itemsize up to N = 1024; longer rows half as much again, less what caches keep.
+Bytes: 2·M·N·itemsize up to N = 1024; longer rows 3·M·N·itemsize, less what the caches serve.
 Limits: NVIDIA GPUs; on a CPU Inductor writes another kernel, in C++. Every new shape or stride is
 compiled, at most eight in a process. The search of ``max`` takes seconds. Another process may find
 another result, unless Inductor's cache on disk has it.
@@ -39,7 +39,7 @@ def _log_softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
 def _compiled(into: Callable, config: str) -> Callable:
     from torch._inductor import config as inductor  # here, because the import is slow
 
-    # By default it starts a process for every core, which would disturb the timing.
+    # By default Inductor starts a process for every core, which would disturb the timing.
     inductor.compile_threads = 1
     # fullgraph: more layouts than torch compiles (8) are an error, not silently eager kernels
     return torch.compile(into, mode=_MODES[config], dynamic=False, fullgraph=True)

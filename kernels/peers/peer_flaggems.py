@@ -3,7 +3,7 @@
 Idea: up to N = 32768 a row is one block of the next power of two, with up to 16 warps. A longer row
 is read in blocks of 4096: each lane keeps a maximum and a sum, which are merged at the end. The
 second pass goes backwards, because the caches hold the row's end.
-Bytes: 2·M·N·itemsize up to N = 32768; longer rows half as much again, less what caches keep.
+Bytes: 2·M·N·itemsize up to N = 32768; longer rows 3·M·N·itemsize, less what the caches serve.
 Limits: fewer than 2^31 elements, which the kernel counts in 32 bits. NVIDIA GPUs here. The kernel
 needs contiguous rows; FlagGems' own function copies x and returns a new tensor. This variant calls
 the kernel with FlagGems' rules for blocks and warps, and copies only non-contiguous x or out. It

@@ -5,7 +5,7 @@ Triton kernel for this shape. Its default configuration on compute capability 9.
 row of up to some 34,000 elements in 4 to 32 warps, and gives a program several short rows. A longer
 row is read three times, in blocks of 16384. On other GPUs rows are kept up to N = 4096.
 The config ``max`` searches tiles, loops, warps and cache hints on this GPU, at the effort "quick".
-Bytes: 2·M·N·itemsize where a row is kept; else twice as much, less what caches keep.
+Bytes: 2·M·N·itemsize where a row is kept; else 4·M·N·itemsize, less what the caches serve.
 Limits: NVIDIA GPUs here. Every new shape or stride is compiled. With ``max`` the first call for a
 dtype and an N searches for about a minute (42 to 80 s on an H200); any M uses its result. Another
 process may find another result, unless Helion's cache on disk has it.
@@ -56,7 +56,8 @@ def _kernel(into: Callable, effort: str, x: torch.Tensor, out: torch.Tensor) -> 
         kernel = functools.partial(helion.kernel, into, static_shapes=True)
         chosen = {"autotune_effort": effort}
         if effort != "none":
-            # a worker's output goes to a log; not forced: Helion's cache on disk may have a result
+            # no progress bar, because the output goes to a log; force=False: Helion's cache on disk
+            # may have a result
             limits = {"autotune_budget_seconds": SEARCH_S, "autotune_progress_bar": False}
             chosen = {"config": kernel(**chosen, **limits).autotune((x, out), force=False)}
         _kernels[key] = kernel(**chosen)

@@ -6,6 +6,9 @@ a temporary matrix.
 Source: PyTorch's own operator.
 """
 
+import functools
+from collections.abc import Callable
+
 import torch
 
 
@@ -19,22 +22,15 @@ def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tenso
     return torch.log_softmax(x, dim=-1, out=out)
 
 
-def softmax_backward(
-    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Return the gradient with respect to x, from y = softmax(x); see ``kernels.Variant``."""
-    return _backward(torch._softmax_backward_data, "grad_input", g, y, out)
+def _backward(function: Callable, out_name: str, g, y, out=None) -> torch.Tensor:
+    """Return the gradient with respect to x, from g and y (M, N); see ``kernels.Variant``.
 
-
-def log_softmax_backward(
-    g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Return the gradient with respect to x, from y = log_softmax(x); see ``kernels.Variant``."""
-    return _backward(torch._log_softmax_backward_data, "out", g, y, out)
-
-
-def _backward(function, result: str, g, y, out) -> torch.Tensor:
-    """Return ``function(g, y)``, which writes to its argument ``result``."""
-    if out is None or out.is_contiguous():  # torch 2.11 assumes that it is
-        return function(g, y, -1, y.dtype, **{result: out})
+    ``function`` writes to its argument named ``out_name``.
+    """
+    if out is None or out.is_contiguous():  # torch 2.11 assumes a contiguous ``out``
+        return function(g, y, -1, y.dtype, **{out_name: out})
     return out.copy_(function(g, y, -1, y.dtype))
+
+
+softmax_backward = functools.partial(_backward, torch._softmax_backward_data, "grad_input")
+log_softmax_backward = functools.partial(_backward, torch._log_softmax_backward_data, "out")

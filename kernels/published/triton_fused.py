@@ -12,9 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..tensors import empty_output
-
-NUM_WARPS = 32  # the article's choice for every N
+from ._per_row import ARTICLE_WARPS, launch
 
 
 @triton.jit
@@ -24,7 +22,8 @@ def softmax_fwd_kernel_fused(out_ptr, x_ptr, out_stride, x_stride, n_cols, BLOCK
     inside = cols < n_cols
     x = tl.load(x_ptr + row * x_stride + cols, mask=inside, other=float("-inf")).to(tl.float32)
     numerator = tl.exp(x - tl.max(x, axis=0))
-    # At least 1 for any row with a finite maximum; the clamp is the article's. NaN must survive it.
+    # The article's clamp. It changes no sum: that of a row with a finite maximum is at least 1.
+    # With PropagateNan a NaN stays NaN.
     denominator = tl.maximum(tl.sum(numerator, axis=0), 1e-9, propagate_nan=tl.PropagateNan.ALL)
     y = numerator / denominator
     tl.store(out_ptr + row * out_stride + cols, y.to(out_ptr.dtype.element_ty), mask=inside)
@@ -40,10 +39,5 @@ def unsupported(x: torch.Tensor) -> str | None:
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
     """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    out = empty_output(x, out)
-    rows, cols = x.shape
-    block = triton.next_power_of_2(cols)
-    softmax_fwd_kernel_fused[(rows,)](
-        out, x, out.stride(0), x.stride(0), cols, BLOCK=block, num_warps=NUM_WARPS
-    )
-    return out
+    block = triton.next_power_of_2(x.shape[1])
+    return launch(softmax_fwd_kernel_fused, x, out, BLOCK=block, num_warps=ARTICLE_WARPS)

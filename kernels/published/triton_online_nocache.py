@@ -6,6 +6,6 @@ Source: "Triton 入门: 比 Torch 快的 OnlineSoftmax" (Mizuno-Ai / wu-kan, Nov
 
 import functools
 
-from .triton_online import launch
+from .triton_online import run
 
-softmax = functools.partial(launch, backwards=False)
+softmax = functools.partial(run, BACKWARDS=False)

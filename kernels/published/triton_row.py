@@ -7,11 +7,13 @@ Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090; Nagi-ovo, "
 Triton" (Sep 2024), RTX 3090 Ti, has the same kernel and the same rule for the warps.
 """
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
 
-from ..tensors import empty_output
+from ._per_row import launch
 from .triton_fused import unsupported as unsupported  # a row in one block: the same limit
 
 
@@ -35,21 +37,11 @@ def warps_for(block: int) -> int:
     return 16 if block >= 4096 else 8 if block >= 2048 else 4
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    return _launch(x, out, log=False)
+def run(x: torch.Tensor, out: torch.Tensor | None = None, *, log: bool) -> torch.Tensor:
+    """Return the row softmax, or log-softmax, of x (M, N); see ``kernels.Variant``."""
+    block = triton.next_power_of_2(x.shape[1])
+    settings = {"BLOCK": block, "LOG": log, "num_warps": warps_for(block)}
+    return launch(softmax_fwd_kernel_row, x, out, **settings)
 
 
-def log_softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row log-softmax of x (M, N); see ``kernels.Variant``."""
-    return _launch(x, out, log=True)
-
-
-def _launch(x: torch.Tensor, out: torch.Tensor | None, log: bool) -> torch.Tensor:
-    out = empty_output(x, out)
-    rows, cols = x.shape
-    block = triton.next_power_of_2(cols)
-    softmax_fwd_kernel_row[(rows,)](
-        out, x, out.stride(0), x.stride(0), cols, BLOCK=block, LOG=log, num_warps=warps_for(block)
-    )
-    return out
+softmax, log_softmax = (functools.partial(run, log=log) for log in (False, True))

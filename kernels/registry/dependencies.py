@@ -1,4 +1,4 @@
-"""Find what a variant uses, from its text and without importing it: files, packages, their hash."""
+"""Find the files and packages that a variant uses, from its text, and hash the files."""
 
 import functools
 import sys
@@ -14,10 +14,10 @@ INCLUDE = FOLDER / "cuda" / "include"
 
 @functools.cache
 def sources(name: str) -> tuple[Path, ...]:
-    """Return the variant's file and every file of the project, or beside it, that it uses.
+    """Return the variant's file, and all files of the project or beside it on which it depends.
 
-    Directly or not: Python modules, CUDA sources, headers, tables. When one of these files changes,
-    so may the kernel's time.
+    These are Python modules, CUDA sources, headers and tables. A change of any of them may change
+    the kernel's time.
     """
     found, todo = set(), [file(name)]
     root = todo[0].parent
@@ -49,22 +49,21 @@ def _modules(path: Path, root: Path) -> list[Path]:
         for depth in range(1, len(parts) + 1):
             stem = top.joinpath(*parts[:depth])
             found.append(stem.with_name(f"{stem.name}.py"))
-            if not top.is_relative_to(FOLDER):  # the project's packages hold no code
+            if not top.is_relative_to(FOLDER):  # an __init__.py of the project holds no code
                 found.append(stem / "__init__.py")
     return found
 
 
 @functools.cache
 def sha256(name: str, gpu: str) -> str:
-    """Return the hash over the code of ``sources(name)``, as it runs on a GPU of this short name.
+    """Return the hash over the code of ``sources(name)``, for a GPU of this slug.
 
-    Of the tuning tables, the GPU's own counts and those that stand in for what it lacks; all count
-    for a GPU without a table.
+    If the GPU has a tuning table, the hash leaves out the tables of other GPUs, except STANDS_IN.
     """
     tables = FOLDER / "frontier" / "tuning"
-    own, stand_ins = tables / f"{gpu}.csv", {tables / file for _, file in STANDS_IN.values()}
-    others = set(tables.glob("*.csv")) - {own, *stand_ins} if own.is_file() else set()
-    return digest(path for path in sources(name) if path not in others)
+    table, stand_ins = tables / f"{gpu}.csv", {tables / file for _, file in STANDS_IN.values()}
+    unused = set(tables.glob("*.csv")) - {table, *stand_ins} if table.is_file() else set()
+    return digest(path for path in sources(name) if path not in unused)
 
 
 @functools.cache

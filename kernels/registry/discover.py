@@ -6,7 +6,7 @@ or more of ``contract.OPS``, and may define ``unsupported(x)``. There is no list
 
 A file may offer configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
 ``with_config(config)``, which returns an object with the same functions. A config is a variant
-named ``file__config``. A file with ``ON_REQUEST = True`` is measured where its name is given.
+named ``file__config``. A file with ``ON_REQUEST = True`` is measured only if its name is given.
 
 A variant may also be a file from elsewhere; see ``add``. Such a file imports this project as
 ``kernels``, and the modules beside it by name, with or without a leading dot.
@@ -46,7 +46,7 @@ def _files() -> dict[str, Path]:
     """Return name -> file. Raises BadKernel if two files have one name."""
     files = {}
     for path in sorted(p for family in FAMILIES for p in (FOLDER / family).rglob("*.py")):
-        # editors leave files of other names beside the ones they edit
+        # editors keep back-up files, of names that no module can have, beside a file
         if path.stem.startswith("_") or not path.stem.isidentifier() or not path.is_file():
             continue
         if path.stem in files:
@@ -70,10 +70,10 @@ def why_bad_name(name: str) -> str | None:
 def add(given: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
-    Raises BadKernel for a missing file, for a name that is not allowed or taken, and for constants
-    that are no literals.
+    Raises BadKernel for a missing file, for a name that is not allowed or is taken, and for a
+    constant of the wrong type.
     """
-    path = Path(os.path.abspath(given))  # as named: a link's neighbours are those of the link
+    path = Path(os.path.abspath(given))  # of a link: modules beside the link are imported
     name, why = path.stem, None
     if path.suffix != ".py" or not path.is_file():
         missing = "not a Python file" if path.exists() else "no such file"
@@ -93,18 +93,18 @@ def add(given: str | Path) -> str:
 
 
 def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
-    """Return what ``variants: all`` means: all with this op, added ones too, except ON_REQUEST."""
+    """Return the variants of ``variants: all``: those with this op, ``added`` ones too."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]
     return [name for name in candidates if not source_scan.constant(file(name), "ON_REQUEST")]
 
 
 def configs(name: str) -> tuple[str, ...]:
     """Return the configs that a variant's file offers, read from its text."""
-    return tuple(source_scan.constant(file(name), "CONFIGS") or ())
+    return source_scan.constant(file(name), "CONFIGS") or ()
 
 
 def split(name: str) -> tuple[str, str]:
-    """Return ('file', 'config') of a variant's name; the config is '' for the variant itself."""
+    """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
     stem, _, config = name.partition(CONFIG_MARK)
     return stem, config
 
@@ -158,7 +158,7 @@ def _load_added(path: Path) -> types.ModuleType:
     """Import an added file. Raises what its import raises."""
     folder = str(path.parent)
     if folder not in sys.path:
-        sys.path.append(folder)  # last: no file beside it hides an installed package
+        sys.path.append(folder)  # last, so that no module there hides an installed package
     package = f"_external_{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
     if package not in sys.modules:
         sys.modules[package] = types.ModuleType(package)
@@ -170,6 +170,6 @@ def _load_added(path: Path) -> types.ModuleType:
 def ops(name: str) -> frozenset[str]:
     """Return which of OPS a variant's file defines, read from its text.
 
-    All of them if none is found there: the variant's row then says what is wrong.
+    Returns all of OPS if the text defines none: the variant's row then says what is wrong.
     """
     return source_scan.defined(file(name), OPS) or frozenset(OPS)

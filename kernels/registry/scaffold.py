@@ -38,8 +38,8 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
         for each, text in texts.items():
             each.write_text(text)
     except OSError as error:
-        for made in texts:  # all were absent, so none is the user's
-            made.unlink(missing_ok=True)
+        for new in texts:  # none of them existed before
+            new.unlink(missing_ok=True)
         raise BadKernel(f"cannot write {str(each)!r}: {error.strerror}") from error
     return list(texts)
 
@@ -67,10 +67,12 @@ def next_steps(paths: list[Path], given: Path | None) -> str:
     name = paths[0].stem
     kernel = ["--kernel", str(given)] if given else ["--variant", name]
     size = ["--M", "1024", "--N", "4096", "--output", f"{name}.csv"]
-    chosen = f"variants=[torch_softmax, {name}]"
-    config = [*([f"kernels=['{_in_yaml(given)}']"] if given else []), chosen]
+    config = {"variants": f"[torch_softmax, {name}]"}
+    if given:
+        config = {"kernels": "['" + str(given).replace("'", "''") + "']"} | config
     written = " and ".join(map(os.path.relpath, paths))
-    sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}", *config]
+    sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}"]
+    sweep += [f"{key}={value}" for key, value in config.items()]
     lines = [
         f"wrote {written}: correct, but slow. Make it fast, describe how in its docstring, then",
         "  check and time one size:",
@@ -79,11 +81,6 @@ def next_steps(paths: list[Path], given: Path | None) -> str:
         "  run a sweep, which ends in figures and a report:",
         f"    {shlex.join(sweep)}",
         "  or add it to a configuration:",
-        *([f"    kernels: ['{_in_yaml(given)}']"] if given else []),
-        f"    variants: [torch_softmax, {name}]",
+        *(f"    {key}: {value}" for key, value in config.items()),
     ]
     return "\n".join(lines)
-
-
-def _in_yaml(path: Path) -> str:
-    return str(path).replace("'", "''")

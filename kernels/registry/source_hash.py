@@ -1,6 +1,6 @@
 """Hash code without its comments, docstrings, blank lines and file names.
 
-Rows are measured again when their hash changes. So edited prose and moved files keep their rows.
+A row is measured again when its hash changes, but not when prose is edited or a file is moved.
 """
 
 import ast

@@ -1,6 +1,7 @@
 """Read facts about a kernel from the text of its files, without importing or running them."""
 
 import ast
+import contextlib
 import functools
 import re
 import symtable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 
 class BadKernel(ValueError):
-    """A file that cannot be a variant: says what was given, and what to do."""
+    """Refuse a file that cannot be a variant: the message says what is wrong, and what to do."""
 
 
 @functools.cache
@@ -18,27 +19,36 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
     try:
         return tuple(ast.walk(ast.parse(path.read_bytes(), filename=str(path))))
     except (SyntaxError, ValueError):
-        return ()  # loading the file reports the error, in its own row
+        return ()  # loading the file reports the error, in the row
 
 
 @functools.cache
-def constant(path: Path, name: str) -> object:
-    """Return the literal that a module assigns to a name, or None. Raises BadKernel for others."""
+def constant(path: Path, name: str) -> tuple[str, ...] | bool | None:
+    """Return the literal that a module assigns to CONFIGS or ON_REQUEST; None if there is none.
+
+    Raises BadKernel for an expression, and for a literal of another type.
+    """
     for node in nodes(path)[0].body if nodes(path) else ():
         match node:
-            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as value):
-                pass
-            case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value):
-                pass
-            case _:
-                continue
-        if bound == name:
-            try:
-                return ast.literal_eval(value)
-            except ValueError:
-                example = "('w4', 'w8') or True"
-                raise BadKernel(f"{path}: {name} must be a literal, such as {example}") from None
+            case (
+                ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value)
+            ) if bound == name:
+                return _literal(value, path, name)
     return None
+
+
+def _literal(node: ast.expr, path: Path, name: str) -> tuple[str, ...] | bool:
+    """Return the value of a node. Raises BadKernel unless it is a literal of the right type."""
+    with contextlib.suppress(ValueError):
+        match name, ast.literal_eval(node):
+            case "ON_REQUEST", bool() as value:
+                return value
+            case "CONFIGS", [*values] if all(isinstance(value, str) for value in values):
+                return tuple(values)
+    example = "('w4', 'w8')" if name == "CONFIGS" else "True"
+    given = ast.unparse(node)
+    raise BadKernel(f"{path}: {name} = {given}: it must be a literal, such as {example}")
 
 
 def docstring(path: Path) -> str:
@@ -70,8 +80,10 @@ def imports(path: Path) -> frozenset[tuple[int, str]]:
 
 
 def named_files(path: Path) -> set[str]:
-    """Return the files that a source names: those a CUDA source includes in quotes, or the CUDA
-    sources and tables, or patterns of them, that a Python file has as strings.
+    """Return the file names in a source.
+
+    Of a CUDA source: the headers that it includes in quotes. Of a Python file: the strings that
+    name a CUDA source or a table, or a pattern of such names.
     """
     if path.suffix != ".py":
         return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Check a call before anything is timed, and its outputs afterwards."""
+"""Check a call on the inputs of the point, and what it returns."""
 
 import numpy as np
 import torch
@@ -6,11 +6,11 @@ import torch
 from ..inputs import Call
 from .tolerance import Accuracy, check_rows
 
-ELEMENTS_CHECKED = 2**23  # beyond this, only a sample of rows is checked: 64 MB in float64
+ELEMENTS_CHECKED = 2**23  # of larger matrices a sample of rows is checked: 64 MB in float64
 
 
 def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torch.Tensor:
-    """Return sorted indices of all rows, or of the first, the last and random rows between."""
+    """Return sorted indices of rows: all, or the first, the last and random rows between them."""
     room = max(3, ELEMENTS_CHECKED // cols)
     if rows <= room:
         return torch.arange(rows, device=device)
@@ -21,7 +21,7 @@ def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torc
 
 
 def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | None:
-    """Return None, or what is wrong with the object that a call returned, values aside."""
+    """Return None, or what is wrong with a returned object, except its values."""
     if not isinstance(y, torch.Tensor):
         return f"returned {type(y).__name__}, not a tensor"
     for what in ("shape", "dtype", "device"):
@@ -36,17 +36,14 @@ def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | 
 
 def worst(findings: list[Accuracy]) -> Accuracy:
     """Merge several checks: the largest errors, and the first problem."""
+    names = findings[0].columns()
     # numpy's maximum keeps a NaN, which Python's max may drop
-    return Accuracy(
-        float(np.max([f.max_abs_error for f in findings])),
-        float(np.max([f.max_rel_error for f in findings])),
-        float(np.max([f.max_row_sum_error for f in findings])),
-        next((f.problem for f in findings if f.problem), None),
-    )
+    errors = {name: float(np.max([getattr(f, name) for f in findings])) for name in names}
+    return Accuracy(**errors, problem=next((f.problem for f in findings if f.problem), None))
 
 
 def bits(x: torch.Tensor) -> torch.Tensor:
-    """Return x as integers of the same size, which are equal even for NaN."""
+    """Return the bits of x as integers; those of equal NaNs are equal."""
     return x.view(torch.int32 if x.element_size() == 4 else torch.int16)
 
 
@@ -64,8 +61,8 @@ def check_call(
 ) -> Accuracy:
     """Call a variant's ``op`` with and without ``out``; check the given rows of both outputs.
 
-    ``inputs`` are matrices (M, N), which the call must leave unchanged. The output is filled with
-    NaN first, so that an element which is not written is seen.
+    ``inputs`` are matrices (M, N), which the call must leave unchanged. The output holds NaN before
+    the call, so an element that the call does not write stays NaN.
     """
     before = tuple(x[rows].clone() for x in inputs)
     findings = []
@@ -78,5 +75,5 @@ def check_call(
         findings.append(check_rows(y[rows], before, op, truncates))
         if not same(tuple(x[rows] for x in inputs), before):
             findings.append(Accuracy(problem="changed its input"))
-        del y, out  # or two results would be held at once
+        del y, out  # before the next call allocates another output
     return worst(findings)

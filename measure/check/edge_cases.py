@@ -1,9 +1,9 @@
-"""Check a call on small matrices beside the point's own.
+"""Check a call on other values than the point's, in small matrices.
 
-A kernel may be right only for the matrix and buffers it has seen: for those values, for contiguous
-rows, or thanks to results that it kept. So it gets other matrices in one set of buffers. Ordinary
-values are other random numbers, also in padded rows; special ones are far from 0, infinite or NaN.
-A kernel that looks for just these values passes.
+A kernel may be right only for the values of the point, for contiguous rows, or because it returns
+cached results. So the check calls it with other matrices, all in one set of buffers. Ordinary
+values are random numbers, also in padded rows. Special values are far from 0, infinite or NaN. The
+check does not detect a kernel that recognises these very values.
 """
 
 import itertools
@@ -15,12 +15,12 @@ from ..inputs import SEED_OFFSETS, Call, draw, forward
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
-ORDINARY = 2  # of the cases, the first
-# Fills outputs. It is no softmax and no log-softmax, seldom a gradient, and looks like no signal.
+ORDINARY = 2  # the first cases; the others are special
+# In outputs before a call: no (log-)softmax, and unlike NaN no sign that the kernel is checked.
 UNTOUCHED = 2.0
-ENDS = 8  # rows at either end that are read at once
+ENDS = 8  # rows at either end of the output that are read right behind the call
 RACES = 5
-BUSY_CYCLES = 2_000_000  # about 1 ms: the host has queued the call long before the GPU gets to it
+BUSY_CYCLES = 2_000_000  # about 1 ms, in which the host queues the call
 GUARD = 64  # elements before, after and, in padded matrices, between rows; keeps alignment
 LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
 
@@ -28,10 +28,10 @@ LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
 def check(
     point: Point, device: Device, call: Call, inputs: tuple[torch.Tensor, ...]
 ) -> tuple[str | None, str | None]:
-    """Return what is wrong with ordinary values, and with special ones; None where nothing is.
+    """Return what is wrong on ordinary values, and what on special values; None if nothing is.
 
-    Ordinary are both distributions, also in padded rows and behind other work. Special are values
-    far from 0, infinities and NaN. Special values are not tried if a call fails on ordinary ones.
+    Ordinary values are of both distributions, also in padded rows and behind other work on the GPU.
+    Special values are far from 0, infinite or NaN. They are tried only if ordinary values pass.
     ``inputs``: those of the point itself, matrices (M, N). Edge cases have fewer rows than M, which
     every variant must accept.
     """
@@ -47,7 +47,7 @@ def check(
 
     ordinary = first_problem(cases[:ORDINARY])
     if ordinary is None and not device.is_cpu:
-        # Once more behind other work: a kernel on another stream reads the values of before.
+        # Behind other work, a kernel on another stream would read the buffers too early.
         values = tuple(x.flip(1) for x in cases[1][2])
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
@@ -57,10 +57,11 @@ def check(
 
 
 def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> str | None:
-    """Return what is wrong with rows that are read on the caller's stream right behind the call.
+    """Return None, or what is wrong with rows that are read on the caller's stream behind the call.
 
     The host queues everything before the GPU begins, so only the order of the streams makes the
-    reads wait for the call. Several times, since a short call may win such a race.
+    reads wait for the call. The check is repeated, because a short call may end before a read that
+    does not wait.
     """
     out = torch.empty_like(inputs[0])
     ends = slice(0, ENDS), slice(-ENDS, None)
@@ -82,14 +83,17 @@ def _problem(
     gap: int,
     values: tuple[torch.Tensor, ...],
 ) -> str | None:
-    """Return what is wrong with a call on ``values``, laid into ``storage`` with padded rows."""
+    """Return None, or what is wrong with a call on ``values``.
+
+    The matrices lie in ``storage``, with ``gap`` elements between their rows.
+    """
     rows, cols = values[0].shape
     *input_storage, out_storage = storage
     *inputs, out = (s.as_strided((rows, cols), (cols + gap, 1), GUARD) for s in storage)
     out_storage.fill_(UNTOUCHED)
-    # .data: without a new _version, by which a kernel could know
+    # .data leaves _version as it is: a new one would tell a kernel that the values are new
     for whole, x, new in zip(input_storage, inputs, values, strict=True):
-        # between the rows: NaN, and what hides all other values where a maximum ignores NaN
+        # A kernel that reads between the rows gets NaN, or a number above all others of the row.
         whole.data.fill_(torch.nan)
         whole.data[::2] = LARGE
         x.data.copy_(new)
@@ -107,11 +111,11 @@ def _problem(
 
 
 def row_count(point: Point) -> int:
-    """Return the rows of an edge case: few, and like M if a launcher may choose a kernel by it.
+    """Return the rows of an edge case: few, and divisible by 16 or by 2 if M is.
 
-    They are divisible by 16 (Triton) or by 2 (a warp that takes two rows) as M is. Otherwise
-    another kernel would be compiled than the timed one. A CPU compiles nothing by M, and its rows
-    cost more.
+    Triton compiles another kernel for a multiple of 16, and a warp may take two rows if M is even.
+    So the edge cases call the kernel that is timed. On a CPU nothing is compiled for M, and few
+    rows are enough.
     """
     like_m = 16 if point.M % 16 == 0 and not point.is_cpu else 4 + point.M % 2
     return min(like_m, max(1, correctness.ELEMENTS_CHECKED // point.N))
@@ -142,7 +146,7 @@ def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[t
     large = kinds[torch.arange(rows) % 3, torch.arange(rows)]
     middle = point.N // 2
     spans = slice(1, None), slice(middle, None), slice(0, middle), slice(0, -1)
-    for row in range(rows):  # kinds in turn, plain rows between them
+    for row in range(rows):  # the four kinds of masks in turn
         if point.N > 1:
             masked[row, spans[row % 4]] = -torch.inf
     undefined[0::4] = -torch.inf
@@ -157,7 +161,7 @@ def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[t
     if point.reads == 1:
         cases.append(("rows without a softmax", 0, undefined, None))
         return [(name, gap, (x.to(dtype),)) for name, gap, x, _ in cases]
-    # If one element leaves a row without a softmax, make it an element of the gradient instead.
+    # Where a single element leaves a row without a softmax, move it from x to the gradient.
     single = ~undefined.isfinite()
     single[::4] = False
     g = torch.where(single, undefined, random("normal"))

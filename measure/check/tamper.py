@@ -1,12 +1,12 @@
-"""Check that a variant has not replaced what timing and the correctness check rest on.
+"""Check that a variant has replaced nothing that timing and the correctness check depend on.
 
-Compared with the state before the variant was loaded: clocks, events and graphs of time and torch;
-the baseline, also in torch's dispatcher; the functions that the correctness check computes with;
-every function, class, constant and table of this package; settings of torch and of the driver that
-slow the baseline. A kernel runs in this process, so this is no sandbox. It does not see: objects
-that are put back before the next comparison; functions that NAMES leaves out; code patched in
-memory; a thread or a process that takes the cores; a kernel that finds the noted state through the
-garbage collector. Against these, read the kernel.
+The check compares the state before the variant was loaded with the state now: NAMES, the baseline
+in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package.
+
+A kernel runs in this process, so the check is no sandbox. It does not detect objects that are put
+back before the next comparison, functions that NAMES leaves out, code patched in memory, threads or
+processes that take the cores, or a kernel that finds the noted state through the garbage collector.
+Only reading the kernel does.
 """
 
 import importlib
@@ -19,6 +19,7 @@ import torch
 from ..clock import l2
 from ..device.device import Device
 
+# Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
 NAMES = (
     *("time.perf_counter_ns", "time.monotonic", "statistics.median", "numpy.median", "numpy.sort"),
     *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
@@ -31,7 +32,7 @@ NAMES = (
     *(f"torch.Tensor.{name}" for name in ("item", "abs", "sum", "any", "to", "__getitem__")),
     *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
 )
-# Modules of this package that only a GPU needs: imported before the kernel can reach them.
+# Modules that only a GPU needs. They are imported before the kernel could replace their contents.
 ON_A_GPU = ("clock.cold", "clock.copy_kernel", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
@@ -39,6 +40,7 @@ BASELINE = (
     *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
     "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
 )
+# Settings by which a variant could slow the baseline.
 SETTINGS = {
     "torch.get_num_threads": torch.get_num_threads,
     "torch.get_default_dtype": torch.get_default_dtype,
@@ -49,9 +51,9 @@ SETTINGS = {
 
 
 def watch(device: Device) -> Callable[[], str | None]:
-    """Return a function that returns what was replaced since this call: one sentence, or None.
+    """Return a function that returns None, or a sentence that names what was replaced since.
 
-    It is a closure, so that replacing a function of this module does not change the comparison.
+    The function is a closure: to replace functions of this module does not change the comparison.
     """
     if not device.is_cpu:
         for name in ON_A_GPU:
@@ -62,7 +64,7 @@ def watch(device: Device) -> Callable[[], str | None]:
     def replaced() -> str | None:
         now = objects()
         for name, before in names_before.items():
-            # a table is compared by its values, everything else by identity
+            # tables are compared by value, all other objects by identity
             pairs = zip(before, now.get(name, (None,) * len(before)), strict=False)
             if not all(a == b if isinstance(a, dict) else a is b for a, b in pairs):
                 return f"the kernel replaced {name}"
@@ -76,7 +78,7 @@ def watch(device: Device) -> Callable[[], str | None]:
 
 
 def _objects() -> dict[str, tuple]:
-    """Return, by name, the object and, of a Python function, its code and its defaults."""
+    """Return name -> (object, and of a Python function its code and defaults)."""
     found = {name: _parts(_resolve(name)) for name in NAMES}
     for name, module in list(sys.modules.items()):
         if name == PACKAGE or name.startswith(f"{PACKAGE}."):
@@ -93,7 +95,7 @@ def _resolve(name: str) -> object:
 
 
 def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
-    """Return functions, classes with members, constants and tables of a module or a class."""
+    """Return the functions, classes, constants and tables of a module or class, as ``_objects``."""
     found = {}
     for key, value in list(namespace.items()):
         name = f"{prefix}.{key}"
@@ -102,21 +104,19 @@ def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
         elif callable(value) or isinstance(value, (int, float, str, tuple, staticmethod, property)):
             found[name] = _parts(value)
         elif isinstance(value, dict) and key.isupper():
-            found[name] = (value, dict(value))  # the table itself, and its values
+            found[name] = (value, dict(value))  # the table, and a copy of its values
     return found
 
 
 def _parts(value: object) -> tuple:
-    return (
-        value,
-        *(getattr(value, part, None) for part in ("__code__", "__defaults__", "__kwdefaults__")),
-    )
+    names = ("__code__", "__defaults__", "__kwdefaults__")
+    return value, *(getattr(value, name, None) for name in names)
 
 
 def _settings() -> dict[str, object]:
     found = {name: read() for name, read in SETTINGS.items()}
     for name in BASELINE:
-        # Kernels registered for a device; a variant that compiles may add others (Meta, Autograd).
+        # Only kernels of devices: a variant that compiles may register others (Meta, Autograd).
         lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
         found[f"what torch dispatches aten::{name} to"] = tuple(
             line for line in lines if line.startswith(("CPU:", "CUDA:"))

@@ -1,11 +1,11 @@
 """Prove that a call's inputs are out of L2 when its turn comes, from the time of single loads.
 
-A load that misses L2 takes about twice as long as one that hits. So after a rotation over all
-buffers, single loads from the next buffers tell what the next call would have found in L2. They are
-made at random places of the rotation, which a kernel cannot foresee: its cache hints may keep lines
-of some buffers only. The same loads once more, of lines that are resident now, tell what a hit
-takes on this GPU. Compare the pointer chases of Wong et al., "Demystifying GPU Microarchitecture
-through Microbenchmarking" (ISPASS 2010); here a load ends where a branch depends on it.
+A load that misses L2 takes about twice as long as a hit. So after a rotation over all buffers,
+single loads from the next buffers show what the next call would have found in L2. The loads are at
+random places of the rotation, because a kernel's cache hints may keep lines of some buffers only.
+The same loads once more find resident lines, and show how long a hit takes on this GPU. Compare the
+pointer chases of Wong et al., "Demystifying GPU Microarchitecture through Microbenchmarking"
+(ISPASS 2010); here a branch that depends on the value ends a load.
 """
 
 import random
@@ -18,17 +18,18 @@ from ..inputs import CallBuffers
 from .base import GpuClock
 
 LINE_BYTES = 128
-# Programs of one warp, fewer than any GPU has multiprocessors, so that their loads do not queue
-# behind each other. With TURNS places they make 8192 loads: found_in_l2 is off by 0.3 % at most
-# (its standard error at MAX_FOUND), and a look takes less than 20 µs.
+# Programs of one warp, fewer than the multiprocessors of any GPU, so that their loads do not queue
+# behind each other. At TURNS places these are 8192 loads, which take less than 20 µs a place. The
+# standard error of found_in_l2 is 0.3 % at MAX_FOUND.
 PROGRAMS, LOADS = 64, 32
 TURNS = 4  # places of the rotation that are sampled
-# A program's lines lie close together, and its first load does not count: it may wait for the
-# translation of the address, which the later loads find.
+# The lines of a program lie in one window. The first load of a program does not count, because it
+# may wait for the translation of the address. The later loads find the translation.
 WINDOW_LINES = 2**20 // LINE_BYTES
-# Quantile of the resident loads' times up to which a load surely was a hit. Not higher: on an H200
-# three hits in four take 310 to 375 cycles, the others, in the far half of L2, up to 640; a miss
-# takes 550 at least, and 765 in the median. Never beyond the middle between the two medians.
+# A load is a hit if it takes no longer than this quantile of the resident loads, nor longer than
+# the middle between the two medians. The quantile is no higher, because slow hits take as long as
+# fast misses: on an H200 three hits in four take 310 to 375 cycles, the others, in the far half of
+# L2, up to 640. A miss takes at least 550, and 765 in the median.
 SURE_HIT = 0.75
 
 
@@ -37,8 +38,9 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
     first = tl.program_id(0) * LOADS
     for i in range(LOADS):
         address = tl.load(addresses_ptr + first + i)
-        # ld.relaxed.gpu: not from L1. One value in 2^32 reaches the sleep, of 0 ns. Without a
-        # branch that depends on the value, the clock would be read before the value arrives.
+        # ld.relaxed.gpu does not read from L1. Without a branch that depends on the value, the
+        # clock would be read before the value arrives. One value in 2^32 takes the branch, to a
+        # sleep of 0 ns.
         cycles = tl.inline_asm_elementwise(
             """{
             .reg .u32 start, end, value;
@@ -62,8 +64,8 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
 def evidence(clock: GpuClock, series: str, rotation: list[CallBuffers], seed: int) -> dict:
     """Return the columns ``cold_load_cycles``, ``resident_load_cycles`` and ``found_in_l2``.
 
-    Random lines of some buffers are loaded, at the moment when ``clock`` would give these buffers
-    to a call of ``series``. Empty for matrices below 4 KiB.
+    Loads random lines of some buffers, each at the moment when ``clock`` would give the buffers to
+    a call of ``series``. Empty for matrices below 4 KiB.
     """
     looks = []
     for turn in random.SystemRandom().sample(range(len(rotation)), min(TURNS, len(rotation))):
@@ -71,7 +73,7 @@ def evidence(clock: GpuClock, series: str, rotation: list[CallBuffers], seed: in
         if addresses is None:
             return {}
         cycles = [torch.empty_like(addresses, dtype=torch.int32) for _ in range(2)]
-        _load(cycles[0], addresses)  # compiled and loaded before it counts
+        _load(cycles[0], addresses)  # compile and load the kernel before L2 is left cold
         clock.leave_cold(series, turn)
         for into in cycles:
             _load(into, addresses)
@@ -80,9 +82,10 @@ def evidence(clock: GpuClock, series: str, rotation: list[CallBuffers], seed: in
 
 
 def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
-    """Return addresses of random cache lines, none twice; LOADS in a row are from one window.
+    """Return addresses of different random cache lines, LOADS of one window after another.
 
-    Each matrix has as many windows. None, if a matrix has fewer lines than one program loads.
+    The sample has as many windows of each matrix. Returns None if a matrix has fewer than LOADS
+    lines.
     """
     lines = buffers[0].numel() * buffers[0].element_size() // LINE_BYTES
     programs = min(PROGRAMS // len(buffers), lines // LOADS)
@@ -99,9 +102,9 @@ def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
 
 
 def summarise(cold: torch.Tensor, resident: torch.Tensor) -> dict:
-    """Return the columns from the cycles of every load, cold and once more.
+    """Return the columns from the cycles of all loads: the first ones, and the same once more.
 
-    Both have shape (programs * LOADS,), as the addresses are.
+    Both arguments have shape (programs * LOADS,), in the order of the addresses.
     """
     cold, resident = (c.view(-1, LOADS)[:, 1:].float() for c in (cold, resident))
     middle = (cold.quantile(0.5) + resident.quantile(0.5)) / 2

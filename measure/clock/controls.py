@@ -1,7 +1,7 @@
 """Provide the baseline, which is torch's own operation, and the copy on a CPU.
 
-The baseline is here and not in kernels/, as a part of the method: its code is in the hash of
-measure/, and a kernel that replaces it is noticed.
+The baseline is a part of the method, so it is not in kernels/. Its code counts in the hash of
+measure/, and ``check.tamper`` detects a kernel that replaces it.
 """
 
 import torch
@@ -14,7 +14,7 @@ BACKWARD = {
     "log_softmax_backward": (torch._log_softmax_backward_data, "out"),
 }
 
-# The copy on a CPU, by how many matrices a call reads; copy_kernel has that on a GPU.
+# The copy on a CPU, by the number of matrices that a call reads; ``copy_kernel`` copies on a GPU.
 HOST_COPY = {
     1: lambda x, out: out.copy_(x),
     2: lambda g, y, out: torch.add(g, y, out=out),
@@ -25,14 +25,6 @@ def baseline(op: str) -> Call:
     """Return torch's ``op`` over the last dimension: (x, out), or for a backward (g, y, out)."""
     if op in BACKWARD:
         function, out_name = BACKWARD[op]
-
-        def torch_backward(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-            return function(g, y, -1, y.dtype, **{out_name: out})
-
-        return torch_backward
+        return lambda g, y, out: function(g, y, -1, y.dtype, **{out_name: out})
     function = getattr(torch, op)
-
-    def torch_forward(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-        return function(x, dim=-1, out=out)
-
-    return torch_forward
+    return lambda x, out: function(x, dim=-1, out=out)

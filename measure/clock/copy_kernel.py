@@ -1,11 +1,11 @@
 """Provide the roofline: a copy of the same bytes by a kernel of this project.
 
-A backward reads two matrices and writes one. Memory need not be as fast at that as at a copy, so
+A backward reads two matrices and writes one, for which the bandwidth may differ from a copy's. So
 the roofline of a backward is the sum of two matrices.
 
-``out.copy_(x)`` is no roofline: in a CUDA graph it becomes a memcpy node, which took 388 µs for
-512 MB on an H200, and 257 µs outside. No launch shape is best at every size: the fastest of a few
-is taken.
+``out.copy_(x)`` is no roofline: in a CUDA graph it becomes a memcpy node. On an H200 the node took
+388 µs for 512 MB, and the same copy outside of a graph 257 µs. No launch shape is the fastest at
+every size, so the clock chooses the fastest of a few.
 """
 
 import torch

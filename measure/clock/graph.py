@@ -14,10 +14,11 @@ from collections.abc import Callable
 
 import torch
 
+from kernels.cuda.driver import checked
+
 from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
 from . import graph_nodes, l2
-from .driver import unwrap
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.1 % of 1.5 ms). Several instances of each series, in random order, make what is
@@ -206,7 +207,7 @@ def _instance(graph: torch.cuda.CUDAGraph):
     from cuda.bindings import driver  # not on a CPU, where it may be absent
 
     try:
-        (instance,) = unwrap(driver.cuGraphInstantiate(driver.CUgraph(graph.raw_cuda_graph()), 0))
+        (instance,) = checked(driver.cuGraphInstantiate(driver.CUgraph(graph.raw_cuda_graph()), 0))
     except RuntimeError as error:
         if out_of_memory(error):
             raise
@@ -220,7 +221,7 @@ def _launch(instance) -> None:
     """Queue an instance on torch's current stream."""
     from cuda.bindings import driver
 
-    unwrap(driver.cuGraphLaunch(instance, torch.cuda.current_stream().cuda_stream))
+    checked(driver.cuGraphLaunch(instance, torch.cuda.current_stream().cuda_stream))
 
 
 def _timed_us(series: _Series) -> float:

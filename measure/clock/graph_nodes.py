@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-from .driver import unwrap
+from kernels.cuda.driver import checked
 
 
 class Node(NamedTuple):
@@ -83,13 +83,13 @@ def read(graph: torch.cuda.CUDAGraph) -> Recording:
     from cuda.bindings import driver  # not on a CPU, where it may be absent
 
     handle = driver.CUgraph(graph.raw_cuda_graph())
-    _, count = unwrap(driver.cuGraphGetNodes(handle))
-    nodes, _ = unwrap(driver.cuGraphGetNodes(handle, count))
+    _, count = checked(driver.cuGraphGetNodes(handle))
+    nodes, _ = checked(driver.cuGraphGetNodes(handle, count))
     place = {int(node): index for index, node in enumerate(nodes)}
     # before CUDA 13 the function of this name told no types
     get_edges = getattr(driver, "cuGraphGetEdges_v2", driver.cuGraphGetEdges)
-    *_, count = unwrap(get_edges(handle))
-    begins, ends, data, _ = unwrap(get_edges(handle, count)) if count else ([], [], [], 0)
+    *_, count = checked(get_edges(handle))
+    begins, ends, data, _ = checked(get_edges(handle, count)) if count else ([], [], [], 0)
     early = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
     edges = [
         Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))
@@ -99,10 +99,10 @@ def read(graph: torch.cuda.CUDAGraph) -> Recording:
 
 
 def _node(driver, node) -> Node:
-    (kind,) = unwrap(driver.cuGraphNodeGetType(node))
+    (kind,) = checked(driver.cuGraphNodeGetType(node))
     if kind != driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
         return Node(kind.name.removeprefix("CU_GRAPH_NODE_TYPE_").lower())
-    (has,) = unwrap(driver.cuGraphKernelNodeGetParams(node))
+    (has,) = checked(driver.cuGraphKernelNodeGetParams(node))
     return Node(
         "kernel",
         (int(has.func), int(has.kern)),

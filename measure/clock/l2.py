@@ -2,15 +2,14 @@
 
 Loads and stores with the hint ``evict_last`` (in Triton ``eviction_policy``; torch.compile and
 Helion write kernels with it) fill the part of L2 that is set aside for persisting lines, on an H200
-11.8 of 60 MB. The last ones stay there until the driver resets them: any number of calls without
-the hint does not evict them. So a series would find lines of some buffers in L2 because of the
-series before it. On an H200 a softmax of 1024x4096 in float32 was 2 % faster that way.
-CUDA Programming Guide, "L2 Cache Control".
+11.8 of 60 MB. These lines stay there until the driver resets them: calls without the hint do not
+evict them. So a series would find lines that the series before it has left. On an H200 they made a
+softmax of 1024x4096 in float32 2 % faster. Source: CUDA Programming Guide, "L2 Cache Control".
 """
 
 import torch
 
-from .driver import unwrap
+from kernels.cuda.driver import checked
 
 # No such lines: compute capability below 8.0, or a part of a GPU (MIG).
 UNSUPPORTED = ("CUDA_ERROR_NOT_SUPPORTED", "CUDA_ERROR_UNSUPPORTED_LIMIT")
@@ -19,13 +18,13 @@ UNSUPPORTED = ("CUDA_ERROR_NOT_SUPPORTED", "CUDA_ERROR_UNSUPPORTED_LIMIT")
 def reset_persisting_lines() -> None:
     """Wait for the current device, then make all its persisting lines ordinary ones.
 
-    The second takes some 5 µs and needs an idle GPU: with work in a stream, even if that only
-    waited for the host, an H200 kept the lines.
+    The reset takes some 5 µs. It needs an idle GPU: an H200 kept the lines while a stream had any
+    work, even work that only waited for the host.
     """
     from cuda.bindings import driver  # not on a CPU, where it may be absent
 
     torch.cuda.synchronize()
-    unwrap(driver.cuCtxResetPersistingL2Cache(), UNSUPPORTED)
+    checked(driver.cuCtxResetPersistingL2Cache(), UNSUPPORTED)
 
 
 def set_aside() -> int | None:
@@ -33,5 +32,5 @@ def set_aside() -> int | None:
     from cuda.bindings import driver
 
     limit = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
-    found = unwrap(driver.cuCtxGetLimit(limit), UNSUPPORTED)
+    found = checked(driver.cuCtxGetLimit(limit), UNSUPPORTED)
     return found[0] if found else None

@@ -19,8 +19,19 @@ from .host import HostClock
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
 COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
 # Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
-# lines, so a kernel that keeps as much of a rotation over three L2 finds 6 % of it there.
+# lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
 MAX_FOUND = 0.05
+
+
+@dataclass
+class Experiment:
+    """Say what is timed: a call of the point's variant, on which device and buffers."""
+
+    point: Point
+    device: Device
+    call: Call
+    rotation: list[CallBuffers]
+    order: random.Random  # of the series in a block, and of a series' graphs
 
 
 @dataclass
@@ -33,25 +44,18 @@ class Timed:
     clock: Clock
 
 
-def time_point(
-    point: Point,
-    device: Device,
-    call: Call,
-    rotation: list[CallBuffers],
-    order: random.Random,
-    stage: Callable[[str], None],
-    first: dict | None,
-) -> Timed:
-    """Time ``call`` on ``rotation``, and its controls.
+def run(experiment: Experiment, stage: Callable[[str], None], first: dict | None) -> Timed:
+    """Time a variant and its controls.
 
-    ``order`` shuffles series and graphs. ``stage`` is called with the name of the next stage.
-    ``first``: the row of replicate 1, whose copy is taken, and whose warm time, latency and look at
-    the cache suffice. Raises Ended if a call cannot be recorded in a CUDA graph, or if a graph
-    leaves out work.
+    Calls ``stage`` with the name of each stage that begins. ``first``: the row of replicate 1. Its
+    copy kernel is taken again, and its warm time, latency and cold loads are not measured again.
+    Raises Ended if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
     """
+    point, device, rotation = experiment.point, experiment.device, experiment.rotation
+    call, order = experiment.call, experiment.order
     stage("recording the variant")
     clock = HostClock(rotation) if device.is_cpu else graph.GraphClock(rotation, order)
-    found = _recorded(clock, call)
+    flags = _record(clock, call)
     stage("recording the controls")
     row = {"timing": clock.timing} | _add_controls(clock, point, device, first)
     telemetry = None
@@ -76,15 +80,15 @@ def time_point(
         stage("cold loads")
         row |= cold.evidence(clock, VARIANT, rotation, point.seed)
     share = point.call_bytes / device.cache_bytes
-    found += find_flags(row, share, len(rotation) * share)
+    flags += find_flags(row, share, len(rotation) * share)
     if telemetry:
         row |= telemetry.row()
-        found += telemetry.flags()
-    return Timed(row, found, samples, clock)
+        flags += telemetry.flags()
+    return Timed(row, flags, samples, clock)
 
 
-def _recorded(clock: Clock, call: Call) -> list[str]:
-    """Record the variant and compare its calls; return flags. Raises Ended."""
+def _record(clock: Clock, call: Call) -> list[str]:
+    """Record the variant, and compare the calls in its graphs; return flags. Raises Ended."""
     try:
         clock.add(VARIANT, call)
         problem, overlaps = clock.compare_graph(VARIANT)
@@ -93,8 +97,8 @@ def _recorded(clock: Clock, call: Call) -> list[str]:
     except graph.NotCapturable as error:
         raise Ended(
             Status.UNSUPPORTED,
-            "a call cannot be recorded in a CUDA graph, from which it would be timed; it may wait "
-            f"for the GPU, or allocate by itself: {error}",
+            "a call cannot be recorded in a CUDA graph, which timing needs; it may wait for the "
+            f"GPU, or allocate memory without torch: {error}",
         ) from error
     if problem:
         raise Ended(Status.INCORRECT, f"recording: {problem}")
@@ -113,11 +117,9 @@ def _add_controls(
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
-        if first:  # trials take as long as all other controls
-            columns["copy_block_bytes"] = int(first["copy_block_bytes"])
-            clock.add(COPY, copies[columns["copy_block_bytes"]])
-        else:
-            columns["copy_block_bytes"] = clock.add_fastest(COPY, copies)
+        if first:  # all replicates have one roofline
+            copies = {size: copies[size] for size in [int(first["copy_block_bytes"])]}
+        columns["copy_block_bytes"] = clock.add_fastest(COPY, copies)
     for name in (TORCH, TORCH_AGAIN):
         clock.add(name, controls.baseline(point.op))
     return columns
@@ -125,13 +127,13 @@ def _add_controls(
 
 def derive_columns(point: Point, samples: Samples) -> dict:
     """Return times, controls and derived columns."""
-    own = samples.series(VARIANT)
-    time_us = float(np.median(own))
+    times_us = samples.series(VARIANT)
+    time_us = float(np.median(times_us))
     speedup, aa = samples.ratio(TORCH, VARIANT), samples.ratio(TORCH, TORCH_AGAIN)
     return {
         "time_us": time_us,
-        "time_us_q20": np.quantile(own, 0.2),
-        "time_us_q80": np.quantile(own, 0.8),
+        "time_us_q20": np.quantile(times_us, 0.2),
+        "time_us_q80": np.quantile(times_us, 0.8),
         "n_samples": samples.blocks,
         "copy_us": np.median(samples.series(COPY)),
         "torch_us": np.median(samples.series(TORCH)),
@@ -148,10 +150,11 @@ def derive_columns(point: Point, samples: Samples) -> dict:
 
 
 def find_flags(columns: dict, call: float, rotation: float) -> list[str]:
-    """Return the flags that a reader must know before trusting the row.
+    """Return the flags of a row with these columns.
 
-    ``call`` and ``rotation``: the bytes of a call and of all buffers, as a share of the cache.
-    ``launch_bound``: an eager caller waits for the host, not for the kernel.
+    ``call`` and ``rotation``: the bytes of a call and of all buffers, as shares of the cache. Only
+    a call that exceeds the cache can prove that it is faster than a copy. ``launch_bound``: an
+    eager caller waits for the host, not for the kernel.
     """
     found = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:

@@ -1,6 +1,5 @@
-"""What the compilers made of a variant: at its first call on a GPU, or compiled without one."""
+"""Read the figures of compiled kernels: after the first call on a GPU, or compiled without one."""
 
-import ctypes
 import sys
 import time
 from collections.abc import Iterable
@@ -8,6 +7,7 @@ from collections.abc import Iterable
 import torch
 
 import kernels
+from kernels.cuda.driver import checked
 
 from ..point import Point
 from ..status import Ended
@@ -42,29 +42,30 @@ def of_cuda() -> dict:
     """
     from kernels.cuda import launch  # needs cuda-core
 
-    used = [(ready, ready.kernel.attributes) for ready in launch.launched()]
+    launches = launch.launched()
     return _columns(
-        registers=[has.num_regs for _, has in used],
-        spilled_bytes=[has.local_size_bytes for _, has in used],
-        shared_bytes=[r.plan.shared_bytes + has.shared_size_bytes for r, has in used],
-        num_warps=[ready.plan.threads // 32 for ready, _ in used],
-        blocks_per_sm=[ready.blocks_per_sm for ready, _ in used],
+        registers=[each.kernel.attributes.num_regs for each in launches],
+        spilled_bytes=[each.kernel.attributes.local_size_bytes for each in launches],
+        shared_bytes=[
+            each.plan.shared_bytes + each.kernel.attributes.shared_size_bytes for each in launches
+        ],
+        num_warps=[each.plan.threads // 32 for each in launches],
+        blocks_per_sm=[each.blocks_per_sm for each in launches],
     )
 
 
 def of_triton(module_names: Iterable[str]) -> dict:
     """Return the kernel columns of every Triton kernel that these modules have launched.
 
-    Empty if there is none, and for autotuned kernels, of which most were compiled only to be
-    rejected.
+    Empty if there is none. Autotuned kernels do not count: most were compiled only to be rejected.
     """
-    compiled = [k for name in module_names for k in _launched(sys.modules.get(name))]
+    launched = [kernel for name in module_names for kernel in _launched(sys.modules.get(name))]
     return _columns(
-        registers=[k.n_regs for k in compiled],
-        spilled_bytes=[4 * k.n_spills for k in compiled],  # Triton counts words of 4 bytes
-        shared_bytes=[k.metadata.shared for k in compiled],
-        num_warps=[k.metadata.num_warps for k in compiled],
-        blocks_per_sm=[_blocks_per_sm(k) for k in compiled],
+        registers=[kernel.n_regs for kernel in launched],
+        spilled_bytes=[4 * kernel.n_spills for kernel in launched],  # n_spills: words of 4 bytes
+        shared_bytes=[kernel.metadata.shared for kernel in launched],
+        num_warps=[kernel.metadata.num_warps for kernel in launched],
+        blocks_per_sm=[_blocks_per_sm(kernel) for kernel in launched],
     )
 
 
@@ -72,7 +73,8 @@ def _columns(blocks_per_sm: list[int], **figures: list[int]) -> dict:
     """Return the largest of each figure over all kernels, and the fewest resident blocks."""
     if not blocks_per_sm:
         return {}
-    return {name: max(of) for name, of in figures.items()} | {"blocks_per_sm": min(blocks_per_sm)}
+    largest = {name: max(values) for name, values in figures.items()}
+    return largest | {"blocks_per_sm": min(blocks_per_sm)}
 
 
 def _launched(module) -> list:
@@ -87,16 +89,12 @@ def _launched(module) -> list:
 
 def _blocks_per_sm(kernel) -> int:
     """Return how many blocks of this kernel the driver keeps resident on one multiprocessor."""
-    blocks = ctypes.c_int()
-    error = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        ctypes.byref(blocks),
-        ctypes.c_void_p(kernel.function),
-        ctypes.c_int(32 * kernel.metadata.num_warps),
-        ctypes.c_size_t(kernel.metadata.shared),
-    )
-    if error:
-        raise RuntimeError(f"cuOccupancyMaxActiveBlocksPerMultiprocessor: CUDA error {error}")
-    return blocks.value
+    from cuda.bindings import driver  # not on a CPU, where it may be absent
+
+    function, threads = driver.CUfunction(kernel.function), 32 * kernel.metadata.num_warps
+    ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
+    (blocks,) = checked(ask(function, threads, kernel.metadata.shared))
+    return blocks
 
 
 def compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
@@ -113,15 +111,15 @@ def compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
 
 
 def _compile(variant: kernels.Variant, point: Point) -> list[str]:
-    """Compile what the point would launch; return the architectures for which it is possible.
+    """Compile the kernels that the point would launch; return the architectures that take it.
 
-    None, if the variant does not say what it would launch. Raises what the compiler raises.
+    Returns [] for a variant without a ``plan``. Raises the compiler's errors.
     """
     from kernels.cuda import nvrtc
 
     if not hasattr(variant.module, "plan"):
         return []
-    # no data, no memory, rows aligned as a new tensor's are
+    # a tensor without memory, with rows aligned as in a new one
     x = torch.empty(point.M, point.N, dtype=getattr(torch, point.dtype), device="meta")
     log, plan = point.op.startswith("log_softmax"), variant.module.plan
     return [arch for arch in ARCHITECTURES if nvrtc.build_for(plan, x, log, arch)]

@@ -16,7 +16,7 @@ class WrongDevice(RuntimeError):
 
 @dataclass(frozen=True)
 class Device:
-    """Describe a device, its slug, and the cache that a cold timing has to defeat."""
+    """Describe a device, and the cache out of which cold timing has to keep a call's data."""
 
     slug: str
     torch_device: torch.device
@@ -58,7 +58,7 @@ def open_device(gpu: str) -> Device:
 def _gpu(index: int, properties, slug: str) -> Device:
     device = torch.device("cuda", index)
     torch.cuda.set_device(device)
-    uuid = str(properties.uuid)  # without its prefix, and of the board if this is a MIG slice
+    uuid = str(properties.uuid)  # without the prefix; of a MIG slice, the UUID of the board
     slice_ = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     if slice_.startswith("MIG-"):  # a process sees at most one slice
         uuid = slice_

@@ -1,8 +1,8 @@
 """Allow one timing per GPU at a time, and choose one GPU for all points of a matrix.
 
-An exclusive ``flock`` on a file named by the GPU's UUID locks the GPU while a process lives that
-has inherited the file. Linux frees the lock, also after SIGKILL. Locks hold within one machine and
-one /tmp: containers that share a GPU but not /tmp do not see each other.
+An exclusive ``flock`` on a file named by the GPU's UUID locks the GPU. The lock lasts until all
+processes that inherited the file have ended; Linux frees it even after SIGKILL. The file is in
+/tmp, so containers that share a GPU must share /tmp.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ from . import gpus
 
 FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
 POLL_S = 0.01
-SILENT_S = 1.0  # the worker of the point before may be about to end
-# A link would be an attack; a pipe would make this process wait for a writer.
+SILENT_S = 1.0  # of waiting without a message: the point before may be about to end
+# Without following a link of another user, and without waiting for the writer of a pipe.
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -36,7 +36,7 @@ def assigned_gpu(point: Point, found: Sequence[gpus.Gpu]) -> gpus.Gpu | None:
     """Return the GPU of this machine on which all points of a matrix are measured, if any.
 
     Boards of one model differ by some percent, so variants are compared on one board only. A hash
-    of the matrix chooses it, which needs no agreement between the points.
+    of the matrix chooses the board, so points need not agree on it.
     """
     wanted = sorted(gpu for gpu in found if gpu.slug == point.gpu)
     matrix = " ".join(str(getattr(point, name)) for name in MATRIX)
@@ -62,13 +62,13 @@ def acquire(gpu: gpus.Gpu, say: Callable[[str], object] = print) -> Iterator[Gpu
 def _try(path: Path) -> int | None:
     """Return a descriptor that holds the lock, or None if another process holds it."""
     fd = _open(path)
-    # FileNotFoundError: somebody has cleaned up /tmp since
+    # FileNotFoundError: another process has removed the file meanwhile
     with contextlib.suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # A lock on a file that has lost its name keeps nobody out.
+        # If the file was removed, another process would lock a new file of this name.
         if os.fstat(fd).st_ino == os.stat(path).st_ino:
-            with contextlib.suppress(PermissionError):  # the file is another user's
-                os.utime(fd)  # systems remove old files from /tmp
+            with contextlib.suppress(PermissionError):  # a file of another user
+                os.utime(fd)  # so that no clean-up of /tmp removes the file as an old one
             return fd
     os.close(fd)
     return None
@@ -76,11 +76,11 @@ def _try(path: Path) -> int | None:
 
 def _open(path: Path) -> int:
     try:
-        # Without O_CREAT first: Linux forbids it for another user's file in /tmp
-        # (fs.protected_regular). Reading is enough for flock.
+        # Try without O_CREAT first, which Linux forbids for a file of another user in /tmp
+        # (fs.protected_regular). To lock a file, permission to read is enough.
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, READ)
-        with contextlib.suppress(FileExistsError):  # another point was faster
+        with contextlib.suppress(FileExistsError):  # another point has created the file
             # Whatever the umask, other users must be able to read the file from its first moment.
             before = os.umask(0o022)
             try:

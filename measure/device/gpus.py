@@ -10,8 +10,8 @@ from typing import NamedTuple
 CPU = "cpu"
 AUTO = "auto"
 
-# Words of a device's name that do not distinguish models: vendor, brand, form factor, memory. A
-# slug covers boards of one model with different memory; the row's gpu_name distinguishes them.
+# Words of a device's name that do not distinguish models: vendor, brand, form factor, memory.
+# Boards of one model with different memory share a slug; the row's gpu_name distinguishes them.
 _NOISE = re.compile(
     r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|gpu|graphics|generation"
     r"|pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb",
@@ -26,7 +26,7 @@ def slug(name: str) -> str:
 
 
 class Gpu(NamedTuple):
-    """Name a GPU, or a MIG slice of one, as CUDA_VISIBLE_DEVICES may."""
+    """Name a GPU, or a MIG slice of a GPU, by a UUID for CUDA_VISIBLE_DEVICES."""
 
     uuid: str
     slug: str
@@ -35,19 +35,19 @@ class Gpu(NamedTuple):
 def visible_gpus() -> list[Gpu]:
     """Return the GPUs that a process started here may use; each MIG slice is a GPU.
 
-    NVML tells, which needs no CUDA context; [] without NVML. CUDA_VISIBLE_DEVICES is honoured; its
-    numbers are in PCI bus order, as nvidia-smi shows them.
+    Asks NVML, which needs no CUDA context; returns [] without NVML. Honours CUDA_VISIBLE_DEVICES,
+    whose numbers count GPUs in PCI bus order, as nvidia-smi does.
     """
     try:
         import pynvml
 
         pynvml.nvmlInit()
-    except Exception:  # no library, no driver: pynvml has an exception for each
+    except Exception:  # the package, the library or the driver is missing
         return []
     boards = []
     try:
         for index in range(pynvml.nvmlDeviceGetCount()):
-            with contextlib.suppress(pynvml.NVMLError):  # a board that is broken, or not ours
+            with contextlib.suppress(pynvml.NVMLError):  # a broken board, or one of another user
                 boards.append(pynvml.nvmlDeviceGetHandleByIndex(index))
         return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
     except pynvml.NVMLError:
@@ -57,11 +57,11 @@ def visible_gpus() -> list[Gpu]:
 
 
 def _chosen(boards: list, visible_devices: str | None) -> list[Gpu]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, in its order, up to the first bad word."""
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, in order, up to the first unknown name."""
     slices = [_slices(board) for board in boards]
     if visible_devices is None:
         return [gpu for each in slices for gpu in each]
-    # a board that is divided into MIG slices, named as a whole, is its slices
+    # the UUID of a board that is divided into MIG slices stands for all its slices
     by_uuid = [(gpu.uuid, [gpu]) for each in slices for gpu in each]
     by_uuid += [(_gpu(board).uuid, each) for board, each in zip(boards, slices, strict=True)]
     found = []
@@ -77,11 +77,11 @@ def _chosen(boards: list, visible_devices: str | None) -> list[Gpu]:
 
 
 def _slices(board) -> list[Gpu]:
-    """Return the MIG slices of a board; the board itself if it has none."""
+    """Return the MIG slices of a board; if it has none, the board itself."""
     import pynvml
 
     found = []
-    with contextlib.suppress(pynvml.NVMLError):  # boards without MIG do not support the question
+    with contextlib.suppress(pynvml.NVMLError):  # raised for boards without MIG
         if pynvml.nvmlDeviceGetMigMode(board)[0]:
             for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(board)):
                 with contextlib.suppress(pynvml.NVMLError):  # no slice of this index
@@ -98,8 +98,8 @@ def _gpu(handle) -> Gpu:
 def visible_slugs() -> list[str]:
     """Return the slugs of the GPUs that a job started here would see, in order.
 
-    Without NVML, nvidia-smi tells, so that a workflow can be planned without NVIDIA's package.
-    CUDA_VISIBLE_DEVICES is honoured as CUDA honours it: an empty value hides every GPU.
+    Without NVML it asks nvidia-smi, so that planning does not need the package pynvml. Honours
+    CUDA_VISIBLE_DEVICES as CUDA does: an empty value hides every GPU.
     """
     if found := visible_gpus():
         return [gpu.slug for gpu in found]
@@ -113,12 +113,12 @@ def visible_slugs() -> list[str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
-        return []  # the driver does not answer; a job that needs a GPU says so itself
+        return []  # the driver does not answer; a job that needs a GPU then reports the error
     return [slug(line) for line in done.stdout.splitlines() if line.strip()]
 
 
 def resolve(gpu: str) -> str:
-    """Return the first GPU of this machine, or ``cpu``, for ``auto``; else the name given."""
+    """Return ``gpu``; for ``auto``, the first GPU of this machine, or ``cpu`` if there is none."""
     if gpu != AUTO:
         return gpu
     return next(iter(visible_slugs()), CPU)

@@ -1,14 +1,16 @@
 """Watch a GPU while it is timed: clocks, temperature, power, throttling, other users."""
 
+import os
 import statistics
 
+import psutil
 import pynvml
 
 from .device import Device
 
 CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more sets a flag
 
-# Reasons that slow the GPU below its own pace; idle and clock settings do not.
+# Reasons for which a busy GPU slows down. Idleness and clock settings are no such reasons.
 _THROTTLES = {
     "power_cap": pynvml.nvmlClocksEventReasonSwPowerCap,
     "hw_slowdown": pynvml.nvmlClocksThrottleReasonHwSlowdown,
@@ -18,51 +20,61 @@ _THROTTLES = {
 }
 
 
+# Column of the row -> what to ask NVML about a GPU.
+_QUESTIONS = {
+    "sm_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM),
+    "memory_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_MEM),
+    "temperature_c": lambda gpu: pynvml.nvmlDeviceGetTemperature(gpu, pynvml.NVML_TEMPERATURE_GPU),
+    "power_w": lambda gpu: pynvml.nvmlDeviceGetPowerUsage(gpu) / 1000,
+}
+
+
 class Telemetry:
-    """Sample NVML; ``row()`` gives medians for the row's device-state columns."""
+    """Sample NVML while blocks are timed; ``row()`` returns medians for the row."""
 
     def __init__(self, device: Device):
         pynvml.nvmlInit()
         self._gpu = pynvml.nvmlDeviceGetHandleByUUID(device.uuid)
-        self._samples = {name: [] for name in ("sm_clock_mhz", "memory_clock_mhz")}
-        self._samples |= {name: [] for name in ("temperature_c", "power_w")}
+        self._samples = {column: [] for column in _QUESTIONS}
         self._throttles: set[str] = set()
-        self._processes = 0
+        self._pids: set[int] = set()
 
     def sample(self) -> None:
         """Take one sample, while the GPU works on timed blocks."""
-        gpu, add = self._gpu, self._add
-        add("sm_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_SM)
-        add("memory_clock_mhz", pynvml.nvmlDeviceGetClockInfo, gpu, pynvml.NVML_CLOCK_MEM)
-        add("temperature_c", pynvml.nvmlDeviceGetTemperature, gpu, pynvml.NVML_TEMPERATURE_GPU)
-        add("power_w", lambda h: pynvml.nvmlDeviceGetPowerUsage(h) / 1000, gpu)
-        bits = self._ask(pynvml.nvmlDeviceGetCurrentClocksEventReasons, gpu) or 0
+        for column, question in _QUESTIONS.items():
+            if (value := self._ask(question)) is not None:
+                self._samples[column].append(value)
+        bits = self._ask(pynvml.nvmlDeviceGetCurrentClocksEventReasons) or 0
         self._throttles |= {name for name, bit in _THROTTLES.items() if bits & bit}
-        processes = self._ask(pynvml.nvmlDeviceGetComputeRunningProcesses, gpu) or []
-        self._processes = max(self._processes, len(processes))
+        processes = self._ask(pynvml.nvmlDeviceGetComputeRunningProcesses) or []
+        self._pids |= {process.pid for process in processes}
 
     def row(self) -> dict:
-        """Return the row's columns; None if this GPU does not tell."""
+        """Return the device-state columns of the row; None where NVML has no answer."""
         medians = {k: statistics.median(v) if v else None for k, v in self._samples.items()}
         return {**medians, "throttle_reasons": " ".join(sorted(self._throttles))}
 
     def flags(self) -> list[str]:
-        """Return flags: throttled, clock_drift, shared_gpu (another process used the GPU, too)."""
+        """Return which of the flags throttled, clock_drift and shared_gpu the row has."""
         found = ["throttled"] if self._throttles else []
         found += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
-        return found + (["shared_gpu"] if self._processes > 1 else [])
+        return found + (["shared_gpu"] if has_others(self._pids) else [])
 
-    def _add(self, column, ask, *args) -> None:
-        value = self._ask(ask, *args)
-        if value is not None:
-            self._samples[column].append(value)
-
-    @staticmethod
-    def _ask(ask, *args):
+    def _ask(self, question):
         try:
-            return ask(*args)
+            return question(self._gpu)
         except pynvml.NVMLError:
-            return None  # not every GPU or container answers every question
+            return None  # some GPUs and containers do not support some questions
+
+
+def has_others(pids: set[int]) -> bool:
+    """Return whether another process than this one is among those that NVML lists for a GPU.
+
+    In a container NVML may list numbers of the host. Then one of the unknown numbers is this
+    process.
+    """
+    others = pids - {os.getpid()}
+    return any(map(psutil.pid_exists, others)) or len(others) > (others == pids)
 
 
 def drifted(clocks_mhz: list[float]) -> bool:

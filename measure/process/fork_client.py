@@ -1,12 +1,12 @@
-"""Ask a fork server for a process that runs a point, and wait for its end.
+"""Ask a fork server for a process that runs a point, and wait for the end of that process.
 
-The server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GPU host. It belongs
-to an owner and ends with it: the Snakemake that runs the sweep, or the measuring command itself.
-The first point that needs the server starts it.
+The server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GPU host. The first
+point that needs a server starts it. A server belongs to an owner, and ends with its owner: the
+Snakemake that runs the sweep, or the measuring command itself.
 
-The socket's name depends on owner, user, interpreter, code and environment. So a server measures
-only points that it fits, and an edit of measure/ reaches the next point. The socket is abstract: it
-leaves no file behind, and only one server can take its name.
+Clients find the server by the name of its socket, a hash of owner, user, interpreter, code and
+environment. So no point gets a server of other code, and an edit of measure/ reaches the next
+point. The socket is abstract: it leaves no file behind, and only one server can take its name.
 """
 
 import hashlib
@@ -31,10 +31,11 @@ from . import reaper
 LOAD_S = 120.0  # for a server to load torch from a slow disk
 KILLED_S = 60.0  # for the processes of a point to end once they are killed
 WAITING = 64  # points that may ask at once
-# To connect: one second, POLL_S each, in which another point that has the name calls listen().
+# Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
 ATTEMPTS = 100
 ENDED = "the process for which this point is measured (--served-for) has ended"
-# These differ between the jobs of one sweep, or do not change how Python and torch behave.
+# Variables that differ between the jobs of one sweep, and do not change how Python or torch is
+# loaded.
 PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
 PER_JOB_VARIABLES += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
 
@@ -48,31 +49,28 @@ def run(
 ) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 
-    ``first``: the row of replicate 1, if that has checked the variant. ``folder`` holds what the
-    worker writes. ``lock`` stays held while a process of the point lives. The point ends with the
-    process ``owner``. Asks a second server if the first one ends. Raises NoRow.
+    The worker writes to ``folder``. ``lock`` stays held while a process of the point lives. The
+    point ends with the process ``owner``. ``first``: the row of replicate 1, if that replicate has
+    checked the variant. Raises NoRow, and OSError if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
     job = {"point": point.as_dict(), "first": first}
     job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
-    for attempt in range(2):
-        try:
-            with reaper.open_pidfd(owner) as owner_end:
-                end_of_owner = owner_end.fileno()
-                with _connect(point, environment, owner, end_of_owner) as connection:
-                    socket.send_fds(connection, [os.fsencode(folder)], fds)
-                    return _answer(connection, end_of_owner, point.timeout_s)
-        except ProcessLookupError:
-            raise NoRow(ENDED) from None
-        except OSError as error:
-            # A reaper does not fail once its worker has begun: it was killed.
-            if (folder / "progress.json").exists():
-                return -signal.SIGKILL
-            if attempt:
-                message = f"the fork server did not answer ({error}); the log says why"
-                raise NoRow(message) from error
+    try:
+        with reaper.open_pidfd(owner) as pidfd:
+            end_of_owner = pidfd.fileno()
+            with _connect(environment, owner, end_of_owner) as connection:
+                socket.send_fds(connection, [os.fsencode(folder)], fds)
+                return _answer(connection, end_of_owner, point.timeout_s)
+    except ProcessLookupError:
+        raise NoRow(ENDED) from None
+    except OSError as error:
+        # A reaper does not fail once its worker has begun: it was killed.
+        if (folder / "progress.json").exists():
+            return -signal.SIGKILL
+        raise NoRow(f"the fork server did not answer ({error}); the log says why") from error
 
 
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
@@ -90,7 +88,10 @@ def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
 
 
 def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
-    """Return what a reaper answers; None if the point's time was up. Raises NoRow or OSError."""
+    """Return the return code that a reaper answers; None if the point's time was up.
+
+    Raises NoRow if the owner ends or nobody answers, OSError if the reaper ends.
+    """
     try:
         patience_s = LOAD_S + timeout_s + KILLED_S
         ready, _, _ = select.select([connection, end_of_owner], [], [], patience_s)
@@ -107,14 +108,15 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
         )
     answer = connection.recv(64)
     if not answer:
-        raise ConnectionError("it closed the connection")
+        raise ConnectionError("the connection was closed")
     return None if answer == reaper.TIMED_OUT else int(answer)
 
 
-def _connect(
-    point: Point, environment: dict[str, str], owner: int, end_of_owner: int
-) -> socket.socket:
-    """Return a connection to the server of this owner and environment; start it if need be."""
+def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> socket.socket:
+    """Return a connection to the server of this owner and environment, started if need be.
+
+    Raises ConnectionError.
+    """
     name = address(environment, owner)
     for _ in range(ATTEMPTS):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -125,24 +127,24 @@ def _connect(
             _start(name, environment, end_of_owner)
             continue
         if peer_uid(connection) != os.getuid():
-            raise ConnectionError("its socket belongs to another user")
+            raise ConnectionError("the socket belongs to another user")
         return connection
-    raise ConnectionError("its socket does not listen")
+    raise ConnectionError("the socket does not listen")
 
 
 def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
-    """Start a server, unless another point does. Points wait at its socket while it loads."""
+    """Start a server, unless another point does. Points wait at the socket while it loads."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         try:
             listener.bind(name)
-        except OSError:  # another point has it, and has not called listen() yet
+        except OSError:  # another point has taken the name, and has not called listen() yet
             time.sleep(reaper.POLL_S)
             return
         listener.listen(WAITING)
         fds = listener.fileno(), end_of_owner
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],
-            cwd=fingerprint.ROOT,  # not the job's folder: Python imports from there first
+            cwd=fingerprint.ROOT,  # Python imports from this folder first; not from the job's
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
@@ -160,7 +162,7 @@ def peer_uid(connection: socket.socket) -> int:
 
 def address(environment: dict[str, str], owner: int) -> str:
     """Return the abstract name of the socket of the server for an owner and an environment."""
-    same = {
+    variables = {
         name: value
         for name, value in environment.items()
         if name not in PER_JOB_VARIABLES and not name.startswith("SLURM_")
@@ -168,5 +170,5 @@ def address(environment: dict[str, str], owner: int) -> str:
     code = fingerprint.measure_sha256(), kernels.own_sha256(), str(fingerprint.ROOT)
     # the mount namespace: containers may share the network, and with it abstract names
     machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix
-    text = json.dumps([owner, machine, code, same], sort_keys=True)
+    text = json.dumps([owner, machine, code, variables], sort_keys=True)
     return f"\0softmax-bench-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

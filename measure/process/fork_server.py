@@ -1,9 +1,11 @@
 """Load torch, Triton and the measuring code once, and fork for every point.
 
-``python -m measure.process.fork_server LISTENER OWNER [bare]``: LISTENER and OWNER are descriptors,
-of a listening socket and of the process with which the server ends (a pidfd). A ``bare`` server
-loads nothing beforehand. A child becomes the reaper of a point, so that no point waits for another,
-and the server's death ends none. The server opens no CUDA context: no fork could use one.
+``python -m measure.process.fork_server LISTENER OWNER [bare]``. LISTENER is the descriptor of a
+listening socket, OWNER that of the process with which the server ends (a pidfd). A ``bare`` server
+loads nothing beforehand.
+
+Each child becomes the reaper of one point. So no point waits for another, and the server's death
+ends no point. The server opens no CUDA context, because no fork could use it.
 """
 
 import contextlib
@@ -21,25 +23,25 @@ from .. import fingerprint
 from . import reaper
 from .fork_client import peer_uid
 
-# What a worker would import. A failure here is left to the worker, whose row says what is missing.
-# No variant is among them: an edit of one must reach the next point.
+# What a worker would import, except variants: an edit of a variant must reach the next point. If an
+# import fails here, it fails in the worker again, whose row says what is missing.
 LOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
     *("cuda.bindings.driver", "measure.clock.copy_kernel", "measure.clock.cold"),
 )
-DRIVER = "/dev/nvidia"  # prefix of the files by which a process talks to the driver
+DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the driver
 
 
 def load() -> None:
     """Import what every worker needs."""
-    # OpenBLAS starts its threads when numpy is imported, and threads do not survive a fork. Not
-    # setdefault: Snakemake gives a job of two threads OPENBLAS_NUM_THREADS=2.
+    # OpenBLAS starts threads when numpy is imported, and no thread survives a fork. This overrides
+    # Snakemake, which sets OPENBLAS_NUM_THREADS=2 for a job of two threads.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     for name in LOADED:
-        with contextlib.suppress(Exception):  # whatever is wrong with it
+        with contextlib.suppress(Exception):  # a broken package may raise anything
             importlib.import_module(name)
-    # Triton hashes its own files in 0.3 s, and each worker would for its first kernel.
+    # Triton hashes its own files for the first kernel of a process, which takes 0.3 s.
     for name in ("triton.runtime.cache", "triton.compiler.compiler"):  # newer, older
         with contextlib.suppress(ImportError, AttributeError):
             importlib.import_module(name).triton_key()
@@ -48,13 +50,13 @@ def load() -> None:
 
 
 def why_not_forkable() -> str | None:
-    """Return None, or why a fork of this process could not do what a worker does."""
+    """Return None, or why a fork of this process could not measure a point."""
     torch = sys.modules.get("torch")
     if torch and torch.cuda.is_initialized():
         return "a CUDA context is open, which no fork can use"
     for fd in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing itself
-            # torch does not know what other packages have opened
+            # another package than torch may have opened the driver
             if (path := os.readlink(f"/proc/self/fd/{fd}")).startswith(DRIVER):
                 return f"the driver is in use ({path}), and a fork cannot use it then"
     threads = len(os.listdir("/proc/self/task"))
@@ -64,24 +66,23 @@ def why_not_forkable() -> str | None:
 def serve(listener: socket.socket, owner: int) -> None:
     """Fork a reaper for each point until the owner ends. Points in flight go on."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Linux removes children that have ended
+
+    def reap() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()  # no signal to the server's group reaches the point
+        listener.close()
+        os.close(owner)
+        reaper.serve(connection)
+
     while owner not in select.select([listener, owner], [], [])[0]:
         connection, _ = listener.accept()
         with connection:
-            if peer_uid(connection) == os.getuid() and os.fork() == 0:
-                try:
-                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    os.setsid()  # no signal to the server's group reaches the point
-                    listener.close()
-                    os.close(owner)
-                    reaper.serve(connection)
-                except BaseException:
-                    sys.excepthook(*sys.exc_info())
-                finally:
-                    os._exit(0)
+            if peer_uid(connection) == os.getuid():
+                reaper.fork(reap)
 
 
 def main(listener: int, owner: int, bare: bool) -> None:
-    """Load and serve. Restart with nothing loaded if the process could not be forked."""
+    """Load and serve. If the process cannot be forked then, restart it as a bare server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     begin = time.monotonic()
     if not bare:
@@ -94,9 +95,9 @@ def main(listener: int, owner: int, bare: bool) -> None:
         subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(listener, owner))
         return
     gc.collect()
-    gc.freeze()  # or every child would copy what its first collection touches
+    gc.freeze()  # otherwise a child's first collection writes to, and so copies, all objects
     print(f"fork server: ready after {time.monotonic() - begin:.2f} s", file=sys.stderr, flush=True)
-    # The log belongs to the point that started the server; whoever reads it waits for its end.
+    # Close the log of the point that started the server: its reader waits until all have closed it.
     with open(os.devnull, "w") as nowhere:
         for standard in (1, 2):
             os.dup2(nowhere.fileno(), standard)

@@ -1,11 +1,12 @@
 """Run the worker of one point, and leave none of the point's processes behind.
 
-A kernel may start processes, give them their own sessions, and die. They all become children of the
-reaper (PR_SET_CHILD_SUBREAPER), which kills them. The reaper holds the GPU's lock until they ended.
+A kernel may start processes, give them their own sessions, and die. These processes all become
+children of the reaper (PR_SET_CHILD_SUBREAPER), which kills them. The reaper keeps the GPU locked
+until they have ended.
 
 A request is one message: the path of the point's folder, with descriptors of the log and of the
-GPU's lock. The answer is one message: the worker's return code, or TIMED_OUT. When the measuring
-command closes its end of the connection, the point is killed.
+GPU's lock, if there is one. The answer is one message: the worker's return code, or TIMED_OUT. When
+the measuring command closes its end of the connection, the reaper kills the point.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -32,7 +34,7 @@ TIMED_OUT = b"timed out"
 
 
 def serve(connection: socket.socket) -> None:
-    """Receive one request, run its worker, end all that it started, and answer."""
+    """Receive one request, run its worker, end all processes that it started, and answer."""
     connection.settimeout(REQUEST_S)
     message, fds, _, _ = socket.recv_fds(connection, 4096, 2)
     connection.settimeout(None)
@@ -41,37 +43,45 @@ def serve(connection: socket.socket) -> None:
     for standard in (1, 2):
         os.dup2(fds[0], standard)  # prints of a kernel go into the log
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    pid = _fork_worker(connection, folder, job, locked=len(fds) > 1)
-    end_of_worker = open_pidfd(pid)
-    sources = [end_of_worker, connection]
-    ready, _, _ = select.select(sources, [], [], job["point"]["timeout_s"])
-    os.kill(pid, signal.SIGKILL)  # until waitpid, its number cannot be another process's
-    _, status = os.waitpid(pid, 0)
-    end_descendants()
-    if end_of_worker in ready:
-        _answer(connection, str(os.waitstatus_to_exitcode(status)).encode())
-    elif not ready:
-        _answer(connection, TIMED_OUT)
+    own_pid, locked = os.getpid(), len(fds) > 1
 
-
-def _fork_worker(connection: socket.socket, folder: Path, job: dict, locked: bool) -> int:
-    """Start the worker and return its pid.
-
-    A worker with a CUDA context takes 0.1 s to end. If the GPU's lock keeps the next point away for
-    that long (``locked``), the worker itself answers before it ends.
-    """
-    parent = os.getpid()
-    if pid := os.fork():
-        return pid
-    me, code = os.getpid(), 1
-    try:
+    def work() -> None:
+        worker_pid = os.getpid()
         os.setsid()
         if not locked:
             connection.close()
         os.environ.clear()
         os.environ.update(job["environment"])
         os.chdir(job["directory"])
-        worker.main(folder, parent)
+        worker.main(folder, own_pid)
+        # A worker with a CUDA context takes 0.1 s to end. So it answers before, if the GPU's lock
+        # keeps the next point away for that long; not in a copy, forked by a kernel.
+        if locked and os.getpid() == worker_pid:
+            _answer(connection, b"0")
+
+    pid = fork(work)
+    end_of_worker = open_pidfd(pid)
+    sources = [end_of_worker, connection]
+    ready, _, _ = select.select(sources, [], [], job["point"]["timeout_s"])
+    os.kill(pid, signal.SIGKILL)  # until waitpid, its number cannot be another process's
+    _, status = os.waitpid(pid, 0)
+    end_descendants()
+    code = str(os.waitstatus_to_exitcode(status)).encode()
+    _answer(connection, code if end_of_worker in ready else TIMED_OUT)
+
+
+def _answer(connection: socket.socket, answer: bytes) -> None:
+    with contextlib.suppress(OSError):  # the measuring command may have ended, or have its answer
+        connection.send(answer)
+
+
+def fork(act: Callable[[], None]) -> int:
+    """Run ``act`` in a child process, which exits with 1 if it raises; return the child's pid."""
+    if pid := os.fork():
+        return pid
+    code = 1
+    try:
+        act()
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
@@ -79,18 +89,11 @@ def _fork_worker(connection: socket.socket, folder: Path, job: dict, locked: boo
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
-        if locked and code == 0 and os.getpid() == me:  # not in a process that the kernel forked
-            _answer(connection, b"0")
         os._exit(code)
 
 
-def _answer(connection: socket.socket, answer: bytes) -> None:
-    with contextlib.suppress(OSError):  # the measuring command may have ended
-        connection.send(answer)
-
-
 def end_descendants() -> None:
-    """Kill all children of this process and wait for their end; their own become its children."""
+    """Kill every child and wait for its end; its own children then are children of this process."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0]:

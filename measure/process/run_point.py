@@ -1,6 +1,7 @@
-"""Turn one point into one row, however the worker ends that measures it."""
+"""Turn one point into one row, whatever ends the worker that measures it."""
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -20,6 +21,8 @@ from ..status import Status
 from . import fork_client
 
 MIN_FREE_BYTES = 2**20  # more than a worker writes
+# Errors of a folder for temporary files that another folder would not have.
+NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 COUNTERS = Path("/proc/vmstat")
 
 
@@ -29,8 +32,8 @@ def measure_point(
     """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
     ``owner``: the process whose fork server is used (default: this one). ``first``: the row of
-    replicate 1, which says what need not be checked again, or that there is nothing to time. Raises
-    NoRow if the machine lacks the GPU, or if the worker failed before the kernel had a part in it.
+    replicate 1, whose checks are not made again. If its status is not ok, it is repeated. Raises
+    NoRow if the machine lacks the GPU, or if the worker failed before the kernel could be at fault.
     """
     if first and not _of_this_code(first, point):
         _log("checking everything: other code has measured the first replicate")
@@ -41,7 +44,7 @@ def measure_point(
         with gpu_lock.acquire(gpu, _log) as lock:
             return _measured(point, lock, owner or os.getpid(), first)
     if not point.is_cpu:
-        _log(f"no GPU is locked for this point: NVML names none that is {point.gpu} here")
+        _log(f"no GPU is locked for this point: NVML finds no {point.gpu} on this machine")
     return _measured(point, None, owner or os.getpid(), first)
 
 
@@ -65,29 +68,23 @@ def _measured(
     try:
         with tempfile.TemporaryDirectory(prefix="point-") as name:
             folder = Path(name)
-            _check_free_space(folder)
             kills = oom_kills()
             returncode = fork_client.run(point, folder, lock, owner, first)
             row, samples = _row_of_worker(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
+        if error.errno not in NOT_WRITABLE:
+            raise NoRow(f"the point could not be started: {error}") from error
         raise NoRow(
-            f"cannot write {tempfile.tempdir or 'a temporary folder'}: {error.strerror}; make room "
-            "there, or set TMPDIR to a folder that has some, and call again"
+            f"cannot write {tempfile.gettempdir()}: {error.strerror}; make room there, or set "
+            "TMPDIR to a folder that has some, and call again"
         ) from error
     row |= {name: getattr(point, name) for name in IDENTITY if name != "gpu"}
     row["message"] = one_line(row.get("message", ""))
     return row | {"started_at": started_at, "wall_s": time.monotonic() - begin}, samples
 
 
-def _check_free_space(folder: Path) -> None:
-    """Raise OSError if a worker cannot write to ``folder`` any more."""
-    path = folder / "free_space"
-    path.write_bytes(bytes(MIN_FREE_BYTES))
-    path.unlink()
-
-
 def oom_kills() -> int:
-    """Return how many processes Linux has killed for want of memory since it started."""
+    """Return how many processes Linux has killed since its start because memory ran out."""
     with contextlib.suppress(OSError):
         for line in COUNTERS.read_text().splitlines():
             name, _, count = line.partition(" ")
@@ -99,16 +96,20 @@ def oom_kills() -> int:
 def _row_of_worker(
     point: Point, folder: Path, returncode: int | None, oom_kills: int
 ) -> tuple[dict, list[tuple]]:
-    """Return the row and samples, from the worker's files and its return code. Raises NoRow."""
-    if refused := _read(folder / "refused.json"):
-        raise NoRow(refused["message"])
-    if done := _read(folder / "done.json"):
-        return done["row"], [tuple(s) for s in done["samples"]]
-    _check_free_space(folder)  # or a full disk would be taken for the kernel's fault
-    progress = _read(folder / "progress.json")
-    if progress is None or "gpu" not in progress["row"]:
+    """Return the row and samples, from the worker's files and its return code.
+
+    Raises NoRow, and OSError if a full disk has ended the worker.
+    """
+    path = folder / "progress.json"
+    progress = json.loads(path.read_text()) if path.exists() else {"row": {}}
+    row, stage = progress["row"], progress.get("stage")
+    if "refused" in progress:
+        raise NoRow(progress["refused"])
+    if "samples" in progress:
+        return row, [tuple(sample) for sample in progress["samples"]]
+    (folder / "free_space").write_bytes(bytes(MIN_FREE_BYTES))  # a full disk is no kernel's fault
+    if "gpu" not in row:
         raise NoRow(f"the worker ended ({_ending(returncode)}) before it had opened the device")
-    row, stage = progress["row"], progress["stage"]
     if returncode is None:
         row["status"] = Status.TIMEOUT
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"
@@ -123,11 +124,7 @@ def _row_of_worker(
 
 def _ending(returncode: int | None) -> str:
     if returncode is None:
-        return "killed, its time was up"
+        return "killed after its time limit"
     if returncode < 0:
         return f"signal {signal.Signals(-returncode).name}"
     return f"exit code {returncode}"
-
-
-def _read(path: Path) -> dict | None:
-    return json.loads(path.read_text()) if path.exists() else None

@@ -1,7 +1,7 @@
 """Measure one point, in a process that a kernel may kill.
 
-The worker reads FOLDER/job.json, keeps FOLDER/progress.json up to date (the stage, and the row as
-far as it is known) and ends with FOLDER/done.json. If a kernel kills it, progress.json remains.
+The worker reads FOLDER/job.json, and keeps FOLDER/progress.json up to date: the stage, the row as
+far as it is known, and at the end the samples. The file remains if a kernel kills the worker.
 """
 
 import contextlib
@@ -19,34 +19,30 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Journal:
-    """Keep the worker's progress in files that the measuring command may read at any moment."""
+    """Write the worker's progress to a file that is complete at any moment."""
 
     def __init__(self, folder: Path):
-        self._folder = folder
+        self._path = folder / "progress.json"
         self._begin = time.monotonic()
         self._worker = os.getpid()
         self.row: dict = {}
 
-    def stage(self, name: str) -> None:
-        """Record the stage that begins and the row so far; print the time into the log."""
-        print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
-        self.write("progress", {"stage": name, "row": self.row})
-
-    def write(self, stem: str, content: dict) -> None:
-        """Write STEM.json."""
+    def stage(self, name: str, **more) -> None:
+        """Write the stage that begins, the row so far and ``more``; log the stage and the time."""
         if os.getpid() != self._worker:
-            return  # a kernel has forked this process: two writers would race for the file
-        temporary = self._folder / f"{stem}.tmp"
+            return  # a copy of the worker, forked by a kernel, must not write to the same file
+        print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
+        temporary = self._path.with_suffix(".tmp")
         # default=float: numpy's numbers
-        temporary.write_text(json.dumps(content, default=float))
-        temporary.replace(self._folder / f"{stem}.json")
+        temporary.write_text(json.dumps({"stage": name, "row": self.row} | more, default=float))
+        temporary.replace(self._path)
 
 
 def main(folder: Path, parent: int) -> None:
     """Measure the point described in ``folder``, as long as the process ``parent`` lives."""
     # A kernel that never returns must not outlive its reaper.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the line above
+    if os.getppid() != parent:  # the reaper ended before the line above
         os._exit(1)
     # When memory runs out, Linux must kill this process and what it starts, not the sweep.
     with contextlib.suppress(OSError):  # some containers forbid it
@@ -62,7 +58,6 @@ def main(folder: Path, parent: int) -> None:
     try:
         samples = pipeline.measure(point, journal, job["first"])
     except WrongDevice as error:
-        journal.write("refused", {"message": str(error)})
+        journal.stage("refused", refused=str(error))
     else:
-        journal.stage("done")
-        journal.write("done", {"row": journal.row, "samples": samples})
+        journal.stage("done", samples=samples)

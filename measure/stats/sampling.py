@@ -1,4 +1,7 @@
-"""Time a number of blocks of interleaved samples, once the GPU's clocks have settled."""
+"""Warm up until the GPU's clocks have settled, then time blocks of interleaved series.
+
+A block times every series once: the variant, the baseline twice, and the copy.
+"""
 
 import random
 import statistics
@@ -13,16 +16,17 @@ from . import interval
 
 VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
 
-WARM_UP_S = 0.1  # at least; an idle GPU takes longer, and its blocks then differ
-MAX_WARM_UP_S = 1.0  # at most: some devices never settle
-SETTLED_BLOCKS = 5  # warm if this many blocks take as long as as many before them …
-SETTLED = 0.005  # … to this share
-MAX_TIMING_S = 2.0  # after which no block begins, if MIN_BLOCKS are timed
+WARM_UP_S = 0.1  # the shortest warm-up
+MAX_WARM_UP_S = 1.0  # the longest warm-up: some devices never settle
+# The clocks have settled when the last 5 blocks take as long as the 5 before them, within 0.5 %.
+SETTLED_BLOCKS = 5
+SETTLED = 0.005
+MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
 
 
 @dataclass
 class Samples:
-    """Keep all timed blocks of a point, none dropped."""
+    """Keep every timed block of a point; no block is dropped as an outlier."""
 
     times_us: dict[str, list[float]] = field(default_factory=dict)
     raw: list[tuple] = field(default_factory=list)  # (block, order, series, time_us)
@@ -41,7 +45,7 @@ class Samples:
         return interval.paired_ratio(self.series(numerator), self.series(denominator))
 
     def add(self, order: list[str], times_us: list[float]) -> None:
-        """Append a block: the series in the order in which they ran, and their times."""
+        """Append a block: the names of the series in the order of their runs, and their times."""
         block = self.blocks
         for place, (name, time_us) in enumerate(zip(order, times_us, strict=True)):
             self.times_us.setdefault(name, []).append(time_us)
@@ -56,10 +60,10 @@ def collect(
     while_busy: Callable[[], None] | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> Samples:
-    """Time ``blocks`` blocks of all series, in a random ``order`` within each.
+    """Time ``blocks`` blocks of the series ``names``, each block in a random ``order``.
 
-    Fewer, but MIN_BLOCKS at least, if they take longer than MAX_TIMING_S. The number does not
-    depend on the times: to stop once an interval is narrow prefers those that are so by chance.
+    Stops after MAX_TIMING_S, but never before MIN_BLOCKS. The width of the interval does not decide
+    when to stop: such a rule would favour intervals that are narrow by chance, and wrong.
     """
     _warm_up(lambda: clock.block(order.sample(names, len(names))), 2 * blocks, now)
     samples, end = Samples(), now() + MAX_TIMING_S
@@ -70,7 +74,7 @@ def collect(
 
 
 def _warm_up(block: Callable[[], list[float]], most: int, now: Callable[[], float]) -> None:
-    """Run at most ``most`` untimed blocks, until the last take as long as those before them."""
+    """Run untimed blocks until the clocks have settled; at most ``most`` blocks."""
     begin, totals = now(), []
     while now() - begin < MAX_WARM_UP_S and len(totals) < most:
         if now() - begin >= WARM_UP_S and len(totals) >= 2 * SETTLED_BLOCKS:

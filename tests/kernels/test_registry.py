@@ -188,10 +188,22 @@ def test_constants_are_the_literals_of_a_module(write, line, on_request, configs
     assert kernels.configs("mine") == configs
 
 
-def test_a_constant_that_is_no_literal_is_refused(write):
-    path = write("mine.py", f"CONFIGS = tuple('ab')\n{KERNEL}")
-    with pytest.raises(kernels.BadKernel, match="CONFIGS must be a literal, such as"):
+# An expression, and literals of another type than the constant's.
+@pytest.mark.parametrize(
+    ("line", "allowed"),
+    [
+        ("CONFIGS = tuple('ab')", "('w4', 'w8')"),
+        ("CONFIGS = 5", "('w4', 'w8')"),
+        ("CONFIGS = 'w4'", "('w4', 'w8')"),
+        ("CONFIGS = (4, 8)", "('w4', 'w8')"),
+        ("ON_REQUEST = 'no'", "True"),
+    ],
+)
+def test_a_constant_of_the_wrong_type_is_refused(write, line, allowed):
+    path = write("mine.py", f"{line}\n{KERNEL}")
+    with pytest.raises(kernels.BadKernel) as caught:
         kernels.add(path)
+    assert str(caught.value) == f"{path}: {line}: it must be a literal, such as {allowed}"
 
 
 @pytest.mark.parametrize(

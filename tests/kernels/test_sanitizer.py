@@ -18,7 +18,7 @@ MEMCHECK = """exit code 66
 ========= COMPUTE-SANITIZER
 launched frontier_rows: right
 ========= Invalid __global__ read of size 4 bytes
-=========     at void frontier_rows<float, SoftmaxEpilogue, (int)4>(T1 *, const T1 *)+0x150
+=========     at void frontier_rows<float, OnlineSoftmax, (int)4>(T1 *, const T1 *)+0x150
 =========     by thread (0,0,0) in block (0,0,0)
 launched frontier_rows: row 0 is wrong
 launched backward: right

@@ -92,9 +92,9 @@ def test_all_that_a_worker_without_a_lock_started_has_ended_when_the_reaper_answ
 def test_a_copy_of_the_worker_that_a_kernel_has_forked_writes_no_journal(tmp_path):
     journal = worker.Journal(tmp_path)
     if (copy := os.fork()) == 0:
-        journal.write("done", {})
+        journal.stage("begun")
         os._exit(0)
     os.waitpid(copy, 0)
     assert not list(tmp_path.iterdir())
-    journal.write("done", {})
-    assert [path.name for path in tmp_path.iterdir()] == ["done.json"]
+    journal.stage("begun")
+    assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]

@@ -1,5 +1,6 @@
 """Blocks: as many as asked for, interleaved in random order, kept whole."""
 
+import os
 import random
 
 import pytest
@@ -114,3 +115,22 @@ def test_flags(change, call, rotation, expected):
 )
 def test_a_clock_that_moves_by_more_than_three_percent_drifts(clocks, drifted):
     assert telemetry.drifted(clocks) == drifted
+
+
+OWN, PARENT, FOREIGN = os.getpid(), os.getppid(), 2**22  # Linux gives no number beyond the last
+
+
+@pytest.mark.parametrize(
+    ("pids", "shared"),
+    [
+        (set(), False),
+        ({OWN}, False),
+        ({OWN, PARENT}, True),
+        ({OWN, FOREIGN}, True),
+        ({PARENT}, True),  # NVML does not list this process
+        ({FOREIGN}, False),  # this process, by its number outside a container
+        ({FOREIGN, FOREIGN + 1}, True),
+    ],
+)
+def test_a_gpu_is_shared_if_another_process_uses_it(pids, shared):
+    assert telemetry.has_others(pids) == shared

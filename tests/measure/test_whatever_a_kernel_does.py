@@ -20,8 +20,8 @@ SATURDAYS = kernel("pass") + "\n\ndef unsupported(x):\n    return 'not on Saturd
 
 
 # One for each status, and for each way to it: an exception, an exit, a signal, a message that is no
-# text, a module that cannot be loaded. test_correctness has one
-# for each problem that the correctness check finds.
+# text, a module that cannot be loaded. test_correctness has one for each problem that the
+# correctness check finds.
 @pytest.mark.parametrize(
     ("source", "status", "message"),
     [

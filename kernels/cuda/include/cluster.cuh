@@ -18,11 +18,11 @@ __device__ inline void cluster_wait() {
 
 // Return the same address in another block's shared memory.
 __device__ inline unsigned address_in(unsigned block, const void* place) {
-  unsigned there;
+  unsigned mapped;
   asm("mapa.shared::cluster.u32 %0, %1, %2;"
-      : "=r"(there)
+      : "=r"(mapped)
       : "r"(shared_address(place)), "r"(block));
-  return there;
+  return mapped;
 }
 
 // Store a state at the same address in another block's shared memory, without waiting. `mbarrier`
@@ -41,17 +41,18 @@ template <int COUNT>
 __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
   constexpr int kEach = (COUNT + kWarp - 1) / kWarp;
   const int lane = threadIdx.x % kWarp;
-  SoftmaxState own[kEach], all = SoftmaxState::identity();
+  SoftmaxState lane_states[kEach], merged = SoftmaxState::identity();
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
-    own[i] = i * kWarp + lane < COUNT ? states[i * kWarp + lane] : SoftmaxState::identity();
-    all.max = fmaxf(all.max, own[i].max);
+    lane_states[i] = i * kWarp + lane < COUNT ? states[i * kWarp + lane] : SoftmaxState::identity();
+    merged.max = fmaxf(merged.max, lane_states[i].max);
   }
-  if constexpr (kEach == 1) return merge_lanes(own[0]);
-  const float pivot = all.pivot();
+  if constexpr (kEach == 1) return merge_lanes(lane_states[0]);
+  const float pivot = merged.pivot();
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) all.sum += own[i].sum * exp_approx(own[i].max - pivot);
-  return merge_lanes(all);
+  for (int i = 0; i < kEach; ++i)
+    merged.sum += lane_states[i].sum * exp_approx(lane_states[i].max - pivot);
+  return merge_lanes(merged);
 }
 
 // Merge the states of a block of WARPS warps; all threads call it and get the result. Two calls in

@@ -19,8 +19,8 @@ union TaggedFloat {
 };
 
 // An epoch is one row of a group of blocks. Each launch continues the count, so nothing is ever
-// cleared. The count wraps after 2^32 epochs. A place that was not written since would then show a
-// stale tag.
+// cleared. The count wraps after 2^32 epochs. A place that was not written in all these epochs
+// would then have a tag that looks new.
 struct GridWorkspace {
   ulonglong2 states[kSlots][kMaxStates];  // maximum and sum
   unsigned epochs;                        // before this launch
@@ -40,7 +40,7 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// Exchanges the states of the `count` blocks that share a row, from place `first` on.
+// Exchange the states of the `count` blocks that share a row, in places from `first` on.
 struct GridReducer {
   static constexpr int kInFlight = 2;  // loads that a thread issues before it looks at the first
 
@@ -66,7 +66,7 @@ struct GridReducer {
     const ulonglong2* const states = workspace->states[epoch % kSlots] + first;
     const unsigned wanted = epochs + epoch + 1;
     TaggedFloat max, sum;
-    SoftmaxState all = SoftmaxState::identity();
+    SoftmaxState merged = SoftmaxState::identity();
     for (int begin = threadIdx.x; begin < count; begin += kInFlight * THREADS) {
       SoftmaxState state[kInFlight];
       bool missing = true;
@@ -75,8 +75,8 @@ struct GridReducer {
         ulonglong2 loaded[kInFlight];
 #pragma unroll
         for (int i = 0; i < kInFlight; ++i) {
-          const int at = begin + i * THREADS;
-          if (at < count) loaded[i] = load_relaxed(states + at);
+          const int index = begin + i * THREADS;
+          if (index < count) loaded[i] = load_relaxed(states + index);
         }
 #pragma unroll
         for (int i = 0; i < kInFlight; ++i) {
@@ -88,15 +88,15 @@ struct GridReducer {
         }
       }
 #pragma unroll
-      for (int i = 0; i < kInFlight; ++i) all = merge(all, state[i]);
+      for (int i = 0; i < kInFlight; ++i) merged = merge(merged, state[i]);
     }
-    return all;
+    return merged;
   }
 
-  // One thread of every block calls it after all reads. `most` is the most rows of a block.
-  __device__ void finish(unsigned most) const {
+  // One thread of every block calls it after all reads. No block has more than `max_rows` rows.
+  __device__ void finish(unsigned max_rows) const {
     if (atomicAdd(&workspace->finished, 1u) != gridDim.x - 1u) return;
-    workspace->epochs = epochs + most;
+    workspace->epochs = epochs + max_rows;
     workspace->finished = 0;
   }
 };

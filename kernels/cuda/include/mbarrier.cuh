@@ -1,8 +1,8 @@
 // Barriers in shared memory that count bytes.
 #pragma once
 
-__device__ inline unsigned shared_address(const void* at) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(at));
+__device__ inline unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
 // Publish the barriers that this thread has initialised to the blocks of the cluster.

@@ -41,7 +41,7 @@ template <typename T, int N>
 union Pack {
   using Vec = typename VecOf<sizeof(T) * N>::type;
   Vec vec;
-  T at[N];
+  T elems[N];
   __device__ Pack() {}
 };
 
@@ -50,13 +50,13 @@ __device__ inline void load(float (&to)[N], const T* from) {
   Pack<T, N> pack;
   pack.vec = *reinterpret_cast<const typename Pack<T, N>::Vec*>(from);
 #pragma unroll
-  for (int i = 0; i < N; ++i) to[i] = to_float(pack.at[i]);
+  for (int i = 0; i < N; ++i) to[i] = to_float(pack.elems[i]);
 }
 
 template <typename T, int N>
 __device__ inline void store(T* to, const float (&from)[N]) {
   Pack<T, N> pack;
 #pragma unroll
-  for (int i = 0; i < N; ++i) from_float(pack.at[i], from[i]);
+  for (int i = 0; i < N; ++i) from_float(pack.elems[i], from[i]);
   store_vec(reinterpret_cast<typename Pack<T, N>::Vec*>(to), pack.vec);
 }

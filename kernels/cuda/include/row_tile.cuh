@@ -19,7 +19,8 @@ struct RowTile {
   int cols;
   unsigned zero;
 
-  // This lane's first element, and the row's elements from there on; may be negative.
+  // Return this lane's first element, and the elements from there to the end of the row. The
+  // second number may be negative.
   __device__ int first_elem() const {
     return (first + static_cast<int>(threadIdx.x) % kWarp) * kVecElems<T>;
   }
@@ -99,8 +100,8 @@ struct RowTile {
 
  private:
   // Load only aligned vectors that hold an element of the row. A vector of the row ends in the next
-  // aligned vector. In 16 bits that one comes from the next lane, because registers are scarce; in
-  // 32 bits it comes from the cache, which is faster.
+  // aligned vector. In 16 bits the next lane sends that vector, because registers are scarce. In 32
+  // bits the lane loads it from the cache, which is faster.
   template <int QUARTER>
   __device__ void load_between(const AlignedRow<const T>& row) {
     constexpr bool kFromLane = sizeof(T) < sizeof(float);
@@ -189,32 +190,33 @@ struct RowTile {
   __device__ void store_shifted(T* out_row, const AlignedRow<T>& out, const Output& output) const {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
     T* const to = out_row + first_elem() - back;
-    const int all = elems_left() + back;  // elements from there on
-    uint4 before = make_uint4(0, 0, 0, 0), begin = before, own;
+    const int elems_to_end = elems_left() + back;  // of the row, from `to` on
+    uint4 previous = make_uint4(0, 0, 0, 0), begin_vec = previous, current;
     PartialVec<T> last;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      own = output(k);
-      const uint4 neighbour = shuffled(own, (lane + kWarp - 1) % kWarp);
-      const uint4 both = funnel_shift<T, QUARTER>(lane == 0 ? before : neighbour, own, out.off % 4);
-      before = neighbour;  // lane 0 gets lane 31's vector, which it needs next
-      const int elements = all - k * kRoundElems;
+      current = output(k);
+      const uint4 neighbour = shuffled(current, (lane + kWarp - 1) % kWarp);
+      const uint4 shifted =
+          funnel_shift<T, QUARTER>(lane == 0 ? previous : neighbour, current, out.off % 4);
+      previous = neighbour;  // lane 0 gets lane 31's vector, which it needs next
+      const int elements = elems_to_end - k * kRoundElems;
       if (k == 0 && lane == 0) {
-        begin = both;
+        begin_vec = shifted;
       } else if (elements >= kVecElems<T>) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), both);
+        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), shifted);
       } else if (elements > 0) {
-        last = {both, to + k * kRoundElems, elements};
+        last = {shifted, to + k * kRoundElems, elements};
       }
     }
-    if (lane == kWarp - 1 && all > kSpanElems) {
-      last = {funnel_shift<T, QUARTER>(own, own, out.off % 4), to + kSpanElems,
-              min(back, all - kSpanElems)};
+    if (lane == kWarp - 1 && elems_to_end > kSpanElems) {
+      last = {funnel_shift<T, QUARTER>(current, current, out.off % 4), to + kSpanElems,
+              min(back, elems_to_end - kSpanElems)};
     }
     last.store_beginning();
-    if (lane == 0 && all > back) {
-      const PartialVec<T> piece{begin, to, kVecElems<T> - back};
-      all < kVecElems<T> ? piece.store_middle(back, all) : piece.store_end();
+    if (lane == 0 && elems_to_end > back) {
+      const PartialVec<T> piece{begin_vec, to, kVecElems<T> - back};
+      elems_to_end < kVecElems<T> ? piece.store_middle(back, elems_to_end) : piece.store_end();
     }
   }
 

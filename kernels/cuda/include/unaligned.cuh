@@ -59,37 +59,37 @@ struct AlignedRow {
 template <typename T>
 struct PartialVec {
   uint4 vec;
-  T* to;  // destination of the whole vector
+  T* vec_begin;  // destination of the whole vector
   int count = 0;
 
   __device__ void store_beginning() const {
     uint4 rest = vec;
-    unsigned* at = reinterpret_cast<unsigned*>(to);
+    unsigned* next = reinterpret_cast<unsigned*>(vec_begin);
     const int bytes = count * static_cast<int>(sizeof(T));
     if (bytes & 8) {
-      store_vec(reinterpret_cast<uint2*>(at), make_uint2(rest.x, rest.y));
-      rest.x = rest.z, rest.y = rest.w, at += 2;
+      store_vec(reinterpret_cast<uint2*>(next), make_uint2(rest.x, rest.y));
+      rest.x = rest.z, rest.y = rest.w, next += 2;
     }
-    if (bytes & 4) store_vec(at++, rest.x), rest.x = rest.y;
+    if (bytes & 4) store_vec(next++, rest.x), rest.x = rest.y;
     if constexpr (sizeof(T) < 4) {
       if (bytes & 2) {
-        store_vec(reinterpret_cast<unsigned short*>(at), static_cast<unsigned short>(rest.x));
+        store_vec(reinterpret_cast<unsigned short*>(next), static_cast<unsigned short>(rest.x));
       }
     }
   }
 
   __device__ void store_end() const {
     uint4 rest = vec;
-    unsigned* at = reinterpret_cast<unsigned*>(to) + 4;
+    unsigned* next = reinterpret_cast<unsigned*>(vec_begin) + 4;
     const int bytes = count * static_cast<int>(sizeof(T));
     if (bytes & 8) {
-      store_vec(reinterpret_cast<uint2*>(at -= 2), make_uint2(rest.z, rest.w));
+      store_vec(reinterpret_cast<uint2*>(next -= 2), make_uint2(rest.z, rest.w));
       rest.z = rest.x, rest.w = rest.y;
     }
-    if (bytes & 4) store_vec(--at, rest.w), rest.w = rest.z;
+    if (bytes & 4) store_vec(--next, rest.w), rest.w = rest.z;
     if constexpr (sizeof(T) < 4) {
       if (bytes & 2) {
-        store_vec(reinterpret_cast<unsigned short*>(at) - 1,
+        store_vec(reinterpret_cast<unsigned short*>(next) - 1,
                   static_cast<unsigned short>(rest.w >> 16));
       }
     }
@@ -101,7 +101,7 @@ struct PartialVec {
     pack.vec = vec;
 #pragma unroll
     for (int i = 0; i < kVecElems<T>; ++i) {
-      if (i >= from && i < end) to[i] = pack.at[i];
+      if (i >= from && i < end) vec_begin[i] = pack.elems[i];
     }
   }
 };

@@ -19,8 +19,8 @@ __device__ inline float exp2_approx(float x) {
 
 __device__ inline float exp_approx(float x) { return exp2_approx(x * kLog2e); }
 
-// The maximum, element by element; of NaN and a number, the number. A vector has four registers,
-// each with one element of 32 bits, or with two of 16 and the first in the lower half.
+// Compute the maximum element by element; of NaN and a number it is the number. A vector has four
+// registers. Each holds one element of 32 bits, or two of 16 bits with the first in the lower half.
 __device__ inline unsigned vec_max(unsigned a, unsigned b, float) {
   return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
 }
@@ -38,11 +38,11 @@ __device__ inline uint4 vec_max(uint4 a, uint4 b) {
                     vec_max(a.w, b.w, T{}));
 }
 // Round two floats to the nearest 16-bit elements, by one instruction.
-__device__ inline void from_floats(unsigned& both, float first, float second, Half) {
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+__device__ inline void from_floats(unsigned& pair, float first, float second, Half) {
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
 }
-__device__ inline void from_floats(unsigned& both, float first, float second, BFloat16) {
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+__device__ inline void from_floats(unsigned& pair, float first, float second, BFloat16) {
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
 }
 
 __device__ inline uint4 load_vec(const void* from) {
@@ -52,18 +52,18 @@ __device__ inline uint4 load_vec(const void* from) {
 // Convert two elements of 16 bits to float32. AGAIN selects another instruction for the second
 // conversion, so the compiler cannot keep the first result alive, in twice the registers.
 template <bool AGAIN>
-__device__ inline void to_floats(unsigned both, float& first, float& second, BFloat16) {
-  first = __uint_as_float(AGAIN ? __byte_perm(both, 0, 0x1044) : both << 16);
-  second = __uint_as_float(AGAIN ? __byte_perm(both, 0, 0x3244) : both & 0xffff0000u);
+__device__ inline void to_floats(unsigned pair, float& first, float& second, BFloat16) {
+  first = __uint_as_float(AGAIN ? __byte_perm(pair, 0, 0x1044) : pair << 16);
+  second = __uint_as_float(AGAIN ? __byte_perm(pair, 0, 0x3244) : pair & 0xffff0000u);
 }
-template <bool>  // the second conversion is of what opaque() returns
-__device__ inline void to_floats(unsigned both, float& first, float& second, Half) {
-  first = to_float(Half{static_cast<unsigned short>(both)});
-  second = to_float(Half{static_cast<unsigned short>(both >> 16)});
+template <bool>  // a second conversion first passes its argument through opaque()
+__device__ inline void to_floats(unsigned pair, float& first, float& second, Half) {
+  first = to_float(Half{static_cast<unsigned short>(pair)});
+  second = to_float(Half{static_cast<unsigned short>(pair >> 16)});
 }
 
-// Compiler barriers: the value does not change, but the compiler treats it as new. Otherwise it
-// would keep what it computed from the old value, or move a load to the first use.
+// Compiler barriers: the value does not change, but the compiler treats it as new. Otherwise the
+// compiler would keep results of the old value, or move a load to its first use.
 __device__ inline int opaque(int value) {
   asm volatile("" : "+r"(value));
   return value;
@@ -132,24 +132,24 @@ __device__ inline uint4 mask_tail(uint4 vec, int count) {
   pack.vec = vec;
 #pragma unroll
   for (int i = 0; i < kVecElems<T>; ++i) {
-    if (i >= count) from_float(pack.at[i], lowest());
+    if (i >= count) from_float(pack.elems[i], lowest());
   }
   return pack.vec;
 }
 
 // Return the largest element of a vector.
 template <typename T>
-__device__ inline float max_element(uint4 all) {
-  all.x = vec_max(vec_max(all.x, all.y, T{}), vec_max(all.z, all.w, T{}), T{});
+__device__ inline float max_element(uint4 largest) {
+  largest.x = vec_max(vec_max(largest.x, largest.y, T{}), vec_max(largest.z, largest.w, T{}), T{});
   float value[kVecElems<T>];
-  unpack<T>(all, value);
+  unpack<T>(largest, value);
   // fmaxf drops NaN, so a vector of NaN alone yields -inf here, as intended
   return fmaxf(lowest(), sizeof(T) < sizeof(float) ? fmaxf(value[0], value[1]) : value[0]);
 }
 template <typename T, int N>
 __device__ inline float max_element(const uint4 (&vec)[N]) {
-  uint4 all = vec[0];
+  uint4 largest = vec[0];
 #pragma unroll
-  for (int k = 1; k < N; ++k) all = vec_max<T>(all, vec[k]);
-  return max_element<T>(all);
+  for (int k = 1; k < N; ++k) largest = vec_max<T>(largest, vec[k]);
+  return max_element<T>(largest);
 }

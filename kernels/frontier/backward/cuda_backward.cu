@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, kMinBlocksPerSm<WARPS>)
     opaque(y_vec[k]);
   }
   // all states have one maximum, so merging adds their sums
-  const SoftmaxState all = merge_row<WARPS, CLUSTER>({0.0f, tree_reduce<Sum, K>(sum)}, buffer);
+  const SoftmaxState merged = merge_row<WARPS, CLUSTER>({0.0f, tree_reduce<Sum, K>(sum)}, buffer);
 
   const unsigned zero = static_cast<unsigned>(cols >> 32);
   T* const dx_row = dx + row * dx_stride;
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, kMinBlocksPerSm<WARPS>)
     if (vec < vecs) {
       opaque<T>(g_vec[k], zero), opaque<T>(y_vec[k], zero);
       const uint4 result = transform_elements<T, true>(
-          g_vec[k], y_vec[k], [&](int, float a, float b) { return Grad::dx(a, b, all.sum); });
+          g_vec[k], y_vec[k], [&](int, float a, float b) { return Grad::dx(a, b, merged.sum); });
       store_vec(reinterpret_cast<uint4*>(dx_row + vec * kVecElems<T>), result);
     }
   }

@@ -7,14 +7,10 @@ Limits: N up to 1024, the threads of a block; M below 2^31; compute capability 8
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 """
 
-from ...cuda.nvrtc import LaunchPlan, Problem
+import functools
+
 from ._shared import functions, plan_of
 
-
-def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
-    return plan_of(problem, block_rows=1)
-
-
+plan = functools.partial(plan_of, block_rows=1)
 variant = functions(plan)
 softmax, unsupported = variant.softmax, variant.unsupported

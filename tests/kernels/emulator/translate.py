@@ -41,7 +41,7 @@ BODIES = {
     ),
     "inline ulonglong2 load_relaxed(const ulonglong2* from)": "yield(); return *from;",
     "inline void store_relaxed(ulonglong2* to, ulonglong2 value)": "*to = value;",
-    "inline unsigned shared_address(const void* at)": "return 0;",
+    "inline unsigned shared_address(const void* pointer)": "return 0;",
     "void init()": "barrier = 0;",
     "void expect_tx(unsigned bytes)": "expected[this] += bytes;",
     "void wait()": "while (!barrier) yield();",
@@ -58,9 +58,9 @@ BODIES = {
         for half in ("Half", "BFloat16")
     },
     **{
-        f"inline void from_floats(unsigned& both, float first, float second, {half})": (
+        f"inline void from_floats(unsigned& pair, float first, float second, {half})": (
             f"{half} p, q; from_float(p, first), from_float(q, second);"
-            " both = p.bits | unsigned(q.bits) << 16;"
+            " pair = p.bits | unsigned(q.bits) << 16;"
         )
         for half in ("Half", "BFloat16")
     },

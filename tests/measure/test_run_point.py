@@ -1,6 +1,8 @@
 """How a worker ended that left no complete row, as its return code and its last stage tell."""
 
+import errno
 import json
+import os
 import signal
 
 import pytest
@@ -31,6 +33,22 @@ def test_an_early_end_is_a_status(tmp_path, returncode, kills, status, words):
 def test_before_the_device_is_open_an_end_is_no_row(tmp_path):
     with pytest.raises(NoRow, match="exit code 1"):
         run_point._row_of_worker(POINT, tmp_path, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "cannot write /.*No space left on device; make room there, or set TMPDIR"),
+        (errno.ENOENT, "the point could not be started: .*No such file or directory: 'gone'"),
+    ],
+)
+def test_only_a_folder_that_cannot_be_written_is_told_to_make_room(monkeypatch, number, words):
+    def fails(*_):
+        raise OSError(number, os.strerror(number), "gone")
+
+    monkeypatch.setattr(run_point.fork_client, "run", fails)
+    with pytest.raises(NoRow, match=words):
+        run_point.measure_point(POINT)
 
 
 def test_kills_are_counted(tmp_path, monkeypatch):

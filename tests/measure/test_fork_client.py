@@ -191,7 +191,7 @@ def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
     with shared.connect() as connection:
         monkeypatch.setattr(fork_client, "address", lambda *_: connection.getpeername())
         with pytest.raises(ConnectionError, match="another user"):
-            fork_client._connect(None, {}, 1, 0)
+            fork_client._connect({}, 1, 0)
 
 
 def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_starts_one(shared):
