@@ -15,7 +15,8 @@ from matplotlib.textpath import TextPath
 from analysis import markdown as md
 from analysis import schema
 from analysis.figures.axes import FONT
-from analysis.frame import controls_note, distinct, legend, outcomes
+from analysis.figures.controls import controls_note
+from analysis.frame import distinct, legend, outcomes
 from analysis.panels import Selection
 
 # Inches: the width of one column and of both on a page of two columns.

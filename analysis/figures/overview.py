@@ -15,8 +15,9 @@ from matplotlib.ticker import MultipleLocator, PercentFormatter
 from analysis import palette, ranking, schema
 from analysis.figures import axes as shared
 from analysis.figures import lines
+from analysis.figures.controls import controls_note
 from analysis.figures.layout import DOUBLE, FINE, SMALL, Page, origin, text_width, versions
-from analysis.frame import controls_note, legend
+from analysis.frame import legend
 from analysis.palette import Style
 from analysis.panels import Panel, every_panel, existing, select
 from analysis.panels import styles as styles_of

@@ -14,7 +14,7 @@ from PIL import Image
 from analysis import ranking, rows
 from analysis.figures import curves, heatmap, overview, published
 from analysis.figures.axes import THEME
-from analysis.frame import with_controls
+from analysis.figures.controls import with_controls
 from analysis.panels import beside_published, select
 from analysis.published import Published
 

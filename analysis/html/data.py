@@ -9,7 +9,8 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import palette
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, NO_DATA, OPEN
-from analysis.frame import controls_note, mark
+from analysis.figures.controls import controls_note
+from analysis.frame import mark
 from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
 from analysis.ranking import RANKING
@@ -82,7 +83,7 @@ def charts(measurements: pd.DataFrame, published: Published) -> list[dict[str, o
     """Return one chart for each panel of every GPU, dtype and sweep; those with own rows first.
 
     Of too many values of M an even choice is drawn, as in the figures of the report; a `note` says
-    so. `measurements`: of frame.with_controls. A chart names its rows by their position there
+    so. `measurements`: of with_controls. A chart names its rows by their position there
     (`own`) and in the published tables (`published`). It has the copy bandwidth as (N, GB/s), or
     the vendor's memory peak where there is none.
     """

@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from analysis import markdown, ranking, rows
-from analysis.frame import LEGEND, with_controls
+from analysis.figures.controls import with_controls
+from analysis.frame import LEGEND
 from analysis.html import data
 from analysis.markdown import Block, Heading, Prose, Table
 from analysis.report import document as report

@@ -183,12 +183,23 @@ def test_variants_are_ranked_by_speed_up_not_by_time(measurements):
     assert found["variant"].to_list() == ["triton_online", "triton_row"]
 
 
-def test_without_a_speed_up_times_rank_and_nothing_is_significant(measurements):
-    blank = {"speedup": "", "speedup_low": "", "speedup_high": ""}
-    rows = [
-        synthetic.with_speedup(1.2, variant="triton_row", time_us=9),
-        synthetic.row(variant="triton_online", time_us=3) | blank,
-    ]
+NO_SPEEDUP = {"speedup": "", "speedup_low": "", "speedup_high": ""}
+
+
+def test_a_variant_without_a_speed_up_does_not_rank_and_the_others_do(measurements):
+    rows = of({"triton_row": 1.5, "triton_fused": 1.2})
+    lacking = synthetic.row(variant="triton_online", N=65536, time_us=3) | NO_SPEEDUP
+    found = ranking.summarise(measurements([*rows, lacking])).set_index("variant")
+    assert found.loc["triton_online", "unranked_by"] == "no_speedup"
+    assert not found.loc["triton_online", "in_best_set"]
+    alone = ranking.summarise(measurements(rows)).set_index("variant")
+    assert found.loc[alone.index, ranking.RANKING].equals(alone[ranking.RANKING])
+    assert alone["in_best_set"].to_dict() == {"triton_row": True, "triton_fused": False}
+
+
+def test_where_no_variant_has_a_speed_up_times_rank_and_nothing_is_significant(measurements):
+    times = {"triton_row": 9, "triton_online": 3}
+    rows = [synthetic.row(variant=v, time_us=us) | NO_SPEEDUP for v, us in times.items()]
     found = ranking.summarise(measurements(rows))
     assert found["variant"].to_list() == ["triton_online", "triton_row"]
     assert found["behind_best"].iloc[1] == pytest.approx(3)
