@@ -36,8 +36,8 @@ def some():
 
 @pytest.fixture
 def merged(some, tmp_path):
-    cells = [synthetic.write_row(tmp_path, row) for row in some]
-    merge_rows(cells, "online_softmax", tmp_path / "h200.csv")
+    files = [synthetic.write_row(tmp_path, row) for row in some]
+    merge_rows(files, "online_softmax", tmp_path / "h200.csv")
     return tmp_path / "h200.csv"
 
 
@@ -226,3 +226,12 @@ def test_summary_file_reads_back(measurements, online_rows, tmp_path):
     assert found["in_best_set"].to_list() == expected["in_best_set"].to_list()
     for name in ("rank", "behind_best", "competitors", "processes"):
         assert found[name].to_list() == pytest.approx(expected[name].to_list(), nan_ok=True)
+
+
+def test_each_operation_has_its_own_ranking(both_operations):
+    table = ranking.summarise(both_operations).set_index("op")
+    best, second = table[table["rank"] == 1], table[table["rank"] == 2]
+    assert best["variant"].to_dict() == {"softmax": "triton_row", "log_softmax": "triton_online"}
+    assert second["behind_best"].to_dict() == pytest.approx(
+        {"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1}
+    )
