@@ -25,17 +25,17 @@ KINDS = {
     "speedup": (select, heatmap.draw_speedup),
     "published": (beside_published, published.draw_published),
 }
-OVER_N = ("time", "throughput", "speedup")  # every set has these
-BESIDE_PUBLISHED = ("published",)  # only where a published table is short enough
+OVER_N = ("time", "throughput", "speedup")  # the kinds of every set
+BESIDE_PUBLISHED = ("published",)  # the kind of a set with a short published table
 OVERVIEW = "overview"  # of all sets
 
-# No date and no version of the software: a file changes only with its content.
+# Without the date and the version of the software, a file changes only with its content.
 VECTORS = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 PNG_DPI = 200
-PNG_COLOURS = 256  # lines and letters have few; a file is a third as large as with all
+PNG_COLOURS = 256  # enough for lines and letters; a file is a third as large as with all colours
 
 
 def write(
@@ -81,8 +81,8 @@ def save(figure: Figure, stem: Path) -> list[Path]:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    # MAXCOVERAGE, then k-means: the usual method chooses by frequency alone, and the rare reds of
-    # a scale become one.
+    # MAXCOVERAGE, then k-means. The usual method chooses colours by frequency, and would merge the
+    # rare reds of a scale into one.
     few = picture.quantize(
         PNG_COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
     )
