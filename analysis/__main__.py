@@ -17,7 +17,7 @@ from analysis.compare import Limits
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code, for bad input after one line that says why."""
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     started = time.monotonic()
     try:
         done = given.run(given)
@@ -48,7 +48,8 @@ def _path(text: str, **more) -> dict:
     return {"type": Path, "help": text, **more}
 
 
-# Argument -> the options of add_argument; an option without a default or an action is required.
+# Argument -> the options of add_argument. An option is required, unless it has a default or an
+# action, or a command names it in brackets.
 RUN = "folder of row files (results/rows), results/measurements.csv, or recorded table"
 MERGED = "merged rows of one GPU (written by `merge`)"
 ARGUMENTS = {
@@ -82,7 +83,7 @@ ARGUMENTS = {
     "--dtype": {"help": "element type, e.g. float32"},
     "--sweep": {"help": "name of the sweep, e.g. online_softmax"},
     "--output": _path("file to write; of `record` and `tuning` the folder"),
-    "--output-dir": _path("folder to write the figures to"),
+    "--output-dir": _path("folder to write the figures to; `compare` writes its Markdown, too"),
     "folders": _path("data/recorded/{gpu}", nargs="+"),
     "old": _path(f"{RUN}, to compare with", metavar="OLD"),
     "new": _path(f"{RUN}, to judge", metavar="NEW"),
@@ -97,34 +98,33 @@ REPORT = (
     *(*TABLES, "--command", "--recorded", "--unranked-flags", "--output"),
     *("--summary", "--claims", "--figures-dir"),
 )
-_commands = {}  # name -> (function, its arguments)
+_commands = []  # (function, its arguments)
 
 
 def _command(*arguments: str):
     """Make a function a command; it returns what it did, and its docstring is the help."""
 
     def add(run):
-        _commands[run.__name__.strip("_").replace("_", "-")] = run, arguments
+        _commands.append((run, arguments))
         return run
 
     return add
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="analysis", description="From rows to a report.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for name, (run, arguments) in _commands.items():
+def parser() -> ArgumentParser:
+    """Return the parser of all commands."""
+    root = ArgumentParser(prog="analysis", description="From rows to a report.")
+    commands = root.add_subparsers(dest="command", required=True, metavar="command")
+    for run, arguments in _commands:
+        name = run.__name__.strip("_").replace("_", "-")
         command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         command.set_defaults(run=run, code=0)
         for argument in arguments:
-            options = ARGUMENTS[argument]
+            options = dict(ARGUMENTS[argument.strip("[]")])
             if argument.startswith("--") and not {"default", "action"} & set(options):
-                options = options | {"required": True}
-            command.add_argument(argument, **options)
-        if name == "compare":
-            text = "folder for the comparison as a file and a figure"
-            command.add_argument("--output-dir", type=Path, help=text)
-    return parser
+                options["required"] = True
+            command.add_argument(argument.strip("[]"), **options)
+    return root
 
 
 @_command("files", "--sweep", "--output", "--expected")
@@ -166,18 +166,13 @@ def _claims(given: Namespace) -> str:
 @_command(*SET)
 def _figures(given: Namespace) -> str:
     """draw a set over N"""
-    from analysis.figures.write import write
-
-    return _named(write(*_tables(given), given.gpu, given.dtype, given.sweep, given.output_dir))
+    return _write_set(given)
 
 
 @_command(*SET)
 def _published(given: Namespace) -> str:
     """draw published times beside a set's"""
-    from analysis.figures.write import write_published
-
-    key = given.gpu, given.dtype, given.sweep
-    return _named(write_published(*_tables(given), *key, given.output_dir))
+    return _write_set(given, kinds=["published"])
 
 
 @_command(*TABLES, "--output-dir")
@@ -206,7 +201,9 @@ def _html(given: Namespace) -> str:
     return str(given.output)
 
 
-@_command("old", "new", "--threshold", "--margin", "--false-discoveries", "--allow")
+@_command(
+    *("old", "new", "--threshold", "--margin", "--false-discoveries", "--allow", "[--output-dir]")
+)
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
     from analysis import compare
@@ -264,6 +261,13 @@ def _inputs(given: Namespace):
     summary, judged = ranking.read(given.summary), claims.read(given.claims)
     settings = given.reproduce_with, given.recorded, given.unranked_flags
     return Inputs(measurements, summary, judged, published, *settings)
+
+
+def _write_set(given: Namespace, **kinds) -> str:
+    from analysis.figures.write import write
+
+    key = given.gpu, given.dtype, given.sweep
+    return _named(write(*_tables(given), *key, given.output_dir, **kinds))
 
 
 def _named(paths: list[Path]) -> str:

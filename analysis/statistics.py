@@ -39,6 +39,7 @@ MIN_ROWS = 20  # A/A controls of a class; fewer do not give a 95 % quantile
 # The report names an operation as biased if more than this share of its A/A intervals lacks 1, and
 # if a fair control would have as many with at most the probability CHANCE.
 MAX_EXCLUDING, CHANCE = 0.08, 0.01
+NORMAL = 1000.0  # with more degrees of freedom Student's t is taken as normal
 VARIANT_POINT = [*SWEEP_MATRIX, "variant"]
 BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
 # The grid of a, b and d in `process_spread`. It reaches from 0.02 %, the smallest spread of a
@@ -152,20 +153,15 @@ def _tail(degrees: float) -> tuple[np.ndarray, np.ndarray]:
     return np.sqrt(degrees) * np.tan(angle), np.append(areas / areas[0], 0)
 
 
-def _cached(degrees: float) -> float:
-    """Return degrees to three digits, so that few tails are kept; 1000 are as good as normal."""
-    return float(f"{min(degrees, 1000):.3g}")
-
-
 def two_sided_p(t: float, degrees: float) -> float:
     """Return P(|T| > |t|) of Student's t."""
-    return float(np.interp(abs(t), *_tail(_cached(degrees))))
+    return float(np.interp(abs(t), *_tail(min(degrees, NORMAL))))
 
 
 @np.vectorize
 def t_quantile(degrees: float) -> float:
     """Return the half-width of the 95 % interval of Student's t, in standard errors."""
-    t, beyond = _tail(_cached(degrees))
+    t, beyond = _tail(min(degrees, NORMAL))
     return np.interp(-LEVEL, -beyond, t)
 
 

@@ -18,7 +18,7 @@ from analysis.figures.controls import with_controls
 from analysis.panels import beside_published, select
 from analysis.published import Published
 
-# kind -> (which rows it shows, how it is drawn)
+# kind -> (which rows it shows, how it is drawn); `published` needs a short published table
 KINDS = {
     "time": (select, curves.draw_time),
     "throughput": (select, curves.draw_throughput),
@@ -26,8 +26,6 @@ KINDS = {
     "published": (beside_published, published.draw_published),
 }
 OVER_N = ("time", "throughput", "speedup")  # the kinds of every set
-BESIDE_PUBLISHED = ("published",)  # the kind of a set with a short published table
-OVERVIEW = "overview"  # of all sets
 
 # Without the date and the version of the software, a file changes only with its content.
 VECTORS = {
@@ -60,15 +58,10 @@ def write(
     return [path for stem, figure in figures.items() for path in save(figure, stem)]
 
 
-def write_published(*arguments) -> list[Path]:
-    """Write the figure of published beside measured times; arguments as of `write`."""
-    return write(*arguments, kinds=BESIDE_PUBLISHED)
-
-
 def write_overview(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
     """Write overview.svg, .pdf and .png, the page of all sets, to `folder`; return these paths."""
     figure = overview.draw_overview(with_controls(ranking.ranked(measurements)), tables)
-    return save(figure, Path(folder, OVERVIEW))
+    return save(figure, Path(folder, "overview"))
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
