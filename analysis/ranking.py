@@ -35,8 +35,9 @@ def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
     variant of a matrix has one, the times rank and nothing is significant.
     """
     table = stats.point_estimates(measurements)
-    with_speedup = table["log"].notna().groupby([table[name] for name in SWEEP_MATRIX])
-    lacks = ranks(table) & table["log"].isna() & with_speedup.transform("any")
+    has_speedup = ranks(table) & table["log"].notna()
+    beside = has_speedup.groupby([table[name] for name in SWEEP_MATRIX]).transform("any")
+    lacks = ranks(table) & ~has_speedup & beside
     table.loc[lacks, ["ranked", "unranked_by"]] = "false", NO_SPEEDUP
     lines, p, margin = {}, {}, math.log1p(stats.TIE)
     for _, group in table[ranks(table)].groupby(SWEEP_MATRIX, sort=False):
