@@ -63,7 +63,7 @@ rulegraph: $(VENV)/.ready  ## draw the rules; needs dot, of the package graphviz
 help:  ## print these targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1: /p' Makefile
 
-clean:  ## remove .venv and caches
+clean:  ## remove .venv, the caches and Snakemake's records; keep results/
 	rm -rf $(VENV) .snakemake .hypothesis .pytest_cache .ruff_cache
 
 # Made under its own name only when all went well, so that an interrupted install starts again.

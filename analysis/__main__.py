@@ -1,6 +1,6 @@
 """The command line: `python3 -m analysis <command> --help`.
 
-A command imports what it needs when it runs: merging must not wait for seaborn.
+A command imports what it needs when it runs, so that merging does not wait for seaborn.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from analysis.compare import Limits
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code, for bad input after one line that says why."""
-    given = PARSER.parse_args(arguments)
+    given = parser().parse_args(arguments)
     started = time.monotonic()
     try:
         done = given.run(given)
@@ -28,94 +28,106 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return given.code
 
 
-PARSER = ArgumentParser(prog="analysis", description="From rows to a report.")
-_commands = PARSER.add_subparsers(dest="command", required=True, metavar="command")
-
-
-def _command(*arguments: ArgumentParser):
-    """Make a function a command; it returns what it did, and its docstring is the help."""
-
-    def add(run):
-        name, text = run.__name__.strip("_").replace("_", "-"), run.__doc__
-        parser = _commands.add_parser(name, help=text, description=text, parents=arguments)
-        parser.set_defaults(run=run, code=0)
-        return run
-
-    return add
-
-
-def _argument(name: str, text: str, **more) -> ArgumentParser:
-    parser = ArgumentParser(add_help=False)
-    if name.startswith("--") and not {"default", "action"} & set(more):
-        more["required"] = True
-    parser.add_argument(name, help=text, **more)
-    return parser
-
-
-def _path(name: str, text: str, **more) -> ArgumentParser:
-    return _argument(name, text, type=Path, **more)
-
-
-def _percentage(name: str, share: float, text: str) -> ArgumentParser:
-    text += " (default: %(default)g %%)"  # argparse formats it
-    return _argument(name, text, default=100 * share, type=_percent, metavar="PERCENT")
-
-
 def _percent(text: str) -> float:
+    """Return a percentage as a fraction."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 < value < 100:
         raise argparse.ArgumentTypeError(f"{text} is not a percentage between 0 and 100")
-    return value
+    return value / 100
 
 
-# Arguments of several commands.
-MERGED = _path("merged", "merged rows of one GPU (written by `merge`)", nargs="*")
-MEASUREMENTS = _path("--measurements", "merged rows of all GPUs (written by `collect`)")
-PUBLISHED = _path("--published", "folder of the published tables and sources.yaml")
-RECORDED = _path(
-    "--recorded",
-    "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml",
-    **{"nargs": "*", "default": [], "metavar": "FILE"},
-)
-EXPECTED = _path(
-    "--expected",
-    "hashes of the current code (results/expected.csv); without it, none are compared",
-    default=None,
-)
-UNRANKED = _argument(
-    "--unranked-flags",
-    "flags that exclude a row from the ranking; without any, all rows rank "
-    f"(default: {' '.join(schema.UNRANKED)})",
-    **{"nargs": "*", "default": schema.UNRANKED, "metavar": "FLAG", "choices": schema.flags()},
-)
-REPRODUCE_WITH = _argument(
-    "--command",
-    "the exact command that measures these rows, quoted in the output",
-    **{"dest": "reproduce_with", "metavar": "COMMAND"},
-)
-SWEEP = _argument("--sweep", "name of the sweep, e.g. online_softmax")
-OUTPUT = _path("--output", "file to write; of `record` and `tuning` the folder")
-OUTPUT_DIR = _path("--output-dir", "folder to write the figures to")
-TABLES = MEASUREMENTS, PUBLISHED
-SET = (
-    *TABLES,
-    _argument("--gpu", "slug of the GPU, e.g. a100"),
-    _argument("--dtype", "element type, e.g. float32"),
-    *(SWEEP, OUTPUT_DIR),
-)
-REPORT = (
-    *(*TABLES, REPRODUCE_WITH, RECORDED, UNRANKED, OUTPUT),
-    _path("--summary", "written by `summary`"),
-    _path("--claims", "written by `claims`"),
-    _path("--figures-dir", "folder of the figures to link"),
-)
+def _share(fraction: float, text: str) -> dict:
+    text += f" (default: {100 * fraction:g} %%)"  # argparse formats it
+    return {"default": fraction, "type": _percent, "metavar": "PERCENT", "help": text}
+
+
+def _path(text: str, **more) -> dict:
+    return {"type": Path, "help": text, **more}
+
+
+# Argument -> the options of add_argument. An option is required, unless it has a default or an
+# action, or a command names it in brackets.
 RUN = "folder of row files (results/rows), results/measurements.csv, or recorded table"
+MERGED = "merged rows of one GPU (written by `merge`)"
+ARGUMENTS = {
+    "files": _path("of one row", nargs="+", metavar="FILE"),
+    "merged": _path(MERGED, nargs="*"),
+    "--merged": _path(MERGED),
+    "--rows": _path("folder of the row files, for their raw samples"),
+    "--measurements": _path("merged rows of all GPUs (written by `collect`)"),
+    "--published": _path("folder of the published tables and sources.yaml"),
+    "--summary": _path("written by `summary`"),
+    "--claims": _path("written by `claims`"),
+    "--figures-dir": _path("folder of the figures to link"),
+    "--recorded": _path(
+        "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml",
+        **{"nargs": "*", "default": [], "metavar": "FILE"},
+    ),
+    "--expected": _path(
+        "hashes of the current code (results/expected.csv); without it, none are compared",
+        default=None,
+    ),
+    "--unranked-flags": {
+        **{"nargs": "*", "default": schema.UNRANKED, "metavar": "FLAG", "choices": schema.flags()},
+        "help": "flags that exclude a row from the ranking; without any, all rows rank "
+        f"(default: {' '.join(schema.UNRANKED)})",
+    },
+    "--command": {
+        "help": "the exact command that measures these rows, quoted in the output",
+        **{"dest": "reproduce_with", "metavar": "COMMAND"},
+    },
+    "--gpu": {"help": "slug of the GPU, e.g. a100"},
+    "--dtype": {"help": "element type, e.g. float32"},
+    "--sweep": {"help": "name of the sweep, e.g. online_softmax"},
+    "--output": _path("file to write; of `record` and `tuning` the folder"),
+    "--output-dir": _path("folder to write the figures to; `compare` writes its Markdown, too"),
+    "folders": _path("data/recorded/{gpu}", nargs="+"),
+    "old": _path(f"{RUN}, to compare with", metavar="OLD"),
+    "new": _path(f"{RUN}, to judge", metavar="NEW"),
+    "--threshold": _share(Limits().threshold, "exit with 1 for a point slower by more"),
+    "--margin": _share(Limits().margin, "a smaller difference counts as the same"),
+    "--false-discoveries": _share(Limits().rate, "share of the changes that may be wrong"),
+    "--allow": {"action": "store_true", "help": "compare although the conditions differ"},
+}
+TABLES = "--measurements", "--published"
+SET = *TABLES, "--gpu", "--dtype", "--sweep", "--output-dir"
+REPORT = (
+    *(*TABLES, "--command", "--recorded", "--unranked-flags", "--output"),
+    *("--summary", "--claims", "--figures-dir"),
+)
+_commands = []  # (function, its arguments)
 
 
-@_command(_path("files", "of one row", nargs="+", metavar="FILE"), SWEEP, OUTPUT, EXPECTED)
+def _command(*arguments: str):
+    """Make a function a command; it returns what it did, and its docstring is the help."""
+
+    def add(run):
+        _commands.append((run, arguments))
+        return run
+
+    return add
+
+
+def parser() -> ArgumentParser:
+    """Return the parser of all commands."""
+    root = ArgumentParser(prog="analysis", description="From rows to a report.")
+    commands = root.add_subparsers(dest="command", required=True, metavar="command")
+    for run, arguments in _commands:
+        name = run.__name__.strip("_").replace("_", "-")
+        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        command.set_defaults(run=run, code=0)
+        for argument in arguments:
+            options = dict(ARGUMENTS[argument.strip("[]")])
+            if argument.startswith("--") and not {"default", "action"} & set(options):
+                options["required"] = True
+            command.add_argument(argument.strip("[]"), **options)
+    return root
+
+
+@_command("files", "--sweep", "--output", "--expected")
 def _merge(given: Namespace) -> str:
     """merge the row files of one sweep into one file"""
     from analysis.merge import merge_rows
@@ -124,7 +136,7 @@ def _merge(given: Namespace) -> str:
     return f"{count} rows to {given.output}"
 
 
-@_command(MERGED, RECORDED, OUTPUT, UNRANKED, EXPECTED)
+@_command("merged", "--recorded", "--output", "--unranked-flags", "--expected")
 def _collect(given: Namespace) -> str:
     """collect merged rows, and recorded rows of the other GPUs"""
     from analysis.merge import collect
@@ -133,7 +145,7 @@ def _collect(given: Namespace) -> str:
     return f"{collect(*paths, given.unranked_flags, given.expected)} rows to {given.output}"
 
 
-@_command(MEASUREMENTS, OUTPUT)
+@_command("--measurements", "--output")
 def _summary(given: Namespace) -> str:
     """rank the variants at every point"""
     from analysis import frame, ranking
@@ -142,7 +154,7 @@ def _summary(given: Namespace) -> str:
     return str(given.output)
 
 
-@_command(*TABLES, OUTPUT)
+@_command(*TABLES, "--output")
 def _claims(given: Namespace) -> str:
     """check every published claim"""
     from analysis import claims
@@ -154,21 +166,16 @@ def _claims(given: Namespace) -> str:
 @_command(*SET)
 def _figures(given: Namespace) -> str:
     """draw a set over N"""
-    from analysis.figures.write import write
-
-    return _named(write(*_tables(given), given.gpu, given.dtype, given.sweep, given.output_dir))
+    return _write_set(given)
 
 
 @_command(*SET)
 def _published(given: Namespace) -> str:
     """draw published times beside a set's"""
-    from analysis.figures.write import write_published
-
-    key = given.gpu, given.dtype, given.sweep
-    return _named(write_published(*_tables(given), *key, given.output_dir))
+    return _write_set(given, kinds=["published"])
 
 
-@_command(*TABLES, OUTPUT_DIR)
+@_command(*TABLES, "--output-dir")
 def _overview(given: Namespace) -> str:
     """draw the fraction of the copy bandwidth, of all sets"""
     from analysis.figures.write import write_overview
@@ -195,13 +202,7 @@ def _html(given: Namespace) -> str:
 
 
 @_command(
-    _path("old", f"{RUN}, to compare with", metavar="OLD"),
-    _path("new", f"{RUN}, to judge", metavar="NEW"),
-    _percentage("--threshold", Limits().threshold, "exit with 1 for a point slower by more"),
-    _percentage("--margin", Limits().margin, "a smaller difference counts as the same"),
-    _percentage("--false-discoveries", Limits().rate, "share of the changes that may be wrong"),
-    _argument("--allow", "compare although the conditions differ", action="store_true"),
-    _path("--output-dir", "folder for the comparison as a file and a figure", default=None),
+    *("old", "new", "--threshold", "--margin", "--false-discoveries", "--allow", "[--output-dir]")
 )
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
@@ -210,25 +211,19 @@ def _compare(given: Namespace) -> str:
 
     if given.threshold < given.margin:
         raise InputError(
-            f"--threshold {given.threshold:g} is less than --margin {given.margin:g}: a difference "
-            "within the margin counts as the same; give a smaller --margin as well"
+            f"--threshold {100 * given.threshold:g} is less than --margin {100 * given.margin:g}: "
+            "a difference within the margin counts as the same; give a smaller --margin as well"
         )
-    percentages = given.margin, given.threshold, given.false_discoveries
-    limits = Limits(*(each / 100 for each in percentages))
-    old, new = map(compare.load, (given.old, given.new))
-    found = compare.compare(old, new, limits, given.allow)
-    print(text := compare.document(found, limits, (given.old, given.new)), end="")
+    limits = Limits(given.margin, given.threshold, given.false_discoveries)
+    comparison = compare.compare(*map(compare.load, (given.old, given.new)), limits, given.allow)
+    print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:
-        changes.write(text, found.changes, limits, given.output_dir)
-    given.code = int(compare.failed(found.changes, limits).any())
-    return compare.counts(found.changes)
+        changes.write(text, comparison.changes, limits, given.output_dir)
+    given.code = int(compare.failed(comparison.changes, limits).any())
+    return compare.counts(comparison.changes)
 
 
-@_command(
-    _path("--merged", "merged rows of one GPU (written by `merge`)"),
-    _path("--rows", "folder of the row files, for their raw samples"),
-    *(OUTPUT, REPRODUCE_WITH),
-)
+@_command("--merged", "--rows", "--output", "--command")
 def _record(given: Namespace) -> str:
     """keep rows and samples of a GPU as recorded data"""
     from analysis.record import record
@@ -236,7 +231,7 @@ def _record(given: Namespace) -> str:
     return _named(record(given.merged, given.rows, given.output, given.reproduce_with))
 
 
-@_command(_path("folders", "data/recorded/{gpu}", nargs="+"))
+@_command("folders")
 def _check_recorded(given: Namespace) -> str:
     """check recorded data before it is shared"""
     from analysis.record import check
@@ -244,7 +239,7 @@ def _check_recorded(given: Namespace) -> str:
     return check(given.folders)
 
 
-@_command(MERGED, OUTPUT, REPRODUCE_WITH)
+@_command("merged", "--output", "--command")
 def _tuning(given: Namespace) -> str:
     """choose the kernels of kernels/frontier from its tuning sweep"""
     from analysis import tuning
@@ -263,9 +258,16 @@ def _inputs(given: Namespace):
     from analysis.report.document import Inputs
 
     measurements, published = _tables(given)
-    read = ranking.read(given.summary), claims.read(given.claims)
+    summary, judged = ranking.read(given.summary), claims.read(given.claims)
     settings = given.reproduce_with, given.recorded, given.unranked_flags
-    return Inputs(measurements, *read, published, *settings)
+    return Inputs(measurements, summary, judged, published, *settings)
+
+
+def _write_set(given: Namespace, **kinds) -> str:
+    from analysis.figures.write import write
+
+    key = given.gpu, given.dtype, given.sweep
+    return _named(write(*_tables(given), *key, given.output_dir, **kinds))
 
 
 def _named(paths: list[Path]) -> str:

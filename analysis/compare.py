@@ -14,15 +14,15 @@ from analysis.frame import distinct, from_rows, legend, mark, ranks
 from analysis.merge import exclude_other_boards
 
 POINT = list(schema.POINT)
-# Worst first.
+# From worst to best.
 CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
-# What must be equal for kernels to be compared: boards, versions, measuring code, input.
+# Kernels are compared only where these are equal: boards, versions, measuring code, input.
 CONDITIONS = (
     *("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL),
     *("measure_sha256", "seed", "blocks"),
 )
-# Where one of these differs, torch is no unchanged control.
+# Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `repeats`"
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
@@ -31,9 +31,10 @@ Differences = dict[str, list[tuple[str, str]]]
 
 
 class Limits(NamedTuple):
-    """Relative: what counts as the same, what fails, and the false-discovery rate.
+    """The limits of a comparison, as fractions.
 
-    The margin is larger than what separates processes of the same code.
+    margin: a smaller difference counts as the same; processes of the same code differ by less.
+    threshold: a point that is slower by more fails. rate: the false-discovery rate.
     """
 
     margin: float = 0.01
@@ -42,12 +43,16 @@ class Limits(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """`changes`: of `judge`; `differs`: the conditions that differ, with (old, new) values."""
+    """Two runs and their comparison.
+
+    `changes`: as of `judge`. `differences`: condition -> the pairs of different (old, new) values.
+    `paired`: whether the ratios are over torch; else they are over the copy.
+    """
 
     old: pd.DataFrame
     new: pd.DataFrame
     changes: pd.DataFrame
-    differs: Differences
+    differences: Differences
     paired: bool
 
 
@@ -71,12 +76,12 @@ def load(path: Path) -> pd.DataFrame:
         entries = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
     if not entries:
         raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
-    known = [*POINT, "replicate"]  # rows of several seeds are no replicates
-    rows.refuse_duplicates((tuple(row[name] for name in known), at) for row, at in entries)
-    # One sweep, for the controls of both runs to tell the spread between processes together.
-    found = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
-    exclude_other_boards(found)
-    return from_rows(found)
+    key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
+    rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
+    # Both runs get one name of the sweep: together their controls give the spread of a board.
+    run = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
+    exclude_other_boards(run)
+    return from_rows(run)
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
@@ -91,14 +96,14 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
             f"no point in common: OLD has {_has(old)}; NEW has {_has(new)}; "
             "compare runs of one GPU and one sweep"
         )
-    differs = _differences(old, new, both)
-    if differs and not allow:
+    differences = _differences(old, new, both)
+    if differences and not allow:
         raise InputError(
-            f"OLD and NEW were not measured alike: {describe(differs)}; measure both alike, or "
+            f"OLD and NEW were not measured alike: {describe(differences)}; measure both alike, or "
             "give --allow to compare them all the same"
         )
-    paired = not OF_TORCH & set(differs)
-    return Comparison(old, new, judge(old, new, both, limits, paired), differs, paired)
+    paired = not OF_TORCH & set(differences)
+    return Comparison(old, new, judge(old, new, both, limits, paired), differences, paired)
 
 
 def judge(
@@ -106,10 +111,10 @@ def judge(
 ) -> pd.DataFrame:
     """Return one line per shared point, worst first, with the point as its index.
 
-    `ratio` is old time / new time with `low` and `high`, its 95 % interval: the quotient of the
-    speed-ups over torch, or else (not `paired`) of the fractions of the copy bandwidth. `plain` is
-    the ratio of times. All are NaN where the point does not rank in both. `code`: whether the
-    kernel's source is the same or changed; `note`: why there is no ratio, or no change found.
+    `ratio` is old time / new time, with its 95 % interval from `low` to `high`. If `paired`, it is
+    the quotient of the speed-ups over torch, else of the fractions of the copy bandwidth. `plain`
+    is the ratio of the times. All are NaN where the point does not rank in both runs. `code`:
+    whether the kernel's source is the same or changed. `note`: why there is no ratio or no verdict.
     """
     controls = pd.concat([old, new], ignore_index=True)
     if not paired:
@@ -130,17 +135,17 @@ def judge(
     table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
     table["note"] = _not_comparable(*runs).where(ok[0] & ok[1], "")
     table[["ratio", "low", "high"]] = math.nan
-    fine = table.index[ok[0] & ok[1] & (table["note"] == "")]
-    table["plain"] = (table["time_us_old"] / table["time_us_new"]).loc[fine]
-    before, after = ([stats.estimate(run.loc[point]) for point in fine] for run in runs)
-    changes = [b.minus(a) for a, b in zip(before, after, strict=True)]
+    comparable = table.index[ok[0] & ok[1] & (table["note"] == "")]
+    table["plain"] = (table["time_us_old"] / table["time_us_new"]).loc[comparable]
+    before, after = ([stats.estimate(run.loc[point]) for point in comparable] for run in runs)
+    ratios = [b.minus(a) for a, b in zip(before, after, strict=True)]
     margin = math.log1p(limits.margin)
-    found = stats.benjamini_hochberg([each.p(margin) for each in changes]) <= limits.rate
-    for point, each, differs in zip(fine, changes, found, strict=True):
-        low, high = each.interval if each.variance else (each.value, each.value)
-        table.loc[point, ["ratio", "low", "high"]] = each.value, low, high
-        if differs and abs(each.log) > margin:
-            table.loc[point, "change"] = FASTER if each.log > 0 else SLOWER
+    p = stats.benjamini_hochberg([ratio.p(margin) for ratio in ratios])
+    for point, ratio, significant in zip(comparable, ratios, p <= limits.rate, strict=True):
+        low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
+        table.loc[point, ["ratio", "low", "high"]] = ratio.value, low, high
+        if significant and abs(ratio.log) > margin:
+            table.loc[point, "change"] = FASTER if ratio.log > 0 else SLOWER
         elif -margin <= math.log(low) and math.log(high) <= margin:
             table.loc[point, "change"] = SAME
         else:
@@ -150,7 +155,7 @@ def judge(
 
 
 def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
-    """Return rows whose `speedup` is over the copy, with an interval as wide as before."""
+    """Return rows whose `speedup` is over the copy; its interval is relatively as wide."""
     speedup = ["speedup", "speedup_low", "speedup_high"]
     return run.assign(**run[speedup].mul(run["of_copy"] / run["speedup"], axis=0))
 
@@ -168,8 +173,8 @@ def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
 
 def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     """Return why two ok points cannot be compared; "" where they can."""
-    ways = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
-    note = ways.where(old["timing"] != new["timing"], "")
+    note = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
+    note = note.where(old["timing"] != new["timing"], "")
     for run, when in ((old, "OLD"), (new, "NEW")):
         unranked = ~ranks(run)
         note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
@@ -177,14 +182,14 @@ def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
 
 
 def _differences(old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex) -> Differences:
-    """Return where the values of all replicates of a point in OLD are not those in NEW."""
-    unlike = {}
+    """Return the conditions whose values at a point, over all replicates, differ between runs."""
+    differences = {}
     for name in CONDITIONS:
         texts = (_values(run, name).reindex(both, fill_value="") for run in (old, new))
-        # Empty is unknown (a row that crashed, a package the kernel does not use), not different.
-        if found := sorted({(a, b) for a, b in zip(*texts, strict=True) if a and b and a != b}):
-            unlike[name] = found
-    return unlike
+        # An empty value is unknown: of a row that crashed, or of a package that a kernel lacks.
+        if pairs := sorted({(a, b) for a, b in zip(*texts, strict=True) if a and b and a != b}):
+            differences[name] = pairs
+    return differences
 
 
 def _values(run: pd.DataFrame, name: str) -> pd.Series:
@@ -194,11 +199,11 @@ def _values(run: pd.DataFrame, name: str) -> pd.Series:
     return known.groupby(POINT)["text"].agg(lambda part: " and ".join(sorted(set(part))))
 
 
-def describe(differs: Differences) -> str:
-    """Return `driver 570 in OLD, 580 in NEW` for every difference; hashes shortened."""
+def describe(differences: Differences) -> str:
+    """Return `driver 570 in OLD, 580 in NEW` for every difference, hashes shortened."""
     return "; ".join(
         f"{name} {_short(old)} in OLD, {_short(new)} in NEW" + (" and others" if rest else "")
-        for name, ((old, new), *rest) in differs.items()
+        for name, ((old, new), *rest) in differences.items()
     )
 
 
@@ -211,16 +216,16 @@ def _has(run: pd.DataFrame) -> str:
     return ", ".join([*parts, *(f"{name} {md.span(run[name])}" for name in ("M", "N"))])
 
 
-def document(found: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str:
-    """Return the whole comparison as Markdown; `paths` of OLD and NEW."""
-    changes = found.changes
-    number = int(failed(changes, limits).sum())
-    outcome = f"{md.counted(number, 'point')} failed" if number else "passed"
+def document(comparison: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str:
+    """Return the comparison as Markdown; `paths`: OLD and NEW."""
+    changes = comparison.changes
+    count = int(failed(changes, limits).sum())
+    outcome = f"{md.counted(count, 'point')} failed" if count else "passed"
     settled = changes["change"].isin([SAME, NEITHER])
     parts = [
         f"**{counts(changes)}: {outcome}.**",
-        "\n".join(_about(found, paths)),
-        _method(found.paired, limits),
+        "\n".join(_about(comparison, paths)),
+        _method(comparison.paired, limits),
     ]
     if not settled.all():
         parts.append(md.table(COLUMNS, _lines(changes[~settled]), "not the same"))
@@ -230,17 +235,17 @@ def document(found: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str
     return "\n\n".join(parts) + "\n"
 
 
-def _about(found: Comparison, paths: tuple[Path, Path]) -> list[str]:
+def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
     lines = []
-    for name, run, path in zip(("OLD", "NEW"), (found.old, found.new), paths, strict=True):
+    for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
         commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
         dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
         first = min(distinct(run["started_at"]), default="at an unknown time")
-        alone = len(run.drop_duplicates(POINT)) - len(found.changes)
+        alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
         text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
         lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
-    if found.differs:
-        lines.append(f"- **not measured alike** (`--allow`): {describe(found.differs)}")
+    if comparison.differences:
+        lines.append(f"- **not measured alike** (`--allow`): {describe(comparison.differences)}")
     return lines
 
 
@@ -254,7 +259,7 @@ def _method(paired: bool, limits: Limits) -> str:
     return (
         f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
         "interval includes the spread between processes. Same: the interval is within "
-        f"{margin}. Faster, slower: the ratio is further off, with a false-discovery rate of "
+        f"{margin}. Faster, slower: the ratio is beyond {margin}, with a false-discovery rate of "
         f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "
         "the ratio of the plain times."
     )

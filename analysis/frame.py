@@ -1,4 +1,4 @@
-"""Collected rows as a pandas frame, and rows for torch where it was only a control."""
+"""Collected rows as a pandas frame: their types, which of them rank, and their marks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -6,12 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import InputError, rows, schema
-from analysis.schema import BASELINE, SWEEP_MATRIX
 
-CONTROL = "control"  # the flag of rows that `with_controls` adds
-# Columns of a control that nobody measured.
-UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
-# What a number with such a flag carries wherever it stands, and the line that explains it.
+# The mark behind every number of a row with this flag, and the line that explains the mark.
 MARKS = {"throttled": "†", "clock_drift": "†", "edge_cases": "‡"}
 LEGEND = {
     "†": "† the GPU was throttled, or its clock drifted, while this was timed",
@@ -22,8 +18,8 @@ LEGEND = {
 def load(path: Path) -> pd.DataFrame:
     """Return a merged or collected file (see rows.read_collected) as a typed frame.
 
-    Text is str with "" for not applicable; M and N are int64; other numbers are float64 with NaN
-    for not applicable; booleans stay text.
+    Text and booleans are str, "" where empty; M and N are int64; other numbers are float64, NaN
+    where empty.
     """
     return from_rows(rows.read_collected(path))
 
@@ -37,13 +33,13 @@ def from_rows(collected: list[rows.Row]) -> pd.DataFrame:
             kind = "int64" if column.name in ("M", "N") else "float64"
             text = frame[column.name]
             frame[column.name] = text.where(text != "", None).astype(kind)
-    # A row without a time is out for its status, whatever its flags are.
+    # The status excludes a row without a time, so its flags are no reason.
     frame["unranked_by"] = frame["unranked_by"].where(frame["status"] == "ok", "")
     return frame
 
 
 def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: str) -> pd.DataFrame:
-    """Return a table that the command `step` wrote; the columns `text` are str, "" for empty.
+    """Return a table that the command `step` wrote; the columns `text` are str, "" where empty.
 
     Raises InputError when the file is missing or has other columns.
     """
@@ -59,7 +55,7 @@ def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: st
 def ranks(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
     """Return the mask of the rows that rank: status `ok`, a time, and no excluding flag.
 
-    `any_board`: those of a board on which a matrix is not ranked, as well.
+    `any_board`: rows that only their board excludes (schema.OTHER_BOARD) count, too.
     """
     ranked = frame["ranked"] == "true"
     if any_board:
@@ -68,18 +64,18 @@ def ranks(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
 
 
 def outcomes(frame: pd.DataFrame) -> pd.Series:
-    """Return each row's status, or `not ranked (…)` with the flags that exclude it."""
+    """Return each row's status, or `not ranked (…)` with the reasons."""
     words = "not ranked (" + frame["unranked_by"].str.replace(" ", ", ") + ")"
     return frame["status"].where(frame["unranked_by"] == "", words)
 
 
 def mark(flags: str) -> str:
-    """Return the marks of a row's flags, to stand behind its numbers."""
+    """Return the marks of a row's flags, which follow its numbers."""
     return "".join(sorted({MARKS[flag] for flag in flags.split() if flag in MARKS}))
 
 
 def named(row: Mapping) -> str:
-    """Return the variant of a row with the marks of its flags."""
+    """Return the variant of a row, followed by the marks of its flags."""
     return row["variant"] + mark(row["flags"])
 
 
@@ -92,45 +88,3 @@ def legend(flags: Iterable[str]) -> list[str]:
 def distinct(values: pd.Series) -> list[str]:
     """Return the different values that are not empty, sorted."""
     return sorted(set(values) - {""})
-
-
-def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return `frame`, and below its rows one of torch for each matrix without a row of torch.
-
-    Every row has timed torch in its process (`torch_us`). The median over the rows of a matrix
-    becomes a row; a row of torch on another board counts as none. The index goes on.
-    """
-    made = _torch(frame[ranks(frame) & frame["torch_us"].notna()])
-    here = frame["unranked_by"] != schema.OTHER_BOARD
-    own = frame.loc[here & (frame["variant"] == BASELINE), SWEEP_MATRIX]
-    made = made[~pd.MultiIndex.from_frame(made[SWEEP_MATRIX]).isin(pd.MultiIndex.from_frame(own))]
-    return pd.concat([frame, made], ignore_index=True) if len(made) else frame
-
-
-def controls_note(rows: pd.DataFrame) -> list[str]:
-    """Return what a figure's fine print says about rows of `with_controls`."""
-    if (rows["flags"] != CONTROL).all():
-        return []
-    return [f"{BASELINE}: also as the other rows' control, timed in their processes"]
-
-
-def _torch(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row of torch for each point of `rows`."""
-    if rows.empty:
-        return rows
-    scale = rows["time_us"] / rows["torch_us"]
-    new = rows.assign(
-        variant=BASELINE,
-        flags=CONTROL,
-        time_us=rows["torch_us"],
-        throughput_gbps=rows["throughput_gbps"] * scale,
-        of_copy=rows["of_copy"] * scale,
-        speedup=1.0,
-        **dict.fromkeys(UNKNOWN, float("nan")),
-    )
-    if "rank" in new:  # a control does not compete
-        new = new.assign(rank=float("nan"), in_best_set=False, competitors=0)
-    numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
-    groups = new.groupby(SWEEP_MATRIX, sort=False)
-    medians = {name: groups[name].median().to_numpy() for name in numbers}
-    return groups.first().reset_index().assign(**medians)[list(rows.columns)]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-# A longer table is folded, for the sections after it to be found.
+# A longer table is folded, so that a reader finds the sections after it.
 LONG_TABLE = 60
 
 
@@ -52,12 +52,15 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str) -
 
 
 def folded(summary: str, text: str) -> str:
-    """Return `text` as a part of the page that opens with a click."""
+    """Return `text` under a summary that opens it with a click."""
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number with so many significant digits, if possible without exponent; "" for NaN."""
+    """Return a number with `digits` significant digits; "" for NaN.
+
+    Only numbers below 1e-4 and from 1e9 on have an exponent.
+    """
     if math.isnan(value):
         return ""
     if value == 0 or 1e-4 <= abs(value) < 1e9:
@@ -76,7 +79,7 @@ def with_interval(value: float, low: float, high: float) -> str:
 
 
 def span(values: Iterable[float]) -> str:
-    """Return a range: `256`, or `256 … 131072`; of fractions three digits."""
+    """Return a range: `256`, or `256 … 131072`; fractions have three digits."""
     values = list(values)
     texts = [str(v) if float(v).is_integer() else number(v, 3) for v in (min(values), max(values))]
     return " … ".join(dict.fromkeys(texts))
@@ -84,8 +87,8 @@ def span(values: Iterable[float]) -> str:
 
 def counts(values: Iterable[str], order: Sequence[str] = ()) -> str:
     """Return `2 crash, 3 ok`: how often each value occurs, sorted or in `order`."""
-    found = Counter(values)
-    return ", ".join(f"{found[value]} {value}" for value in order or sorted(found) if found[value])
+    times = Counter(values)
+    return ", ".join(f"{times[value]} {value}" for value in order or sorted(times) if times[value])
 
 
 def counted(count: int, noun: str) -> str:

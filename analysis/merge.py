@@ -8,7 +8,7 @@ from pathlib import Path
 from analysis import InputError, rows, schema
 from analysis.rows import Row
 
-NAMED = 20  # paths in a message; the number of the others follows
+NAMED = 20  # paths that a message names; of more it gives the number
 KEY = ("gpu", "variant")
 
 Expected = Mapping[tuple[str, str], Mapping[str, str]]
@@ -20,8 +20,7 @@ def merge_rows(
     """Write the rows of the files `paths` to `output`, sorted by identity; return their number.
 
     `expected_file`: results/expected.csv, the hashes that rows of the current code have. Values
-    keep the digits of the files. Plain csv rather than pandas: 10,000 one-row files take seconds.
-    Raises InputError before anything is written, once for all broken files.
+    keep the digits of the files. Raises one InputError for all broken files, before it writes.
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
@@ -58,7 +57,7 @@ def _write(output: Path, names: Sequence[str], keyed: list[tuple[tuple, Path, Ro
 
 
 def _message(broken: dict[Path, InputError]) -> str:
-    """Return the first error, and the other broken files, for a person to delete them at once."""
+    """Return the first error, and the names of the other broken files."""
     (_, first), *others = broken.items()
     if not others:
         return str(first)
@@ -74,22 +73,22 @@ def collect(
     unranked: Collection[str] = schema.UNRANKED,
     expected_file: Path | None = None,
 ) -> int:
-    """Write results/measurements.csv from `merged` files and `recorded` ones.
+    """Write results/measurements.csv from `merged` and `recorded` files; return the number of rows.
 
-    Recorded rows, {gpu}/{sweep}.csv, are added only of GPUs without merged rows. `ranked` is false
-    for a row with one of the flags `unranked`, which `unranked_by` lists, or of another board than
-    its matrix. `stale`: other code than `expected_file` (results/expected.csv) names measured it;
-    without that file, false. Sorted by sweep and identity; returns the number of rows. Raises
-    InputError, before anything is written, for broken or misplaced rows and for duplicates.
+    Recorded files, {gpu}/{sweep}.csv, count only for GPUs without merged rows. `ranked` is false
+    for a row with one of the flags `unranked`, which `unranked_by` lists, and for a row of another
+    board than its matrix. `stale` is true for a row of other code than `expected_file`
+    (results/expected.csv) names. Rows are sorted by sweep and identity. Raises InputError, before
+    it writes, for broken, misplaced and duplicate rows.
     """
     known = read_expected(expected_file) if expected_file else None
     entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
     measured_gpus = {row["gpu"] for row, _ in entries}
     for path in map(Path, recorded):
-        fresh = path.parent.name in measured_gpus
-        for row in _recorded_rows(path):
-            if not fresh:
-                entries.append((row | {"sweep": path.stem, "origin": "recorded"}, path))
+        recorded_rows = _recorded_rows(path)  # refused when broken, also where not needed
+        if path.parent.name not in measured_gpus:
+            leading = {"sweep": path.stem, "origin": "recorded"}
+            entries += [(row | leading, path) for row in recorded_rows]
     keyed = []
     for row, path in entries:
         row = rows.with_ranking(row, unranked)
@@ -100,10 +99,10 @@ def collect(
 
 
 def exclude_other_boards(collected: list[Row]) -> None:
-    """Rank only one board per matrix: the one with most rows.
+    """Exclude from the ranking all rows of a matrix but those of one board: the one with most rows.
 
-    Between equals that of most of the sweep. Boards of one model differ: at 1024x131072 torch
-    takes 523 µs on one H200 and 540 on another, where the copy takes the same.
+    Of equal boards, the one with most rows of the sweep ranks. Boards of one model differ: at
+    1024x131072 torch takes 523 µs on one H200 and 540 µs on another, and the copy takes the same.
     """
     ranked = [row for row in collected if row["ranked"] == "true" and row["status"] == "ok"]
     of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
@@ -122,21 +121,18 @@ def _matrix(row: Row) -> tuple[str, ...]:
 
 
 def _recorded_rows(path: Path) -> list[Row]:
-    found = rows.read_rows(path)
-    for number, row in enumerate(found, start=2):
+    recorded = rows.read_rows(path)
+    for number, row in enumerate(recorded, start=2):
         if row["gpu"] != path.parent.name:
             raise InputError(
                 f"{path}: line {number} is of gpu {row['gpu']}, its folder says "
                 f"{path.parent.name}; move the file to recorded/{row['gpu']}/"
             )
-    return found
-
-
-# results/expected.csv: the hashes that rows of the current code have.
+    return recorded
 
 
 def read_expected(path: Path) -> Expected:
-    """Return (gpu, variant) -> the values that a row should have.
+    """Return (gpu, variant) -> the hashes that rows of the current code have.
 
     Raises InputError when the file is missing or lacks a column.
     """
@@ -149,6 +145,6 @@ def read_expected(path: Path) -> Expected:
 
 
 def differing(row: Row, expected: Expected) -> list[str]:
-    """Return the hashes in which a row differs; `variant`, if its variant is not expected."""
+    """Return the hashes in which a row differs, or `variant` where its variant is unknown."""
     hashes = expected.get((row["gpu"], row["variant"]), {"variant": ""})
     return [name for name, value in hashes.items() if row[name] != value]

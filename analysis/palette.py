@@ -1,8 +1,8 @@
 """Colour and marker of a variant: the same in every figure, and safe for the colour-blind.
 
-Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/) without yellow, too pale on
-white, plus grey, and indigo, wine and olive of Paul Tol (https://sronpersonalpages.nl/~pault/).
-Relatives share a colour and differ in the marker.
+Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color/), grey, and indigo, wine and
+olive of Paul Tol (https://sronpersonalpages.nl/~pault/). Okabe and Ito's yellow is left out: on
+white it is too pale. Variants of one family share a colour and differ in the marker.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ class Style:
     marker: str
 
 
-# The first of each family has a marker that no other family's first has.
+# The first variant of each family has a marker that the first variants of other families lack.
 KNOWN = {
     "torch_softmax": Style(BLACK, "o"),
     "torch_naive": Style(GREY, "s"),
@@ -57,7 +57,7 @@ KNOWN = {
     "peer_flaggems": Style(OLIVE, "D"),
 }
 
-# For any other name: what no known variant looks like.
+# Styles of any other name: those that no known variant has.
 _COLOURS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, WINE, INDIGO, OLIVE)
 _MARKERS = ("D", "v", "P", "h", "<", ">", "p", "o", "s", "^", "X")
 _EVERY = [Style(colour, marker) for marker in _MARKERS for colour in _COLOURS]
@@ -65,27 +65,25 @@ OTHERS = [style for style in _EVERY if style not in KNOWN.values()]
 
 
 def style(variant: str) -> Style:
-    """Return the style of `variant`; of an unknown one it depends on the name alone."""
+    """Return the style of `variant`; that of an unknown variant depends on its name alone."""
     return KNOWN.get(variant) or OTHERS[_place(variant)]
 
 
 def styles(variants: Iterable[str]) -> dict[str, Style]:
-    """Return a style for each of `variants`, no two alike while there are enough in OTHERS.
+    """Return a style for each of `variants`, all different as long as OTHERS has enough.
 
-    Where two unknown names have the same, the later one in the alphabet takes the next free one.
+    Where two unknown names have one style, the second by alphabet takes the next free style.
     """
-    found: dict[str, Style] = {}
+    variants = set(variants)
+    chosen = {variant: KNOWN[variant] for variant in variants & set(KNOWN)}
     taken: set[int] = set()
-    for variant in sorted(set(variants)):
-        if variant in KNOWN:
-            found[variant] = KNOWN[variant]
-            continue
+    for variant in sorted(variants - set(KNOWN)):
         place = _place(variant)
         while place in taken and len(taken) < len(OTHERS):
             place = (place + 1) % len(OTHERS)
         taken.add(place)
-        found[variant] = OTHERS[place]
-    return found
+        chosen[variant] = OTHERS[place]
+    return chosen
 
 
 def order(variant: str) -> tuple[int, str]:

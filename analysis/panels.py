@@ -1,4 +1,4 @@
-"""Which rows are shown together: sets of one gpu, dtype and sweep, and panels with one M each."""
+"""Which rows are shown together: a set has one gpu, dtype and sweep; a panel has one rule for M."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,14 @@ from analysis.published import Published, Source
 
 SET = ["gpu", "dtype", "sweep"]
 MAX_PANELS = 12  # more cannot be read on one page
-# So many sizes, each with an M that no other row has, show that M·N was held constant.
-MIN_SIZES = 3
+MIN_SIZES = 3  # sizes of one M·N; fewer may have it by chance
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of one gpu, dtype and sweep: `own`, and `published` of the tables of `sources`.
+    """The rows of one gpu, dtype and sweep: `own`, and those of the published tables of `sources`.
 
-    One of them may be empty. `styles` has every variant of any figure of the measurements.
+    `own` or `published` may be empty. `styles` has every variant of all measurements.
     """
 
     gpu: str
@@ -42,7 +41,7 @@ class Panel:
 def select(
     measurements: pd.DataFrame, published: Published, gpu: str, dtype: str, sweep: str
 ) -> Selection:
-    """Return the rows of (gpu, dtype, sweep). Raises InputError, naming the sets, if none."""
+    """Return the rows of a set. Raises InputError, which names the existing sets, for no rows."""
     own, tables = (
         rows[(rows[SET] == [gpu, dtype, sweep]).all(axis=1)]
         for rows in (measurements, published.rows)
@@ -84,7 +83,7 @@ def _selection(measurements, published, gpu, dtype, sweep, own, tables) -> Selec
 
 
 def styles(measurements: pd.DataFrame, published: Published) -> dict[str, palette.Style]:
-    """Return the style of every variant of any figure that is drawn of these rows."""
+    """Return the style of every variant of these rows."""
     return palette.styles({*measurements["variant"], *published.rows["variant"]})
 
 
@@ -101,28 +100,28 @@ def panels(selection: Selection, only_timed: bool) -> tuple[list[Panel], int]:
 
 
 def every_panel(selection: Selection, only_timed: bool) -> list[Panel]:
-    """Return a panel for each operation, input and rule of M (`split_by_m`), in order.
+    """Return a panel for each operation, input distribution and rule of M (`split_by_m`), in order.
 
-    Published rows join the panels of own rows with their M, for any input. `only_timed` first
-    leaves out the rows without a time.
+    Published rows join the panel of own rows with the same M, whatever the distribution. Published
+    rows without such a panel get their own. `only_timed` leaves out the rows without a time.
     """
     own, tables = selection.own, selection.published
     if only_timed:
         own, tables = own[ranks(own)], tables[ranks(tables)]
-    found: dict[tuple, Panel] = {}
+    by_key: dict[tuple, Panel] = {}
     for (op, distribution), part in own.groupby(["op", "distribution"], sort=True):
         for number, rows in enumerate(split_by_m(part)):
             joined = tables[tables["M"].isin(rows["M"]) & (tables["op"] == op)]
-            found[op, distribution, number] = Panel(_title(rows), rows, joined)
-    drawn = set().union(*(panel.published.index for panel in found.values()))
+            by_key[op, distribution, number] = Panel(_title(rows), rows, joined)
+    drawn = set().union(*(panel.published.index for panel in by_key.values()))
     for op, left in tables.drop(index=list(drawn)).groupby("op"):
         for number, rows in enumerate(split_by_m(left)):
-            found[op, "published", number] = Panel(_title(rows), own.iloc[:0], rows)
-    return [found[key] for key in sorted(found)]
+            by_key[op, "published", number] = Panel(_title(rows), own.iloc[:0], rows)
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def evenly(items: list, most: int) -> list:
-    """Return at most `most` (two at least) of the items, evenly chosen, with first and last."""
+    """Return up to `most` of the items (`most` ≥ 2), evenly spaced, with the first and the last."""
     if len(items) <= most:
         return items
     step = (len(items) - 1) / (most - 1)
@@ -140,10 +139,10 @@ def one_m_for_each_n(rows: pd.DataFrame) -> bool:
 
 
 def describe_m(rows: pd.DataFrame) -> str:
-    """Return the M of `rows` in words, as a rule where there is one; `rows` must not be empty.
+    """Return the M of `rows`, which must not be empty, in words.
 
-    `M = 1024`, `M = 2048·N`, `M·N = 100,663,296` (`≈` where M had to be rounded), otherwise
-    `M = 96 to 786,432`.
+    They name the rule, if there is one: `M = 1024`, `M = 2048·N`, `M·N = 100,663,296`, with `≈`
+    where M was rounded. Otherwise they give the range: `M = 96 to 786,432`.
     """
     shapes = rows[["M", "N"]].drop_duplicates()
     m, n = shapes["M"], shapes["N"]
@@ -156,7 +155,7 @@ def describe_m(rows: pd.DataFrame) -> str:
         return f"M·N = {elements.iloc[0]:,}"
     # A constant rounded to a multiple of N lies within N elements of every product.
     if one_m_for_each_n(shapes) and (elements - n).max() <= (elements + n).min():
-        # The sizes that divide the constant have it exactly, so it is the most frequent one.
+        # Every N that divides the constant has it exactly, so it is the most frequent product.
         return f"M·N ≈ {elements.mode().iloc[0]:,}"
     return f"M = {m.min():,} to {m.max():,}"
 
@@ -164,9 +163,9 @@ def describe_m(rows: pd.DataFrame) -> str:
 def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     """Return `rows` in parts, each with a single M for every N.
 
-    One part if each N has one M, unless several M have several sizes each: a line over N would
-    then alternate between these. Otherwise one part per M, and one per constant M·N shared by at
-    least MIN_SIZES sizes. A row may be in two parts.
+    If each N has one M, there is one part, unless several M have several sizes each: then a line
+    over N would alternate between them. Otherwise there is one part per M, and one per constant M·N
+    that at least MIN_SIZES sizes share. A row may be in two parts.
     """
     if rows.empty:
         return []
@@ -176,7 +175,7 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [rows]
     products = []
     while len(lone):
-        # M·N, rounded to multiples of N, of the most shapes; of few shapes it is chance
+        # The M·N that fits the most shapes, where M is rounded down.
         every = sorted(map(int, (lone["M"] * lone["N"]).unique()))
         elements = max(every, key=lambda e: (lone["M"] == e // lone["N"]).sum())
         follows = lone["M"] == elements // lone["N"]
@@ -190,9 +189,9 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def moved_kb(rows: pd.DataFrame) -> pd.Series:
-    """Return the kilobytes that a call moves, by N, of rows with one M for each N.
+    """Return the kilobytes that a call moves, by N; `rows` have one M for each N.
 
-    throughput · time gives the bytes as the row counts them, for any size of an element.
+    throughput · time is the number of bytes that the row counts, for every dtype and operation.
     """
     return (rows["throughput_gbps"] * rows["time_us"]).groupby(rows["N"]).median()
 

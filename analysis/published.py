@@ -9,14 +9,14 @@ import yaml
 from analysis import InputError, schema
 from analysis.schema import BASELINE
 
-# Per unit of sources.yaml: the column that holds the value.
+# Unit in sources.yaml -> the column of the table with the value.
 VALUE_COLUMN = {"ms": "time_ms", "us": "time_us", "GB/s": "throughput_gbps"}
 COLUMNS = [*schema.COLLECTED, *schema.COLUMNS, "table"]
 
 
 @dataclass(frozen=True)
 class Source:
-    """One entry of sources.yaml: where a table comes from. `versions` maps name to version."""
+    """One entry of sources.yaml: the origin of a table. `versions` maps name to version."""
 
     file: str
     id: str
@@ -36,7 +36,7 @@ class Source:
     memory_peak_source: str = ""
 
     def cite(self) -> str:
-        """One line: title, author, date, and the versions that the source states."""
+        """Return one line: title, author, date, and the versions that the source states."""
         stated = "".join(f", {name} {version}" for name, version in self.versions.items())
         return f"{self.title_english or self.title} ({self.author}, {self.date}{stated})"
 
@@ -45,7 +45,8 @@ class Source:
 class Published:
     """All published tables: `rows`, with the columns of measurements and `table`, and `sources`.
 
-    Every row ranks, with origin `published`; what the literature does not give is NaN or "".
+    Every row ranks and has the origin `published`. A value that the source does not give is NaN or
+    "".
     """
 
     rows: pd.DataFrame
@@ -55,8 +56,9 @@ class Published:
 def load(folder: Path) -> Published:
     """Read every table of `folder` and its sources.yaml.
 
-    Times become µs; throughput and time follow from each other: 2·M·N·itemsize is their product.
-    `speedup` is torch's time over the variant's. Raises InputError for what is missing or broken.
+    Times become µs. Time and throughput follow from each other, because their product is
+    2·M·N·itemsize. `speedup` is torch's time over the variant's. Raises InputError for a file that
+    is missing or broken.
     """
     folder = Path(folder)
     sources = _sources(folder / "sources.yaml")
@@ -114,7 +116,7 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
         status="ok",
         table=path.stem,
     )
-    # kB per µs is GB/s.
+    # A GB/s is a kB/µs.
     if source.unit == "GB/s":
         table["throughput_gbps"] = given[value]
         table["time_us"] = moved_kb / given[value]

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis import palette, rows
 from analysis import statistics as stats
 from analysis.frame import ranks, read_table
-from analysis.schema import BASELINE, SWEEP_MATRIX
+from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
 RANKING = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
 CARRIED = [
@@ -22,25 +22,32 @@ COLUMNS = [*SWEEP_MATRIX, "variant", *RANKING, *CARRIED, *OUTCOME]
 
 
 def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Return statistics.point_estimates with their place among the variants of their matrix.
+    """Return statistics.point_estimates with the rank of each variant within its matrix.
 
     `rank` 1 is the fastest; only variants that rank have one. `competitors` counts these.
     `behind_best`: the time of a variant over that of the fastest, with its 95 % interval.
     `in_best_set`: not significantly slower than the fastest by more than statistics.TIE. Each p is
     multiplied by the number of the others: whichever variant looks fastest, the truly fastest one
     is in the best set with 95 % confidence (Hsu, Multiple Comparisons, 1996, chapter 4). These
-    p-values are corrected over the sweep (Benjamini and Hochberg). Without speed-ups times rank.
+    p-values are corrected over the sweep (Benjamini and Hochberg).
+
+    A variant without a speed-up does not rank beside variants that have one (NO_SPEEDUP). Where no
+    variant of a matrix has one, the times rank and nothing is significant.
     """
     table = stats.point_estimates(measurements)
+    has_speedup = ranks(table) & table["log"].notna()
+    beside = has_speedup.groupby([table[name] for name in SWEEP_MATRIX]).transform("any")
+    lacks = ranks(table) & ~has_speedup & beside
+    table.loc[lacks, ["ranked", "unranked_by"]] = "false", NO_SPEEDUP
     lines, p, margin = {}, {}, math.log1p(stats.TIE)
     for _, group in table[ranks(table)].groupby(SWEEP_MATRIX, sort=False):
-        known = _estimates(group)
-        order = sorted(known, key=lambda i: (-known[i].log, table.at[i, "variant"]))
-        behind = {i: known[order[0]].minus(known[i]) for i in order[1:]}
-        p |= {i: min(1.0, each.p(margin) * len(behind)) for i, each in behind.items()}
+        speeds = _estimates(group)
+        order = sorted(speeds, key=lambda i: (-speeds[i].log, table.at[i, "variant"]))
+        behind = {i: speeds[order[0]].minus(speeds[i]) for i in order[1:]}
+        p |= {i: min(1.0, ratio.p(margin) * len(behind)) for i, ratio in behind.items()}
         lines[order[0]] = (1.0, 1.0, math.nan, math.nan, len(order))
-        for rank, (i, each) in enumerate(behind.items(), start=2):
-            lines[i] = (float(rank), each.value, *each.interval, len(order))
+        for rank, (i, ratio) in enumerate(behind.items(), start=2):
+            lines[i] = (float(rank), ratio.value, *ratio.interval, len(order))
     names = [name for name in RANKING if name != "in_best_set"]
     places = pd.DataFrame.from_dict(lines, orient="index", columns=names, dtype="float64")
     table = table.join(places)
@@ -53,6 +60,7 @@ def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
 
 
 def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
+    """Return the speed of each line of one matrix: over torch, or else as 1 / µs."""
     if group["log"].isna().any():
         return {i: stats.Estimate(-math.log(us), math.nan) for i, us in group["time_us"].items()}
     values = group[["log", "variance", "degrees"]].itertuples(name=None)
@@ -62,11 +70,11 @@ def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
 def win_tie_loss(table: pd.DataFrame) -> pd.DataFrame:
     """Return `wins`, `ties`, `losses` of each variant over the matrices with two competitors.
 
-    A win is a best set of one; a tie a place in a larger one. `table`: as `ranked` returns it.
+    A win is a best set of one variant; a tie is a place in a larger one. `table`: as of `ranked`.
     """
     table = table[table["competitors"] > 1]
-    best = table["in_best_set"].groupby([table[name] for name in SWEEP_MATRIX]).transform("sum")
     inside = table["in_best_set"]
+    best = inside.groupby([table[name] for name in SWEEP_MATRIX]).transform("sum")
     counts = {"wins": inside & (best == 1), "ties": inside & (best > 1)}
     counts["losses"] = ~inside & table["rank"].notna()
     return table.assign(**counts).groupby("variant")[list(counts)].sum()
@@ -93,25 +101,23 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def best_sets(rows: pd.DataFrame) -> dict[int, list[str]]:
-    """Return the best set at every N, fastest first, of ranked rows with one M for each N.
+    """Return the best set at every N, fastest first; empty where only one variant competes.
 
-    Empty where only one variant competes.
+    `rows`: as of `ranked`, with one M for each N.
     """
     inside = rows[rows["in_best_set"]].sort_values("rank")
-    found = {n: part["variant"].tolist() for n, part in inside.groupby("N")}
+    sets = {n: part["variant"].tolist() for n, part in inside.groupby("N")}
     alone = set(inside.loc[inside["competitors"] < 2, "N"])
-    return {n: [] if n in alone else names for n, names in found.items()}
+    return {n: [] if n in alone else names for n, names in sets.items()}
 
 
 def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
-    """Return torch, and the `most` others that are in the best set at the most sizes.
+    """Return torch, and the `most` other variants that are in the best set at the most sizes.
 
-    In the order of the palette. `parts` are ranked rows.
+    They come in the order of the palette. `parts`: as of `ranked`.
     """
-    counts: Counter[str] = Counter()
-    present: set[str] = set()
-    for part in parts:
-        counts.update(part.loc[part["in_best_set"], "variant"])
-        present |= set(part["variant"])
+    parts = list(parts)
+    counts = Counter(name for part in parts for name in part.loc[part["in_best_set"], "variant"])
+    present = {name for part in parts for name in part["variant"]}
     best = sorted(counts.keys() - {BASELINE}, key=lambda name: (-counts[name], palette.order(name)))
     return sorted({*best[:most], BASELINE} & present, key=palette.order)

@@ -1,4 +1,4 @@
-"""Keep the rows and samples of a GPU for machines that do not have it, and check such folders."""
+"""Record the rows and samples of a GPU for machines without that GPU, and check such folders."""
 
 import gzip
 import math
@@ -33,7 +33,7 @@ def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Pa
 
     `merged` is results/measurements/{gpu}.csv, `row_files` the folder with the samples of its rows,
     and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
-    written; the same input gives the same bytes. Raises InputError, before anything is written.
+    written; the same input gives the same bytes. Raises InputError before it writes.
     """
     merged_rows, output = rows.read_collected(merged), Path(output)
     if strangers := sorted({row["gpu"] for row in merged_rows} - {output.name}):
@@ -67,7 +67,7 @@ def to_yaml(facts: dict) -> str:
 
 
 def provenance(part: list[Row], sweep: str, command: str) -> dict:
-    """Return what the rows say about their origin; a fact with several values is a list."""
+    """Return the origin of the rows: fact -> value, or a list where the rows differ."""
     started = sorted(row["started_at"] for row in part)
     facts = {"title": f"{sweep} on {part[0]['gpu_name']}", "recorded": started[-1][:10]}
     facts["command"] = command
@@ -146,7 +146,7 @@ def _check_folder(folder: Path) -> str:
 
 
 def _sweeps(folder: Path) -> list[str]:
-    """Return the sweeps of a folder, which has the three files of each and no others."""
+    """Return the sweeps of a folder. Raises InputError unless it has exactly their three files."""
     here = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     sweeps = sorted({name.partition(".")[0] for name in here})
     wanted = {f"{sweep}{suffix}" for sweep in sweeps for suffix in SUFFIXES}
@@ -185,7 +185,7 @@ def _check_commits(path: Path, part: list[Row]) -> None:
 
 
 def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
-    """Check the provenance against the rows; only the command is free."""
+    """Check every fact of the provenance against the rows, but for the command."""
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -1,4 +1,7 @@
-"""Read and write files of rows: of one row, merged, collected or recorded."""
+"""Read and write files of rows: of a single row, merged, collected or recorded.
+
+They use csv and not pandas: a merge reads up to 10,000 files of one row.
+"""
 
 import csv
 import gzip
@@ -18,7 +21,7 @@ _NO_LINE_END = "the last line has no line end: a truncated line"
 def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
     """Return the rows of a CSV file with the columns `leading` + schema.COLUMNS, as text.
 
-    Values are checked, not converted: what is written later has the same digits. Raises InputError,
+    Values are checked and stay text, so that a later file has the same digits. Raises InputError,
     naming file and column or line, for a file that is missing, truncated, or not of the schema.
     """
     text = _text(path)
@@ -39,14 +42,14 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
 
 
 def is_collected(path: Path) -> bool:
-    """Return whether a file states which of its rows rank, as results/measurements.csv does."""
+    """Return whether a file says which of its rows rank, as results/measurements.csv does."""
     return "ranked" in _lines(path, _text(path))[0]
 
 
 def read_collected(path: Path) -> list[Row]:
     """Return the rows of results/measurements.csv, with schema.COLLECTED + schema.COLUMNS.
 
-    A merged file is accepted, too: its rows rank by default (`with_ranking`).
+    Of a merged file, `with_ranking` decides which rows rank.
     """
     if is_collected(path):
         return read_rows(path, schema.COLLECTED)
@@ -54,21 +57,21 @@ def read_collected(path: Path) -> list[Row]:
 
 
 def with_ranking(row: Row, unranked: Collection[str] = schema.UNRANKED) -> Row:
-    """Return a row that is not stale, and ranks unless it carries one of the flags `unranked`."""
+    """Return a row that ranks unless it carries one of the flags `unranked`, and is not stale."""
     excluding = " ".join(flag for flag in row["flags"].split() if flag in unranked)
     ranked = "false" if excluding else "true"
     return row | dict(zip(schema.ELIGIBILITY, (ranked, excluding, "false"), strict=True))
 
 
 def read_row_file(path: Path) -> Row:
-    """Return the row of a file of one, checked as by `read_rows`.
+    """Return the row of a file that has a single row, checked as by `read_rows`.
 
-    Raises InputError also for a file in a folder `rows` that is not in the place of its row.
+    Raises InputError also for a file below a folder `rows` whose path is not that of its row.
     """
-    found = read_rows(path)
-    if len(found) != 1:
-        raise _broken(path, f"{len(found)} rows, expected one")
-    (row,) = found
+    rows = read_rows(path)
+    if len(rows) != 1:
+        raise _broken(path, f"{len(rows)} rows, expected one")
+    (row,) = rows
     depth = len(Path(PATH).parts)
     if Path(path).parts[-depth - 1 : -depth] == ("rows",):
         expected = row_path(Path(), row)
@@ -81,7 +84,7 @@ def read_row_file(path: Path) -> Row:
 
 
 def check_samples(row_file: Path) -> None:
-    """Raise InputError when the raw samples of a row exist, but are broken."""
+    """Raise InputError when a row has raw samples and their file is broken."""
     path = samples_path(Path(row_file))
     if not path.exists():
         return
@@ -99,7 +102,7 @@ def row_path(folder: Path, row: Row) -> Path:
 
 
 def identity_of(row: Row) -> tuple:
-    """Return the identity of a row; numbers are integers, for rows to sort by size."""
+    """Return the identity of a row, numbers as integers, so that rows sort by size."""
     return tuple(
         int(row[name]) if schema.SCHEMA[name].type == "int" else row[name]
         for name in schema.IDENTITY
@@ -120,7 +123,7 @@ def refuse_duplicates(keyed: Iterable[tuple[tuple, Path]]) -> None:
 
 def csv_text(names: Sequence[str], rows: Iterable[Row]) -> str:
     """Return the columns `names` of rows as CSV."""
-    return row.csv_text(names, ([each[name] for name in names] for each in rows))
+    return row.csv_text(names, ([values[name] for name in names] for values in rows))
 
 
 def write(target: Path, content: str | bytes) -> None:
@@ -165,7 +168,7 @@ def _lines(path: Path, text: str) -> list[list[str]]:
 def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> None:
     if tuple(given) == tuple(expected):
         return
-    wrong = [
+    faults = [
         *(f"column {name} is missing" for name in expected if name not in given),
         *(f"column {name or '(no name)'} is unknown" for name in given if name not in expected),
         *(f"column {name} comes twice" for name in given if given.count(name) > 1),
@@ -175,8 +178,7 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
             if one != other
         ),
     ]
-    fault = wrong[0]
-    raise _broken(path, f"wrong header: {fault}; the columns are those of measure/row.csv")
+    raise _broken(path, f"wrong header: {faults[0]}; the columns are those of measure/row.csv")
 
 
 def _check_values(path: Path, number: int, row: Row) -> None:

@@ -12,24 +12,25 @@ __all__ = ["COLUMNS", "IDENTITY", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parse
 # torch's own function, timed in every point.
 BASELINE = "torch_softmax"
 
-# The columns before those of a row: merging writes the name of the sweep, and the origin of the
-# row: `measured` by this run, or `recorded` (data/recorded/).
+# Merging writes these columns before those of a row. The origin is `measured` by this run, or
+# `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
 # What the variants of one matrix share, in merged rows.
 SWEEP_MATRIX = [*LEADING, *POINT[:-1]]
 
-# Collecting adds whether the row ranks (`true` or `false`), what excludes it from that, and whether
-# other code than the current one measured it: results/measurements.csv.
+# Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and
+# whether other code than the current one measured it.
 ELIGIBILITY = ("ranked", "unranked_by", "stale")
 COLLECTED = (*LEADING, *ELIGIBILITY)
 
 # Versions that only the rows of some variants have.
 OPTIONAL = ("cuda_core", "nvrtc")
 
-# The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 nothing
-# moves bytes faster than a copy: such a time is an error of the measurement.
+# The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 no kernel
+# moves bytes faster than a copy, so such a time is an error of measurement.
 UNRANKED = ("faster_than_copy",)
-OTHER_BOARD = "other_board"  # no flag of a row: only its matrix tells
+# Reasons in `unranked_by` that are no flags of a row, because they follow from its matrix.
+OTHER_BOARD, NO_SPEEDUP = "other_board", "no_speedup"
 
 
 def flags() -> tuple[str, ...]:
@@ -55,22 +56,22 @@ def _some_of(allowed: Collection[str], many: bool = False) -> Callable[[str], st
 
 @cache
 def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
-    """Map each column that is not free text, `ranked` and `stale` to a parser and what it allows.
+    """Return column -> (parser, what it allows), without the columns of free text.
 
-    The parser raises ValueError. Only an accuracy may be nan or inf: a kernel may return NaN.
+    A parser raises ValueError. Only an accuracy may be nan or inf: a kernel may return NaN.
     """
     kinds = {
         "int": (int, "a whole number"),
         "float": (_float, "a finite number"),
         "bool": (_some_of(("true", "false")), "true or false"),
     }
-    found = dict.fromkeys(("ranked", "stale"), kinds["bool"])
+    by_column = dict.fromkeys(("ranked", "stale"), kinds["bool"])
     for name, column in SCHEMA.items():
         if column.allowed:
             parse = _some_of(column.allowed, many=name == "flags")
-            found[name] = (parse, f"one of {', '.join(column.allowed)}")
+            by_column[name] = (parse, f"one of {', '.join(column.allowed)}")
         elif column.group == "accuracy":
-            found[name] = (float, "a number")
+            by_column[name] = (float, "a number")
         elif column.type in kinds:
-            found[name] = kinds[column.type]
-    return found
+            by_column[name] = kinds[column.type]
+    return by_column

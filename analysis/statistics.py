@@ -5,17 +5,18 @@ beside its variant; y = ln(torch / variant) is paired within it. For process i o
 
     Var(y_i) = k² · within_i² + a² + (b / t)²
 
-within: from the row's interval, of order statistics of blocks of calls (Hahn and Meeker,
-        Statistical Intervals, 2nd ed. 2017, section 5.2).
-k:      what intervals of torch against itself (A/A) lack in width, at least 1 (`widening`).
-a, b:   the spread between processes, relative and in µs per call of length t. The sweep's own
-        controls on the board tell it, torch against the copy (`process_spread`).
+within: the standard error within the process. It follows from the row's interval, which is one
+        of order statistics of blocks (Hahn and Meeker, Statistical Intervals, 2nd ed. 2017, 5.2).
+k:      the factor, at least 1, by which the A/A intervals are too narrow (`widening`).
+a, b:   the spread between processes: a is relative, b is in µs per call, t is the time of a call.
+        The ratio torch / copy, timed in every process of a board, shows both (`process_spread`).
 
-One process does not tell its own spread, which varies from matrix to matrix like a scaled inverse
-chi-square with d degrees of freedom: y is t-distributed. Of more processes their own counts too
-(Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004).
+The spread between processes differs from matrix to matrix, and one process does not show it. Its
+variance is taken as scaled inverse chi-square with d degrees of freedom, so y is t-distributed. The
+sample variance of several processes is combined with that prior (Smyth, Statistical Applications in
+Genetics and Molecular Biology 3(1), 2004).
 
-Student's t is here, because scipy.stats takes 0.6 s to import, and has no Holm.
+Student's t is computed here: scipy would be a further dependency for one function.
 """
 
 import math
@@ -31,19 +32,23 @@ from analysis.frame import ranks
 from analysis.schema import BASELINE, SCHEMA, SWEEP_MATRIX
 
 LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
-TIE = 0.01  # a smaller lead is no lead: what separates processes of the same code on some hosts
+TIE = 0.01  # a smaller lead counts as none: on some hosts processes of the same code differ by it
 Z = 1.959964  # standard errors on each side of a normal 95 % interval
-SHORT_US = 10  # shorter calls are a class of their own: what a launch varies by weighs most on them
-MIN_ROWS = 20  # A/A controls of a class, for their 95 % quantile to mean something
-MAX_EXCLUDING = 0.08  # share of A/A intervals without 1, from where on an operation is named …
-CHANCE = 0.01  # … if a control that is fair has so many at most this often
+SHORT_US = 10  # shorter calls are a separate class, because launches vary by a fixed time
+MIN_ROWS = 20  # A/A controls of a class; fewer do not give a 95 % quantile
+# The report names an operation as biased if more than this share of its A/A intervals lacks 1, and
+# if a fair control would have as many with at most the probability CHANCE.
+MAX_EXCLUDING, CHANCE = 0.08, 0.01
+NORMAL = 1000.0  # with more degrees of freedom Student's t is taken as normal
 VARIANT_POINT = [*SWEEP_MATRIX, "variant"]
 BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
-# The grid of `process_spread`: from 0.02 %, the least of a recorded board, to the worst one's.
+# The grid of a, b and d in `process_spread`. It reaches from 0.02 %, the smallest spread of a
+# recorded board, to the largest.
 RELATIVE, PER_CALL_US = np.geomspace(2e-4, 5e-2, 24), np.append(0, np.geomspace(2e-3, 0.5, 24))
 DEGREES = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
-MIN_DEGREES = 10  # of a board's controls, to estimate three numbers; with fewer they have
-DEFAULT = (5e-3, 5e-2, 4.0)  # which is more than on any recorded host with one GPU
+# With fewer degrees of freedom in a board's controls, a, b and d are DEFAULT. That spread is larger
+# than on any recorded host with one GPU.
+MIN_DEGREES, DEFAULT = 10, (5e-3, 5e-2, 4.0)
 
 
 class Estimate(NamedTuple):
@@ -75,9 +80,9 @@ class Estimate(NamedTuple):
         return " ".join([f"{number}x", *interval])
 
     def p(self, margin: float = 0.0) -> float:
-        """Return the p-value of |true logarithm| <= margin: both tails, at the margin's edge.
+        """Return the p-value of the hypothesis |true logarithm| <= margin; 1 for NaN.
 
-        After McCarthy and Smyth (Bioinformatics 25(6), 2009). 1 where nothing is known.
+        Both tails count, each from the margin on (McCarthy and Smyth, Bioinformatics 25(6), 2009).
         """
         if math.isnan(self.log) or math.isnan(self.variance):
             return 1.0
@@ -96,9 +101,9 @@ class Estimate(NamedTuple):
 def _weighted_sum(estimates: Iterable[Estimate], weights: Iterable[float]) -> Estimate:
     """Return the weighted sum of logarithms.
 
-    One uncertain term stays t-distributed. Of several the variances of t add up, scale² · d / (d -
-    2), and the sum is taken as normal: such intervals cover 94 to 97 % of simulated sums. Welch and
-    Satterthwaite's degrees do not apply, because these tails are the errors', not the variances'.
+    A single uncertain term stays t-distributed. A sum of several is taken as normal with the sum of
+    their variances, scale² · d / (d - 2): its intervals cover 94 to 97 % of simulated sums. Welch
+    and Satterthwaite's degrees are for estimated variances; here the errors have heavy tails.
     """
     pairs = list(zip(estimates, weights, strict=True))
     log = math.fsum(w * e.log for e, w in pairs)
@@ -109,40 +114,39 @@ def _weighted_sum(estimates: Iterable[Estimate], weights: Iterable[float]) -> Es
 
 
 def _inflation(degrees: float) -> float:
-    """Return the variance of Student's t; its degrees are floored, because 2 have none."""
+    """Return the variance of Student's t; below 2.5 degrees that of 2.5, because 2 have none."""
     degrees = max(degrees, 2.5)
     return degrees / (degrees - 2) if degrees < math.inf else 1.0
 
 
 def geometric_mean(estimates: Collection[Estimate]) -> Estimate:
-    """Return the geometric mean over sizes; its error is that of measuring these very sizes."""
+    """Return the geometric mean over sizes; its interval covers these sizes, not other ones."""
     return _weighted_sum(estimates, [1 / len(estimates)] * len(estimates))
 
 
 def holm(p: Iterable[float]) -> np.ndarray:
-    """Return adjusted p-values for the error of any of a family (Holm, Scand. J. Stat. 6, 1979)."""
-    return _stepwise(p, lambda place, n: n - place + 1, np.maximum.accumulate)
+    """Return p-values adjusted for the family-wise error rate (Holm, Scand. J. Stat. 6, 1979)."""
+    p, order, rank = _sorted(p)
+    adjusted = np.maximum.accumulate(p[order] * (len(p) - rank + 1))
+    return np.minimum(adjusted, 1)[np.argsort(order)]
 
 
 def benjamini_hochberg(p: Iterable[float]) -> np.ndarray:
-    """Return adjusted p-values for the share of false discoveries (J. R. Stat. Soc. B 57, 1995)."""
-    return _stepwise(
-        p, lambda places, n: n / places, lambda p: np.minimum.accumulate(p[::-1])[::-1]
-    )
+    """Return p-values adjusted for the false-discovery rate (J. R. Stat. Soc. B 57, 1995)."""
+    p, order, rank = _sorted(p)
+    adjusted = np.minimum.accumulate((p[order] * len(p) / rank)[::-1])[::-1]
+    return np.minimum(adjusted, 1)[np.argsort(order)]
 
 
-def _stepwise(p, factor, monotone) -> np.ndarray:
+def _sorted(p: Iterable[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return p-values, the order that sorts them, and the ranks 1 … n."""
     p = np.asarray(list(p), float)
-    order, n = np.argsort(p, kind="stable"), len(p)
-    adjusted = np.empty(n)
-    adjusted[order] = np.minimum(monotone(p[order] * factor(np.arange(1, n + 1), n)), 1)
-    return adjusted
+    return p, np.argsort(p, kind="stable"), np.arange(1, len(p) + 1)
 
 
 @cache
-def _tail(text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return |t| and P(|T| > |t|) on a grid. With t = √d · tan θ, T has the density cosᵈ⁻¹ θ."""
-    degrees = min(float(text), 1000.0)  # as good as normal
+def _tail(degrees: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return |t| and P(|T| > |t|) on a grid of θ: for t = √d · tan θ the density is cosᵈ⁻¹ θ."""
     angle = np.linspace(0, math.pi / 2, 4001)
     density = np.cos(angle) ** (degrees - 1)
     areas = (density[1:] + density[:-1])[::-1].cumsum()[::-1]
@@ -151,28 +155,32 @@ def _tail(text: str) -> tuple[np.ndarray, np.ndarray]:
 
 def two_sided_p(t: float, degrees: float) -> float:
     """Return P(|T| > |t|) of Student's t."""
-    return float(np.interp(abs(t), *_tail(f"{degrees:.3g}")))
+    return float(np.interp(abs(t), *_tail(min(degrees, NORMAL))))
 
 
 @np.vectorize
 def t_quantile(degrees: float) -> float:
     """Return the half-width of the 95 % interval of Student's t, in standard errors."""
-    t, beyond = _tail(f"{degrees:.3g}")
+    t, beyond = _tail(min(degrees, NORMAL))
     return np.interp(-LEVEL, -beyond, t)
 
 
 def aa_controls(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with an A/A control, with `z` of its ratio, and `excludes`: lacks 1."""
+    """Return the rows with an A/A control; `z` of its ratio; `excludes`: its interval lacks 1.
+
+    A row whose A/A interval has no width is left out, because it has no standard error.
+    """
     rows = rows[rows["aa_ratio"].notna() & (rows["aa_high"] > rows["aa_low"])]
     z = np.log(rows["aa_ratio"]) * 2 * Z / np.log(rows["aa_high"] / rows["aa_low"])
-    out = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
-    return rows.assign(z=z, excludes=out, short=rows["torch_us"] <= SHORT_US)
+    excludes = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
+    return rows.assign(z=z, excludes=excludes, short=rows["torch_us"] <= SHORT_US)
 
 
 def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
-    """Return k of each row: the 95 % quantile of |z| of its class's A/A controls over normal z.
+    """Return k of each row: the 95 % quantile of |z| over the A/A controls of its class, over Z.
 
-    A class is an operation on a GPU and short or long calls; with few rows of it, any length.
+    A class is an operation on a GPU, of short or of long calls. A class of few rows takes the
+    quantile of the operation's calls of any length.
     """
     aa, k = aa_controls(controls), pd.Series(1.0, rows.index)
     rows = rows.assign(short=rows["torch_us"] <= SHORT_US)
@@ -185,63 +193,77 @@ def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
 
 
 def biased_operations(rows: pd.DataFrame) -> pd.Series:
-    """Return the share of A/A intervals without 1 by (gpu, op), where it is no chance."""
-    found = aa_controls(rows).groupby(["gpu", "op"])["excludes"].agg(["mean", "sum", "size"])
-    chance = [binomial_tail(k, n, LEVEL) for k, n in zip(found["sum"], found["size"], strict=True)]
-    unfair = (found["mean"] > MAX_EXCLUDING) & (np.array(chance) <= CHANCE)
-    return found["mean"][unfair & (found["size"] >= MIN_ROWS)]
+    """Return by (gpu, op) the share of A/A intervals without 1, where it is more than chance."""
+    aa = aa_controls(rows).groupby(["gpu", "op"])["excludes"].agg(["mean", "sum", "size"])
+    chance = [binomial_tail(k, n, LEVEL) for k, n in zip(aa["sum"], aa["size"], strict=True)]
+    biased = (aa["mean"] > MAX_EXCLUDING) & (np.array(chance) <= CHANCE)
+    return aa["mean"][biased & (aa["size"] >= MIN_ROWS)]
 
 
 def binomial_tail(least: int, n: int, rate: float) -> float:
     """Return the probability of `least` or more of `n` events of probability `rate`."""
-    log, lgamma = math.log(rate) - math.log1p(-rate), math.lgamma
-    least_log = n * math.log1p(-rate) + lgamma(n + 1)
-    events = range(least, n + 1)
-    return sum(math.exp(least_log + k * log - lgamma(k + 1) - lgamma(n - k + 1)) for k in events)
+
+    def probability(k: int) -> float:  # by logarithms: n of 15,000 would overflow
+        ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        return math.exp(ways + k * math.log(rate) + (n - k) * math.log1p(-rate))
+
+    return math.fsum(map(probability, range(least, n + 1)))
 
 
 def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a, b and the degrees d of the spread between processes, by BOARD.
 
-    Of each matrix the sample variance of ln(torch / copy) over its processes is distributed as
-    (a² + (b / t)²) · F(n - 1, d), Smyth's model; a, b, d: of largest likelihood on a grid. Fewer
-    degrees are returned, because the controls tell these three numbers with an error.
+    In Smyth's model the sample variance of ln(torch / copy) over the n processes of a matrix is
+    distributed as (a² + (b / t)²) · F(n - 1, d). Of a grid, a, b and d have the largest likelihood.
+    The d returned is smaller, by the error of this estimate (`_with_error_of_estimate`).
     """
     rows = rows[(rows["torch_us"] > 0) & (rows["copy_us"] > 0)]
-    length = rows[["torch_us", "copy_us"]].min(axis=1)  # on which a fixed time weighs most
+    length = rows[["torch_us", "copy_us"]].min(axis=1)  # b weighs most on the shorter call
     rows = rows.assign(log=np.log(rows["torch_us"] / rows["copy_us"]), length=length)
     groups = rows.groupby([*BOARD, *SWEEP_MATRIX[3:]], sort=False)
     controls = groups.agg(var=("log", "var"), n=("log", "size"), length=("length", "median"))
-    found = {board: _fit(part[part["n"] > 1]) for board, part in controls.groupby(BOARD)}
-    return pd.DataFrame.from_dict(found, orient="index", columns=["a", "b", "d"])
+    fits = {board: _fit(part[part["n"] > 1]) for board, part in controls.groupby(BOARD)}
+    return pd.DataFrame.from_dict(fits, orient="index", columns=["a", "b", "d"])
 
 
 def _fit(controls: pd.DataFrame) -> tuple[float, float, float]:
+    """Return a, b and d of one board; `controls` has `n` processes in each line."""
     n = controls["n"].to_numpy(float) - 1
     if n.sum() < MIN_DEGREES:
         return DEFAULT
-    var = np.maximum(controls["var"].to_numpy(), 1e-10)  # equal to all digits: chance
+    variance = np.maximum(controls["var"].to_numpy(), 1e-10)  # times that are equal by chance
     per_call = (PER_CALL_US[:, None] / controls["length"].to_numpy()) ** 2
     tau2 = RELATIVE[:, None, None] ** 2 + per_call
-    best = {}
+    best = {}  # likelihood -> (a, b, d)
     for d in DEGREES:
         beta = sum(math.lgamma((m + d) / 2) - math.lgamma(m / 2) - math.lgamma(d / 2) for m in n)
-        scaled = n * var / (d * tau2)
+        scaled = n * variance / (d * tau2)
         likelihood = (n / 2 * np.log(scaled) - (n + d) / 2 * np.log1p(scaled)).sum(axis=-1) + beta
-        at = np.unravel_index(likelihood.argmax(), likelihood.shape)
-        degrees = 1 / (1 / d + 1 / (n.sum() - 3))
-        best[likelihood[at]] = float(RELATIVE[at[0]]), float(PER_CALL_US[at[1]]), degrees
+        i, j = np.unravel_index(likelihood.argmax(), likelihood.shape)
+        degrees = _with_error_of_estimate(d, n.sum())
+        best[likelihood[i, j]] = float(RELATIVE[i]), float(PER_CALL_US[j]), degrees
     return best[max(best)]
+
+
+def _with_error_of_estimate(d: float, controls: float) -> float:
+    """Return the degrees of freedom of a variance that is itself estimated.
+
+    A variance with d degrees has the squared relative error 2 / d. The estimate of a² + (b / t)²
+    has 2 / (`controls` - 3): the degrees of all controls, less three fitted numbers. Both errors
+    are independent, so their squares add.
+    """
+    return 1 / (1 / d + 1 / (controls - 3))
 
 
 def point_estimates(
     rows: pd.DataFrame, controls: pd.DataFrame | None = None, baseline: str | None = BASELINE
 ) -> pd.DataFrame:
-    """Return one line per variant and matrix, in place of one per process.
+    """Return one line per variant and matrix; `rows` has one per process.
 
-    `log`, `variance`, `degrees` are its Estimate over torch, which `speedup` repeats; `processes`
-    counts those that rank. Other numbers are medians over these; where none ranks, over all.
-    `controls`: whole sweeps that tell spread and widening; else `rows`. `baseline` is 1 by pairing.
+    `log`, `variance` and `degrees` are its Estimate over torch, NaN without a speed-up; `speedup`
+    and its interval follow from them. `processes` counts the processes that rank. Other numbers are
+    medians over these processes, or over all where none ranks. `controls`: the rows that give the
+    spread and the widening, by default `rows`. `baseline`: the variant whose ratio is exactly 1.
     """
     controls = rows if controls is None else controls
     board = process_spread(controls).reindex(pd.MultiIndex.from_frame(rows[BOARD]))
@@ -253,23 +275,24 @@ def point_estimates(
     rows = rows.assign(log=np.log(rows["speedup"]), prior=prior, d=d, processes=ranked.astype(int))
     rows = rows[ranked | ~ranked.groupby([rows[name] for name in VARIANT_POINT]).transform("any")]
     groups = rows.groupby(VARIANT_POINT, sort=False)
-    found = groups.first()
+    points = groups.first()
     numbers = [c.name for c in SCHEMA.values() if c.type == "float"]
-    found[numbers] = groups[numbers].median()
+    points[numbers] = groups[numbers].median()
     for name in ("flags", "unranked_by", "gpu_uuid"):
-        found[name] = groups[name].agg(lambda texts: " ".join(sorted(set(" ".join(texts).split()))))
-    found["processes"] = groups["processes"].sum()
+        words = groups[name].agg(lambda texts: " ".join(sorted(set(" ".join(texts).split()))))
+        points[name] = words
+    points["processes"] = groups["processes"].sum()
     means, n = groups[["log", "prior", "d"]].mean(), groups.size()
     sample_variance = groups["log"].var().fillna(0)
     degrees = means["d"] + n - 1
     variance = (means["d"] * means["prior"] + (n - 1) * sample_variance) / degrees / n
-    torch = found.index.get_level_values("variant") == baseline
+    torch = points.index.get_level_values("variant") == baseline
     log, variance = means["log"].mask(torch, 0.0), variance.mask(torch, 0.0)
-    half = t_quantile(degrees) * np.sqrt(variance.mask(variance == 0)) if len(found) else 0.0
+    half = t_quantile(degrees) * np.sqrt(variance.mask(variance == 0)) if len(points) else 0.0
     ends = {"speedup": log, "speedup_low": log - half, "speedup_high": log + half}
     estimates = {name: np.exp(each).where(means["log"].notna()) for name, each in ends.items()}
     estimates |= {"log": log, "variance": variance, "degrees": degrees}
-    return found.drop(columns=["prior", "d"]).assign(**estimates).reset_index()
+    return points.drop(columns=["prior", "d"]).assign(**estimates).reset_index()
 
 
 def estimate(point: Mapping) -> Estimate:

@@ -21,16 +21,17 @@ COLUMNS = [*KEY, "variant", "speedup", "of_copy", "runner_up", "lead", "points"]
 def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     """Write {gpu}.csv and {gpu}.yaml to ``output`` for every GPU with rows of the sweep.
 
-    ``command``: quoted as provenance. Lines of other sizes that are there are kept. Returns the
-    files written. Raises InputError without timed rows, or where the present table is broken.
+    The .yaml has the provenance of the rows, with ``command``. Lines of the present table for other
+    sizes stay. Returns the files written. Raises InputError when no row is timed, and when the
+    present table is broken.
     """
-    table = [
+    measured = [
         row
         for path in merged
         for row in rows.read_collected(path)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
-    points = stats.point_estimates(frame.from_rows(table))
+    points = stats.point_estimates(frame.from_rows(measured))
     points = points[frame.ranks(points)]
     if points.empty:
         raise InputError(
@@ -38,16 +39,16 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
         )
     contents = {}
     for gpu, part in points.groupby("gpu"):
-        chosen, about = (Path(output) / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
-        before, provenance = _present(chosen, about)
+        table, about = (Path(output) / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
+        before, provenance = _present(table, about)
         present = {(*key[:2], int(key[2])): name for *key, name in before[[*KEY, "variant"]].values}
         new = _as_text(pd.DataFrame(winners(part, present), columns=COLUMNS))
         lines = pd.concat([new, before], ignore_index=True).drop_duplicates(KEY)
         lines = lines.loc[lines.assign(N=lines["N"].astype(int)).sort_values(KEY).index]
-        facts = record.provenance([row for row in table if row["gpu"] == gpu], SWEEP, command)
+        facts = record.provenance([row for row in measured if row["gpu"] == gpu], SWEEP, command)
         if kept := len(lines) - len(new):
             facts["kept"] = {"lines": kept} | provenance
-        contents |= {chosen: lines.to_csv(index=False), about: record.to_yaml(facts)}
+        contents |= {table: lines.to_csv(index=False), about: record.to_yaml(facts)}
     for path, content in contents.items():
         rows.write(path, content)
     return list(contents)
@@ -71,22 +72,20 @@ def _present(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
 
 
 def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tuple]:
-    """Yield a line of COLUMNS for every KEY, whose variant in the table is ``present``.
+    """Yield a line of COLUMNS for every KEY.
 
-    That one stays unless the fastest is significantly ahead of it by more than statistics.TIE.
-    ``lead``: its speed over the runner-up's; below 1 where the runner-up is faster, but not by so
-    much.
+    ``present`` maps a KEY to its variant in the present table. This variant stays unless the
+    fastest one is significantly faster by more than statistics.TIE. ``lead`` is the speed of the
+    chosen variant over the runner-up's. It is below 1 where a slower variant stayed.
     """
     for key, part in points.groupby(KEY):
         speeds = mean_speeds(part)
         order = sorted(speeds, key=lambda variant: -speeds[variant].log)
         if not order:
             continue
-        chosen = order[0]
-        if (stays := present.get(key)) in speeds and not _is_significantly_faster(
-            speeds, chosen, stays
-        ):
-            chosen = stays
+        chosen, before = order[0], present.get(key)
+        if before in speeds and not _is_significantly_faster(speeds, chosen, before):
+            chosen = before
         others = [variant for variant in order if variant != chosen]
         speed, of_copy = speeds[chosen], part.loc[part["variant"] == chosen, "of_copy"]
         lead = speed.minus(speeds[others[0]]).value if others else math.nan
@@ -95,15 +94,16 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
 
 
 def _is_significantly_faster(speeds: Mapping[str, stats.Estimate], fast: str, slow: str) -> bool:
-    """Return whether the fastest of all is ahead; p is corrected for choosing it."""
+    """Return whether ``fast``, the fastest of all, is significantly faster than ``slow``."""
+    # Times the number of the others, because the data chose the fastest one.
     p = speeds[fast].minus(speeds[slow]).p(math.log1p(stats.TIE))
     return fast != slow and p * (len(speeds) - 1) <= stats.LEVEL
 
 
 def mean_speeds(part: pd.DataFrame) -> dict[str, stats.Estimate]:
-    """Return the geometric mean over M of each variant's speed-up over torch, of one KEY.
+    """Return variant -> geometric mean over M of its speed-up over torch; ``part`` has one KEY.
 
-    A variant that lacks an M is left out, because the choice must not depend on M.
+    A variant that was not timed at every M is left out, because one choice serves every M.
     """
     points = part["M"].nunique()
     return {

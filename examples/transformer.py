@@ -16,43 +16,43 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import kernels
 
 STEPS, WARM = 20, 3
-SIZES = {  # batch, tokens of a text, width, heads, layers, words that there are
+SIZES = {  # batch, tokens of a text, width, heads, layers, vocabulary
     "cuda": (8, 1024, 512, 8, 4, 50257),
     "cpu": (2, 32, 32, 2, 2, 211),
 }
 
 
 class Block(nn.Module):
-    """Causal attention and a perceptron; x and result: (batch, tokens, width)."""
+    """Causal attention and a multilayer perceptron; x and result: (batch, tokens, width)."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.heads = heads
-        self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.mix, self.join = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.think = nn.Sequential(
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.projection = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(
             nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
         )
 
     def forward(self, x: Tensor, softmax: Callable) -> Tensor:
         batch, tokens, width = x.shape
-        mixed = self.mix(self.before(x)).view(batch, tokens, 3, self.heads, -1)
-        query, key, value = mixed.permute(2, 0, 3, 1, 4)
+        qkv = self.qkv(self.norm1(x)).view(batch, tokens, 3, self.heads, -1)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)
         scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
         later = torch.ones(tokens, tokens, dtype=torch.bool, device=x.device).triu(1)
         weights = softmax(scores.masked_fill(later, -torch.inf), -1)
-        x = x + self.join((weights @ value).transpose(1, 2).reshape(batch, tokens, width))
-        return x + self.think(self.between(x))
+        x = x + self.projection((weights @ value).transpose(1, 2).reshape(batch, tokens, width))
+        return x + self.mlp(self.norm2(x))
 
 
 class Transformer(nn.Module):
-    """Predict every next word; the caller gives ``softmax`` and ``log_softmax``."""
+    """Predict every next token; the caller gives ``softmax`` and ``log_softmax``."""
 
-    def __init__(self, width: int, heads: int, layers: int, words: int):
+    def __init__(self, width: int, heads: int, layers: int, vocabulary: int):
         super().__init__()
-        self.embed = nn.Embedding(words, width)
+        self.embed = nn.Embedding(vocabulary, width)
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
-        self.out = nn.Linear(width, words)
+        self.out = nn.Linear(width, vocabulary)
 
     def loss(self, text: Tensor, softmax: Callable, log_softmax: Callable) -> Tensor:
         """Return the mean negative log-likelihood of text (batch, tokens + 1)."""
@@ -91,10 +91,10 @@ def compare(device: str, dtype: torch.dtype) -> list[str]:
     "gradients differ by": the largest difference from torch's, as a share of the largest element of
     the gradient.
     """
-    batch, tokens, width, heads, layers, words = SIZES[device]
+    batch, tokens, width, heads, layers, vocabulary = SIZES[device]
     torch.manual_seed(0)
-    model = Transformer(width, heads, layers, words).to(device, dtype)
-    text = torch.randint(words, (batch, tokens + 1), device=device)
+    model = Transformer(width, heads, layers, vocabulary).to(device, dtype)
+    text = torch.randint(vocabulary, (batch, tokens + 1), device=device)
     lines, expected = [], None
     for source, functions in (("torch", torch), ("kernels", kernels)):
         loss = step(model, text, functions).item()

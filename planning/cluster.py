@@ -15,14 +15,14 @@ from .points import RECORDED_ONLY, matrix, row_path
 from .validate import ConfigError
 
 COLUMNS = ("gres", "partition", "constraint", "points")
-# In a point, beside its time-out: Python and torch start in 3 s; the rest is margin to end it.
+# Seconds of a point beyond its time-out: Python and torch start in 3 s, and the rest is a margin.
 OVERHEAD_S = 10
 
 Table = Mapping[str, Mapping[str, str | int]]
 
 
 def table(file: Path) -> Table:
-    """Return the table in profiles/slurm: type of a GPU -> what gets one, and how many points."""
+    """Return the table of profiles/slurm: GPU -> how to request one, and points per allocation."""
     lines = yaml.safe_load(file.read_text()) or {}
     for gpu, line in lines.items():
         if "points" not in (line or {}):
@@ -34,7 +34,7 @@ def table(file: Path) -> Table:
 
 
 def check(wanted: Iterable[str], known: Table) -> None:
-    """Raise ConfigError unless the table, if there is one, has every GPU of the config."""
+    """Raise ConfigError unless the table has every GPU of the config; an empty table has any."""
     if not known:
         return
     if gpus.AUTO in wanted:
@@ -51,10 +51,11 @@ def check(wanted: Iterable[str], known: Table) -> None:
 
 
 def allocations(points: Iterable[Point], known: Table) -> dict[str, str]:
-    """Return the allocation of each row: matrices, up to the points that the table says.
+    """Return path of a row -> name of its allocation.
 
-    ``points``: those of a matrix one after another. A matrix is never divided: its variants are
-    compared, and another allocation may have another board.
+    ``points``: the points of a matrix must follow each other. An allocation takes whole matrices,
+    up to the number of points in the table. A matrix is never divided, because its variants are
+    compared and another allocation may get another board.
     """
     names, numbers, room = {}, Counter(), Counter()
     for (gpu, *_), same in itertools.groupby(points, matrix):
@@ -68,5 +69,5 @@ def allocations(points: Iterable[Point], known: Table) -> dict[str, str]:
 
 
 def minutes(timeout_s: float) -> int:
-    """Return the minutes that a point may take; a cluster adds them up over an allocation."""
+    """Return the minutes to request for a point; an allocation requests their sum."""
     return math.ceil((timeout_s + OVERHEAD_S) / 60)

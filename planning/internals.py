@@ -1,6 +1,6 @@
-"""Access Snakemake attributes that have no public interface.
+"""Access attributes of Snakemake that have no public interface.
 
-The attributes exist in Snakemake 9.19 and 9.27. If another version renames one, change it here.
+They exist in Snakemake 9.19 and 9.27. If another version renames one, change it here.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from snakemake.common.configfile import load_configfile
 
 
 def config_layers(workflow) -> list[dict]:
-    """Return what Snakemake merged into the config: merging hides empty tables."""
+    """Return the parts that Snakemake merged into the config; merging drops empty tables."""
     return [*map(load_configfile, workflow.configfiles), workflow.config_settings.config]
 
 
@@ -19,12 +19,15 @@ def given_configs(workflow) -> tuple[list[Path], dict]:
 
 
 def is_on_cluster(workflow) -> bool:
-    """Return whether the profile of a cluster is used, in a dry run, too."""
+    """Return whether the profile of a cluster is used; a dry run counts, too."""
     return "slot" in workflow.resource_settings.resources
 
 
 def as_one_group(workflow, name: str) -> str:
-    """Return the name of a group, whose jobs --group-components of ``points`` keeps together."""
+    """Return the name of a group, after naming `points` as its parent in --group-components.
+
+    Snakemake itself does so only for a name with wildcards, and an allocation has several matrices.
+    """
     workflow.parent_groupids[name] = "points"
     return name
 
@@ -40,14 +43,14 @@ def is_in_allocation(workflow) -> bool:
 
 
 def rules_of(workflow) -> set[str]:
-    """Return the rules of all jobs, also of those with nothing to do."""
+    """Return the rules of all jobs, those with nothing to do included."""
     return {job.rule.name for job in workflow.dag.jobs}
 
 
 def gpus_to_measure(workflow) -> set[str]:
     """Return the GPUs of the points that are about to run on this machine.
 
-    On a cluster the GPUs are elsewhere, and each job looks for its GPU; ``--touch`` needs none.
+    On a cluster each job checks its own GPU, and ``--touch`` needs none: both give an empty set.
     """
     if not workflow.local_exec or workflow.touch:
         return set()

@@ -23,12 +23,12 @@ SETTINGS = ("op", "distribution", "seed", "blocks")
 
 
 def matrix(point: Point) -> tuple:
-    """Return what the points that are compared with each other have in common."""
+    """Return the values that all points of one matrix share."""
     return tuple(getattr(point, name) for name in MATRIX)
 
 
 def row_path(point: Point) -> str:
-    """Return the path of a point's row; sweeps that share a point share its row."""
+    """Return the path of a point's row; it does not depend on the sweep."""
     return ROW.format(**vars(point))
 
 
@@ -39,10 +39,9 @@ def gpu_names(config: dict) -> list[str]:
 
 
 def expand(config: dict, gpu: str) -> list[Point]:
-    """Return every point of the sweep on one GPU, in order, each once for every replicate.
+    """Return every point of the sweep on one GPU, in the config's order, once per replicate.
 
-    Points beyond the config's limits for a CPU are left out. Raises ConfigError when no point
-    remains.
+    Points beyond the config's limits for a CPU are left out. Raises ConfigError if none remains.
     """
     points = [p for p in _all_points(config, gpu) if _fits(p, config["cpu"])]
     if not points:
@@ -54,10 +53,10 @@ def expand(config: dict, gpu: str) -> list[Point]:
 
 
 def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Gpu] = ()) -> list[Point]:
-    """Return the points as they are measured: matrix after matrix, each in a random order.
+    """Return the points in the order of measuring: matrix after matrix, each in random order.
 
-    A replicate comes after the first one of its variant, which checks the results. ``boards``: the
-    GPUs of this machine. A matrix has one of them, so their matrices take turns.
+    The first replicate of a variant checks its results, so the others come later. ``boards``: the
+    GPUs of this machine. Each matrix belongs to one board, and the boards take turns.
     """
     by_matrix, by_board = {}, {}
     for point in points:
@@ -66,7 +65,7 @@ def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Gpu] = ()
     for same in by_matrix.values():
         variants = [point.variant for point in same]
         draw.shuffle(variants)
-        # `same` has the replicates of a variant in order
+        # the iterators give the replicates of a variant in order
         rest = {name: iter([p for p in same if p.variant == name]) for name in variants}
         queue = by_board.setdefault(assigned_gpu(same[0], boards), [])
         queue += [next(rest[name]) for name in variants]
@@ -94,7 +93,7 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
         replicates = range(1, config["repeats"] + 1)
         each = itertools.product(dtypes, _matrices(shape), variants, replicates)
         for dtype, (M, N), variant, replicate in each:
-            # only the point's own file: another file in the list must not measure it again
+            # only the point's own file, so that a change of another file measures nothing again
             stem = kernels.split(variant)[0]
             own = (files[stem],) if stem in files else ()
             point = Point(gpu, dtype, M, N, variant, replicate=replicate, files=own, **settings)
@@ -128,19 +127,19 @@ def _fits(point: Point, limits: dict) -> bool:
 
 
 def first_row(point: Point) -> list[str]:
-    """Return the row of replicate 1, whose checks the others do not repeat; for itself, none."""
+    """Return the row of replicate 1, whose checks later replicates rely on; [] for replicate 1."""
     return [row_path(dataclasses.replace(point, replicate=1))] if point.replicate > 1 else []
 
 
 def options(point: Point) -> list[str]:
-    """Return the options of ``python -m measure point`` that are in no row's path: the files."""
+    """Return the options of ``python -m measure point`` that name files."""
     # with an equals sign: a path may begin with a dash
     words = [f"--kernel={path}" for path in point.files]
     return words + [f"--checked={path}" for path in first_row(point)]
 
 
 def threads(point: Point, cores: int | None) -> int:
-    """Return the cores that a job holds: all of them where the CPU itself is timed."""
+    """Return the cores that a job holds: all of them where it times the CPU."""
     return cores or 1 if point.is_cpu and point.timed else 1
 
 

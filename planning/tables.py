@@ -1,4 +1,4 @@
-"""The tables that come with the project, recorded and published, and what is drawn of them."""
+"""The recorded and published tables of the project, and the figures that they need."""
 
 import contextlib
 import csv
@@ -35,7 +35,7 @@ def figures(
     """Return the names of the figures of each GPU, dtype and sweep.
 
     ``planned``: the points of ``sweep``; ``recorded``: the tables of other GPUs.
-    ``published``: the folder with sources.yaml, which says of every table what to draw of it.
+    ``published``: the folder with sources.yaml, which names the sweep of every published table.
     """
     sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
     sets = [(point.gpu, point.dtype, sweep) for point in planned]
@@ -45,7 +45,7 @@ def figures(
     beside = {(source["dtype"], source["sweep"]) for source in sources if source["beside_measured"]}
     names = []
     for gpu, *others in dict.fromkeys(sets):
-        # a CPU's times have no place beside a GPU's
+        # times of a CPU are never drawn beside those of a GPU
         kinds = [*OVER_N, PUBLISHED] if tuple(others) in beside and gpu != gpus.CPU else OVER_N
         names += ["_".join([gpu, *others, kind]) for kind in kinds]
     return names
@@ -54,7 +54,7 @@ def figures(
 def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[str, ...]]:
     """Return the lines of results/expected.csv, one for each GPU and variant; see EXPECTED.
 
-    A recorded variant that the project no longer has gets none.
+    A recorded variant that the project no longer has gets no line.
     """
     known = {(point.gpu, point.variant) for point in planned}
     for path in recorded:
@@ -69,5 +69,5 @@ def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[s
 
 @functools.cache
 def code_sha256(folder: Path) -> str:
-    """Return the hash over the Python files of a folder; its rules run again when it changes."""
+    """Return the hash over the Python files of a folder; when it changes, rules run again."""
     return kernels.digest(folder.rglob("*.py"))

@@ -24,14 +24,14 @@ SCHEMA_FILE = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schem
 
 
 class ConfigError(WorkflowError):
-    """A config that cannot be used. Snakemake prints the message without a traceback."""
+    """Report a config that cannot be used; Snakemake prints the message without a traceback."""
 
 
 def check(config: dict, layers: Iterable[dict]) -> None:
     """Raise ConfigError unless ``config`` fits the schema and names variants that exist.
 
-    ``layers``: what Snakemake merged into ``config``. Merging drops an empty table, such as
-    ``variants: {}``, so that only the layer itself still shows it.
+    ``layers``: the parts that Snakemake merged into ``config``. Merging drops an empty table, such
+    as ``variants: {}``, so only its layer shows it.
     """
     for layer in layers:
         config = config | {key: value for key, value in layer.items() if value == {}}

@@ -24,23 +24,23 @@ COLUMNS = [
 def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     """Return the table of claims, columns COLUMNS.
 
-    For each claim first a line of origin `published`, recomputed from the source's own table,
-    then one line for every gpu, dtype, origin and sweep that has rows of the claim's protocol, or
-    one `no data` line for a gpu, dtype and origin without any. `published_value` is the
-    recomputed value, or the number in the source's text where no table gives it.
+    Each claim has first a line of origin `published`, recomputed from the source's own table. One
+    line follows for every gpu, dtype, origin and sweep with rows of the claim's protocol. A gpu,
+    dtype and origin without such rows has one `no data` line. `published_value` is the recomputed
+    value, or the number in the source's text where no table gives one.
     """
     measurements = stats.point_estimates(measurements)
     lines = []
     for claim in ALL:
         where, finding, table = _published(claim, published)
-        known = claim.stated if math.isnan(finding.value) else finding.value
-        found = [(where, finding), *_measured(claim, measurements, table)]
-        lines += [_line(claim, at, what, known) for at, what in found]
+        published_value = claim.stated if math.isnan(finding.value) else finding.value
+        findings = [(where, finding), *_measured(claim, measurements, table)]
+        lines += [_line(claim, *each, published_value) for each in findings]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
 def write(measurements: pd.DataFrame, published: Published, output: Path) -> None:
-    """Write `check` as CSV; empty where a value or an interval does not exist."""
+    """Write `check` as CSV, NaN as an empty value."""
     table = check(measurements, published)
     write_file(output, table.to_csv(index=False, lineterminator="\n"))
 

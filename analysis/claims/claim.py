@@ -1,8 +1,9 @@
 """The terms of a published claim: protocol, evidence, finding, verdict, and the claim itself.
 
-More noise makes a verdict `inconclusive` and nothing else: both other verdicts need an interval, or
-a p-value, on one side. A claim about every size holds when each size alone is significant (Berger,
-Technometrics 24(4), 1982), and fails when one is on the other side, corrected over sizes (Holm).
+The verdicts `holds` and `does not hold` need a whole interval, or a p-value, on one side of the
+claim, so noise can only make a verdict `inconclusive`. A claim about every size holds when each of
+them is significant (Berger, Technometrics 24(4), 1982). It fails when one size is significant on
+the other side, with p-values corrected over sizes (Holm).
 """
 
 import math
@@ -32,9 +33,9 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Protocol:
-    """The points that a claim is about, all of softmax.
+    """The points that a claim is about, all of the operation softmax.
 
-    `shapes` maps N to its M; of `distributions` the first one that has rows is used.
+    `shapes` maps N to its M. The first of `distributions` that has rows counts.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Finding:
-    """The value of a claim's quantity in some rows, its interval, the verdict and the reason."""
+    """The verdict on a claim in some rows, the reason, the value of its quantity, its interval."""
 
     verdict: str
     why: str
@@ -76,9 +77,9 @@ class Finding:
 class Claim:
     """One checkable quantity of a claim of the literature.
 
-    `table` is the file of data/published/ that it is recomputed from; "" when the source prints
-    none, for the reason `untabled`. `judge` takes Evidence; it raises NoDataError when rows are
-    missing. `stated` is the number in the source's text, NaN where it gives none.
+    `table` is the file of data/published/ from which it is recomputed; "" when the source prints
+    none, and `untabled` says why. `judge` takes Evidence and raises NoDataError when rows are
+    missing. `stated` is the number in the source's text, or NaN.
     """
 
     id: str
@@ -92,11 +93,14 @@ class Claim:
 
 
 class NoDataError(Exception):
-    """The rows that a claim needs are missing; the message is one sentence that says which."""
+    """Report that the rows of a claim are missing; the message says which."""
 
 
 def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
-    """Return p of "all are above 1", the largest, and of "one is below", corrected for choosing."""
+    """Return the p-values of "all ratios are above 1" and of "one ratio is below 1".
+
+    The first is the largest p, the second the smallest p times the number of ratios.
+    """
     ratios = list(ratios)
     above = [ratio.p() if ratio.log > 0 else 1.0 for ratio in ratios]
     below = [ratio.p() if ratio.log < 0 else 1.0 for ratio in ratios]
@@ -104,7 +108,7 @@ def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
 
 
 def sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
-    """Return the side of 1 of each size by its p-values, those of `below` corrected over sizes."""
+    """Return size -> its side of 1, from its `p_values`; those of `below` are corrected (Holm)."""
     below = stats.holm(p for _, p in every.values())
     return {
         n: ABOVE if p <= stats.LEVEL else BELOW if other <= stats.LEVEL else UNCLEAR
@@ -113,7 +117,7 @@ def sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
 
 
 def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
-    """Return the side of 1 of each size's ratio."""
+    """Return size -> the side of 1 of its ratio."""
     return sides({n: p_values([ratio]) for n, ratio in every.items()})
 
 
@@ -122,37 +126,37 @@ def side(ratio: Estimate) -> str:
     return sides_of({0: ratio})[0]
 
 
-def verdict_on_all(found: Iterable[str], complete: bool = True) -> str:
-    """Return the verdict on the claim that every ratio is above 1, by their sides.
+def verdict_on_all(sides: Iterable[str], complete: bool = True) -> str:
+    """Return the verdict on "every ratio is above 1", from the sides of the ratios.
 
-    It holds only if the ratios are ``complete``: a size that was not timed may be slower.
+    It holds only if the ratios are `complete`, because a size that was not timed may be slower.
     """
-    found = set(found)
-    return FAILS if BELOW in found else HOLDS if complete and UNCLEAR not in found else INCONCLUSIVE
+    sides = set(sides)
+    return FAILS if BELOW in sides else HOLDS if complete and UNCLEAR not in sides else INCONCLUSIVE
 
 
 def verdict_on_number(ratio: Estimate, stated: float, decimals: int) -> str:
-    """Return the verdict on "faster by `stated`", a number with so many decimals.
+    """Return the verdict on "faster by `stated`", a number with `decimals` decimals.
 
-    holds: the whole interval reaches `stated`. does not hold: no part of it does.
+    It holds if the whole interval reaches `stated`, and fails if no part of the interval does.
     """
     low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
-    # Half a unit of the last digit given: 2.948 is what a source prints as 2.95.
+    # A source prints 2.948 as 2.95, so half a unit of the last digit is allowed.
     least = stated - 0.5 * 10**-decimals
     return HOLDS if low >= least else FAILS if high < least else INCONCLUSIVE
 
 
 def close(decided: str) -> str:
-    """Return a clause for the reason of an inconclusive claim, otherwise ""."""
+    """Return a clause that explains an inconclusive verdict; "" for the others."""
     return ", too close to call" if decided == INCONCLUSIVE else ""
 
 
 class Evidence:
     """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
 
-    `rows`: lines of statistics.point_estimates, or of a published table. `published` is the
-    evidence of the claim's own table, None where there is none. Two variants are compared on one
-    board, whichever; torch is on every board, because every process times it.
+    `rows`: lines of statistics.point_estimates, or of a published table. `published`: the evidence
+    of the claim's own table, or None. Two variants are compared if one board timed both. torch is
+    on every board, because every process times it.
     """
 
     def __init__(self, rows: pd.DataFrame, protocol: Protocol, published: "Evidence | None" = None):
@@ -160,7 +164,7 @@ class Evidence:
         self.protocol = protocol
         self.published = published
         self.rows = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
-        self.used: set[tuple[str, int]] = set()  # whose speed was asked for
+        self.used: set[tuple[str, int]] = set()  # (variant, N) whose speed was read
         counts = rows[ranks(rows, any_board=True)]
         self._timed = set(zip(counts["variant"], counts["N"], strict=True))
         self._paired = "log" in rows
@@ -174,10 +178,7 @@ class Evidence:
         return self.rows[variant, n]
 
     def is_timed(self, variant: str, n: int) -> bool:
-        """Return whether a variant's speed at `n` is known.
-
-        That of torch is: every process of another variant timed it.
-        """
+        """Return whether a variant's speed at `n` is known; torch's is, from other processes."""
         return (variant, n) in self._timed or (variant == BASELINE and self._paired)
 
     def speed(self, variant: str, n: int) -> Estimate:
@@ -197,7 +198,7 @@ class Evidence:
         return speeds[0].minus(speeds[1])
 
     def marks(self) -> list[str]:
-        """Return a line for each mark of the rows whose speed was asked for."""
+        """Return a line for each mark of the rows whose speed was read."""
         rows = ((variant, n, self.rows.get((variant, n), {})) for variant, n in sorted(self.used))
         marked: dict[str, list[str]] = {}
         for variant, n, row in rows:
@@ -236,9 +237,9 @@ class Evidence:
         return f"{variant}: {md.counts(own) or 'no row'}"
 
 
-def sizes_on(where: str, found: Mapping[int, str]) -> str:
-    """Return the sizes on that side of 1 for a sentence: `N = 256, 512`, or `no N`."""
-    text = ", ".join(str(n) for n, side in found.items() if side == where)
+def sizes_on(where: str, sides: Mapping[int, str]) -> str:
+    """Return the sizes on the side `where` of 1, for a sentence: `N = 256, 512`, or `no N`."""
+    text = ", ".join(str(n) for n, side in sides.items() if side == where)
     return f"N = {text}" if text else "no N"
 
 

@@ -19,7 +19,7 @@ MIN_ONLINE = 5  # half of the protocol
 
 FUSED = Protocol("fused_softmax", {128 * i: 4096 for i in range(2, 100)}, ("normal",))
 FUSED_TABLE = "rtx3090_fused_softmax_2024.csv"
-# A tenth of the protocol's 98 sizes; every eighth of them (13) is a sweep that people run.
+# A tenth of the protocol's 98 sizes. fused_softmax_eighth has 14 of them.
 MIN_FUSED = 10
 SMALLEST, S2_SIZE = 256, 12160
 
@@ -29,7 +29,7 @@ ONEFLOW_TABLE = "a100_oneflow_vs_fastertransformer.csv"
 
 
 def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
-    """Judge by the geometric mean over the sizes, and if `stably` by every size as well."""
+    """Judge by the geometric mean over the sizes; if `stably`, by every size as well."""
 
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(fast, slow, least)
@@ -51,7 +51,7 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
 
 
 def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduction: bool = False):
-    """Judge the speed at one size against the stated one; `reduction`: as time that is saved."""
+    """Judge the speed at one size against `stated`; `reduction`: give it as the time saved."""
 
     def judge(evidence: Evidence) -> Finding:
         ratio = evidence.speed_ratio(fast, slow, n)
@@ -73,7 +73,7 @@ def online_stable(evidence: Evidence) -> Finding:
 def fused_turns(evidence: Evidence) -> Finding:
     """Judge: fused is faster than all other versions below TURN, and slower than one from there.
 
-    A fused that cannot run (unsupported, compile_error) is slower.
+    Where fused cannot run (unsupported, compile_error), it counts as slower.
     """
     every = {n: ratios for n in ONLINE.shapes if (ratios := _over_others(evidence, n))}
     if len(every) < MIN_ONLINE or min(every) >= TURN or max(every) < TURN:
@@ -110,7 +110,7 @@ def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
 
 
 def fused_limit(evidence: Evidence) -> Finding:
-    """Judge by the status beyond LARGEST; out_of_memory is the device's and decides nothing."""
+    """Judge by the status beyond LARGEST; out_of_memory depends on the GPU and decides nothing."""
     below = evidence.row("triton_fused", LARGEST)
     beyond = evidence.row("triton_fused", 2 * LARGEST)
     outcome = f"{beyond['status']} at N = {2 * LARGEST}"
@@ -123,7 +123,7 @@ def fused_limit(evidence: Evidence) -> Finding:
 
 
 def difference(evidence: Evidence) -> Finding:
-    """Judge by bounds: with the errors e and t the difference is between |e - t| and e + t."""
+    """Judge by bounds: for errors e and t against float64, |e - t| <= difference <= e + t."""
     rows = [evidence.row(name, 32768) for name in ("triton_online", BASELINE)]
     e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):

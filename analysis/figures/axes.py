@@ -18,12 +18,12 @@ from seaborn.utils import relative_luminance
 
 MAX_TICKS = 11
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-# The font that matplotlib brings along; the others are for an SVG on a machine without it, Verdana
-# first, whose letters are as wide.
+# DejaVu Sans comes with matplotlib. A machine without it shows an SVG in the next font that it has;
+# the letters of Verdana are equally wide.
 FONT = ["DejaVu Sans", "Verdana", "Helvetica", "Arial"]
 
-# Sizes in points, for figures that are printed as wide as they are drawn. svg: text stays text, and
-# ids do not depend on the run. pdf: fonts are embedded as TrueType, which publishers ask for.
+# Sizes are in points, for figures that are printed as wide as they are drawn. In SVG, text stays
+# text and ids do not depend on the run. PDF embeds fonts as TrueType, as publishers require.
 THEME = {
     **sns.axes_style("whitegrid"),
     **sns.plotting_context("paper"),
@@ -60,9 +60,9 @@ def all_powers(sizes: Iterable[int]) -> bool:
 
 
 def label_n(axes: Axes, sizes: list[int], most: int = MAX_TICKS) -> None:
-    """Make x a log axis of N with ticks at measured sizes, at most `most` (two at least).
+    """Make x a log axis of N with up to `most` ticks at measured sizes (`most` ≥ 2).
 
-    Among many sizes the powers of two, where they span about as much as all.
+    Of many sizes the powers of two get the ticks, if they span most of the axis.
     """
     axes.set_xscale("log", base=2)
     ticks = [n for n in sizes if all_powers([n])]
@@ -72,7 +72,7 @@ def label_n(axes: Axes, sizes: list[int], most: int = MAX_TICKS) -> None:
     elif wide and len(ticks) > most:
         ticks = ticks[:: math.ceil((len(ticks) - 1) / (most - 1))]
     elif not wide:
-        # Evenly in log N: for each place the nearest size.
+        # The sizes nearest to places that are evenly spaced in log N.
         step = (sizes[-1] / sizes[0]) ** (1 / (most - 1))
         places = [sizes[0] * step**i for i in range(most)]
         ticks = sorted({min(sizes, key=lambda n: abs(n / place - 1)) for place in places})
@@ -87,7 +87,7 @@ def label_n(axes: Axes, sizes: list[int], most: int = MAX_TICKS) -> None:
 
 
 def label_time(axes: Axes) -> None:
-    """Make y a log axis of time in µs, in plain numbers, at 1, 2 and 5 on few decades."""
+    """Make y a log axis of time in µs with plain numbers, at 1, 2 and 5 over few decades."""
     low, high = axes.get_ylim()
     few = high / low < 100
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
@@ -96,7 +96,7 @@ def label_time(axes: Axes) -> None:
 
 
 def _crowded(axes: Axes, ticks: list[int]) -> bool:
-    """Return whether the plain numbers would touch: a digit is 0.07 inches wide."""
+    """Return whether plain numbers would touch each other; a digit is 0.07 inches wide."""
     width = axes.get_window_extent().width / axes.figure.dpi
     widest = 0.07 * (len(str(ticks[-1])) + 1)
     nearest = min((b / a for a, b in itertools.pairwise(ticks)), default=math.inf)
@@ -104,7 +104,7 @@ def _crowded(axes: Axes, ticks: list[int]) -> bool:
 
 
 def _without_overlaps(ticks: list[int], most: int) -> list[int]:
-    """Return the ticks without those whose label would overlap the one before."""
+    """Return the ticks whose label does not overlap the label before."""
     nearest = math.log(ticks[-1] / ticks[0]) / (1.5 * most)
     kept = ticks[:1]
     for n in ticks[1:]:
@@ -114,7 +114,7 @@ def _without_overlaps(ticks: list[int], most: int) -> list[int]:
 
 
 def text_colour(ground: ColorType) -> str:
-    """Return black or white, whichever has the higher contrast on a colour: at least 4.5."""
+    """Return black or white, whichever has the higher contrast on a colour; it is at least 4.5."""
     return max("black", "white", key=lambda letters: contrast(letters, ground))
 
 

@@ -11,7 +11,7 @@ from analysis import compare, palette, rows
 from analysis.figures.axes import THEME
 from analysis.figures.write import save
 
-# Different in colour, and in shape for the colour-blind.
+# Styles differ in colour, and in shape for the colour-blind.
 STYLES = {
     compare.SLOWER: palette.Style(palette.VERMILION, "v"),
     compare.UNCLEAR: palette.Style(palette.ORANGE, "D"),
@@ -48,7 +48,7 @@ def draw(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
                 label=f"{name} ({part.sum()})",
             )
         axes.legend(loc="upper left", frameon=False)
-        # A single wild point must not flatten all others.
+        # On a linear axis one extreme point would flatten all others.
         axes.set_yscale("symlog", linthresh=2 * margin)
         if len(drawn) <= MAX_NAMES:
             names = [f"{point[-1]} {point[-3]}x{point[-2]}" for point in drawn.index]

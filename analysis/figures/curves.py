@@ -15,12 +15,12 @@ from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, t
 from analysis.panels import Panel, Selection, copy_rate, moved_kb, panels
 from analysis.ranking import highlighted
 
-# Inches around a panel: left of it the numbers of its axis, above it its title, below it N; the
-# least that it is itself; and the space that a tick of N needs.
+# Inches around a panel, for the numbers of its axis, its title, and N.
 LEFT, ABOVE, BELOW = 0.62, 0.2, 0.5
+# Inches: the smallest width of a panel, and the space for a tick of N.
 NARROWEST, TICK = 1.4, 0.27
 HEIGHT = {SINGLE: 1.9, DOUBLE: 2.9}
-# At most so many labels and sizes fit into one column of a page.
+# The largest numbers of labels and of sizes that fit into one column of a page.
 MAX_LABELS, MAX_SIZES = 7, 16
 HIGHLIGHTED = 5  # variants besides torch
 
@@ -38,9 +38,9 @@ class _Line:
 def draw_time(selection: Selection) -> Figure:
     """Draw the median time in µs over N, log-log, with a band from the 0.2 to the 0.8 quantile.
 
-    One line for each timed variant, gid = variant (or variant + published), and one for the
-    roofline: the copy measured in the same processes (gid `copy`) or, for a published table, the
-    time at the vendor's memory peak (`peak`).
+    Each timed variant has a line, whose gid is its name, with ` (published)` where it stands beside
+    measured rows. The roofline is the copy in the same processes (gid `copy`) or, for a published
+    table, the time at the vendor's memory peak (gid `peak`).
     """
     return _draw(selection, "time over N", "time (µs)", "time_us")
 
@@ -81,14 +81,14 @@ def _draw(selection: Selection, what: str, label: str, value: str) -> Figure:
 
 
 def _title(panel: Panel, width: float) -> str:
-    """Return the panel's title; where it is too wide, without the operation (see the heading)."""
+    """Return the panel's title, without the operation where it is too wide; the heading has it."""
     if text_width(panel.title, shared.THEME["axes.titlesize"]) <= width:
         return panel.title
     return panel.title.partition(", ")[2]
 
 
 def _columns(shown: list[Panel], drawn: list[list[_Line]]) -> float:
-    """Return the width of the page: one column for a single small panel, else both."""
+    """Return the width of the page: one column for a single small panel, else two."""
     small = len(shown) <= 1 and all(len(part) <= MAX_LABELS for part in drawn)
     return SINGLE if small and all(len(_sizes(p)) <= MAX_SIZES for p in shown) else DOUBLE
 
@@ -112,16 +112,16 @@ def _panel(axes: Axes, drawn: list[_Line], value: str, front: list[str]) -> None
 
 def _lines(panel: Panel, value: str, selection: Selection) -> list[_Line]:
     """Return the lines of a panel, with the texts of the labels."""
-    found = []
+    drawn = []
     for rows, end in ((panel.own, ""), (panel.published, " (published)" if len(panel.own) else "")):
         groups = rows.sort_values("N").groupby("variant")
         for name, part in sorted(groups, key=lambda group: palette.order(group[0])):
-            found.append(_Line(f"{name}{end}", f"{name}{end}", part, selection.styles[name]))
-    return found + _roofline(panel, value, selection)
+            drawn.append(_Line(f"{name}{end}", f"{name}{end}", part, selection.styles[name]))
+    return drawn + _roofline(panel, value, selection)
 
 
 def _roofline(panel: Panel, value: str, selection: Selection) -> list[_Line]:
-    """Return the measured copy; where all is published, the data sheet's peak."""
+    """Return the line of the measured copy, or else that of the data sheet's peak, if known."""
     rates, gid, text = copy_rate(panel.own), "copy", "copy (roofline)"
     rows = panel.own
     if rates.empty:
@@ -130,13 +130,13 @@ def _roofline(panel: Panel, value: str, selection: Selection) -> list[_Line]:
             return []
         rows, gid, text = panel.published, "peak", f"{peaks[0]:g} GB/s (data sheet)"
         rates = pd.Series(float(peaks[0]), index=_sizes(panel))
-    # a GB/s is a kB/µs
+    # A GB/s is a kB/µs.
     times = moved_kb(rows).reindex(rates.index) / rates
     return [_Line(text, gid, times if value == "time_us" else rates, None)]
 
 
 def _notes(drawn: list[list[_Line]]) -> list[str]:
-    """Return what bands and bold lines mean, where there are any."""
+    """Return the line that explains bands and bold lines, if there are any."""
     styled = [line.rows for part in drawn for line in part if line.style]
     if any(rows["time_us_q20"].notna().any() for rows in styled):
         return [

@@ -19,26 +19,27 @@ from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, t
 from analysis.frame import mark, ranks
 from analysis.panels import Panel, Selection, evenly, panels
 
-# Blue is faster than torch, red slower; the pair is told apart by the colour-blind.
+# Blue is faster than torch, red is slower; the colour-blind can tell them apart.
 COLOURS = "RdBu"
-# Colours saturate at 2x and 1/2x, to tell 1.1 from 1.3; beyond that the number in the cell counts.
+# Colours saturate at 2x and 1/2x, so that 1.1 and 1.3 differ; beyond, the cell has the number.
 LIMIT = 1.0
 INTERVAL = "±: half of the 95 % interval"
-FRAME = "frame: the fastest at that N, dashed: one of several that are not significantly slower"
+FRAME = "frame: the best set at that N, dashed where it has several variants"
 TICKS = {"½x": 1 / 2, "⅔x": 2 / 3, "1x": 1, "1.5x": 1.5, "2x": 2}
-# Inches: the least width of a cell, and the most; right of the bands for the colour bar; that bar.
+# Inches: the smallest and the largest width of a cell; the space at the right for the colour bar;
+# the height and width of that bar.
 NARROW, WIDE, RIGHT = 0.36, 0.5, 0.66
 BAR = (1.1, 0.1)
 NAME, VALUE, WORD = 6.5, 5.5, 4.8  # points
 
 COLUMNS = 14  # sizes of a band
-# Of more bands than this, in all panels, an even choice of sizes is drawn: the text of a cell takes
-# milliseconds, and a picture may not be 65,536 pixels high.
+# Beyond this number of bands, over all panels, evenly chosen sizes are drawn: the text of a cell
+# takes milliseconds, and a PNG is at most 65,536 pixels high.
 MAX_BANDS = 12
-# Inches: the height of a cell, and of one where the page would be higher than `PAGE` otherwise;
-# above the first band of a panel (its title); below each for N and, where it varies, for M; and
-# below the last of a panel, whose axis has a name.
+# Inches: the height of a cell, the lower one of a page that would be higher than PAGE, and PAGE.
 CELL, LOW, PAGE = 0.25, 0.19, 8.5
+# Inches: above the first band of a panel (title), below a band (N), below the last band (N and the
+# name of the axis), and for the line of M where M varies.
 ABOVE, BETWEEN, BELOW, OF_M = 0.2, 0.21, 0.4, 0.12
 
 # Statuses whose word is wider than a cell.
@@ -53,7 +54,7 @@ LEAST_HALF_WIDTH = 0.0005  # a smaller one would be 0 in three decimals
 
 @dataclass(frozen=True)
 class Band:
-    """Cells of a panel, variant by N: rows (dict) or None; `title` above the `first` one's."""
+    """Cells of a panel, variant by N: a row (dict) or None. Only the `first` band has a title."""
 
     title: str
     cells: pd.DataFrame
@@ -80,8 +81,8 @@ class Band:
 def draw_speedup(selection: Selection) -> Figure:
     """Draw `speedup` with log colours centred at 1, its value and half of its 95 % interval.
 
-    A point without a time shows its status, or the flag that excludes it; an empty cell is a point
-    that was not asked for. A published table is drawn where nothing was measured.
+    A point without a time shows its status, or the reason why it does not rank. An empty cell is a
+    point outside the sweep. A published table is drawn where nothing was measured.
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid": False}):
         chosen, total = panels(selection, only_timed=False)
@@ -111,13 +112,13 @@ def draw_speedup(selection: Selection) -> Figure:
 
 
 def fold(panels: list[Panel]) -> list[Band]:
-    """Return the bands of all panels. Where some sizes are left out, the title states it."""
+    """Return the bands of all panels; the title says where sizes are left out."""
     most = COLUMNS * max(1, MAX_BANDS // len(panels))
     return [band for panel in panels for band in _bands(panel, most)]
 
 
 def _cell_height(bands: list[Band]) -> float:
-    """Return inches: low where cells of usual height would not fit on one page."""
+    """Return the height in inches: LOW where cells of the usual height exceed a page."""
     lines = sum(len(band.cells.index) for band in bands)
     around = sum(sum(band.around) for band in bands)
     return LOW if len(bands) > 1 and lines * CELL + around > PAGE else CELL
@@ -136,15 +137,14 @@ def _bands(panel: Panel, most: int) -> list[Band]:
     by_point = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
     count = math.ceil(len(sizes) / COLUMNS)
     each = math.ceil(len(sizes) / count)
-    found = []
+    bands = []
     for start in range(0, len(sizes), each):
         part = sizes[start : start + each]
         cells = [[by_point.get((name, n)) for n in part] for name in names]
         first, last = start == 0, start + each >= len(sizes)
-        found.append(
-            Band(title if first else "", pd.DataFrame(cells, names, part, object), first, last)
-        )
-    return found
+        frame = pd.DataFrame(cells, names, part, object)
+        bands.append(Band(title if first else "", frame, first, last))
+    return bands
 
 
 def _draw_band(axes: Axes, band: Band) -> None:
@@ -157,15 +157,15 @@ def _draw_band(axes: Axes, band: Band) -> None:
         vmin=-LIMIT,
         vmax=LIMIT,
         cbar=False,
-        # Set below: seaborn would render the figure once per label to see whether they overlap.
+        # Set below, because seaborn would render the figure once per label to find overlaps.
         xticklabels=False,
         yticklabels=False,
         linewidths=0.5,
         linecolor="white",
     )
     axes.set_facecolor("0.93")
-    # Not by seaborn: it writes in white where that has a contrast of 2.3, and nothing where a value
-    # is missing; there the words say why.
+    # seaborn would write white text at a contrast of 2.3, and nothing where a value is missing.
+    # Here such a cell says why.
     grounds = _scale().to_rgba(values.to_numpy())
     for (i, j), value in np.ndenumerate(values.to_numpy()):
         if math.isnan(value):
@@ -198,7 +198,7 @@ def _draw_band(axes: Axes, band: Band) -> None:
 
 
 def cell_text(row: dict | None) -> str:
-    """Return the speed-up and half of its interval, or why there is none; "" for no row."""
+    """Return the speed-up and half of its interval, or why there is none; "" for None."""
     if row is None:
         return ""
     if not row["timed"]:
@@ -222,7 +222,7 @@ def _half_width(row: dict) -> float:
 
 
 def _why_untimed(row: dict) -> str:
-    """Return why a row does not count as timed, in no more words than a cell holds."""
+    """Return why a row does not count as timed, in words that fit into a cell."""
     if row["status"] != "ok":
         return row["status"]
     flags = row["unranked_by"].split()
@@ -232,11 +232,11 @@ def _why_untimed(row: dict) -> str:
 
 
 def _notes(bands: list[Band]) -> list[str]:
-    """Return what ± and frames mean, where there are any."""
+    """Return the line that explains ± and frames, if there are any."""
     cells = [cell for band in bands for cell in band.cells.to_numpy().flat]
     rows = [row for row in cells if row and row["timed"]]
-    found = [INTERVAL] if any(not math.isnan(_half_width(row)) for row in rows) else []
-    return ["; ".join([*found, FRAME])] if rows else []
+    with_interval = any(not math.isnan(_half_width(row)) for row in rows)
+    return ["; ".join([*([INTERVAL] if with_interval else []), FRAME])] if rows else []
 
 
 def _scale() -> ScalarMappable:

@@ -1,6 +1,6 @@
 """A figure in inches: heading above, fine print below, and the drawing in between.
 
-It is drawn at the width at which a paper prints it, for letters to have their nominal size.
+It is as wide as a paper prints it, so that letters have their nominal size.
 """
 
 import textwrap
@@ -15,16 +15,17 @@ from matplotlib.textpath import TextPath
 from analysis import markdown as md
 from analysis import schema
 from analysis.figures.axes import FONT
-from analysis.frame import controls_note, distinct, legend, outcomes
+from analysis.figures.controls import controls_note
+from analysis.frame import distinct, legend, outcomes
 from analysis.panels import Selection
 
-# Inches: the width of one column and of both on a page of two columns.
+# Inches: the widths of one column and of a page of two columns.
 SINGLE, DOUBLE = 3.4, 7.0
 # Points.
 TITLE, SMALL, FINE = 8, 6.5, 5.5
-_LINE = 1.3  # distance of lines of text, in sizes of their letters
-_EDGE = 0.05  # inches, of text from the edge
-_WIDER = 1.05  # letters of few pixels are up to that much wider than their outlines
+_LINE = 1.3  # line spacing, relative to the font size
+_EDGE = 0.05  # inches between text and the edge
+_WIDER = 1.05  # letters of few pixels are up to 5 % wider than their outlines
 VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 
 
@@ -36,9 +37,9 @@ def text_width(text: str, points: float, bold: bool = False) -> float:
 
 
 class Page:
-    """A figure of `width`, as high as heading, body of `height` and fine print need.
+    """A figure of `width`, with the heading, a body of `height`, and the fine print.
 
-    Places in it are in inches from the upper left corner of the body.
+    A place in it is in inches from the upper left corner of the body.
     """
 
     def __init__(self, width: float, height: float, heading: str, fine_print: list[str]):
@@ -65,7 +66,7 @@ class Page:
         return self.figure.add_axes((left, bottom, width / self._size[0], height / self._size[1]))
 
     def nothing_timed(self, rows: pd.DataFrame) -> None:
-        """Write in the middle of a figure without a panel the outcomes of its `rows`."""
+        """Write the outcomes of `rows` in the middle of a figure without panels."""
         text = f"no timed rows: {md.counts(outcomes(rows))}" if len(rows) else "no rows"
         self.figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, color="0.35")
 
@@ -75,24 +76,24 @@ def _height(points: float) -> float:
 
 
 def _wrapped(lines: list[str], width: float, points: float, bold: bool = False) -> list[str]:
-    """Return the lines, broken where they would be wider than the page."""
+    """Return the lines, broken where they are wider than the page."""
     room = width - 2 * _EDGE
-    found = []
+    wrapped = []
     for text in "\n".join(lines).split("\n"):
         letters = max(1, int(len(text) * room / max(text_width(text, points, bold), 0.01)))
         while text_width(text, points, bold) > room and letters > 20:
             parts = textwrap.wrap(text, letters)
             if max(text_width(part, points, bold) for part in parts) <= room:
-                found += parts[:-1]
+                wrapped += parts[:-1]
                 text = parts[-1]
                 break
             letters -= 1
-        found.append(text)
-    return found
+        wrapped.append(text)
+    return wrapped
 
 
 def heading(selection: Selection, what: str) -> str:
-    """Return the title of a figure; it states when nothing in it was measured here."""
+    """Return the title of a figure, which says so when nothing in it was measured here."""
     rows = selection.own if len(selection.own) else selection.published
     name = rows["gpu_name"].iloc[0].split(" (")[0]
     ops = "/".join(sorted(rows["op"].unique()))

@@ -10,20 +10,20 @@ from analysis.palette import Style
 
 ROOFLINE = "0.25"
 DASHES = (0, (5, 2.5))
-MAX_MARKERS = 20  # at every point of a line; on a longer one they would hide it,
-SPARSE = 0.06  # and are so far from each other, in diagonals of the axes
+MAX_MARKERS = 20  # a line of more points has a marker only every SPARSE
+SPARSE = 0.06  # distance of such markers, in diagonals of the axes
 LABEL = 6.5  # points
-GAP = 0.2  # inches, of the labels from the axes
-LABEL_HEIGHT = 1.25 * LABEL / 72  # inches, from one label to the next
-# The way from a line's end to its label. Of a line that ends early it crosses the axes, and there
-# anything in the line's colour would be read as data: so grey, dotted, and behind all but the grid.
+GAP = 0.2  # inches between axes and labels
+LABEL_HEIGHT = 1.25 * LABEL / 72  # inches from one label to the next
+# The leader joins a line's end to its label. It crosses the axes where the line ends early. Grey,
+# dotted, and behind all but the grid, it does not look like data.
 LEADER = {"color": "0.6", "lw": 0.6, "linestyle": (0, (1, 2)), "shrinkA": 1, "shrinkB": 2}
 BEHIND = 1.1  # zorder
 
 
 @dataclass(frozen=True)
 class End:
-    """A line's right end (data coordinates), its colour, and the label it gets."""
+    """A line's right end in data coordinates, its colour, and its label."""
 
     x: float
     y: float
@@ -37,8 +37,8 @@ def draw_line(
 ) -> End:
     """Draw `value` of the rows of one variant over N; return its end for a label `text`.
 
-    Published lines are dashed, with hollow markers. Measured ones have a band from the 0.2 to the
-    0.8 quantile of the time. gid of the line is `text`, of the band `text` and `band`.
+    A published line is dashed with hollow markers. A measured line has a band from the 0.2 to the
+    0.8 quantile of the time. The gid of the line is `text`, that of the band `{text} band`.
     """
     published = (rows["origin"] == "published").all()
     kind = {"linestyle": "--", "markerfacecolor": "white"} if published else {"linestyle": "-"}
@@ -61,7 +61,7 @@ def draw_line(
     low, high = (_at_quantile(rows, value, name) for name in ("time_us_q20", "time_us_q80"))
     if (low.notna() & high.notna()).any():
         band = {"color": style.colour, "alpha": 0.25, "zorder": 1.5, "gid": f"{text} band"}
-        if len(rows) == 1:  # a band over one size has no width
+        if len(rows) == 1:  # a band over one size would have no width
             ends = [*low, *high]
             axes.plot([*rows["N"]] * 2, ends, linewidth=6, solid_capstyle="butt", **band)
         else:
@@ -70,7 +70,7 @@ def draw_line(
 
 
 def _at_quantile(rows: pd.DataFrame, value: str, quantile: str) -> pd.Series:
-    """Return `value` of calls that take that quantile of the times; a rate is inverse to it."""
+    """Return `value` at a quantile of the times; a rate is inverse to its time."""
     if value == "time_us":
         return rows[quantile]
     return rows[value] * rows["time_us"] / rows[quantile]
@@ -85,9 +85,9 @@ def draw_roofline(axes: Axes, limits: pd.Series, gid: str, text: str) -> End:
 
 
 def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions at least `gap` from each other between `low` and `high`, in their order.
+    """Return positions in the same order, at least `gap` apart, between `low` and `high`.
 
-    Where labels meet they move up, then down from `high`; as in the page (chart.js).
+    Labels that meet move up, and then down from `high`, as in the page (chart.js).
     """
     placed, order = list(positions), sorted(range(len(positions)), key=positions.__getitem__)
     for i in order:
@@ -102,7 +102,7 @@ def spread(positions: list[float], gap: float, low: float, high: float) -> list[
 def label_ends(axes: Axes, ends: list[End]) -> None:
     """Write each label right of the axes, level with its line where there is room.
 
-    Call after the limits and the position of the axes are final: it works in pixels.
+    Call it when the limits and the position of the axes are final, because it works in pixels.
     """
     if not ends:
         return

@@ -15,8 +15,9 @@ from matplotlib.ticker import MultipleLocator, PercentFormatter
 from analysis import palette, ranking, schema
 from analysis.figures import axes as shared
 from analysis.figures import lines
+from analysis.figures.controls import controls_note
 from analysis.figures.layout import DOUBLE, FINE, SMALL, Page, origin, text_width, versions
-from analysis.frame import controls_note, legend
+from analysis.frame import legend
 from analysis.palette import Style
 from analysis.panels import Panel, every_panel, existing, select
 from analysis.panels import styles as styles_of
@@ -24,7 +25,7 @@ from analysis.published import Published
 from analysis.schema import BASELINE
 
 MAX_PANELS = 15
-TICK = 0.29  # inches that a tick of N needs
+TICK = 0.29  # inches for a tick of N
 HIGHLIGHTED = 6  # variants besides torch
 MUTED = "0.75"
 DTYPES = list(schema.ITEMSIZE)  # in the order of the page
@@ -35,22 +36,22 @@ HOW = [
     "is one of the other variants, empty where only one competes",
 ]
 
-# Inches of the grid: left of the panels, above each (title and strip), between two, below each
-# (sizes), and of a line of the key; the most of one panel, and of all together.
+# Inches: left of the panels, above a panel (title and strip), between two, below a panel (sizes),
+# and the height of a line of the key.
 LEFT, ABOVE, BETWEEN, BELOW, KEY = 0.55, 0.46, 0.16, 0.36, 0.14
-HIGHEST, PAGE = 1.2, 8.6
+HIGHEST, PAGE = 1.2, 8.6  # inches: the largest heights of a panel and of all panels
 ACROSS = 3  # panels
 KEYS = 4  # columns of the key below the panels
 
 # Inches of a strip: between the axes and the strip, and its height.
 STRIP_GAP, STRIP_HEIGHT = 0.03, 0.11
-HALF = 2**0.5  # how far a box reaches beyond the first and the last size
+HALF = 2**0.5  # factor in N by which a box extends beyond the first and the last size
 PALE = 0.6  # share of white in the colour of a variant that shares the best set
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Places of `panels` panels, and of a key with `keys` entries; all in inches."""
+    """The places of `panels` panels, and of a key with `keys` entries, in inches."""
 
     panels: int
     keys: int
@@ -69,7 +70,7 @@ class Grid:
 
     @property
     def key(self) -> tuple[float, float, int]:
-        """Return upper left corner and columns of the key: beside the last panel, or below all."""
+        """Return corner (upper left) and columns of the key: beside the last panel, else below."""
         if free := -self.panels % ACROSS:
             return *self.place(self.panels), free
         return LEFT, self._bottom + 0.15, KEYS
@@ -92,9 +93,9 @@ class Grid:
 def draw_overview(measurements: pd.DataFrame, published: Published) -> Figure:
     """Draw `of_copy` over N, a panel for each gpu, operation, rule of M and dtype.
 
-    In every panel: the copy, a line at 100 %; the baselines and the variants that win most often,
-    with bands; all others muted; above, the winner at each N. gid of a line: the variant; of the
-    copy: `copy`. Published tables have no copy; `published` gives the styles of their variants.
+    A panel has the copy as a line at 100 %, torch and the variants that win most often with bands,
+    all others muted, and above them the winner at each N. The gid of a line is its variant, that of
+    the copy `copy`. Published tables have no copy; their variants count for the styles only.
     """
     with matplotlib.rc_context(shared.THEME):
         every = _panels(measurements, published)
@@ -126,15 +127,15 @@ def draw_overview(measurements: pd.DataFrame, published: Published) -> Figure:
 
 
 def _panels(measurements: pd.DataFrame, published: Published) -> list[tuple[str, Panel]]:
-    """Return dtype and panel of all rows with a fraction of the copy, in the order of the page."""
-    found = []
+    """Return (dtype, panel) of all rows with a fraction of the copy, in the order of the page."""
+    drawn = []
     for gpu, dtype, sweep in existing(measurements, published):
         selection = select(measurements, published, gpu, dtype, sweep)
         for panel in every_panel(selection, only_timed=True):
             rows = panel.own[panel.own["of_copy"].notna()]
             if len(rows):
-                found.append((dtype, Panel(panel.title, rows, panel.published)))
-    return sorted(found, key=lambda one: _order(*one))
+                drawn.append((dtype, Panel(panel.title, rows, panel.published)))
+    return sorted(drawn, key=lambda one: _order(*one))
 
 
 def _of_most_sizes(panels: list[tuple[str, Panel]]) -> list[tuple[str, Panel]]:
@@ -173,9 +174,10 @@ def _panel(axes: Axes, dtype: str, panel: Panel, styles: dict[str, Style]) -> No
 def _winner_strip(axes: Axes, best_sets: dict[int, list[str]], styles: dict[str, Style]) -> None:
     """Draw above the axes a box for each run of sizes with one fastest variant.
 
-    Pale where it shares the best set; none for an empty one; MUTED and without a name for a variant
-    that is not in `styles`; with the variant's marker where its name does not fit. Call after the
-    limits and the position of the axes are final. gid of a box: `fastest {variant}`.
+    A box is pale where the variant shares the best set, and absent where the best set is empty. A
+    variant that is not in `styles` has a box in MUTED without a name. The marker replaces a name
+    that does not fit. Call it when the limits and the position of the axes are final. The gid of a
+    box is `fastest {variant}`.
     """
     sizes = sorted(best_sets)
     borders = [math.sqrt(a * b) for a, b in pairwise(sizes)]
@@ -184,10 +186,10 @@ def _winner_strip(axes: Axes, best_sets: dict[int, list[str]], styles: dict[str,
     inches = axes.get_window_extent().height / axes.figure.dpi
     bottom, top = 1 + STRIP_GAP / inches, 1 + (STRIP_GAP + STRIP_HEIGHT) / inches
     first = {n: (names[0], len(names) == 1) if names else None for n, names in best_sets.items()}
-    for won, run in groupby(range(len(sizes)), key=lambda i: first[sizes[i]]):
-        if not won:
+    for winner, run in groupby(range(len(sizes)), key=lambda i: first[sizes[i]]):
+        if not winner:
             continue
-        (variant, alone), places = won, list(run)
+        (variant, alone), places = winner, list(run)
         left, right = edges[places[0]], edges[places[-1] + 1]
         style = styles.get(variant)
         colour = to_rgb(style.colour if style else MUTED)
@@ -211,7 +213,7 @@ def _winner_strip(axes: Axes, best_sets: dict[int, list[str]], styles: dict[str,
 
 
 def _key(styles: dict[str, Style]) -> list[Line2D]:
-    """Return handles of the variants in front, of the copy, and of the rest."""
+    """Return the handles of the highlighted variants, of the copy, and of all others."""
     dashes = {"color": lines.ROOFLINE, "linestyle": lines.DASHES, "lw": 0.9}
     shown = [
         Line2D([], [], color=style.colour, marker=style.marker, markersize=3.5, lw=1, label=name)
@@ -222,11 +224,11 @@ def _key(styles: dict[str, Style]) -> list[Line2D]:
 
 
 def _fine_print(measurements: pd.DataFrame, drawn: list[pd.DataFrame], total: int) -> list[str]:
-    found = [
+    origins = [
         f"{origin(own)}, {versions(own)}"
         for _, own in measurements[measurements["of_copy"].notna()].groupby("gpu")
     ]
     if len(drawn) < total:
-        found.append(f"{len(drawn)} of {total} panels are shown, those of the most sizes")
+        origins.append(f"{len(drawn)} of {total} panels are shown, those of the most sizes")
     rows = pd.concat(drawn or [measurements])
-    return [*found, *controls_note(rows), *legend(rows["flags"]), *HOW]
+    return [*origins, *controls_note(rows), *legend(rows["flags"]), *HOW]

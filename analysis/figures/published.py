@@ -1,6 +1,6 @@
 """Published times beside measured ones, as points.
 
-Not as bars: on a logarithmic axis a bar's length means nothing, because the axis has no zero.
+They are no bars: a logarithmic axis has no zero, so the length of a bar would mean nothing.
 """
 
 import math
@@ -21,10 +21,9 @@ from analysis.frame import mark, ranks
 from analysis.panels import Selection
 from analysis.schema import BASELINE
 
-# Inches: from one point to the next, as wide as a value; the space between two sizes; the height of
-# the axes and of a line of text; the margins.
+# Inches: from one point to the next, between two sizes, the heights of the axes and of a text line.
 STEP, SPACE, HEIGHT, LINE = 0.24, 0.2, 2.0, 0.13
-LEFT, RIGHT, ABOVE = 1.05, 0.05, 0.12
+LEFT, RIGHT, ABOVE = 1.05, 0.05, 0.12  # inches: margins
 VALUE, WORDS = 5.5, 6  # points
 WHISKERS = (
     "whiskers: 0.2 to 0.8 quantile of the times, where that is longer than the point is high; "
@@ -45,7 +44,7 @@ class Series:
     rows: dict[Point, dict]
 
     def marker(self) -> dict:
-        """Return matplotlib's options: measured points are full, published ones are hollow."""
+        """Return matplotlib's options: a measured point is full, a published one hollow."""
         full = "white" if self.origin == "published" else self.style.colour
         edge = {"markeredgecolor": self.style.colour, "markeredgewidth": 1.0}
         shape = {"marker": self.style.marker, "markersize": 5.5, "linestyle": "none"}
@@ -53,11 +52,11 @@ class Series:
 
 
 def draw_published(selection: Selection) -> Figure:
-    """Draw the time in µs (log) for every published (M, N), published beside measured.
+    """Draw the time in µs (log) at every published (M, N), published beside measured.
 
-    Whiskers of measured points go from the 0.2 to the 0.8 quantile. Below every size: how many
-    times faster each variant is than the baseline (see _baseline), measured ratios with their 95 %
-    interval. gid of a point: `{variant} {origin} {N}`.
+    Whiskers of measured points go from the 0.2 to the 0.8 quantile. Below each size is the speed of
+    each variant over the baseline (see _baseline); a measured ratio has its 95 % interval. The gid
+    of a point is `{variant} {origin} {N}`.
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid.axis": "y"}):
         own = selection.own[ranks(selection.own)]
@@ -104,16 +103,16 @@ def _widest(words: list[str]) -> float:
 
 
 def _series(rows: pd.DataFrame, styles: Mapping[str, palette.Style]) -> list[Series]:
-    """Return one for each GPU, origin, input and variant of `rows`, all of one operation."""
-    found = []
+    """Return a series for each GPU, origin, distribution and variant; `rows` have one operation."""
+    series = []
     for (name, origin, input_, variant), part in rows.groupby(
         ["gpu_name", "origin", "distribution", "variant"]
     ):
         note = ", not measured here" if origin == "published" else ""
         where = f"{origin}{note} ({name}, {input_} input)"
         by_point = {(row["M"], row["N"]): row for row in part.to_dict("records")}
-        found.append(Series(variant, styles[variant], origin, where, by_point))
-    return sorted(found, key=lambda one: (one.where, palette.order(one.variant)))
+        series.append(Series(variant, styles[variant], origin, where, by_point))
+    return sorted(series, key=lambda one: (one.where, palette.order(one.variant)))
 
 
 def _draw_points(axes: Axes, series: list[Series], points: list[Point], width: float) -> None:
@@ -138,7 +137,7 @@ def _draw_points(axes: Axes, series: list[Series], points: list[Point], width: f
             )
     times = [row["time_us"] for one in series for row in one.rows.values()]
     axes.set_yscale("log")
-    axes.set_ylim(min(times) / 1.6, max(times) * 2)  # above there are the values, too
+    axes.set_ylim(min(times) / 1.6, max(times) * 2)  # values stand above the points
     for place in range(1, len(points)):  # between two sizes
         axes.axvline(place - 0.5, color="0.9", lw=0.5, zorder=0.5)
     axes.set_xlim(-0.5, len(points) - 0.5)
@@ -148,7 +147,7 @@ def _draw_points(axes: Axes, series: list[Series], points: list[Point], width: f
 
 
 def _lines_below(series: list[Series], points: list[Point]) -> list[tuple[str, list[str]]]:
-    """Return lines of a table: a name, and a word for each point (none: the line is a heading)."""
+    """Return the lines of a table: a name, and a word for each point; a heading has no words."""
     lines = [
         ("N (columns)", [str(n) for _, n in points]),
         ("M (rows)", [str(m) for m, _ in points]),
@@ -166,7 +165,7 @@ def _lines_below(series: list[Series], points: list[Point]) -> list[tuple[str, l
 
 
 def _baseline(series: list[Series]) -> str:
-    """Return the published table's torch or, where it has none, its slowest variant."""
+    """Return torch, or the slowest variant of a published table without torch."""
     tables = [one for one in series if one.origin == "published"]
     if BASELINE in {one.variant for one in tables}:
         return BASELINE

@@ -14,28 +14,26 @@ from PIL import Image
 from analysis import ranking, rows
 from analysis.figures import curves, heatmap, overview, published
 from analysis.figures.axes import THEME
-from analysis.frame import with_controls
+from analysis.figures.controls import with_controls
 from analysis.panels import beside_published, select
 from analysis.published import Published
 
-# kind -> (which rows it shows, how it is drawn)
+# kind -> (which rows it shows, how it is drawn); `published` needs a short published table
 KINDS = {
     "time": (select, curves.draw_time),
     "throughput": (select, curves.draw_throughput),
     "speedup": (select, heatmap.draw_speedup),
     "published": (beside_published, published.draw_published),
 }
-OVER_N = ("time", "throughput", "speedup")  # every set has these
-BESIDE_PUBLISHED = ("published",)  # only where a published table is short enough
-OVERVIEW = "overview"  # of all sets
+OVER_N = ("time", "throughput", "speedup")  # the kinds of every set
 
-# No date and no version of the software: a file changes only with its content.
+# Without the date and the version of the software, a file changes only with its content.
 VECTORS = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 PNG_DPI = 200
-PNG_COLOURS = 256  # lines and letters have few; a file is a third as large as with all
+PNG_COLOURS = 256  # enough for lines and letters; a file is a third as large as with all colours
 
 
 def write(
@@ -60,15 +58,10 @@ def write(
     return [path for stem, figure in figures.items() for path in save(figure, stem)]
 
 
-def write_published(*arguments) -> list[Path]:
-    """Write the figure of published beside measured times; arguments as of `write`."""
-    return write(*arguments, kinds=BESIDE_PUBLISHED)
-
-
 def write_overview(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
     """Write overview.svg, .pdf and .png, the page of all sets, to `folder`; return these paths."""
     figure = overview.draw_overview(with_controls(ranking.ranked(measurements)), tables)
-    return save(figure, Path(folder, OVERVIEW))
+    return save(figure, Path(folder, "overview"))
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
@@ -81,8 +74,8 @@ def save(figure: Figure, stem: Path) -> list[Path]:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    # MAXCOVERAGE, then k-means: the usual method chooses by frequency alone, and the rare reds of
-    # a scale become one.
+    # MAXCOVERAGE, then k-means. The usual method chooses colours by frequency, and would merge the
+    # rare reds of a scale into one.
     few = picture.quantize(
         PNG_COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
     )

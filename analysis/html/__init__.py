@@ -1,1 +1,1 @@
-"""results/report.html: the report as one page that needs nothing else."""
+"""results/report.html: the report as a single file for a browser, without a network."""

@@ -9,13 +9,14 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import palette
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, NO_DATA, OPEN
-from analysis.frame import controls_note, mark
+from analysis.figures.controls import controls_note
+from analysis.frame import mark
 from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
 from analysis.ranking import RANKING
 from analysis.schema import SWEEP_MATRIX
 
-# What the page shows, sorts, searches and draws; everything else is in results/measurements.csv.
+# The columns that the page shows, sorts, searches and draws; results/measurements.csv has all.
 COLUMNS = [
     *("gpu", "origin", "sweep", "op", "dtype", "distribution", "M", "N", "variant"),
     *("status", "unranked_by", "flags", "message", "time_us", "time_us_q20", "time_us_q80"),
@@ -23,13 +24,13 @@ COLUMNS = [
     *("processes", *RANKING),
 ]
 
-# verdict -> the name of its colour, and a sign that does not need the colour
+# verdict -> the name of its colour, and a sign for readers who do not see the colour
 SIGNS = {
     **{HOLDS: ("holds", "✓"), FAILS: ("fails", "✗")},
     **{INCONCLUSIVE: ("open", "○"), NO_DATA: ("open", "·")},
 }
 
-# Colours of the palette with too little contrast, and what stands for them: on white, on dark.
+# Colours of the palette with too little contrast -> their replacement, on white and on dark.
 ON_WHITE = {palette.ORANGE: "#9c7218", palette.SKY: "#3c9cd2"}
 ON_DARK = {
     palette.BLACK: "#f4f4f4",
@@ -57,16 +58,13 @@ PATHS = {
 
 
 def winners(points: pd.DataFrame) -> list[int]:
-    """Return the positions of the fastest variants, measured before recorded, then by point."""
+    """Return the positions of the fastest variants, sorted by origin, GPU and matrix."""
     first = points[points["rank"] == 1]
     return first.sort_values(["origin", "gpu", *SWEEP_MATRIX[3:]]).index.tolist()
 
 
 def columns(rows: pd.DataFrame) -> dict[str, object]:
-    """Return column -> values, None where not applicable; text as `words` and their `codes`.
-
-    A browser reads that fast.
-    """
+    """Return column -> values, None where empty; text as `words` and `codes`, which loads fast."""
     rows = rows.assign(mark=rows["flags"].map(mark))
     return {name: _column(rows[name]) for name in COLUMNS if name in rows}
 
@@ -81,18 +79,18 @@ def _column(values: pd.Series) -> object:
 def charts(measurements: pd.DataFrame, published: Published) -> list[dict[str, object]]:
     """Return one chart for each panel of every GPU, dtype and sweep; those with own rows first.
 
-    Of too many values of M an even choice is drawn, as in the figures of the report; a `note` says
-    so. `measurements`: of frame.with_controls. A chart names its rows by their position there
-    (`own`) and in the published tables (`published`). It has the copy bandwidth as (N, GB/s), or
-    the vendor's memory peak where there is none.
+    Of many values of M evenly chosen ones are drawn, as in the figures, and `note` says so.
+    `measurements`: as of with_controls. `own` and `published` are positions of rows there and in
+    the published tables. `copy` is the copy bandwidth as (N, GB/s); a chart of published rows has
+    the vendor's memory `peak` instead.
     """
-    found = []
+    drawn = []
     for gpu, dtype, sweep in existing(measurements, published):
         selection = select(measurements, published, gpu, dtype, sweep)
         chosen, total = panels(selection, only_timed=True)
         few = f"{len(chosen)} of {total} values of M of this sweep are drawn, evenly chosen."
-        found += [_chart(panel, selection, few if len(chosen) < total else "") for panel in chosen]
-    return sorted(found, key=_order)
+        drawn += [_chart(panel, selection, few if len(chosen) < total else "") for panel in chosen]
+    return sorted(drawn, key=_order)
 
 
 def _order(chart: dict) -> tuple:
@@ -120,7 +118,7 @@ def _chart(panel: Panel, selection: Selection, few: str) -> dict[str, object]:
 
 
 def claims_view(claims: pd.DataFrame) -> list[dict[str, object]]:
-    """Return one card per claim and quantity; its findings are split into judged and undecided."""
+    """Return one card per claim and quantity, with its judged and its undecided findings."""
     cards = []
     for (claim, quantity), rows in claims.groupby(["claim", "quantity"], sort=False):
         findings = [_finding(row) for row in rows.to_dict("records")]

@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from analysis import markdown, ranking, rows
-from analysis.frame import LEGEND, with_controls
+from analysis.figures.controls import with_controls
+from analysis.frame import LEGEND
 from analysis.html import data
 from analysis.markdown import Block, Heading, Prose, Table
 from analysis.report import document as report
@@ -21,17 +22,16 @@ from analysis.schema import BASELINE
 
 PAGE = Path(__file__).resolve().parent / "page"
 SCRIPTS = ("common.js", "picker.js", "chart.js", "rows.js")
-# Cells of more letters than this are set on several lines; a name or an interval never is.
-WORDY = 48
-# as the report writes one: with a unit, an interval, a remark, or as a span; or not applicable
+WORDY = 48  # letters; a longer cell is text and may wrap, a name or an interval may not
+# A number as the report writes it: with a unit, an interval, a remark, or as a span; or empty.
 NUMBER = re.compile(r"([-+.\de]+( %)?( \[[^]]*\])?( \(.*\))?( … \d+)?)?")
-# Emphasis and code. What stands in prose comes from CSV files: links, images and HTML of Markdown
-# are switched off, so that whatever looks like one stays text.
+# Only emphasis and code are Markdown. Prose quotes CSV files, so whatever looks like a link, an
+# image or HTML stays text.
 _INLINE = MarkdownIt("zero").enable(["emphasis", "backticks"])
 
 
 def write(inputs: Inputs, figures: Path, output: Path) -> None:
-    """Write the page to `output`, with overview.png of `figures`; same inputs, same bytes."""
+    """Write the page to `output`, with overview.png of `figures`; equal inputs give equal bytes."""
     measurements, published = ranking.ranked(inputs.measurements), inputs.published
     drawn = with_controls(measurements)
     looks = data.variant_styles({*drawn["variant"], *published.rows["variant"]})
@@ -76,7 +76,7 @@ def _image(path: Path) -> str:
 
 
 def embedded(content: object) -> Markup:
-    """Return `content` as JSON that can stand inside a script element, whatever is in it."""
+    """Return `content` as JSON that is safe inside a script element, whatever it contains."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -108,7 +108,7 @@ def inline(text: str) -> Markup:
 
 
 def _numeric(block: Table) -> list[bool]:
-    """Return for each column of a table whether its values are numbers, set flush right."""
+    """Return for each column of a table whether its values are numbers, aligned at the right."""
     return [
         all(NUMBER.fullmatch(str(value)) for value in values)
         for values in zip(*block.rows, strict=True)
@@ -116,20 +116,20 @@ def _numeric(block: Table) -> list[bool]:
 
 
 def _parts_of_ranking(blocks: list[Block]) -> list[list[Block]]:
-    """Return the blocks of the ranking, cut behind every heading and table."""
-    found: list[list[Block]] = []
+    """Return the blocks of the ranking, split after every heading and table."""
+    parts: list[list[Block]] = []
     for block in blocks:
-        last = found[-1][-1] if found else None
+        last = parts[-1][-1] if parts else None
         if isinstance(block, Heading) or not isinstance(last, Prose):
-            found.append([])
-        found[-1].append(block)
-    return found
+            parts.append([])
+        parts[-1].append(block)
+    return parts
 
 
 def _gpus(measurements: pd.DataFrame) -> list[str]:
-    """Return one line for every GPU with rows: its name, and measured or recorded."""
-    found = measurements[["origin", "gpu_name"]].drop_duplicates().sort_values("origin")
-    return [f"{name} ({origin})" for origin, name in found.itertuples(index=False, name=None)]
+    """Return one line for every GPU with rows: its name, and `measured` or `recorded`."""
+    gpus = measurements[["origin", "gpu_name"]].drop_duplicates().sort_values("origin")
+    return [f"{name} ({origin})" for origin, name in gpus.itertuples(index=False, name=None)]
 
 
 def _policy(script: str) -> str:

@@ -1,4 +1,4 @@
-"""The ranking: wins, ties and losses, and the best set at every matrix."""
+"""The ranking: wins, ties and losses, and the best set of every matrix."""
 
 import pandas as pd
 
@@ -58,7 +58,7 @@ def _sentence(where: str, rows: pd.DataFrame) -> str:
             f". Only the torch variants are timed here: {md.counted(interpreted, 'Triton variant')}"
             " ran in Triton's interpreter, which checks results but gives no times"
         )
-    # A faster row may have been excluded.
+    # One of them may be faster than the winner.
     unranked = rows[rows["unranked_by"] != ""]["unranked_by"]
     if len(unranked):
         reasons = ", ".join(distinct(unranked.str.split().explode()))
@@ -74,10 +74,10 @@ def _table(rows: pd.DataFrame, what: str) -> list[Block]:
     )
     columns = [
         *(*varying, "fastest", "time (µs)", "speed-up over torch", "also in the best set"),
-        *("next", "takes so many times as long", "of copy"),
+        *("next", "its time / the fastest's", "of copy"),
     ]
     lines = []
-    # By size of a row where each has its own M; M alone would turn M·N = const upside down.
+    # Sort by N where each N has its own M: for a constant M·N, M would reverse the order.
     by = [*SIZE_COLUMNS[:2], "N", "M"] if one_m_for_each_n(first) else SIZE_COLUMNS
     for _, part in rows[rows["rank"].notna()].sort_values("rank").groupby(by, sort=True):
         row, *others = part.to_dict("records")

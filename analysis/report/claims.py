@@ -12,7 +12,7 @@ COLUMNS = ["claim", "what", "quantity", "where", "published", "verdict", "value 
 
 
 def section(claims: pd.DataFrame) -> str:
-    """Return the claims that could be judged, and below them, folded, the others."""
+    """Return the claims that could be judged, and below them the others, folded."""
     open_ = claims["verdict"].isin(OPEN)
     judged, others = (list(map(_line, claims[m].to_dict("records"))) for m in (~open_, open_))
     text = (

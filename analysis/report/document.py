@@ -35,10 +35,10 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a report is made of.
+    """The inputs of a report.
 
-    `command` is the exact command that made the rows; `recorded` are the descriptions
-    data/recorded/{gpu}/{sweep}.yaml of recorded rows; `unranked` are the flags that excluded rows
+    `command` is the exact command that made the rows. `recorded` are the files
+    data/recorded/{gpu}/{sweep}.yaml of recorded rows. `unranked` are the flags that excluded rows
     from the ranking when the measurements were collected.
     """
 
@@ -54,7 +54,7 @@ class Inputs:
 def write(inputs: Inputs, figures: Path, output: Path) -> None:
     """Write the report (Markdown) to `output`, with links to the existing files of `figures`."""
     texts = {title: markdown.render(blocks) for title, blocks in sections(inputs).items()}
-    # HTML has claims as cards, and its own drawings.
+    # The HTML page has cards and charts in place of these two sections.
     texts["Published claims"] = claim_parts.section(inputs.claims)
     links = figure_links(inputs.measurements, inputs.published, Path(figures), Path(output).parent)
     texts["Figures"] = links or "No figures were drawn.\n"
@@ -105,7 +105,7 @@ def figure_links(
         own, tables = (
             rows[(rows[SET] == list(key)).all(axis=1)] for rows in (measurements, published.rows)
         )
-        # a source without torch (S3) has nothing to show in the heat map of speed-ups
+        # A source without torch (S3) has an empty heat map of speed-ups.
         known = own["speedup"].notna().any() or tables["speedup"].notna().any()
         present = {
             what: path
@@ -135,22 +135,18 @@ def environment(measurements: pd.DataFrame) -> list[Block]:
         parts += [Prose(f"**{gpu}** ({origin})"), Table(["fact", "value"], lines, gpu)]
     stale = measurements[measurements["stale"] == "true"]
     if len(stale):
-        text = (
-            f"Other code than the current one measured {len(stale)} of these rows, in the sweeps "
-        )
-        text += (
-            f"{', '.join(distinct(stale['sweep']))}; `results/measurements.csv` marks them `stale`."
-        )
-        parts.append(Prose(text))
+        text = f"Other code than the current one measured {len(stale)} of these rows, in the sweeps"
+        text += f" {', '.join(distinct(stale['sweep']))}; `results/measurements.csv` marks them"
+        parts.append(Prose(f"{text} `stale`."))
     return parts
 
 
 def reproduce(
     measurements: pd.DataFrame, command: str, recorded: Mapping[tuple, str]
 ) -> list[Block]:
-    """Return the command, and of every table its commit and, if recorded, its command.
+    """Return the command, and the commit of every table with its command if it is recorded.
 
-    `recorded` maps (gpu, sweep) to that command.
+    `recorded` maps (gpu, sweep) to the command of a recorded table.
     """
     blocks: list[Block] = [Code(command)]
     for (origin, gpu, sweep), part in measurements.groupby(["origin", "gpu", "sweep"], sort=True):

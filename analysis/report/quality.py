@@ -11,7 +11,7 @@ from analysis.markdown import Block, Prose, Table
 
 
 def biased(measurements: pd.DataFrame) -> list[Block]:
-    """Return a warning for each operation whose A/A control excludes 1 too often."""
+    """Return a warning for each operation whose A/A intervals exclude 1 too often."""
     return [
         Prose(
             f"**Biased control**: on {gpu}, {100 * share:.0f} % of the A/A intervals of {op} "
@@ -33,16 +33,16 @@ def between(measurements: pd.DataFrame) -> list[Block]:
         for key, a, b, d in stats.process_spread(measurements).itertuples(name=None)
     ]
     text = (
-        "Between processes the speed-up of one kernel varies, too. Torch over the copy, timed in "
-        "every process of a matrix, tells by how much: relatively, and by a time per call. Every "
-        "interval includes it. Few degrees of freedom stand for heavy tails."
+        "The speed-up of one kernel also varies between processes. The ratio torch / copy, which "
+        "every process times, shows by how much: relatively, and by a time per call. Every "
+        "interval includes this spread. Few degrees of freedom mean heavy tails."
     )
     columns = [*stats.BOARD, "relative", "µs per call", "degrees of freedom"]
     return [Prose(text), Table(columns, lines, "spread between processes")] if lines else []
 
 
 def within(measurements: pd.DataFrame) -> list[Block]:
-    """Return the A/A control: torch against a second capture of torch, which must give 1."""
+    """Return the A/A control: torch against a second capture of itself, a ratio of 1."""
     rows = stats.aa_controls(measurements)
     if rows.empty:
         return [Prose("No row has an A/A control.")]
@@ -69,7 +69,7 @@ def within(measurements: pd.DataFrame) -> list[Block]:
 
 
 def cold(measurements: pd.DataFrame) -> list[Block]:
-    """Return the share of a call's data that was in L2 before it."""
+    """Return the share of a call's data that was in L2 before the call."""
     rows = measurements[measurements["found_in_l2"].notna()]
     if rows.empty:
         return [Prose("No row says what its calls found in the cache.")]
@@ -80,8 +80,8 @@ def cold(measurements: pd.DataFrame) -> list[Block]:
         "found in L2, at most": lambda p: f"{100 * p['found_in_l2'].max():.1f} %",
     }
     text = (
-        "After the timed calls, single loads from the buffers that are next in turn are timed on "
-        "the GPU itself, and the same loads at once again, when their lines are in L2."
+        "After the timed calls, the GPU's clock times single loads from the buffers that are next "
+        "in turn. The same loads are timed again at once, when their lines are in L2."
     )
     return [Prose(text), _grouped(rows, ["gpu", "origin", "timing"], "cold loads", columns)]
 
@@ -116,7 +116,7 @@ def _ranking(measurements: pd.DataFrame, unranked: Collection[str]) -> str:
 
 
 def failures(measurements: pd.DataFrame) -> list[Block]:
-    """Return the points that are not ok, or wrong on special values, by status and message."""
+    """Return the points that are not ok or wrong on special values, by status and message."""
     edge_cases = measurements["flags"].str.contains(r"\bedge_cases\b")
     rows = measurements[(measurements["status"] != "ok") | edge_cases]
     by = ["gpu", "op", "dtype", "variant", "status", "message"]
@@ -141,7 +141,7 @@ SIZES = {name: lambda part, name=name: md.span(part[name]) for name in ("M", "N"
 def _grouped(
     rows: pd.DataFrame, by: list[str], what: str, columns: dict[str, Callable[..., str]]
 ) -> Table:
-    """Return a table with a line for each group of rows, its number and its values of `columns`."""
+    """Return a table: a line for each group of rows, with their number and `columns`."""
     lines = [
         [*key, len(part), *(value(part) for value in columns.values())]
         for key, part in rows.groupby(by, sort=True)

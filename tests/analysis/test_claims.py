@@ -11,6 +11,7 @@ from analysis import statistics as stats
 from analysis.claims import ALL
 from tests.analysis import synthetic
 from tests.analysis.conftest import frame_of
+from tests.marks import slow
 
 N_ONLINE = synthetic.ONLINE_SIZES
 N_FUSED = [128 * i for i in range(3, 100, 8)]  # every eighth size of the protocol
@@ -217,3 +218,22 @@ def test_file_reads_back(measurements, tables, tmp_path):
     found = claims.read(tmp_path / "c.csv")
     assert list(found) == claims.COLUMNS
     assert len(found) == len(claims.check(measurements(T_ONLINE), tables))
+
+
+@pytest.mark.parametrize(
+    "op", ["log_softmax", slow("softmax_backward"), slow("log_softmax_backward")]
+)
+def test_claims_about_softmax_do_not_see_another_operation(op, measurements, tables):
+    point = {"op": op, "N": 131072}
+    rows = [
+        synthetic.with_speedup(1.36, variant="triton_online", **point),
+        synthetic.row(variant="torch_softmax", **point),
+    ]
+    table = claims.check(measurements(rows), tables)
+    own = table[table["origin"] == "measured"]
+    assert set(own["verdict"]) == {"no data"}
+    softmax = [row | {"op": "softmax"} for row in rows]
+    other = {"speedup": "0.5", "speedup_low": "0.49", "speedup_high": "0.51"}
+    table = claims.check(measurements(softmax + [row | other for row in rows]), tables)
+    own = table[(table["origin"] == "measured") & table["quantity"].str.contains("reduction")]
+    assert own["why"].str.contains("1.360x").to_list() == [True]

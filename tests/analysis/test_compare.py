@@ -80,13 +80,13 @@ def test_a_slowdown_is_found_and_the_rest_is_not(factor, replicates):
     assert (found["change"].iloc[:14] == rooms.SLOWER).all(), "the worst come first"
 
 
-def test_cells_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_path, compare):
+def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_path, compare):
     lines = [
         *rows(1, sizes=MANY),
         synthetic.row(status="unsupported", variant="triton_fused", message="no"),
     ]
-    cells = [synthetic.write_row(tmp_path, row) for row in lines]
-    merge_rows(cells, "mine", tmp_path / "h200.csv")
+    files = [synthetic.write_row(tmp_path, row) for row in lines]
+    merge_rows(files, "mine", tmp_path / "h200.csv")
     table = tmp_path / "measurements.csv"
     collect([tmp_path / "h200.csv"], [], table, ["throttled"])
     for new in (lines, table):

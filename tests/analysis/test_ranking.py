@@ -36,8 +36,8 @@ def some():
 
 @pytest.fixture
 def merged(some, tmp_path):
-    cells = [synthetic.write_row(tmp_path, row) for row in some]
-    merge_rows(cells, "online_softmax", tmp_path / "h200.csv")
+    files = [synthetic.write_row(tmp_path, row) for row in some]
+    merge_rows(files, "online_softmax", tmp_path / "h200.csv")
     return tmp_path / "h200.csv"
 
 
@@ -183,12 +183,23 @@ def test_variants_are_ranked_by_speed_up_not_by_time(measurements):
     assert found["variant"].to_list() == ["triton_online", "triton_row"]
 
 
-def test_without_a_speed_up_times_rank_and_nothing_is_significant(measurements):
-    blank = {"speedup": "", "speedup_low": "", "speedup_high": ""}
-    rows = [
-        synthetic.with_speedup(1.2, variant="triton_row", time_us=9),
-        synthetic.row(variant="triton_online", time_us=3) | blank,
-    ]
+NO_SPEEDUP = {"speedup": "", "speedup_low": "", "speedup_high": ""}
+
+
+def test_a_variant_without_a_speed_up_does_not_rank_and_the_others_do(measurements):
+    rows = of({"triton_row": 1.5, "triton_fused": 1.2})
+    lacking = synthetic.row(variant="triton_online", N=65536, time_us=3) | NO_SPEEDUP
+    found = ranking.summarise(measurements([*rows, lacking])).set_index("variant")
+    assert found.loc["triton_online", "unranked_by"] == "no_speedup"
+    assert not found.loc["triton_online", "in_best_set"]
+    alone = ranking.summarise(measurements(rows)).set_index("variant")
+    assert found.loc[alone.index, ranking.RANKING].equals(alone[ranking.RANKING])
+    assert alone["in_best_set"].to_dict() == {"triton_row": True, "triton_fused": False}
+
+
+def test_where_no_variant_has_a_speed_up_times_rank_and_nothing_is_significant(measurements):
+    times = {"triton_row": 9, "triton_online": 3}
+    rows = [synthetic.row(variant=v, time_us=us) | NO_SPEEDUP for v, us in times.items()]
     found = ranking.summarise(measurements(rows))
     assert found["variant"].to_list() == ["triton_online", "triton_row"]
     assert found["behind_best"].iloc[1] == pytest.approx(3)
@@ -215,3 +226,12 @@ def test_summary_file_reads_back(measurements, online_rows, tmp_path):
     assert found["in_best_set"].to_list() == expected["in_best_set"].to_list()
     for name in ("rank", "behind_best", "competitors", "processes"):
         assert found[name].to_list() == pytest.approx(expected[name].to_list(), nan_ok=True)
+
+
+def test_each_operation_has_its_own_ranking(both_operations):
+    table = ranking.summarise(both_operations).set_index("op")
+    best, second = table[table["rank"] == 1], table[table["rank"] == 2]
+    assert best["variant"].to_dict() == {"softmax": "triton_row", "log_softmax": "triton_online"}
+    assert second["behind_best"].to_dict() == pytest.approx(
+        {"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1}
+    )

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from analysis import claims, ranking
-from analysis.markdown import number, with_interval
-from analysis.report import document
+from analysis.markdown import number, render, with_interval
+from analysis.report import best_sets, document, quality
 from tests.analysis import oneflow_rows, synthetic
 
 
@@ -132,3 +132,27 @@ def test_numbers():
     assert number(float("nan")) == ""
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"
+
+
+OPS = ("softmax", "log_softmax")
+
+
+def test_the_verdict_has_a_sentence_for_each(both_operations):
+    text = render(best_sets.section(ranking.summarise(both_operations), {"h200": "NVIDIA H200"}))
+    assert "(sweep `online_softmax`) **triton_row** wins at 1 of 1 matrix" in text
+    assert "(sweep `online_softmax`, log_softmax) **triton_online** wins at 1 of 1" in text
+
+
+def test_quality_tells_them_apart(both_operations, measurements):
+    accuracy = render(quality.accuracy(both_operations))
+    assert "| h200 | softmax | float32 | triton_row | ok | 1 | 1.00e-09 |" in accuracy
+    assert "| h200 | log_softmax | float32 | triton_row | ok | 1 | 5.00e-07 |" in accuracy
+    noise = render(quality.within(both_operations))
+    assert [f"| h200 | measured | {op} |" in noise for op in OPS] == [True, True]
+    rows = [synthetic.row(op=op, status="crash", message="x", flags="shared_gpu") for op in OPS]
+    for text in (
+        render(quality.failures(measurements(rows))),
+        render(quality.flags(measurements(rows), [])),
+    ):
+        assert sum(f" {op} |" in text for op in OPS) == 2
+        assert "| 2 |" not in text

@@ -1,15 +1,18 @@
 """The reader accepts rows of the schema and names what is wrong with anything else."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analysis import InputError, rows, schema
 from kernels import DTYPES, OPS
 from measure.point import DISTRIBUTIONS
 from tests.analysis import synthetic
+from tests.analysis.conftest import EXAMPLES, TEXTS
 
 
 @pytest.fixture
-def cell(tmp_path):
+def row_file(tmp_path):
     return synthetic.write_row(tmp_path, synthetic.row())
 
 
@@ -29,9 +32,9 @@ def test_schema_is_the_contract():
     assert schema.SCHEMA["distribution"].allowed == DISTRIBUTIONS
 
 
-def test_values_come_back_as_they_were_written(cell):
+def test_values_come_back_as_they_were_written(row_file):
     written = synthetic.row()
-    assert rows.read_row_file(cell) == written
+    assert rows.read_row_file(row_file) == written
 
 
 def test_message_with_comma_quote_and_form_feed(tmp_path):
@@ -58,14 +61,14 @@ def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
         ("gpu,op,", "gpu,gpu,op,", "column gpu comes twice"),
     ],
 )
-def test_wrong_header_names_the_column(cell, old, new, complaint):
-    rewrite(cell, old, new)
+def test_wrong_header_names_the_column(row_file, old, new, complaint):
+    rewrite(row_file, old, new)
     with pytest.raises(InputError, match=f"triton_online.1.csv: wrong header: {complaint}"):
-        rows.read_row_file(cell)
+        rows.read_row_file(row_file)
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("change", "complaint"),
     [
         ({"time_us": "fast"}, "time_us is 'fast', expected a finite number"),
         ({"n_samples": "4.5"}, "n_samples is '4.5', expected a whole number"),
@@ -75,30 +78,30 @@ def test_wrong_header_names_the_column(cell, old, new, complaint):
         ({"flags": "throttled hot"}, "flags is 'throttled hot', expected one of aa_biased"),
     ],
 )
-def test_value_that_is_not_allowed(tmp_path, given, complaint):
-    path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row() | given])
+def test_value_that_is_not_allowed(tmp_path, change, complaint):
+    path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row() | change])
     with pytest.raises(InputError, match=complaint):
         rows.read_rows(path)
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("change", "complaint"),
     [
         ({"gpu": "a100"}, "belongs at a100/softmax/"),
         ({"N": "2048"}, "belongs at .*/M1024_N2048/"),
         ({"variant": "triton_row"}, "belongs at .*/triton_row.1.csv"),
     ],
 )
-def test_row_in_the_place_of_another_point(cell, given, complaint):
-    synthetic.write_csv(cell, [synthetic.row() | given])
+def test_row_in_the_place_of_another_point(row_file, change, complaint):
+    synthetic.write_csv(row_file, [synthetic.row() | change])
     with pytest.raises(InputError, match=complaint):
-        rows.read_row_file(cell)
+        rows.read_row_file(row_file)
 
 
-def test_cell_with_two_rows(cell):
-    synthetic.write_csv(cell, [synthetic.row(), synthetic.row()])
+def test_row_file_with_two_rows(row_file):
+    synthetic.write_csv(row_file, [synthetic.row(), synthetic.row()])
     with pytest.raises(InputError, match="2 rows, expected one"):
-        rows.read_row_file(cell)
+        rows.read_row_file(row_file)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00"])
@@ -108,3 +111,22 @@ def test_file_that_is_no_text(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(InputError, match=r"x\.csv: "):
         rows.read_rows(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cut")
+
+
+@settings(EXAMPLES, max_examples=15)  # each is cut at fifty places
+@given(TEXTS, st.sampled_from(["ok", "crash"]), st.data())
+def test_a_row_file_cut_anywhere_is_refused_by_name(folder, message, status, data):
+    path = synthetic.write_csv(folder / "cut.csv", [synthetic.row(status=status, message=message)])
+    whole = path.read_bytes()
+    # Every byte of the last line's end, where a cut is easy to miss, and some of the others.
+    some = data.draw(st.lists(st.integers(0, len(whole) - 1), max_size=40))
+    for end in {*some, *range(len(whole) - 12, len(whole))}:
+        path.write_bytes(whole[:end])
+        with pytest.raises(InputError) as caught:
+            rows.read_row_file(path)
+        assert str(path) in str(caught.value)

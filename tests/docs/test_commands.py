@@ -45,7 +45,7 @@ def check(command: str, folder: Path, measure: bool) -> None:
         case ["rsync", *_]:  # it needs a second machine
             return
         case ["python", "-m", "analysis", *words] if command.startswith(tuple(PARSED)):
-            cli.PARSER.parse_args(words)
+            cli.parser().parse_args(words)
         case ["snakemake", *words] if command.startswith(tuple(PARSED)):
             from snakemake.cli import get_argument_parser
 

@@ -62,3 +62,11 @@ def test_intervals_hold_the_truth_as_often_as_they_say(points, of_all, of_each):
     shares, said = [coverage(noise, points) for noise in NOISES], 0.9672
     assert np.mean(shares) == pytest.approx(said, abs=of_all), shares
     assert shares == pytest.approx([said] * 4, abs=of_each), shares
+
+
+@pytest.mark.parametrize("blocks", [1, 7, 60])
+def test_a_drift_of_both_sides_cancels(blocks):
+    rng = np.random.default_rng(blocks)
+    top, bottom = rng.uniform(0.5, 1e6, (2, blocks))
+    drift = 2.0 ** rng.integers(-3, 4, blocks)
+    assert interval.paired_ratio(top * drift, bottom * drift) == interval.paired_ratio(top, bottom)

@@ -59,7 +59,7 @@ def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
     config = yaml.safe_load((ROOT / given["--configfile"]).read_text())
     assert config["sweep"] == sweep
     assert measure[-3:] == ["--config", "gpus=[h200]", "repeats=3"]
-    assert cli.PARSER.parse_args(keep[1:]).reproduce_with == "make record"
+    assert cli.parser().parse_args(keep[1:]).reproduce_with == "make record"
 
 
 def test_each_gpu_of_the_kind_has_a_point_that_waits_for_it(monkeypatch):

@@ -1,14 +1,11 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
-import atexit
-import sys
 
 
 onsuccess:
     if "html" in internals.rules_of(workflow):
-        # at exit, after Snakemake's own last lines
         files = "results/report.html (for a browser), results/report.md"
-        atexit.register(print, f"Report: {files}    Figures: results/figures/", file=sys.stderr)
+        logger.info(f"Report: {files}    Figures: results/figures/")
 
 
 localrules:
@@ -172,7 +169,7 @@ use rule plot_sweep as plot_published with:
 
 
 use rule plot_sweep as plot_overview with:
-    """Draw the fraction of copy bandwidth of every timed row, on one page."""
+    """Draw the fraction of the copy bandwidth of every timed row, on one page."""
     output:
         report(OVERVIEW[0], caption="../report/overview.rst", category="Overview"),
         OVERVIEW[1:],

@@ -1,4 +1,4 @@
-# What the rules share: the config, the points, and the files that there will be.
+# What the rules share: the config, the points, and the names of all files.
 import os
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from measure import row
 from measure.device import gpus
 from planning import cluster, internals, machine, points, tables, validate
 
-# PYTHONSAFEPATH: jobs import this project's packages, not folders of these names where they run
+# PYTHONSAFEPATH: jobs import this project's packages, not folders of the same names beside results/
 shell.prefix(
     "set -euo pipefail; export PYTHONSAFEPATH=1"
     " PYTHONPATH={workflow.basedir:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
 )
-# relative: Snakemake knows its files by these names, also in a copy of the project
+# relative, so that a copy of the project has the same file names
 ROOT = Path(os.path.relpath(workflow.basedir))
 
 validate.check(config, internals.config_layers(workflow))
@@ -40,7 +40,7 @@ SUFFIXES = [".svg", ".pdf", ".png"]
 OVERVIEW = [f"results/figures/overview{suffix}" for suffix in SUFFIXES]
 FIGURE_NAMES = tables.figures(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
 FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=FIGURE_NAMES, suffix=SUFFIXES)]
-# editing analysis/ draws and writes everything again, and measures nothing
+# an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
     *internals.given_configs(workflow),
@@ -64,7 +64,7 @@ wildcard_constraints:
 
 
 def require_in_sweep(known, name, what):
-    """Return ``known[name]``, or say that no point of the sweep makes the file that was asked for."""
+    """Return ``known[name]``. Raise ConfigError if the sweep does not make the requested file."""
     if name not in known:
         raise validate.ConfigError(
             f"the sweep {config['sweep']} has no {what} {name}: see its config"
@@ -85,7 +85,7 @@ def first_row_of(wildcards):
 
 
 def from_gpu_table(column):
-    """Return the function that looks up a column of the cluster's table for a point's GPU."""
+    """Return a function of the wildcards: the value of a column for the GPU of a point."""
     return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
 
 
@@ -99,7 +99,7 @@ def published_folder(wildcards, input):
 
 
 def figure_outputs(kinds):
-    """Return a set's figures; ``snakemake --report`` takes the SVG, which is smaller."""
+    """Return the figures of a set; ``snakemake --report`` takes the SVG, the smallest file."""
     for kind in kinds:
         figure = f"results/figures/{{gpu}}_{{dtype}}_{{sweep}}_{kind}"
         yield report(
@@ -113,5 +113,5 @@ def figure_outputs(kinds):
 
 
 def in_report(path, caption, category, **labels):
-    """Return a file as ``snakemake --report`` shows it."""
+    """Return an output file with its caption and category in ``snakemake --report``."""
     return report(path, caption=f"../report/{caption}.rst", category=category, labels=labels)

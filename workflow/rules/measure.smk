@@ -25,8 +25,8 @@ rule point:
         (lambda wildcards: internals.as_one_group(workflow, ALLOCATIONS[row_of(wildcards)]))
         if ON_CLUSTER and not internals.is_in_allocation(workflow)
         else None
-    # The Snakemake of an allocation runs the points itself, one after another. As steps of the job
-    # each would take 3 s more, for the step and another Snakemake.
+    # The Snakemake of an allocation runs the points itself, one after another. As a step of the
+    # allocation each point would take 3 s more, to start the step and another Snakemake.
     localrule: internals.is_in_allocation(workflow)
     conda:
         "../../environment.yml"
@@ -37,13 +37,13 @@ rule point:
         slurm_partition=from_gpu_table("partition"),
         constraint=from_gpu_table("constraint"),
         runtime=cluster.minutes(config["timeout_s"]),
-        # not among params: another time-out changes no number, so it measures nothing again; and
-        # --lint refuses the config in a command
+        # A resource, because another value must not measure a point again, as a param would do.
+        # --lint refuses a global variable in the command.
         timeout_s=str(config["timeout_s"]),
-        # jobs inherit it; Snakemake's default would be worked out for each of them
+        # jobs inherit TMPDIR; Snakemake would compute its default for each job
         tmpdir=None,
     params:
-        # contents, not file times: a fresh clone or a touched file measures nothing again
+        # hashes, not file times, so that a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.sha256(wildcards.variant, wildcards.gpu),
         measure=fingerprint.measure_sha256(),
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
@@ -56,5 +56,5 @@ rule point:
         " --seed {wildcards.seed} --blocks {wildcards.blocks} --M {wildcards.M} --N {wildcards.N}"
         " --variant {wildcards.variant} --replicate {wildcards.replicate} {params.options}"
         " --timeout {resources.timeout_s} --output {output.row:q}"
-        # $PPID: whoever runs the jobs; with it ends the process that points are forked from
+        # $PPID runs the jobs; when it ends, the process from which points are forked ends too
         " --served-for $PPID > {log:q} 2>&1"

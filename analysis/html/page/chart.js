@@ -1,13 +1,13 @@
-// The chart: one quantity over N of one GPU, sweep and dtype, on two log axes.
+// The chart: a quantity over N for one GPU, sweep and dtype, on two log axes.
 
 const chooser = find("#chooser");
 const HEIGHT = 400; // pixels of the plot
-const LABEL = 15; // pixels of a label's line
-const MOST_NAMED = 10; // lines with a name at the end: more leaders would cross
+const LABEL = 15; // pixels, the height of a label
+const MOST_NAMED = 10; // lines with a name at their end; the leaders of more would cross
 const [LEFT, TOP, BELOW] = [64, 12, 46];
 const UNIT = { throughput_gbps: " GB/s", time_us: " µs", speedup: "×", of_copy: "" };
 const hidden = new Set(); // labels that the legend switched off
-let chart; // what is drawn: {lines, sizes, x, svg, at}
+let chart; // the drawn chart: {lines, sizes, x, picture, width, at}
 
 const quantity = () => chooser.elements.value.value;
 const short = (row) => number(row[quantity()]) + (row.mark || "") + UNIT[quantity()];
@@ -34,7 +34,7 @@ function linesOf(panel) {
   return [...found.values()].sort((a, b) => order.indexOf(a.variant) - order.indexOf(b.variant));
 }
 
-// The roofline as [N, value]: the copy timed beside the rows or, for tables without one, the vendor's peak.
+// The roofline as [N, value]: the copy timed beside the rows or, for published tables, the vendor's peak.
 function limitOf(panel, lines) {
   const rows = lines.flatMap((line) => line.rows);
   const sizes = distinct(rows.map((row) => row.N)).sort((a, b) => a - b);
@@ -88,7 +88,7 @@ function drawnLine({ label, variant, published, rows }, x, y) {
   return coloured(svg("g", { class: kind, "data-label": label }, svg("polyline", { points: places.join(" ") }), ...points), variant);
 }
 
-// Names at the right ends of the best lines; the legend names all. Where names meet, they move down, then up from the bottom.
+// Names at the right ends of the best lines; the legend names all lines. Names that meet move down, then up from the bottom.
 function labels(lines, x, y, right, bottom) {
   const ends = lines.map((line) => ({ line, row: line.rows.at(-1) })).map((end) => ({ ...end, at: y(end.row[quantity()]) }));
   ends.sort((a, b) => a.at - b.at);
@@ -101,7 +101,7 @@ function labels(lines, x, y, right, bottom) {
   );
 }
 
-// With the legend where a value has a mark.
+// The note of a chart, with the legend of the marks if a value has one.
 const notes = (note, rows) => [note, rows.some((row) => row.mark) ? PAGE.legend : ""].filter(Boolean).join(" ");
 
 function draw() {
@@ -140,7 +140,7 @@ function draw() {
   show(Math.floor(sizes.length / 2));
 }
 
-// A key to sort by, best first: the shortest time, the most of anything else.
+// A sort key that puts the best first: the shortest time, or the largest of another quantity.
 const cost = (row) => (quantity() === "time_us" ? 1 : -1) * row[quantity()];
 
 function show(index) {
@@ -181,7 +181,7 @@ function legend(lines) {
   );
 }
 
-// The line whose name is pointed at stands out.
+// Mutes all lines but the one whose name the pointer is on.
 function emphasize(event) {
   const name = /leave|out/.test(event.type) ? undefined : event.target.closest("label")?.dataset.label;
   for (const line of document.querySelectorAll("#plot .line")) line.classList.toggle("behind", name !== undefined && line.dataset.label !== name);

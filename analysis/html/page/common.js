@@ -1,11 +1,11 @@
 "use strict";
-// The data of the page, and the few functions that all parts of it use.
+// The data of the page, and the functions that its other scripts share.
 
 const PAGE = JSON.parse(document.getElementById("data").textContent);
 const POINT = ["sweep", "origin", "gpu", "op", "dtype", "distribution", "M", "N"];
 const find = (selector, inside = document) => inside.querySelector(selector);
 
-// From columns (analysis/html/data.py) to one object per row.
+// Turns columns (analysis/html/data.py) into one object per row.
 function unpacked(columns) {
   const names = Object.keys(columns);
   const values = names.map((name) => {
@@ -16,11 +16,11 @@ function unpacked(columns) {
 }
 
 const ROWS = unpacked(PAGE.rows);
-// What figures show besides: torch, where it is only the control of other rows.
+// Charts also show torch where it is only the control of other rows.
 const DRAWN = [...ROWS, ...unpacked(PAGE.controls)];
 const PUBLISHED = unpacked(PAGE.published);
 
-// As analysis/report/markdown.py writes numbers: so many significant digits, no exponent if it can.
+// Writes a number as analysis/markdown.py does: with `digits` significant digits.
 function number(value, digits = 4) {
   if (value === null) return "";
   const size = Math.abs(value);
@@ -61,7 +61,7 @@ function marker(variant) {
   return coloured(svg("svg", { class: "marker", viewBox: "-1.1 -1.1 2.2 2.2", "aria-hidden": "true" }, shape), variant);
 }
 
-// At most `most` items (two or more), evenly chosen, with the first and the last.
+// Up to `most` (>= 2) items, evenly spaced, with the first and the last.
 function evenly(items, most) {
   if (items.length <= most) return items;
   const step = (items.length - 1) / (most - 1);
@@ -70,7 +70,7 @@ function evenly(items, most) {
 
 const distinct = (values) => [...new Set(values)];
 
-// Light or dark: as the system says, until somebody chooses.
+// The theme is the system's until the reader chooses one.
 
 const theme = find("#theme");
 
@@ -93,12 +93,12 @@ theme.addEventListener("change", () => {
   try {
     localStorage.setItem("theme", theme.value);
   } catch {
-    // chosen for this visit only
+    // the choice holds for this visit only
   }
 });
 apply(remembered());
 
-// Paper cannot unfold anything: short tables are shown, of long ones only the summary.
+// A print shows short tables unfolded, and only the summary of long ones.
 const MOST_PRINTED = 60; // rows
 let folded = [];
 addEventListener("beforeprint", () => {

@@ -1,11 +1,11 @@
-// The first screen: which kernel to use for a size, answered from the nearest measured one.
+// The first screen: the fastest kernel for a size, from the nearest measured size.
 
 const picker = find("#picker");
 const PICKS = PAGE.winners.map((i) => ({ ...ROWS[i], place: PAGE.gpus[ROWS[i].gpu] + (ROWS[i].origin === "recorded" ? " (recorded)" : "") }));
-const START = [1024, 8192]; // M, N: calls there are neither short nor long
-const FAR = 2; // times in M or N, from where on the answer is a guess
+const START = [1024, 8192]; // M and N of a call that is neither short nor long
+const FAR = 2; // beyond this factor in M or N the answer is a guess
 const [FEW, MOST_SIZES] = [4, 16];
-let beside; // the last M that was a number: sizes are offered beside it
+let beside; // the last valid M; sizes near it are offered
 
 function fill(select, values, wanted) {
   const chosen = values.includes(wanted) ? wanted : values[0];
@@ -13,7 +13,7 @@ function fill(select, values, wanted) {
   select.value = chosen;
 }
 
-// What can be chosen depends on what stands before it.
+// Fills each field with the choices that the fields before it leave.
 function offer() {
   const { place, op, dtype } = picker.elements;
   let left = PICKS;
@@ -25,7 +25,7 @@ function offer() {
   return left;
 }
 
-// The factor between two sizes, in powers of two; M and N count alike.
+// The distance of two sizes in powers of two, over M and N.
 const distance = (pick, M, N) => Math.abs(Math.log2(pick.M / M)) + Math.abs(Math.log2(pick.N / N));
 
 function nearest(picks, M, N) {
@@ -39,8 +39,8 @@ function whole(field) {
   return fine ? Number(text) : null;
 }
 
-// Sizes to offer beside M: those measured at the measured M nearest to it. Where these are few, or
-// M is far from all, all that there are, each at its own nearest M. One for each N.
+// Sizes to offer for M, one for each N: those at the nearest measured M. If these are few, or if M is
+// far from every measured M, every N is offered at its own nearest M.
 function offered(picks, M) {
   const off = (pick) => Math.abs(Math.log2(pick.M / M));
   const sorted = picks.toSorted((a, b) => off(a) - off(b));
@@ -49,12 +49,12 @@ function offered(picks, M) {
   const enough = distinct(there.map((pick) => pick.N)).length > FEW;
   const found = new Map((enough ? there : sorted).toReversed().map((pick) => [pick.N, pick])); // the last one stays
   const sizes = [...found.values()].sort((a, b) => a.N - b.N);
-  // among many the powers of two, if there are some
+  // of many sizes, the powers of two if there are enough
   const powers = sizes.filter((pick) => Number.isInteger(Math.log2(pick.N)));
   return { near, sizes: evenly(sizes.length > MOST_SIZES && powers.length > FEW ? powers : sizes, MOST_SIZES) };
 }
 
-// A button for each: N alone where all were measured at the M `near`, else M and N, and it sets both.
+// A button for each size. It shows and sets N if all have the M `near`, else M and N.
 function chips({ near, sizes }, M, N) {
   const alone = sizes.every((pick) => pick.M === near);
   const buttons = sizes.map((pick) => {
@@ -150,7 +150,7 @@ function choose() {
   const fine = m !== null && n !== null;
   find("#fault").textContent = fine ? "" : "M and N are whole numbers from 1 up, such as 1024 and 8192.";
   for (const panel of [find("#answer"), find(".ranking")]) {
-    panel.classList.toggle("old", !fine); // it answers what was asked before
+    panel.classList.toggle("old", !fine); // the panel still answers the last valid size
     panel.setAttribute("aria-hidden", String(!fine));
   }
   if (fine) answer(nearest(left, m, n), m, n);

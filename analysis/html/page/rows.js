@@ -1,4 +1,4 @@
-// The table of all rows: searched by words, sorted by any column, drawn a page at a time.
+// The table of all rows: searched by words, sorted by a column, drawn STEP rows at a time.
 
 const STEP = 100;
 const text = (name) => ({ name, value: (row) => row[name] });
@@ -38,7 +38,7 @@ const SEARCHED = ROWS.map((row) =>
 const order = { column: null, down: false };
 let shown = STEP;
 
-// Every word must occur; a number must be a whole word, so that 512 does not find 5120.
+// Every word must occur. A number must be a whole word, so that 512 does not find 5120.
 function matching() {
   const words = find("#search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (there, word) => (/^\d+$/.test(word) ? ` ${there} `.includes(` ${word} `) : there.includes(word));
@@ -52,7 +52,7 @@ function sorted(rows) {
   return rows.toSorted((a, b) => {
     const [x, y] = [value(a), value(b)];
     const [noX, noY] = [x === null || x === "", y === null || y === ""];
-    if (noX || noY) return noX - noY; // what is not known comes last, either way
+    if (noX || noY) return noX - noY; // empty values come last in both directions
     return side * (typeof x === "number" ? x - y : x < y ? -1 : x > y ? 1 : 0);
   });
 }
@@ -93,5 +93,5 @@ find("#more").addEventListener("click", () => {
   shown += STEP;
   list();
 });
-// After the first paint: nobody sees this table before.
+// Drawn after the first paint, because the table is below the first screen.
 requestAnimationFrame(() => setTimeout(list));

@@ -108,5 +108,5 @@ def test_what_cannot_be_drawn_is_refused(measurements, tables, tmp_path, gpu, sw
     rows = [r for name in ("h200", "cpu") for r in oneflow.rows(oneflow.PROTOCOL, gpu=name)]
     set_ = (gpu, "float32", sweep)
     with pytest.raises(InputError, match=complaint):
-        write.write(measurements(rows, sweep), tables, *set_, tmp_path, write.BESIDE_PUBLISHED)
+        write.write(measurements(rows, sweep), tables, *set_, tmp_path, ["published"])
     assert not list(tmp_path.iterdir())

@@ -37,15 +37,15 @@ def run(tmp_path, monkeypatch, capsys):
     return call
 
 
-def test_from_cells_to_report(run, tmp_path):
+def test_from_row_files_to_report(run, tmp_path):
     rows = synthetic.sweep_rows([8192, 16384], ["torch_softmax", "triton_online"])
-    cells = [synthetic.write_row(tmp_path, row) for row in rows]
+    files = [synthetic.write_row(tmp_path, row) for row in rows]
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
     of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
     a100 = ("--gpu", "a100", "--dtype", "float32", "--sweep", "oneflow")
     steps = [
-        ("merge", "--sweep", "mine", "--output", "h200.csv", *cells),
+        ("merge", "--sweep", "mine", "--output", "h200.csv", *files),
         (
             *("collect", "--recorded", "--unranked-flags", "throttled", "not_cold"),
             *("--output", "all.csv", "h200.csv"),

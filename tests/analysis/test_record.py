@@ -1,4 +1,4 @@
-"""What may be shared as recorded data, and what may not."""
+"""What is recorded, what may be shared as recorded data, and what may not."""
 
 import gzip
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import InputError, merge, record
+from analysis import InputError, merge, record, rows
 from measure.fingerprint import ROOT
 from tests.analysis import synthetic
 
@@ -22,10 +22,10 @@ def make(root: Path, sweep="online_softmax", **change) -> Path:
     """The recorded folder of a made-up GPU: two timed rows, and one without a time."""
     given = GPU | change
     timed = ("torch_jit", "triton_row")
-    rows = [synthetic.row(variant=name, n_samples=1, **given) for name in timed]
-    rows.append(synthetic.row(variant="triton_fused", status="unsupported", **given))
-    cells = [synthetic.write_row(root, row) for row in rows]
-    merge.merge_rows(cells, sweep, root / "merged.csv")
+    lines = [synthetic.row(variant=name, n_samples=1, **given) for name in timed]
+    lines.append(synthetic.row(variant="triton_fused", status="unsupported", **given))
+    files = [synthetic.write_row(root, line) for line in lines]
+    merge.merge_rows(files, sweep, root / "merged.csv")
     folder = root / given["gpu"]
     record.record(root / "merged.csv", root / "rows", folder, "make record")
     return folder
@@ -130,3 +130,42 @@ def test_every_fault_of_every_folder_is_told(tmp_path, folder):
     with pytest.raises(InputError) as raised:
         record.check([folder, tmp_path / "absent"])
     assert str(raised.value).count("\n") == 2
+
+
+def test_record_keeps_rows_samples_and_provenance(tmp_path):
+    lines = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
+    files = [synthetic.write_row(tmp_path, line) for line in lines]
+    merge.merge_rows(files, "online_softmax", tmp_path / "h200.csv")
+    given = tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "recorded" / "h200"
+    table, samples, about = record.record(*given, "snakemake --cores 1")
+    assert len(rows.read_rows(table)) == 6
+    lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
+    assert (
+        lines[0]
+        == "gpu,op,dtype,distribution,M,N,variant,seed,blocks,replicate,block,order,series,time_us"
+    )
+    assert len(lines) == 1 + 2 * 6
+    assert lines[1].startswith(
+        "h200,softmax,float32,uniform,1024,256,torch_softmax,3407,50,1,0,0,variant,"
+    )
+    facts = yaml.safe_load(about.read_text())
+    assert facts["title"] == "online_softmax on NVIDIA H200"
+    assert facts["command"] == "snakemake --cores 1"
+    assert facts["recorded"] == "2026-11-20"
+    assert facts["rows_by_status"] == {"ok": 6}
+    assert "nvrtc" not in facts
+    before = samples.read_bytes()
+    record.record(*given, "snakemake --cores 1")
+    assert samples.read_bytes() == before
+
+
+def test_record_refuses_missing_samples_and_another_gpu(tmp_path):
+    path = synthetic.write_row(tmp_path, synthetic.row())
+    merge.merge_rows([path], "s", tmp_path / "h200.csv")
+    path.with_suffix(".samples.csv.gz").unlink()
+    out = tmp_path / "recorded"
+    with pytest.raises(InputError, match="no such file, but the row has times"):
+        record.record(tmp_path / "h200.csv", tmp_path / "rows", out / "h200", "x")
+    with pytest.raises(InputError, match="rows of gpu h200"):
+        record.record(tmp_path / "h200.csv", tmp_path / "rows", out / "a100", "x")
+    assert not [path for path in out.rglob("*") if path.is_file()]

@@ -1,0 +1,173 @@
+"""Merging rows of the current code, and collecting them with recorded rows."""
+
+import csv
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import InputError, frame, rows, schema
+from analysis.merge import collect, merge_rows
+from analysis.report.document import environment
+from tests.analysis import synthetic
+from tests.analysis.conftest import EXAMPLES, TEXTS
+
+LEADING = {"sweep": "s", "origin": "measured"}
+HASHES = ("kernel_sha256", "measure_sha256")
+CURRENT = dict.fromkeys(HASHES, "1" * 64)
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("rows")
+
+
+@pytest.fixture(scope="module")
+def row_files(folder):
+    """Six files of one row, in the order of their identity."""
+    some = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
+    return [synthetic.write_row(folder, row) for row in some]
+
+
+def test_merge_adds_sweep_and_origin_and_sorts_by_size(row_files, tmp_path):
+    out = tmp_path / "h200.csv"
+    assert merge_rows(reversed(row_files), "online_softmax", out) == 6
+    found = read(out)
+    assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
+    assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
+    assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
+    first = {name: found[0][name] for name in schema.COLUMNS}
+    assert first == synthetic.row(N=256, variant="torch_softmax")
+
+
+def test_merge_refuses_a_point_that_comes_twice(row_files, tmp_path):
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(row_files[0].read_bytes())
+    with pytest.raises(InputError, match=r"duplicate row \(h200 softmax float32 uniform 1024"):
+        merge_rows([*row_files, copy], "s", tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    folder = tmp_path / "recorded"
+    synthetic.write_csv(folder / "h200" / "online_softmax.csv", [synthetic.row()])
+    return folder
+
+
+def files(recorded):
+    return sorted(recorded.glob("*/*.csv"))
+
+
+def test_collect_adds_recorded_gpus(recorded, tmp_path):
+    file = synthetic.write_row(tmp_path, synthetic.row(gpu="cpu"))
+    merge_rows([file], "online_softmax", tmp_path / "cpu.csv")
+    assert collect([tmp_path / "cpu.csv"], files(recorded), tmp_path / "all.csv") == 2
+    found = {row["gpu"]: (row["sweep"], row["origin"]) for row in read(tmp_path / "all.csv")}
+    assert found == {"cpu": ("online_softmax", "measured"), "h200": ("online_softmax", "recorded")}
+
+
+def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, row_files, tmp_path):
+    merge_rows(row_files, "mine", tmp_path / "h200.csv")
+    collect([tmp_path / "h200.csv"], files(recorded), tmp_path / "all.csv")
+    assert {row["origin"] for row in read(tmp_path / "all.csv")} == {"measured"}
+
+
+def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
+    boards = {"triton_row": "GPU-2", "triton_online": "GPU-2", "torch_softmax": "GPU-1"}
+    rows = [synthetic.row(variant=name, gpu_uuid=uuid) for name, uuid in boards.items()]
+    # as many of each: that of most rows of the sweep
+    rows += [
+        synthetic.row(variant=name, N=n, gpu_uuid=uuid)
+        for n in (256, 512)
+        for name, uuid in (("triton_row", "GPU-3"), ("torch_softmax", "GPU-1"))
+    ]
+    rows.append(synthetic.row(N=4096, gpu_uuid="GPU-1"))
+    table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
+    collect([], [table], tmp_path / "all.csv")
+    found = read(tmp_path / "all.csv")
+    assert {(row["N"], row["gpu_uuid"]) for row in found if row["ranked"] == "true"} == {
+        *(("1024", "GPU-2"), ("256", "GPU-1"), ("512", "GPU-1"), ("4096", "GPU-1")),
+    }
+    assert {row["unranked_by"] for row in found if row["ranked"] == "false"} == {"other_board"}
+
+
+def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
+    synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(gpu="a100")])
+    with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
+        collect([], files(recorded), tmp_path / "all.csv")
+    assert not (tmp_path / "all.csv").exists()
+
+
+@pytest.fixture
+def expected(tmp_path):
+    """results/expected.csv for triton_row on an H200."""
+    line = {"gpu": "h200", "variant": "triton_row"} | CURRENT
+    path = tmp_path / "expected.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([line.keys(), line.values()])
+    return path
+
+
+def test_rows_of_the_current_code_are_merged(expected, tmp_path):
+    file = synthetic.write_row(tmp_path, synthetic.row(variant="triton_row", **CURRENT))
+    assert merge_rows([file], "s", tmp_path / "merged.csv", expected) == 1
+
+
+@pytest.mark.parametrize("column", HASHES)
+def test_rows_of_other_code_are_not_merged(expected, tmp_path, column):
+    values = CURRENT | {column: "7"}
+    file = synthetic.write_row(tmp_path, synthetic.row(variant="triton_row", **values))
+    with pytest.raises(InputError) as raised:
+        merge_rows([file], "s", tmp_path / "merged.csv", expected)
+    assert str(file) in str(raised.value)
+    assert f"({column} differ)" in str(raised.value)
+    assert not (tmp_path / "merged.csv").exists()
+
+
+def test_recorded_rows_of_other_code_are_marked_kept_and_reported(expected, tmp_path):
+    rows = [
+        synthetic.row(variant="triton_row", N=8, **CURRENT),
+        synthetic.row(variant="triton_row", N=9, **CURRENT | {"kernel_sha256": "7"}),
+        synthetic.row(variant="torch_softmax", N=8, **CURRENT),  # no longer in the project
+    ]
+    table = synthetic.write_csv(tmp_path / "recorded" / "h200" / "mine.csv", rows)
+    out = tmp_path / "all.csv"
+    collect([], [table], out, expected_file=expected)
+    found = frame.load(out)
+    stale = found.set_index(["variant", "N"])["stale"].to_dict()
+    assert stale == {
+        ("triton_row", 8): "false",
+        ("triton_row", 9): "true",
+        ("torch_softmax", 8): "true",
+    }
+    assert "measured 2 of these rows, in the sweeps mine" in environment(found)[-1].text
+    collect([], [table], out)
+    assert set(frame.load(out)["stale"]) == {"false"}
+
+
+@EXAMPLES
+@given(st.data())
+def test_the_order_of_the_files_does_not_matter(row_files, folder, data):
+    chosen = data.draw(st.lists(st.sampled_from(row_files), min_size=1, unique=True))
+    first, second = folder / "first.csv", folder / "second.csv"
+    assert merge_rows(chosen, "s", first) == len(chosen)
+    merge_rows(data.draw(st.permutations(chosen)), "s", second)
+    assert first.read_bytes() == second.read_bytes()
+    merged = rows.read_rows(first, schema.LEADING)
+    assert merged == [LEADING | rows.read_row_file(file) for file in row_files if file in chosen]
+
+
+@EXAMPLES
+@given(TEXTS)
+def test_any_text_comes_through_the_merge_as_it_was(folder, message):
+    row = synthetic.row(message=message)
+    path = synthetic.write_csv(folder / "text.csv", [row])
+    merge_rows([path], "s", folder / "merged.csv")
+    (merged,) = rows.read_rows(folder / "merged.csv", schema.LEADING)
+    assert merged == LEADING | row

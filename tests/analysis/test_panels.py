@@ -1,0 +1,57 @@
+"""How M depends on N, in words; which rows share a panel; and their roofline."""
+
+import pandas as pd
+import pytest
+
+from analysis import panels
+from tests.analysis import oneflow_rows as oneflow
+from tests.analysis import synthetic
+
+
+def frame(m_of_n):
+    return pd.DataFrame([{"M": m, "N": n} for n, m in m_of_n.items()])
+
+
+@pytest.mark.parametrize(
+    ("m_of_n", "words"),
+    [
+        ({256: 1024, 512: 1024}, "M = 1024"),
+        ({16: 32768, 512: 1048576}, "M = 2048·N"),
+        ({128: 1024, 256: 512, 512: 256}, "M·N = 131,072"),
+        (oneflow.WIDE, "M·N ≈ 100,663,296"),
+        ({128: 1024, 256: 900}, "M = 900 to 1,024"),
+        ({12160: 4096}, "M = 4096"),
+    ],
+)
+def test_the_rule_behind_m(m_of_n, words):
+    assert panels.describe_m(frame(m_of_n)) == words
+
+
+def test_sizes_of_their_own_m_are_one_part_and_the_others_go_by_m():
+    """As a sweep that holds the bytes, beside one that holds M; 4 by 4096 is of both."""
+    constant = [(16384 // n, n) for n in (16, 100, 512, 4096)]
+    held = [(m, n) for m in (1, 4) for n in (4096, 8192)]
+    rows = pd.DataFrame(sorted({*constant, *held}), columns=["M", "N"])
+    found = [list(part.itertuples(index=False, name=None)) for part in panels.split_by_m(rows)]
+    assert found == [held[:2], held[2:], sorted(constant)]
+
+
+def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():
+    """As in a sweep of short and of long rows, each with another M."""
+    m_of_n = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
+    parts = panels.split_by_m(frame(m_of_n))
+    assert [panels.describe_m(part) for part in parts] == ["M = 1024", "M = 16384"]
+    assert [part["N"].tolist() for part in parts] == [[256, 4096, 65536], [1024, 16384]]
+
+
+@pytest.mark.parametrize("m_of_n", [oneflow.WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900}])
+def test_sizes_of_one_m_each_or_of_one_m_are_one_part(m_of_n):
+    (part,) = panels.split_by_m(frame(m_of_n))
+    assert part["N"].tolist() == list(m_of_n)
+
+
+@pytest.mark.parametrize(("op", "matrices"), [("softmax", 2), ("softmax_backward", 3)])
+def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, measurements):
+    rows = measurements([synthetic.row(op=op, M=1024, N=4096, copy_us=10.0)])
+    (rate,) = panels.copy_rate(rows)
+    assert rate == pytest.approx(matrices * 1024 * 4096 * 4 / 10.0 / 1000)
