@@ -50,7 +50,7 @@ def replace_torch(*, inductor: bool = False) -> Replacement:
 
     Return an object whose ``undo()`` ends it, and which may stand in a ``with`` statement. Nothing
     changes for tensors that are not on an NVIDIA GPU, nor without one.
-    torch.compile's Inductor writes softmax code of its own, and fuses it with what stands beside
+    torch.compile's Inductor writes its own code for softmax, and fuses it with what stands beside
     it. ``inductor=True`` makes it call the kernels, too; compiled functions are compiled again.
     Raises RuntimeError for a torch before 2.9, which cannot call the kernels that it had, and for
     ``inductor=True`` if this version's Inductor cannot be told.

@@ -19,6 +19,7 @@ def test_same_loss_and_gradients(example, dtype, launches, device, monkeypatch):
     if example == "hugging_face":
         pytest.importorskip("transformers")
         monkeypatch.setattr(replace, "BACKEND", device.type.upper())
+    monkeypatch.syspath_prepend(ROOT / "examples")  # as for a script
     compare = runpy.run_path(str(ROOT / "examples" / f"{example}.py"))["compare"]
     torchs, ours = (line.strip("| ").split(" | ") for line in compare(device.type, dtype))
     assert (torchs[0], ours[0]) == ("torch", "kernels")
