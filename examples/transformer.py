@@ -4,18 +4,16 @@
 project's, compares loss and gradients, and on a GPU times both. It prints a table in Markdown.
 """
 
-import statistics
-import sys
+import functools
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import nullcontext
 
+import steps  # first: it finds the package kernels
 import torch
 from torch import Tensor, nn
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import kernels
 
-STEPS, WARM = 20, 3
 SIZES = {  # batch, tokens of a text, width, heads, layers, vocabulary
     "cuda": (8, 1024, 512, 8, 4, 50257),
     "cpu": (2, 32, 32, 2, 2, 211),
@@ -71,57 +69,20 @@ def step(model: Transformer, text: Tensor, functions) -> Tensor:
     return loss.detach()
 
 
-def step_ms(model: Transformer, text: Tensor, functions) -> float:
-    """Return the median time of a step on the GPU, in milliseconds."""
-    times = []
-    for number in range(WARM + STEPS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        step(model, text, functions)
-        end.record()
-        end.synchronize()
-        if number >= WARM:
-            times.append(begin.elapsed_time(end))
-    return statistics.median(times)
-
-
 def compare(device: str, dtype: torch.dtype) -> list[str]:
-    """Return a line of the table for torch's functions, and one for this project's.
-
-    "gradients differ by": the largest difference from torch's, as a share of the largest element of
-    the gradient.
-    """
+    """Return a line of the table for torch's functions, and one for this project's."""
     batch, tokens, width, heads, layers, vocabulary = SIZES[device]
     torch.manual_seed(0)
     model = Transformer(width, heads, layers, vocabulary).to(device, dtype)
     text = torch.randint(vocabulary, (batch, tokens + 1), device=device)
-    lines, expected = [], None
-    for source, functions in (("torch", torch), ("kernels", kernels)):
-        loss = step(model, text, functions).item()
-        gradients = [p.grad.float() for p in model.parameters()]
-        expected = expected or [g.clone() for g in gradients]
-        difference = max(
-            ((g - e).abs().max() / e.abs().max()).item()
-            for g, e in zip(gradients, expected, strict=True)
-        )
-        name = str(dtype).removeprefix("torch.")
-        time = "not timed without a GPU"
-        if device == "cuda":
-            time = f"{step_ms(model, text, functions):.2f} ms"
-        lines.append(f"| {source} | {name} | {loss:.6f} | {difference:.2e} | {time} |")
-    return lines
-
-
-def main() -> None:
-    """Print the table."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
-    print(f"{name}, torch {torch.__version__}:\n")
-    print("| softmax and log_softmax of | dtype | loss | gradients differ by | a step |")
-    print("| --- | --- | --- | --- | --- |")
-    for dtype in (torch.float32, torch.bfloat16):
-        print("\n".join(compare(device, dtype)))
+    return steps.lines(
+        model,
+        (
+            (name, nullcontext(), functools.partial(step, model, text, functions))
+            for name, functions in (("torch", torch), ("kernels", kernels))
+        ),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    steps.show(compare)

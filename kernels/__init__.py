@@ -1,15 +1,19 @@
 """Row-softmax kernels: the drop-in ``softmax`` and ``log_softmax``, and every measured variant.
 
-``kernels.softmax(input, dim, dtype=None)`` and ``kernels.log_softmax`` have torch's signatures:
-any tensor, differentiable, computed by the fastest kernels here.
+pip installs this package as ``softmax_bench``; in the repository its name is ``kernels``.
 
-``kernels.names()`` lists the variants, ``kernels.load(name)`` imports one. A variant is one file in
+``softmax(input, dim, dtype=None)`` and ``log_softmax`` have torch's signatures: any tensor,
+differentiable, computed by the fastest kernels here. ``replace_torch()`` puts them behind torch's
+own functions.
+
+``names()`` lists the variants, ``load(name)`` imports one. A variant is one file in
 ``published/``, ``frontier/``, ``peers/`` or ``contributed/``; see ``registry.discover``.
 
 Importing this package imports neither torch nor triton, so that a sweep can be planned on a machine
 without them.
 """
 
+import importlib
 from collections.abc import Callable
 
 from .contract import DTYPES as DTYPES
@@ -32,17 +36,16 @@ from .registry.discover import split as split
 from .registry.source_hash import digest as digest
 from .registry.source_scan import BadKernel as BadKernel
 
-_DROP_INS = ("log_softmax", "softmax")
+# name -> module, imported when the name is asked for, because it imports torch
+_DROP_IN = {"log_softmax": "api", "softmax": "api", "replace_torch": "replace"}
 
 
 def __getattr__(name: str) -> Callable:
-    if name not in _DROP_INS:
+    if name not in _DROP_IN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .dropin import api  # here, because it imports torch
-
-    globals().update({drop_in: getattr(api, drop_in) for drop_in in _DROP_INS})
-    return globals()[name]
+    module = importlib.import_module(f".dropin.{_DROP_IN[name]}", __name__)
+    return globals().setdefault(name, getattr(module, name))
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_DROP_INS})
+    return sorted({*globals(), *_DROP_IN})

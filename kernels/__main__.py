@@ -1,43 +1,70 @@
-"""List the kernels: ``python -m kernels``. Add a kernel: ``python -m kernels new NAME``."""
+"""List the kernels, say what the drop-in does on this machine, compile ahead of use."""
 
 import argparse
 import signal
 import sys
 from pathlib import Path
 
-from . import BadKernel, configs, file, names, ops, packages
+from . import DTYPES, BadKernel, configs, file, names, ops, packages
+from .contract import LONGEST_ROW
 from .registry import scaffold, source_scan
+from .registry.discover import PACKAGE
 
 # The packages of a kernel that the list names; all others come with Python or with these.
 LISTED_PACKAGES = ("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion")
+IN_REPOSITORY = PACKAGE == "kernels"  # where a new kernel can be measured
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command-line parser."""
-    top = argparse.ArgumentParser(prog="python -m kernels", description=__doc__)
+    top = argparse.ArgumentParser(prog=f"python -m {PACKAGE}", description=__doc__)
     commands = top.add_subparsers(dest="command", metavar="command")
+    commands.add_parser("info", help="print versions, GPU, the kernels that serve it, the cache")
+    warm_up = commands.add_parser("warm-up", help="compile for these sizes, on the first GPU")
+    warm_up.add_argument("--dtype", nargs="+", choices=DTYPES, default=[*DTYPES], help="all three")
+    lengths = f"lengths of rows, 1 to {LONGEST_ROW}"
+    warm_up.add_argument("--N", nargs="+", type=_length, required=True, help=lengths)
+    if IN_REPOSITORY:
+        _add_new(commands)
+    return top
+
+
+def _add_new(commands) -> None:
     new = commands.add_parser("new", help="write a correct kernel to start from")
     new.add_argument("name", help="name of the kernel: letters, digits and underscores")
     language = "language of the kernel (default %(default)s)"
     new.add_argument("--language", choices=scaffold.LANGUAGES, default="triton", help=language)
     output = "a file outside the project, NAME.py (default: kernels/contributed/NAME.py)"
     new.add_argument("--output", type=Path, metavar="FILE", help=output)
-    return top
+
+
+def _length(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= LONGEST_ROW:
+        raise argparse.ArgumentTypeError(f"{text!r} is no length from 1 to {LONGEST_ROW}")
+    return int(text)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Return exit code 0; 2 for bad input, after one line that says why."""
+    """Return exit code 0; 2 for bad input or a missing GPU, after one line that says why."""
     given = parser().parse_args(argv)
     try:
-        if given.command is None:
-            print(listing())
-        else:
-            written = scaffold.write(given.name, given.language, given.output)
-            print(scaffold.next_steps(written, given.output))
-    except BadKernel as error:
+        print(_answer(given))
+    except (BadKernel, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _answer(given: argparse.Namespace) -> str:
+    """Do what the command line asks. Return what to print."""
+    if given.command is None:
+        return listing()
+    if given.command == "new":
+        written = scaffold.write(given.name, given.language, given.output)
+        return scaffold.next_steps(written, given.output)
+    from .dropin import info, warm_up  # here, because they import torch
+
+    return info.text() if given.command == "info" else warm_up.run(given.dtype, given.N)
 
 
 def listing() -> str:

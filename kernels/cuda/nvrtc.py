@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import importlib.metadata
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -12,6 +11,7 @@ import torch
 from cuda.core import ObjectCode, Program, ProgramOptions
 from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
+from ..cache import folder
 from ..contract import CLUSTERS_SINCE, OLDEST, max_cluster
 from ..registry.source_hash import digest
 from ..tensors import DTYPES
@@ -145,7 +145,7 @@ def build_once(source: Path, kernel: str, arch: str) -> ObjectCode:
         extra_digest=_extra_key(source.parent),
     )
     try:
-        with FileStreamProgramCache(_cache(), max_size_bytes=CACHE_BYTES) as cache:
+        with FileStreamProgramCache(folder() / "nvrtc", max_size_bytes=CACHE_BYTES) as cache:
             binary, symbol = cache.get(key), cache.get(key + b" symbol")
             if binary and symbol:
                 return ObjectCode.from_cubin(binary, symbol_mapping={kernel: symbol})
@@ -179,12 +179,6 @@ def _options(source: Path, arch: str, **options) -> ProgramOptions:
         device_as_default_execution_space=True,  # for lambdas
         **options,
     )
-
-
-def _cache() -> Path:
-    """Return the project's folder in the user's cache. Its size limit evicts no other program."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home, "softmax-bench", "nvrtc")
 
 
 @functools.cache

@@ -3,6 +3,8 @@
 The dispatcher serves autograd, autocast, vmap, tracing and more. It costs a Python operator 11 µs
 of host time. ``plain`` checks in 0.8 µs that none of it applies (both measured with torch 2.13).
 The caller checks autograd and autocast.
+
+No private name of torch is needed: where a version lacks one, calls take the dispatcher's way.
 """
 
 import functools
@@ -18,7 +20,7 @@ from ..contract import CLUSTERS_SINCE, OLDEST
 TYPES = (Tensor, torch.nn.Parameter)  # any other class may redefine softmax
 
 
-def _private(*paths: str) -> list:
+def private(*paths: str) -> list:
     """Return private objects of torch, or [] if this version lacks one."""
     try:
         return [pkgutil.resolve_name(f"torch.{path}") for path in paths]
@@ -26,9 +28,10 @@ def _private(*paths: str) -> list:
         return []
 
 
-FAKE_TENSORS = tuple(_private("_subclasses:FakeTensor"))  # a compiler's tensors without memory
-_FOR_PLAIN = _private(
+FAKE_TENSORS = tuple(private("_subclasses:FakeTensor"))  # a compiler's tensors without memory
+_FOR_PLAIN = private(
     "_C:_dispatch_keys",
+    "_C:DispatchKeySet.raw_repr",
     "_C:_are_functorch_transforms_active",
     "_C:_len_torch_dispatch_stack",
     "_C:_is_torch_function_mode_enabled",
@@ -36,8 +39,8 @@ _FOR_PLAIN = _private(
     "autograd.forward_ad:_current_level",
 )
 if _FOR_PLAIN:
-    _keys, _transforms, _dispatch_modes, _function_modes, _tracing, _ = _FOR_PLAIN
-_FOR_VMAP = _private(
+    _keys, _, _transforms, _dispatch_modes, _function_modes, _tracing, _ = _FOR_PLAIN
+_FOR_VMAP = private(
     "_functorch.pyfunctorch:retrieve_all_functorch_interpreters",
     "_C._functorch:TransformType.Vmap",
 )
@@ -59,19 +62,19 @@ def constant(function):
 @constant  # a compiler guards on the transforms by itself
 def only_vmap() -> bool:
     """Return whether vmap is torch.func's only active transform; operators support no other."""
-    if not _FOR_VMAP:
-        return False
+    if not _FOR_VMAP:  # vmap cannot be told from the others
+        return bool(_FOR_PLAIN) and not _transforms()
     interpreters, vmap = _FOR_VMAP
     return all(each.key() == vmap for each in interpreters())
 
 
 def usable(x: Tensor) -> bool:
     """Return whether x is on a device that the kernels run on."""
-    return x.is_cuda and _usable_gpu(x.get_device())
+    return x.is_cuda and usable_gpu(x.get_device())
 
 
 @constant
-def _usable_gpu(index: int) -> bool:
+def usable_gpu(index: int) -> bool:
     return _has_triton(index)
 
 

@@ -115,9 +115,9 @@ def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:
 
 def _torch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
     x = x if dtype is None else x.to(dtype)
-    return (torch._log_softmax if log else torch._softmax)(x, dim, False)
+    return getattr(torch.ops.aten, "_log_softmax" if log else "_softmax")(x, dim, False)
 
 
 def _torch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
     name = "_log_softmax_backward_data" if log else "_softmax_backward_data"
-    return getattr(torch, name)(g, y, dim, y.dtype).to(dtype)
+    return getattr(torch.ops.aten, name)(g, y, dim, y.dtype).to(dtype)

@@ -1,0 +1,64 @@
+"""Compare ways to take a training step: loss, gradients and, on a GPU, time. Prints Markdown."""
+
+import statistics
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the package kernels
+
+STEPS, WARM = 20, 3
+# (name, what holds meanwhile, a step, which returns its loss and leaves gradients in the model)
+Way = tuple[str, AbstractContextManager, Callable[[], Tensor]]
+
+
+def step_ms(step: Callable[[], Tensor]) -> float:
+    """Return the median time of a step on the GPU, in milliseconds."""
+    times = []
+    for number in range(WARM + STEPS):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        step()
+        end.record()
+        end.synchronize()
+        if number >= WARM:
+            times.append(begin.elapsed_time(end))
+    return statistics.median(times)
+
+
+def lines(model: nn.Module, ways: Iterable[Way]) -> list[str]:
+    """Return a line of the table for each way; the first is what the others are compared with.
+
+    "gradients differ by": the largest difference, as a share of the largest element of the
+    gradient.
+    """
+    made, expected = [], None
+    for name, holds, step in ways:
+        with holds:
+            loss = step().item()
+            gradients = [p.grad.float().clone() for p in model.parameters()]
+            expected = expected or gradients
+            difference = max(
+                ((g - e).abs().max() / e.abs().max()).item()
+                for g, e in zip(gradients, expected, strict=True)
+            )
+            parameter = next(model.parameters())
+            time = f"{step_ms(step):.2f} ms" if parameter.is_cuda else "not timed without a GPU"
+        dtype = str(parameter.dtype).removeprefix("torch.")
+        made.append(f"| {name} | {dtype} | {loss:.6f} | {difference:.2e} | {time} |")
+    return made
+
+
+def show(compare: Callable[[str, torch.dtype], list[str]]) -> None:
+    """Print the table of ``compare(device, dtype)`` in float32 and bfloat16."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    print(f"{name}, torch {torch.__version__}:\n")
+    print("| softmax and log_softmax of | dtype | loss | gradients differ by | a step |")
+    print("| --- | --- | --- | --- | --- |")
+    for dtype in (torch.float32, torch.bfloat16):
+        print("\n".join(compare(device, dtype)))

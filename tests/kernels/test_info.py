@@ -1,0 +1,103 @@
+"""``python -m kernels info`` and ``warm-up``."""
+
+import pytest
+import torch
+
+from kernels import __main__ as command_line
+from kernels import cache
+from kernels.cuda import nvrtc
+from kernels.dropin import info
+from kernels.frontier import frontier
+from tests.marks import slow
+from tests.processes import run_code
+
+WORDS = ["warm-up", "--dtype", "float32", "--N", "1000", "30000"]
+
+
+def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    (tmp_path / "nvrtc").mkdir()
+    (tmp_path / "nvrtc" / "binary").write_bytes(bytes(2_500_000))
+    assert command_line.main(["info"]) == 0
+    said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert said["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
+    assert {*info.DISTRIBUTIONS, "run"} <= {*said}
+    assert said["cache"] == f"{tmp_path}, 2.5 MB; SOFTMAX_BENCH_CACHE moves it"
+    assert said["kernels"].startswith("none: ") != torch.cuda.is_available()
+
+
+@pytest.mark.parametrize("arch", ["sm_90", slow("sm_80"), slow("sm_100")])
+def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
+    """Each N belongs to one range, and its kernel takes it."""
+    gpu = nvrtc.GPUS[arch]
+    lines = info.by_length(gpu)
+    assert len(lines) == 6
+    for name, text in lines:
+        dtype, (kind, _, ranges) = getattr(torch, name), text.partition(": ")
+        pack = 1 if kind == "other N" else int(kind.split()[-1])
+        for span in ranges.split(", "):
+            numbers, kernel = span.split()
+            first, last = map(int, numbers.split("…"))
+            assert first <= last
+            for cols in (first, last):
+                plans = frontier.plan(nvrtc.Problem(dtype, 8, cols, pack, True, gpu))
+                assert (plans[0].source.stem if plans else "torch") == kernel
+        firsts = [int(span.split("…")[0]) for span in ranges.split(", ")]
+        assert firsts[0] in (1, pack)
+        assert firsts == sorted(firsts)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("version", "cuda", None), "built without CUDA"),
+        (("cuda", "is_available", lambda: False), "no NVIDIA GPU here"),
+        (("cuda", "get_device_capability", lambda index: (7, 5)), "capability 8.0 or newer"),
+    ],
+)
+def test_warm_up_without_a_gpu_is_one_message(change, words, monkeypatch, capsys):
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    owner, name, value = change
+    monkeypatch.setattr(getattr(torch, owner), name, value)
+    info.eligible._has_triton.cache_clear()
+    assert command_line.main(["warm-up", "--N", "1024"]) == 2
+    info.eligible._has_triton.cache_clear()
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert words in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("length", ["0", "-1", "many", str(2**30 + 1)])
+def test_a_length_that_cannot_be_is_named(length, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(["warm-up", f"--N={length}"])
+    assert f"{length!r} is no length from 1 to 1073741824" in capsys.readouterr().err
+
+
+# Another process, in which compiling is an error.
+AFTER = """
+import torch
+from kernels import softmax
+from kernels.cuda import nvrtc
+del nvrtc.build
+for rows in (1, 48, 123):
+    for cols in (1000, 30_000):
+        x = torch.randn(rows, cols, device="cuda", requires_grad=True)
+        y = softmax(x, -1)
+        torch.testing.assert_close(y, torch.softmax(x, -1))
+        y.cos().sum().backward()
+"""
+
+
+@pytest.mark.gpu
+def test_after_warm_up_no_process_compiles(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    run_code("import sys; from kernels.__main__ import main; sys.exit(main(sys.argv[1:]))", *WORDS)
+    compiled = cache.size()
+    assert compiled > 0
+    run_code(AFTER)
+    assert cache.size() == compiled

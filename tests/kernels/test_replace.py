@@ -1,0 +1,192 @@
+"""torch's own functions run the kernels while ``replace_torch`` is in force."""
+
+import pytest
+import torch
+
+import kernels
+from kernels.dropin import replace
+from tests.kernels.dropin import DTYPES, OPS, assert_right, kinds, samples
+from tests.marks import slow
+
+
+@pytest.fixture
+def launches(launches, device, monkeypatch):
+    """The drop-in's launches; where there is no GPU, it takes the operators of the CPU."""
+    monkeypatch.setattr(replace, "BACKEND", device.type.upper())
+    yield launches
+    assert not replace._active, "a test left torch replaced"
+
+
+@kinds
+def test_torchs_own_samples(op, dtype, launches, device):
+    for x, words, options in samples(op, device, dtype):
+        ours, torchs = (x.clone().requires_grad_() for _ in range(2))
+        with kernels.replace_torch():
+            y = getattr(torch, op)(ours, *words, **options)
+            g = torch.randn_like(y)
+            y.backward(g)
+        expected = getattr(torch, op)(torchs, *words, **options)
+        expected.backward(g)
+        assert y.stride() == expected.stride()
+        close = {"rtol": 0.05, "atol": 0.05} if x.dtype != torch.float32 else {}
+        torch.testing.assert_close(y, expected, **close)
+        torch.testing.assert_close(ours.grad, torchs.grad, **close)
+    assert {launch[0].__name__ for launch in launches} == {"forward", "backward"}
+
+
+def test_whoever_calls_torch_gets_the_kernels(launches, device):
+    """Layers, the loss, torch.func, autocast and second derivatives: all end in four operators."""
+    x = torch.randn(3, 5, device=device)
+    functional = torch.nn.functional
+    calls = {
+        "layer": lambda a: torch.nn.Softmax(-1)(a),
+        "method": lambda a: a.softmax(0),
+        "loss": lambda a: functional.cross_entropy(a, torch.tensor([1, 0, 4], device=device)),
+        "vmap of grad": torch.func.vmap(torch.func.grad(lambda a: a.log_softmax(0).cos().sum())),
+        "second": torch.func.hessian(lambda a: a.softmax(-1).cos().sum()),
+    }
+    for name, call in calls.items():
+        expected = call(x)
+        launches.clear()
+        with kernels.replace_torch():
+            found = call(x)
+        torch.testing.assert_close(found, expected, msg=name)
+        assert launches, name
+
+
+def test_it_ends_with_the_last_undo(launches, device):
+    x = torch.randn(3, 5, device=device)
+    before = torch.softmax(x, 1)
+    outer = kernels.replace_torch()
+    with kernels.replace_torch():
+        torch.softmax(x, 1)
+    torch.softmax(x, 1)
+    assert len(launches) == 2
+    for _ in range(2):
+        outer.undo()
+        assert torch.equal(torch.softmax(x, 1), before)
+    assert len(launches) == 2
+
+
+# what torch keeps -> a call
+OF_TORCH = {
+    "float64": lambda x: torch.softmax(x.double(), 1),
+    "no element": lambda x: torch.softmax(x[:0], 1),
+    "no dimension": lambda x: torch.log_softmax(x[0, 0], 0),
+    "out of range": lambda x: torch.softmax(x, 2),
+    "integers": lambda x: torch.softmax(x.long(), 1),
+    "gradients of two dtypes": lambda x: torch.ops.aten._softmax_backward_data(
+        x, x.double(), 1, torch.float64
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_TORCH)
+def test_torch_computes_what_the_kernels_do_not_take(name, launches, device):
+    """With its results, and its errors."""
+    x = torch.randn(3, 5, device=device)
+
+    def answer():
+        try:
+            return OF_TORCH[name](x)
+        except (RuntimeError, IndexError) as error:
+            return type(error), str(error)
+
+    expected = answer()
+    with kernels.replace_torch():
+        found = answer()
+    assert not launches
+    assert torch.equal(found, expected) if torch.is_tensor(expected) else found == expected
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_float32_out_of_float16(log, launches, device):
+    """As torch.softmax(x, dim, torch.float32) asks its CUDA operator, and its backward."""
+    names = [name for name in replace.OPERATORS if ("log" in name) == log]
+    forward, backward = (getattr(torch.ops.aten, name) for name in names)
+    x = torch.randn(3, 5, device=device).half()
+    with kernels.replace_torch():
+        y = forward(x, -1, True)
+        dx = backward(torch.randn_like(y), y, -1, torch.float16)
+    assert (y.dtype, dx.dtype) == (torch.float32, torch.float16)
+    assert_right(y, x, 1, OPS[log])
+    assert len(launches) == 2
+
+
+def test_a_graph_keeps_torchs_operators(launches, device, fresh):
+    """So a compiler sees what it knows, and an exported program needs no softmax_bench."""
+    seen = []
+
+    def backend(graph, inputs):
+        seen.extend(str(node.target) for node in graph.graph.nodes)
+        return graph.forward
+
+    x = torch.randn(3, 5, device=device)
+    with kernels.replace_torch():
+        y = torch.compile(lambda a: torch.softmax(a, 1), backend=backend, fullgraph=True)(x)
+    assert_right(y, x, 1, "softmax")
+    assert not any("softmax_bench" in name for name in seen)
+    assert len(launches) == 1
+
+
+@pytest.mark.parametrize("inductor", [slow(False), slow(True)])  # Inductor takes half a minute
+def test_inductor_calls_the_kernels_where_it_is_asked_to(
+    inductor, launches, device, fresh, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    tag = torch.compiler.config.cache_key_tag
+    compiled = torch.compile(lambda a: torch.softmax(a * 2, 1).cos() + a, fullgraph=True)
+    ours = torch.randn(3, 1000, device=device).requires_grad_()
+    torchs = ours.detach().clone().requires_grad_()
+    compiled(torchs).sum().backward()
+    assert not launches
+    with kernels.replace_torch(inductor=inductor):
+        compiled(ours).sum().backward()
+        assert bool(launches) == inductor
+    torch.testing.assert_close(ours.grad, torchs.grad)
+    launches.clear()
+    compiled(torchs)
+    assert not launches
+    assert torch.compiler.config.cache_key_tag == tag
+
+
+def test_without_a_gpu_or_with_an_old_torch(monkeypatch):
+    """A script for a GPU runs here, too; an old torch is named."""
+    monkeypatch.setattr(torch.version, "cuda", None)
+    with kernels.replace_torch():
+        assert replace._library is None
+    monkeypatch.delattr(torch.library, "get_kernel")
+    with pytest.raises(RuntimeError, match=r"torch .* has no torch\.library\.get_kernel; use 2\.9"):
+        kernels.replace_torch()
+    monkeypatch.undo()
+    monkeypatch.setattr(replace, "_of_inductor", list)
+    with pytest.raises(RuntimeError, match=r"Inductor of torch .* is unknown; use inductor=False"):
+        kernels.replace_torch(inductor=True)
+    assert not replace._active
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_step_in_a_cuda_graph(dtype, launches, device):
+    """Under autocast, forward and backward."""
+    x = torch.randn(64, 1000, device=device, requires_grad=True)
+    word = torch.randint(1000, (64,), device=device)
+
+    def step():
+        with torch.autocast("cuda", dtype, enabled=dtype != torch.float32):
+            y = torch.nn.functional.cross_entropy(torch.softmax(x.to(dtype), 1), word)
+        return torch.autograd.grad(y, x)[0]
+
+    expected = step()
+    with kernels.replace_torch():
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            step()
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            dx = step()
+    dx.zero_()
+    graph.replay()
+    torch.testing.assert_close(dx, expected, rtol=2e-2, atol=1e-6)
+    assert len(launches) == 8

@@ -1,0 +1,105 @@
+"""The wheel: what it holds, and the drop-in's tests in an environment that has only it."""
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from kernels.registry import source_scan
+from measure.fingerprint import ROOT
+
+KERNELS = ROOT / "kernels"
+HUGGING_FACES = "kernels==0.17.2"  # of the same name as the folder; transformers imports it
+TESTED = ["dropin", "dropin_gpu", "dropin_torch", "dropin_values", "replace"]
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder)
+    (path,) = folder.glob("softmax_bench-*-py3-none-any.whl")
+    return path
+
+
+def test_it_holds_the_folder_kernels_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        names = [Path(name) for name in file.namelist()]
+    inside = {name.relative_to("softmax_bench") for name in names if "dist-info" not in str(name)}
+    files = {path.relative_to(KERNELS) for path in KERNELS.rglob("*") if path.is_file()}
+    assert inside == {path for path in files if "__pycache__" not in path.parts}
+    assert {".py", ".cu", ".cuh", ".csv", ".in"} <= {path.suffix for path in inside}
+
+
+def test_it_asks_for_few_packages_in_ranges(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        (name,) = (name for name in file.namelist() if name.endswith("/METADATA"))
+        given = email.message_from_bytes(file.read(name))
+    needed = {(r := Requirement(line)).name: r.specifier for line in given.get_all("Requires-Dist")}
+    assert {*needed} == {"torch", "triton", "cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"}
+    for specifier in needed.values():
+        assert {each.operator for each in specifier} == {">=", "<"}
+
+
+def test_the_package_may_have_any_name():
+    for path in KERNELS.rglob("*.py"):
+        tops = {name.partition(".")[0] for dots, name in source_scan.imports(path) if not dots}
+        assert "kernels" not in tops, path
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory) -> Path:
+    """A Python that has the wheel and Hugging Face's package; all else is that of these tests."""
+    folder = tmp_path_factory.mktemp("environment")
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    try:
+        run(*pip, HUGGING_FACES)
+    except AssertionError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"pip cannot install {HUGGING_FACES}: {error}")
+    run(*pip, "--no-deps", wheel)
+    (packages,) = (folder / "lib").glob("python*/site-packages")
+    # torch takes gigabytes; what is installed here comes first
+    (packages / "outer.pth").write_text(sysconfig.get_paths()["purelib"])
+    return python
+
+
+@pytest.fixture
+def outside(tmp_path) -> Path:
+    """The tests of the drop-in and what they import, with the package under its other name."""
+    for name in ("tests", "measure"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in tmp_path.rglob("*.py"):
+        path.write_text(re.sub(r"(?<![\w./])kernels\b(?![/=])", "softmax_bench", path.read_text()))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow  # it installs packages, and repeats tests
+def test_beside_hugging_faces_kernels(python, outside):
+    code = "import kernels, softmax_bench as s; kernels.get_kernel; print(s.__file__, s.softmax)"
+    printed = run(python, "-c", code, cwd=outside)
+    assert printed.startswith(str(python.parents[1]))
+    assert "softmax-bench      0.1.0" in run(python, "-m", "softmax_bench", "info", cwd=outside)
+    refused = subprocess.run([python, "-m", "softmax_bench", "new", "mine"], capture_output=True)
+    assert refused.returncode == 2
+    files = [f"tests/kernels/test_{name}.py" for name in TESTED]
+    said = run(python, "-m", "pytest", "-q", "-m", "not slow", *files, cwd=outside)
+    assert re.search(r"\d+ passed", said)
+    print(said.splitlines()[-1])
