@@ -101,6 +101,7 @@ def problem_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Problem:
     return Problem(x.dtype, rows, cols, pack, log, gpu)
 
 
+@functools.lru_cache(maxsize=1024)  # for new shapes of kernels that are loaded
 def instantiate(template: str, *arguments: str | int | bool) -> str:
     """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
     texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)

@@ -44,12 +44,18 @@ softmax.__module__ = log_softmax.__module__ = __package__.partition(".")[0]
 
 def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor | None:
     """Return the result without torch's layers in between, or None if they are needed."""
-    if not plain(x) or type(dim) is not int or not -x.dim() <= dim < x.dim():
+    if not plain(x) or type(dim) is not int:
+        return None
+    differentiable = x.requires_grad and torch.is_grad_enabled()
+    if dtype is None and not differentiable and not torch.is_autocast_enabled("cuda"):
+        y = entry.repeat(x, dim, log)
+        if y is not None:
+            return y
+    if not -x.dim() <= dim < x.dim():
         return None
     if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
         return None
     x, dtype = _cast(x, dtype)
-    differentiable = x.requires_grad and torch.is_grad_enabled()
     compute = operators.apply if differentiable else entry.launch_forward
     return compute(x, dim % x.dim(), log, dtype)
 

@@ -95,7 +95,8 @@ class Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
         y = entry.launch_forward(x, dim, log, dtype)
-        _save(ctx, (x, dim, log, dtype), y)
+        ctx.save_for_backward(y)
+        ctx.rest = dim, log, x.dtype
         return y
 
     @staticmethod
