@@ -12,7 +12,8 @@ from pathlib import Path
 import kernels
 
 from .device import gpus
-from .point import DISTRIBUTIONS, BadPoint, NoRow, Point
+from .errors import BadPoint, NoRow
+from .point import DISTRIBUTIONS, Point
 from .process.run_point import measure_point
 from .row import IDENTITY, read, write
 

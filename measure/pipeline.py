@@ -7,13 +7,13 @@ import torch
 
 import kernels
 
-from . import fingerprint, inputs
+from . import compile_only, fingerprint, inputs, timing
 from .check import correctness, edge_cases, recheck, tamper
-from .clock import timing
 from .device import compiled_stats
 from .device.device import Device, open_device
+from .errors import Ended
 from .point import Point
-from .status import Ended, Status, classify, describe
+from .status import Status, classify, describe
 
 # Flags that only replicate 1 looks for.
 FIRST_REPLICATE_FLAGS = {"edge_cases", "launch_bound", "not_cold"}
@@ -24,8 +24,8 @@ INTERPRETED_ELEMENTS = 2**20
 def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first``: the row of replicate 1, if that replicate has checked the variant. Raises
-    WrongDevice. Any other exception becomes the status of the row, also one that a kernel raises.
+    ``first``: the row of replicate 1, if that replicate has checked the variant. Raises NoRow on
+    the wrong machine. Any other exception becomes the status of the row.
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
@@ -54,7 +54,7 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
         raise Ended(Status.UNSUPPORTED, str(error)) from error
     if device.is_cpu and "cuda" in kernels.packages(variant.name):
         journal.stage("compiling for GPUs that are not here")
-        compiled_stats.compile_only(variant, point, row)
+        compile_only.compile_only(variant, point, row)
     rows = point.M
     if point.interpreted:
         numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy

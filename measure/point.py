@@ -5,19 +5,12 @@ from dataclasses import asdict, dataclass
 
 import kernels
 
-from .device import gpus
+from .errors import BadPoint
 from .row import SCHEMA
 
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
+CPU = "cpu"  # the slug of a CPU
 MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
-
-
-class BadPoint(ValueError):
-    """Refuse a point; the message says what was given and what is allowed."""
-
-
-class NoRow(RuntimeError):
-    """Say why no row was written: the pipeline failed, or this is the wrong machine."""
 
 
 def nearest(given: str, allowed) -> str:
@@ -81,7 +74,7 @@ class Point:
 
     @property
     def is_cpu(self) -> bool:
-        return self.gpu == gpus.CPU
+        return self.gpu == CPU
 
     @property
     def interpreted(self) -> bool:

@@ -13,10 +13,9 @@ from collections.abc import Callable
 import torch
 
 from ..clock import controls
-from ..clock.base import Clock
+from ..clock.base import VARIANT, Clock
 from ..inputs import SEED_OFFSETS, CallBuffers, draw_at, draw_for
 from ..point import Point
-from ..stats import sampling
 from . import correctness
 from .edge_cases import UNTOUCHED, other_distribution
 
@@ -32,7 +31,7 @@ def check_timed(point: Point, rotation: list[CallBuffers], clock: Clock) -> corr
     fixed = sorted({0, len(rotation) // 2, len(rotation) - 1})
     for index in fixed:
         rotation[index][-1].fill_(float("nan"))
-    clock.replay(sampling.VARIANT)
+    clock.replay(VARIANT)
     return correctness.worst([_compare(point, rotation[index], index) for index in fixed])
 
 
@@ -43,7 +42,7 @@ def check_further(point: Point, rotation: list[CallBuffers], clock: Clock) -> co
     """
     *inputs, out = rotation[0]
     out.fill_(float("nan"))
-    clock.replay(sampling.VARIANT)
+    clock.replay(VARIANT)
     rows = sorted({0, point.M // 2, point.M - 1})
     few = tuple(x[rows].cpu() for x in inputs)
     return correctness.check_rows(out[rows].cpu(), few, point.op)
@@ -61,11 +60,11 @@ def check_others(point: Point, rotation: list[CallBuffers], clock: Clock) -> str
     for index, (*inputs, _) in enumerate(rotation):
         for x, values in zip(inputs, draw_at(point, inputs[0], first + index), strict=True):
             x.data.copy_(values)  # .data: without a new _version
-    clock.replay(sampling.VARIANT)
+    clock.replay(VARIANT)
     for index in some:
         if problem := _compare(point, rotation[index], first + index).problem:
             return problem
-    which = sampling.VARIANT, some[0]
+    which = VARIANT, some[0]
     runs = (functools.partial(run, *which) for run in (clock.replay_on, clock.call_once))
     return check_new_inputs(point, rotation[some[0]], *runs)
 

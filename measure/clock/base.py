@@ -5,6 +5,9 @@ from typing import Protocol
 
 from ..inputs import Call, CallBuffers
 
+# The series of a point: the variant, torch's own operation twice, the copy.
+VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
+
 
 class Clock(Protocol):
     """Time series of calls against each other, block by block, on a rotation of buffers."""

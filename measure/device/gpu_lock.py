@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..point import NoRow, Point
+from ..errors import NoRow
+from ..point import Point
 from ..row import MATRIX
 from . import gpus
 

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from typing import NamedTuple
 
-CPU = "cpu"
+from ..point import CPU
+
 AUTO = "auto"
 
 # Words of a device's name that do not distinguish models: vendor, brand, form factor, memory.

@@ -15,7 +15,6 @@ import os
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -25,7 +24,8 @@ import kernels
 
 from .. import fingerprint
 from ..device.gpu_lock import GpuLock
-from ..point import NoRow, Point
+from ..errors import NoRow
+from ..point import Point
 from . import reaper
 
 LOAD_S = 120.0  # for a server to load torch from a slow disk
@@ -126,7 +126,7 @@ def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> sock
             connection.close()
             _start(name, environment, end_of_owner)
             continue
-        if peer_uid(connection) != os.getuid():
+        if reaper.peer_uid(connection) != os.getuid():
             raise ConnectionError("the socket belongs to another user")
         return connection
     raise ConnectionError("the socket does not listen")
@@ -151,13 +151,6 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
             pass_fds=fds,
             start_new_session=True,  # Ctrl-C is for the measuring command
         )
-
-
-def peer_uid(connection: socket.socket) -> int:
-    """Return the user at the other end of a connection, as Linux knows it (SO_PEERCRED)."""
-    size = struct.calcsize("3i")
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    return struct.unpack("3i", credentials)[1]
 
 
 def address(environment: dict[str, str], owner: int) -> str:

@@ -21,7 +21,6 @@ import time
 
 from .. import fingerprint
 from . import reaper
-from .fork_client import peer_uid
 
 # What a worker would import, except variants: an edit of a variant must reach the next point. If an
 # import fails here, it fails in the worker again, whose row says what is missing.
@@ -77,7 +76,7 @@ def serve(listener: socket.socket, owner: int) -> None:
     while owner not in select.select([listener, owner], [], [])[0]:
         connection, _ = listener.accept()
         with connection:
-            if peer_uid(connection) == os.getuid():
+            if reaper.peer_uid(connection) == os.getuid():
                 reaper.fork(reap)
 
 

@@ -17,6 +17,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -115,3 +116,10 @@ def open_pidfd(pid: int) -> io.FileIO:
     if pidfd < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return io.FileIO(pidfd)
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """Return the user at the other end of a connection, as Linux knows it (SO_PEERCRED)."""
+    size = struct.calcsize("3i")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    return struct.unpack("3i", credentials)[1]

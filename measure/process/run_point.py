@@ -15,7 +15,8 @@ import kernels
 
 from .. import fingerprint
 from ..device import gpu_lock, gpus
-from ..point import NoRow, Point
+from ..errors import NoRow
+from ..point import Point
 from ..row import IDENTITY, one_line
 from ..status import Status
 from . import fork_client

@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+from ..errors import NoRow
 from ..point import Point
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -53,11 +54,10 @@ def main(folder: Path, parent: int) -> None:
     journal.stage("importing torch")
 
     from .. import pipeline  # imports torch
-    from ..device.device import WrongDevice
 
     try:
         samples = pipeline.measure(point, journal, job["first"])
-    except WrongDevice as error:
+    except NoRow as error:
         journal.stage("refused", refused=str(error))
     else:
         journal.stage("done", samples=samples)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from measure import fingerprint
-from measure.process import fork_client, fork_server
+from measure.process import fork_client, fork_server, reaper
 from tests import copies, processes
 from tests.bench import command, kernel, read_row
 from tests.processes import PATIENCE_S, until
@@ -164,7 +164,7 @@ def test_clients_that_say_nothing_or_nonsense_harm_nobody(shared):
 
 
 def test_another_user_s_request_is_refused(monkeypatch):
-    monkeypatch.setattr(fork_server, "peer_uid", lambda connection: os.getuid() + 1)
+    monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
     monkeypatch.setattr(os, "fork", pytest.fail)
     monkeypatch.setattr(fork_server.signal, "signal", lambda *_: None)
     address, (end, owner) = f"\0softmax-bench-test-{os.getpid()}", os.pipe()
@@ -187,7 +187,7 @@ def test_another_user_s_request_is_refused(monkeypatch):
 
 
 def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
-    monkeypatch.setattr(fork_client, "peer_uid", lambda connection: os.getuid() + 1)
+    monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
     with shared.connect() as connection:
         monkeypatch.setattr(fork_client, "address", lambda *_: connection.getpeername())
         with pytest.raises(ConnectionError, match="another user"):

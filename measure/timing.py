@@ -4,23 +4,16 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
-from ..device.device import Device
-from ..inputs import Call, CallBuffers
-from ..point import Point
-from ..stats import sampling
-from ..stats.sampling import COPY, TORCH, TORCH_AGAIN, VARIANT, Samples
-from ..status import Ended, Status
-from . import controls, graph
-from .base import Clock, GpuClock
-from .host import HostClock
-
-AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
-COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
-# Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
-# lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
-MAX_FOUND = 0.05
+from .clock import controls, graph, sampling
+from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, GpuClock
+from .clock.host import HostClock
+from .clock.sampling import Samples
+from .device.device import Device
+from .errors import Ended
+from .inputs import Call, CallBuffers
+from .point import Point
+from .stats.derived import derive_columns, find_flags
+from .status import Status
 
 
 @dataclass
@@ -60,7 +53,7 @@ def run(experiment: Experiment, stage: Callable[[str], None], first: dict | None
     row = {"timing": clock.timing} | _add_controls(clock, point, device, first)
     telemetry = None
     if not device.is_cpu:
-        from ..device.telemetry import Telemetry  # needs NVIDIA's library
+        from .device.telemetry import Telemetry  # needs NVIDIA's library
 
         telemetry = Telemetry(device)
     if not first:
@@ -75,7 +68,7 @@ def run(experiment: Experiment, stage: Callable[[str], None], first: dict | None
     samples = sampling.collect(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
     if not (first or device.is_cpu):
-        from . import cold  # needs Triton
+        from .clock import cold  # needs Triton
 
         stage("cold loads")
         row |= cold.evidence(clock, VARIANT, rotation, point.seed)
@@ -113,7 +106,7 @@ def _add_controls(
     if device.is_cpu:
         clock.add(COPY, controls.HOST_COPY[point.reads])
     else:
-        from . import copy_kernel  # needs Triton
+        from .clock import copy_kernel  # needs Triton
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
@@ -123,46 +116,3 @@ def _add_controls(
     for name in (TORCH, TORCH_AGAIN):
         clock.add(name, controls.baseline(point.op))
     return columns
-
-
-def derive_columns(point: Point, samples: Samples) -> dict:
-    """Return times, controls and derived columns."""
-    times_us = samples.series(VARIANT)
-    time_us = float(np.median(times_us))
-    speedup, aa = samples.ratio(TORCH, VARIANT), samples.ratio(TORCH, TORCH_AGAIN)
-    return {
-        "time_us": time_us,
-        "time_us_q20": np.quantile(times_us, 0.2),
-        "time_us_q80": np.quantile(times_us, 0.8),
-        "n_samples": samples.blocks,
-        "copy_us": np.median(samples.series(COPY)),
-        "torch_us": np.median(samples.series(TORCH)),
-        "speedup": speedup.value,
-        "speedup_low": speedup.low,
-        "speedup_high": speedup.high,
-        "of_copy": samples.ratio(COPY, VARIANT).value,
-        "aa_ratio": aa.value,
-        "aa_low": aa.low,
-        "aa_high": aa.high,
-        # the inputs, read once, and the output, written once
-        "throughput_gbps": point.call_bytes / time_us / 1000,
-    }
-
-
-def find_flags(columns: dict, call: float, rotation: float) -> list[str]:
-    """Return the flags of a row with these columns.
-
-    ``call`` and ``rotation``: the bytes of a call and of all buffers, as shares of the cache. Only
-    a call that exceeds the cache can prove that it is faster than a copy. ``launch_bound``: an
-    eager caller waits for the host, not for the kernel.
-    """
-    found = []
-    if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
-        found.append("aa_biased")
-    if call > 1 and columns["of_copy"] > COPY_TOLERANCE:
-        found.append("faster_than_copy")
-    if columns.get("latency_us", 0) > columns["time_us"]:
-        found.append("launch_bound")
-    if rotation <= 1 or columns.get("found_in_l2", 0) > MAX_FOUND:
-        found.append("not_cold")
-    return found

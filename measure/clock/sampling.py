@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..point import MIN_BLOCKS
-from . import interval
-
-VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
 
 WARM_UP_S = 0.1  # the shortest warm-up
 MAX_WARM_UP_S = 1.0  # the longest warm-up: some devices never settle
@@ -39,10 +36,6 @@ class Samples:
     def series(self, name: str) -> np.ndarray:
         """Return µs per call of one series, shape (blocks,)."""
         return np.array(self.times_us[name])
-
-    def ratio(self, numerator: str, denominator: str) -> interval.Interval:
-        """Return the paired ratio of two series, with its interval."""
-        return interval.paired_ratio(self.series(numerator), self.series(denominator))
 
     def add(self, order: list[str], times_us: list[float]) -> None:
         """Append a block: the names of the series in the order of their runs, and their times."""

@@ -1,0 +1,59 @@
+"""Derive columns and flags of the row from the samples."""
+
+import numpy as np
+
+from ..clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT
+from ..clock.sampling import Samples
+from ..point import Point
+from .interval import paired_ratio
+
+AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
+COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
+# Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
+# lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
+MAX_FOUND = 0.05
+
+
+def derive_columns(point: Point, samples: Samples) -> dict:
+    """Return times, controls and derived columns."""
+    times_us = samples.series(VARIANT)
+    time_us = float(np.median(times_us))
+    torch_us, copy_us = samples.series(TORCH), samples.series(COPY)
+    speedup = paired_ratio(torch_us, times_us)
+    aa = paired_ratio(torch_us, samples.series(TORCH_AGAIN))
+    return {
+        "time_us": time_us,
+        "time_us_q20": np.quantile(times_us, 0.2),
+        "time_us_q80": np.quantile(times_us, 0.8),
+        "n_samples": samples.blocks,
+        "copy_us": np.median(copy_us),
+        "torch_us": np.median(torch_us),
+        "speedup": speedup.value,
+        "speedup_low": speedup.low,
+        "speedup_high": speedup.high,
+        "of_copy": paired_ratio(copy_us, times_us).value,
+        "aa_ratio": aa.value,
+        "aa_low": aa.low,
+        "aa_high": aa.high,
+        # the inputs, read once, and the output, written once
+        "throughput_gbps": point.call_bytes / time_us / 1000,
+    }
+
+
+def find_flags(columns: dict, call: float, rotation: float) -> list[str]:
+    """Return the flags of a row with these columns.
+
+    ``call`` and ``rotation``: the bytes of a call and of all buffers, as shares of the cache. Only
+    a call that exceeds the cache can prove that it is faster than a copy. ``launch_bound``: an
+    eager caller waits for the host, not for the kernel.
+    """
+    found = []
+    if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
+        found.append("aa_biased")
+    if call > 1 and columns["of_copy"] > COPY_TOLERANCE:
+        found.append("faster_than_copy")
+    if columns.get("latency_us", 0) > columns["time_us"]:
+        found.append("launch_bound")
+    if rotation <= 1 or columns.get("found_in_l2", 0) > MAX_FOUND:
+        found.append("not_cold")
+    return found
