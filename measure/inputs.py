@@ -13,7 +13,9 @@ from .point import Point
 CallBuffers = tuple[torch.Tensor, ...]
 Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
-COLD = 3  # the buffers of a rotation exceed this many caches, unless MAX_ROTATION calls do not
+ROTATION_CACHES = (
+    3  # the buffers of a rotation exceed this many caches, unless MAX_ROTATION calls do not
+)
 MAX_ROTATION = 4096  # calls; each is a node of every graph
 # Added to the seed of a point, so that no two matrices of a point are drawn with one seed.
 SEED_OFFSETS = {
@@ -68,7 +70,7 @@ def forward(op: str, x: torch.Tensor) -> torch.Tensor:
 
 def rotation_length(call_bytes: int, cache_bytes: int) -> int:
     """Return how many calls' buffers exceed three caches; at least 2, at most MAX_ROTATION."""
-    return min(MAX_ROTATION, max(2, COLD * cache_bytes // call_bytes + 1))
+    return min(MAX_ROTATION, max(2, ROTATION_CACHES * cache_bytes // call_bytes + 1))
 
 
 def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[CallBuffers]:

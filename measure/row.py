@@ -71,8 +71,8 @@ def write(path: Path, row: dict, samples: list[tuple]) -> None:
         raise ValueError(f"not columns of a row: {sorted(unknown)}")
     for name, value in row.items():
         allowed = SCHEMA[name].allowed
-        given = [] if value is None else value.split() if name == "flags" else [value]
-        if allowed and not set(given) <= set(allowed):
+        words = [] if value is None else value.split() if name == "flags" else [value]
+        if allowed and not set(words) <= set(allowed):
             raise ValueError(f"not a value of {name}: {value!r}")
     path.parent.mkdir(parents=True, exist_ok=True)
     text = csv_text(SAMPLE_COLUMNS, samples)

@@ -52,7 +52,9 @@ def expand(config: dict, gpu: str) -> list[Point]:
     return points
 
 
-def in_order(points: Iterable[Point], seed: int, boards: Iterable[gpus.Gpu] = ()) -> list[Point]:
+def in_order(
+    points: Iterable[Point], seed: int, boards: Iterable[gpus.VisibleGpu] = ()
+) -> list[Point]:
     """Return the points in the order of measuring: matrix after matrix, each in random order.
 
     The first replicate of a variant checks its results, so the others come later. ``boards``: the

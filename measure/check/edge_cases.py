@@ -18,8 +18,8 @@ from . import correctness
 ORDINARY = 2  # the first cases; the others are special
 # In outputs before a call: no (log-)softmax, and unlike NaN no sign that the kernel is checked.
 UNTOUCHED = 2.0
-ENDS = 8  # rows at either end of the output that are read right behind the call
-RACES = 5
+END_ROWS = 8  # rows at either end of the output that are read right behind the call
+RACE_ROUNDS = 5
 BUSY_CYCLES = 2_000_000  # about 1 ms, in which the host queues the call
 GUARD = 64  # elements before, after and, in padded matrices, between rows; keeps alignment
 LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
@@ -64,14 +64,14 @@ def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> s
     does not wait.
     """
     out = torch.empty_like(inputs[0])
-    ends = slice(0, ENDS), slice(-ENDS, None)
-    for _ in range(RACES):
+    ends = slice(0, END_ROWS), slice(-END_ROWS, None)
+    for _ in range(RACE_ROUNDS):
         out.fill_(UNTOUCHED)
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         call(*inputs, out)
-        y, *of = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
-        if problem := correctness.check_rows(y, tuple(of), point.op).problem:
+        y, *few = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
+        if problem := correctness.check_rows(y, tuple(few), point.op).problem:
             return problem
     return None
 

@@ -79,33 +79,33 @@ def watch(device: Device) -> Callable[[], str | None]:
 
 def _objects() -> dict[str, tuple]:
     """Return name -> (object, and of a Python function its code and defaults)."""
-    found = {name: _parts(_resolve(name)) for name in NAMES}
+    objects = {name: _parts(_resolve(name)) for name in NAMES}
     for name, module in list(sys.modules.items()):
         if name == PACKAGE or name.startswith(f"{PACKAGE}."):
-            found |= _members(name, vars(module))
-    return found
+            objects |= _members(name, vars(module))
+    return objects
 
 
 def _resolve(name: str) -> object:
     module, *path = name.split(".")
-    found = sys.modules.get(module)
+    value = sys.modules.get(module)
     for step in path:
-        found = getattr(found, step, None)
-    return found
+        value = getattr(value, step, None)
+    return value
 
 
 def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
     """Return the functions, classes, constants and tables of a module or class, as ``_objects``."""
-    found = {}
+    objects = {}
     for key, value in list(namespace.items()):
         name = f"{prefix}.{key}"
         if inspect.isclass(value) and value.__module__ == prefix:
-            found |= {name: (value,)} | _members(name, vars(value))
+            objects |= {name: (value,)} | _members(name, vars(value))
         elif callable(value) or isinstance(value, (int, float, str, tuple, staticmethod, property)):
-            found[name] = _parts(value)
+            objects[name] = _parts(value)
         elif isinstance(value, dict) and key.isupper():
-            found[name] = (value, dict(value))  # the table, and a copy of its values
-    return found
+            objects[name] = (value, dict(value))  # the table, and a copy of its values
+    return objects
 
 
 def _parts(value: object) -> tuple:
@@ -114,14 +114,14 @@ def _parts(value: object) -> tuple:
 
 
 def _settings() -> dict[str, object]:
-    found = {name: read() for name, read in SETTINGS.items()}
+    state = {name: read() for name, read in SETTINGS.items()}
     for name in BASELINE:
         # Only kernels of devices: a variant that compiles may register others (Meta, Autograd).
         lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
-        found[f"what torch dispatches aten::{name} to"] = tuple(
+        state[f"what torch dispatches aten::{name} to"] = tuple(
             line for line in lines if line.startswith(("CPU:", "CUDA:"))
         )
     if torch.cuda.is_available() and torch.cuda.is_initialized():
-        found["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
-        found["the L2 set aside for persisting lines"] = l2.set_aside()
-    return found
+        state["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
+        state["the L2 set aside for persisting lines"] = l2.set_aside()
+    return state

@@ -89,7 +89,7 @@ def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
     """
     lines = buffers[0].numel() * buffers[0].element_size() // LINE_BYTES
     programs = min(PROGRAMS // len(buffers), lines // LOADS)
-    generator, found = random.Random(seed), []
+    generator, addresses = random.Random(seed), []
     for tensor in buffers:
         windows = max(1, lines // WINDOW_LINES)
         chosen = generator.sample(range(windows), min(windows, programs))
@@ -97,8 +97,10 @@ def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
             share = len(range(number, programs, len(chosen)))  # programs in this window
             inside = range(window * WINDOW_LINES, min(lines, (window + 1) * WINDOW_LINES))
             picked = generator.sample(inside, share * LOADS)
-            found += [tensor.data_ptr() + LINE_BYTES * line for line in picked]
-    return torch.tensor(found, dtype=torch.int64, device=buffers[0].device) if found else None
+            addresses += [tensor.data_ptr() + LINE_BYTES * line for line in picked]
+    return (
+        torch.tensor(addresses, dtype=torch.int64, device=buffers[0].device) if addresses else None
+    )
 
 
 def summarise(cold: torch.Tensor, resident: torch.Tensor) -> dict:

@@ -152,7 +152,7 @@ class GraphClock:
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
         candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls.values()]
-        trials = [[_timed_us(each) for each in candidates] for _ in range(TRIALS)]
+        trials = [[_timed_us(one) for one in candidates] for _ in range(TRIALS)]
         medians = map(statistics.median, zip(*trials, strict=True))
         _, fastest = min(zip(medians, calls, strict=True))
         self.add(name, calls[fastest])

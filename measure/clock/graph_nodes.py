@@ -102,11 +102,11 @@ def _node(driver, node) -> Node:
     (kind,) = checked(driver.cuGraphNodeGetType(node))
     if kind != driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
         return Node(kind.name.removeprefix("CU_GRAPH_NODE_TYPE_").lower())
-    (has,) = checked(driver.cuGraphKernelNodeGetParams(node))
+    (params,) = checked(driver.cuGraphKernelNodeGetParams(node))
     return Node(
         "kernel",
-        (int(has.func), int(has.kern)),
-        (has.gridDimX, has.gridDimY, has.gridDimZ),
-        (has.blockDimX, has.blockDimY, has.blockDimZ),
-        has.sharedMemBytes,
+        (int(params.func), int(params.kern)),
+        (params.gridDimX, params.gridDimY, params.gridDimZ),
+        (params.blockDimX, params.blockDimY, params.blockDimZ),
+        params.sharedMemBytes,
     )

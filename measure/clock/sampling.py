@@ -66,10 +66,10 @@ def collect(
     return samples
 
 
-def _warm_up(block: Callable[[], list[float]], most: int, now: Callable[[], float]) -> None:
-    """Run untimed blocks until the clocks have settled; at most ``most`` blocks."""
+def _warm_up(block: Callable[[], list[float]], max_blocks: int, now: Callable[[], float]) -> None:
+    """Run untimed blocks until the clocks have settled; at most ``max_blocks``."""
     begin, totals = now(), []
-    while now() - begin < MAX_WARM_UP_S and len(totals) < most:
+    while now() - begin < MAX_WARM_UP_S and len(totals) < max_blocks:
         if now() - begin >= WARM_UP_S and len(totals) >= 2 * SETTLED_BLOCKS:
             last = statistics.median(totals[-SETTLED_BLOCKS:])
             before = statistics.median(totals[-2 * SETTLED_BLOCKS : -SETTLED_BLOCKS])

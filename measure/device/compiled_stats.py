@@ -26,11 +26,13 @@ def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
         "peak_memory_bytes": torch.cuda.max_memory_allocated(),
     }
     return columns | (
-        of_cuda() if "cuda" in kernels.packages(name) else of_triton(kernels.loaded_modules(name))
+        cuda_columns()
+        if "cuda" in kernels.packages(name)
+        else triton_columns(kernels.loaded_modules(name))
     )
 
 
-def of_cuda() -> dict:
+def cuda_columns() -> dict:
     """Return the kernel columns of every CUDA C++ kernel that this process has launched.
 
     Empty if none was launched through kernels/cuda/launch.py.
@@ -39,17 +41,17 @@ def of_cuda() -> dict:
 
     launches = launch.launched()
     return _columns(
-        registers=[each.kernel.attributes.num_regs for each in launches],
-        spilled_bytes=[each.kernel.attributes.local_size_bytes for each in launches],
+        registers=[one.kernel.attributes.num_regs for one in launches],
+        spilled_bytes=[one.kernel.attributes.local_size_bytes for one in launches],
         shared_bytes=[
-            each.plan.shared_bytes + each.kernel.attributes.shared_size_bytes for each in launches
+            one.plan.shared_bytes + one.kernel.attributes.shared_size_bytes for one in launches
         ],
-        num_warps=[each.plan.threads // 32 for each in launches],
-        blocks_per_sm=[each.blocks_per_sm for each in launches],
+        num_warps=[one.plan.threads // 32 for one in launches],
+        blocks_per_sm=[one.blocks_per_sm for one in launches],
     )
 
 
-def of_triton(module_names: Iterable[str]) -> dict:
+def triton_columns(module_names: Iterable[str]) -> dict:
     """Return the kernel columns of every Triton kernel that these modules have launched.
 
     Empty if there is none. Autotuned kernels do not count: most were compiled only to be rejected.
@@ -65,7 +67,7 @@ def of_triton(module_names: Iterable[str]) -> dict:
 
 
 def _columns(blocks_per_sm: list[int], **figures: list[int]) -> dict:
-    """Return the largest of each figure over all kernels, and the fewest resident blocks."""
+    """Return the largest of one figure over all kernels, and the fewest resident blocks."""
     if not blocks_per_sm:
         return {}
     largest = {name: max(values) for name, values in figures.items()}
@@ -73,13 +75,13 @@ def _columns(blocks_per_sm: list[int], **figures: list[int]) -> dict:
 
 
 def _launched(module) -> list:
-    found = []
+    compiled = []
     for value in vars(module).values() if module else ():
         # JITFunction.device_caches: device -> (compiled kernels by key, …), since Triton 3.2
         for caches in getattr(value, "device_caches", {}).values():
             # a kernel that was not launched has no binary loaded
-            found += [k for k in caches[0].values() if getattr(k, "function", None)]
-    return found
+            compiled += [k for k in caches[0].values() if getattr(k, "function", None)]
+    return compiled
 
 
 def _blocks_per_sm(kernel) -> int:

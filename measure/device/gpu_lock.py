@@ -19,37 +19,37 @@ from ..point import Point
 from ..row import MATRIX
 from . import gpus
 
-FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
+LOCK_FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
 POLL_S = 0.01
 SILENT_S = 1.0  # of waiting without a message: the point before may be about to end
 # Without following a link of another user, and without waiting for the writer of a pipe.
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class GpuLock(NamedTuple):
     """Hold a GPU locked while ``fd`` is open here or in a process that inherited it."""
 
-    gpu: gpus.Gpu
+    gpu: gpus.VisibleGpu
     fd: int
 
 
-def assigned_gpu(point: Point, found: Sequence[gpus.Gpu]) -> gpus.Gpu | None:
+def assigned_gpu(point: Point, visible: Sequence[gpus.VisibleGpu]) -> gpus.VisibleGpu | None:
     """Return the GPU of this machine on which all points of a matrix are measured, if any.
 
     Boards of one model differ by some percent, so variants are compared on one board only. A hash
     of the matrix chooses the board, so points need not agree on it.
     """
-    wanted = sorted(gpu for gpu in found if gpu.slug == point.gpu)
+    wanted = sorted(gpu for gpu in visible if gpu.slug == point.gpu)
     matrix = " ".join(str(getattr(point, name)) for name in MATRIX)
     number = int.from_bytes(hashlib.sha256(matrix.encode()).digest()[:8], "big")
     return wanted[number % len(wanted)] if wanted else None
 
 
 @contextlib.contextmanager
-def acquire(gpu: gpus.Gpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
+def acquire(gpu: gpus.VisibleGpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
     """Lock a GPU; wait while it is in use. Raises NoRow if its lock file cannot be opened."""
     end, silent = time.monotonic() + SILENT_S, True
-    while (fd := _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
+    while (fd := _try(LOCK_FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
         if silent and time.monotonic() > end:
             say(f"waiting: another point is being timed on {gpu.uuid}")
             silent = False
@@ -80,15 +80,15 @@ def _open(path: Path) -> int:
         # Try without O_CREAT first, which Linux forbids for a file of another user in /tmp
         # (fs.protected_regular). To lock a file, permission to read is enough.
         with contextlib.suppress(FileNotFoundError):
-            return os.open(path, READ)
+            return os.open(path, OPEN_FLAGS)
         with contextlib.suppress(FileExistsError):  # another point has created the file
             # Whatever the umask, other users must be able to read the file from its first moment.
             before = os.umask(0o022)
             try:
-                return os.open(path, READ | os.O_CREAT | os.O_EXCL, 0o644)
+                return os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o644)
             finally:
                 os.umask(before)
-        return os.open(path, READ)
+        return os.open(path, OPEN_FLAGS)
     except OSError as error:
         raise NoRow(
             f"{path}: cannot be opened to lock its GPU ({error.strerror}); remove the file when no "

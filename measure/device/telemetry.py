@@ -56,9 +56,9 @@ class Telemetry:
 
     def flags(self) -> list[str]:
         """Return which of the flags throttled, clock_drift and shared_gpu the row has."""
-        found = ["throttled"] if self._throttles else []
-        found += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
-        return found + (["shared_gpu"] if has_others(self._pids) else [])
+        flags = ["throttled"] if self._throttles else []
+        flags += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
+        return flags + (["shared_gpu"] if has_others(self._pids) else [])
 
     def _ask(self, question):
         try:

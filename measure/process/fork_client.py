@@ -30,7 +30,7 @@ from . import reaper
 
 LOAD_S = 120.0  # for a server to load torch from a slow disk
 KILLED_S = 60.0  # for the processes of a point to end once they are killed
-WAITING = 64  # points that may ask at once
+BACKLOG = 64  # points that may ask at once
 # Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
 ATTEMPTS = 100
 ENDED = "the process for which this point is measured (--served-for) has ended"
@@ -75,16 +75,16 @@ def run(
 
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
     """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
-    found = dict(os.environ)
+    environment = dict(os.environ)
     root = str(fingerprint.ROOT)
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, (root, found.get("PYTHONPATH"))))
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
     if point.is_cpu:
-        found["CUDA_VISIBLE_DEVICES"] = ""
+        environment["CUDA_VISIBLE_DEVICES"] = ""
     elif lock:
-        found["CUDA_VISIBLE_DEVICES"] = lock.gpu.uuid
+        environment["CUDA_VISIBLE_DEVICES"] = lock.gpu.uuid
     if point.interpreted:
-        found["TRITON_INTERPRET"] = "1"
-    return found
+        environment["TRITON_INTERPRET"] = "1"
+    return environment
 
 
 def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
@@ -140,7 +140,7 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         except OSError:  # another point has taken the name, and has not called listen() yet
             time.sleep(reaper.POLL_S)
             return
-        listener.listen(WAITING)
+        listener.listen(BACKLOG)
         fds = listener.fileno(), end_of_owner
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],

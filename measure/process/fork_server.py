@@ -24,7 +24,7 @@ from . import reaper
 
 # What a worker would import, except variants: an edit of a variant must reach the next point. If an
 # import fails here, it fails in the worker again, whose row says what is missing.
-LOADED = (
+PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
     *("cuda.bindings.driver", "measure.clock.copy_kernel", "measure.clock.cold"),
@@ -37,7 +37,7 @@ def load() -> None:
     # OpenBLAS starts threads when numpy is imported, and no thread survives a fork. This overrides
     # Snakemake, which sets OPENBLAS_NUM_THREADS=2 for a job of two threads.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    for name in LOADED:
+    for name in PRELOADED:
         with contextlib.suppress(Exception):  # a broken package may raise anything
             importlib.import_module(name)
     # Triton hashes its own files for the first kernel of a process, which takes 0.3 s.

@@ -95,7 +95,7 @@ def oom_kills() -> int:
 
 
 def _row_of_worker(
-    point: Point, folder: Path, returncode: int | None, oom_kills: int
+    point: Point, folder: Path, returncode: int | None, new_oom_kills: int
 ) -> tuple[dict, list[tuple]]:
     """Return the row and samples, from the worker's files and its return code.
 
@@ -114,7 +114,7 @@ def _row_of_worker(
     if returncode is None:
         row["status"] = Status.TIMEOUT
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"
-    elif returncode == -signal.SIGKILL and oom_kills:
+    elif returncode == -signal.SIGKILL and new_oom_kills:
         row["status"] = Status.OUT_OF_MEMORY
         row["message"] = f"no memory was left, and Linux killed the process in stage: {stage}"
     else:

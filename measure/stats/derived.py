@@ -47,13 +47,13 @@ def find_flags(columns: dict, call: float, rotation: float) -> list[str]:
     a call that exceeds the cache can prove that it is faster than a copy. ``launch_bound``: an
     eager caller waits for the host, not for the kernel.
     """
-    found = []
+    flags = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
-        found.append("aa_biased")
+        flags.append("aa_biased")
     if call > 1 and columns["of_copy"] > COPY_TOLERANCE:
-        found.append("faster_than_copy")
+        flags.append("faster_than_copy")
     if columns.get("latency_us", 0) > columns["time_us"]:
-        found.append("launch_bound")
+        flags.append("launch_bound")
     if rotation <= 1 or columns.get("found_in_l2", 0) > MAX_FOUND:
-        found.append("not_cold")
-    return found
+        flags.append("not_cold")
+    return flags

@@ -129,7 +129,7 @@ def test_one_server_measures_all_points_of_a_sweep(shared):
 
 
 def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared):
-    names = [name for name in fork_server.LOADED if name != "measure.device.telemetry"]  # NVML
+    names = [name for name in fork_server.PRELOADED if name != "measure.device.telemetry"]  # NVML
     shared.add(
         "tells",
         f"missing = [name for name in {names!r} if name not in sys.modules]\n"

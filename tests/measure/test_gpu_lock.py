@@ -14,12 +14,12 @@ from measure.point import Point
 from tests.bench import command
 from tests.measure import nvml
 
-GPUS = [gpus.Gpu("GPU-aaaa", "h200"), gpus.Gpu("GPU-bbbb", "h200")]
+GPUS = [gpus.VisibleGpu("GPU-aaaa", "h200"), gpus.VisibleGpu("GPU-bbbb", "h200")]
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(gpu_lock, "FOLDER", tmp_path)
+    monkeypatch.setattr(gpu_lock, "LOCK_FOLDER", tmp_path)
     return tmp_path
 
 
@@ -28,8 +28,8 @@ def holder(folder, gpu):
     code = (
         "import pathlib, sys, time\n"
         "from measure.device import gpus, gpu_lock\n"
-        f"gpu_lock.FOLDER = pathlib.Path({str(folder)!r})\n"
-        f"gpu = gpus.Gpu(*{tuple(gpu)!r})\n"
+        f"gpu_lock.LOCK_FOLDER = pathlib.Path({str(folder)!r})\n"
+        f"gpu = gpus.VisibleGpu(*{tuple(gpu)!r})\n"
         "with gpu_lock.acquire(gpu, lambda text: print(text, flush=True)) as lock:\n"
         "    print(lock.gpu.uuid, flush=True)\n"
         "    time.sleep(600)\n"
@@ -42,7 +42,8 @@ def holder(folder, gpu):
 def free() -> list[str]:
     """The UUIDs of the GPUs that are not locked."""
     held = {
-        gpu.uuid: gpu_lock._try(gpu_lock.FOLDER / f"softmax-bench-{gpu.uuid}.lock") for gpu in GPUS
+        gpu.uuid: gpu_lock._try(gpu_lock.LOCK_FOLDER / f"softmax-bench-{gpu.uuid}.lock")
+        for gpu in GPUS
     }
     for fd in filter(None, held.values()):
         os.close(fd)
@@ -55,7 +56,7 @@ def point(**options) -> Point:
 
 
 def test_all_points_of_a_matrix_get_one_board_whatever_the_order_of_boards():
-    others = [gpus.Gpu("GPU-0000", "a100"), *reversed(GPUS)]
+    others = [gpus.VisibleGpu("GPU-0000", "a100"), *reversed(GPUS)]
     by_size = {}
     for size in range(1, 33):
         same = [point(N=size), point(N=size, variant="torch_naive", replicate=2)]

@@ -89,7 +89,7 @@ def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order()
 def test_matrices_of_several_boards_take_turns():
     """Or one board would wait until the matrices of another are measured."""
     config = DEFAULT | {"shapes": [{"M": 4, "N": list(range(1, 17))}], "variants": ["triton_row"]}
-    boards = [gpus.Gpu(f"GPU-{n}", "h200") for n in range(2)]
+    boards = [gpus.VisibleGpu(f"GPU-{n}", "h200") for n in range(2)]
     points = planned.expand(config, "h200")
     on = [assigned_gpu(point, boards) for point in planned.in_order(points, 1, boards)]
     fewest = min(on.count(each) for each in boards)
