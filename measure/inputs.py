@@ -76,14 +76,14 @@ def rotation_length(call_bytes: int, cache_bytes: int) -> int:
 def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[CallBuffers]:
     """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
-    others = [draw_at(point, first[0], index) for index in range(1, count)]
+    others = [draw_at(point, first[0].device, index) for index in range(1, count)]
     return [(*inputs, torch.empty_like(inputs[0])) for inputs in (first, *others)]
 
 
-def draw_at(point: Point, like: torch.Tensor, index: int) -> tuple[torch.Tensor, ...]:
-    """Return the inputs at an index of the rotation: matrices (M, N) of the dtype of ``like``.
+def draw_at(point: Point, device: torch.device, index: int) -> tuple[torch.Tensor, ...]:
+    """Return the inputs at an index of the rotation: matrices (M, N).
 
     Inputs of another use than the rotation have an index that begins at one of SEED_OFFSETS.
     """
-    seed = point.seed + index
-    return draw_for(point.op, point.distribution, like.dtype, point.M, point.N, seed, like.device)
+    dtype, seed = getattr(torch, point.dtype), point.seed + index
+    return draw_for(point.op, point.distribution, dtype, point.M, point.N, seed, device)

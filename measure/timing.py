@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .clock import controls, graph, sampling
-from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, GpuClock
+from .clock import controls, sampling
+from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, LeftWork, NotCapturable
 from .clock.host import HostClock
 from .clock.sampling import Samples
 from .device.device import Device
@@ -14,6 +14,8 @@ from .inputs import Call, CallBuffers
 from .point import Point
 from .stats.derived import derive_columns, find_flags
 from .status import Status
+
+CONTROLS = "recording the controls"  # the stage in which the kernel is not called
 
 
 @dataclass
@@ -47,15 +49,17 @@ def run(experiment: Experiment, stage: Callable[[str], None], first: dict | None
     point, device, rotation = experiment.point, experiment.device, experiment.rotation
     call, order = experiment.call, experiment.order
     stage("recording the variant")
-    clock = HostClock(rotation) if device.is_cpu else graph.GraphClock(rotation, order)
-    flags = _record(clock, call)
-    stage("recording the controls")
-    row = {"timing": clock.timing} | _add_controls(clock, point, device, first)
-    telemetry = None
-    if not device.is_cpu:
+    if device.is_cpu:
+        clock = HostClock(rotation)
+    else:
+        from .clock import cold, graph  # need Triton and cuda.bindings
         from .device.telemetry import Telemetry  # needs NVIDIA's library
 
-        telemetry = Telemetry(device)
+        clock = graph.GraphClock(rotation, order)
+    flags = _record(clock, call)
+    stage(CONTROLS)
+    row = {"timing": clock.timing} | _add_controls(clock, point, device, first)
+    telemetry = None if device.is_cpu else Telemetry(device)
     if not first:
         stage("warm time and latency")
         if point.call_bytes <= device.cache_bytes:
@@ -68,12 +72,9 @@ def run(experiment: Experiment, stage: Callable[[str], None], first: dict | None
     samples = sampling.collect(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
     if not (first or device.is_cpu):
-        from .clock import cold  # needs Triton
-
         stage("cold loads")
         row |= cold.evidence(clock, VARIANT, rotation, point.seed)
-    share = point.call_bytes / device.cache_bytes
-    flags += find_flags(row, share, len(rotation) * share)
+    flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:
         row |= telemetry.row()
         flags += telemetry.flags()
@@ -85,9 +86,9 @@ def _record(clock: Clock, call: Call) -> list[str]:
     try:
         clock.add(VARIANT, call)
         problem, overlaps = clock.compare_graph(VARIANT)
-    except graph.LeftWork as error:
+    except LeftWork as error:
         raise Ended(Status.INCORRECT, f"recording: {error}") from error
-    except graph.NotCapturable as error:
+    except NotCapturable as error:
         raise Ended(
             Status.UNSUPPORTED,
             "a call cannot be recorded in a CUDA graph, which timing needs; it may wait for the "
@@ -98,9 +99,7 @@ def _record(clock: Clock, call: Call) -> list[str]:
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(
-    clock: Clock | GpuClock, point: Point, device: Device, first: dict | None
-) -> dict:
+def _add_controls(clock: Clock, point: Point, device: Device, first: dict | None) -> dict:
     """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:

@@ -16,7 +16,8 @@ from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
 ORDINARY = 2  # the first cases; the others are special
-# In outputs before a call: no (log-)softmax, and unlike NaN no sign that the kernel is checked.
+# Outputs hold it before a call. It is no result of a (log-)softmax, and unlike NaN it does not tell
+# the kernel that it is checked.
 UNTOUCHED = 2.0
 END_ROWS = 8  # rows at either end of the output that are read right behind the call
 RACE_ROUNDS = 5
@@ -70,8 +71,8 @@ def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> s
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         call(*inputs, out)
-        y, *few = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
-        if problem := correctness.check_rows(y, tuple(few), point.op).problem:
+        y, *read = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
+        if problem := correctness.check_rows(y, tuple(read), point.op).problem:
             return problem
     return None
 
@@ -122,9 +123,8 @@ def row_count(point: Point) -> int:
 
 
 def other_distribution(point: Point) -> str:
-    """Return the distribution that the point is not measured with."""
-    (other,) = (name for name in DISTRIBUTIONS if name != point.distribution)
-    return other
+    """Return a distribution that the point is not measured with."""
+    return next(name for name in DISTRIBUTIONS if name != point.distribution)
 
 
 def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[torch.Tensor, ...]]]:

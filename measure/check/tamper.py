@@ -3,10 +3,11 @@
 The check compares the state before the variant was loaded with the state now: NAMES, the baseline
 in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package.
 
-A kernel runs in this process, so the check is no sandbox. It does not detect objects that are put
-back before the next comparison, functions that NAMES leaves out, code patched in memory, threads or
-processes that take the cores, or a kernel that finds the noted state through the garbage collector.
-Only reading the kernel does.
+A kernel runs in this process, so the check is no sandbox. Only reading the kernel detects:
+- objects that are put back before the next comparison, and functions that NAMES leaves out;
+- code that is patched in memory;
+- threads or processes that take the cores;
+- a kernel that finds the noted state through the garbage collector.
 """
 
 import importlib
@@ -16,7 +17,6 @@ from collections.abc import Callable
 
 import torch
 
-from ..clock import l2
 from ..device.device import Device
 
 # Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
@@ -33,7 +33,7 @@ NAMES = (
     *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
 )
 # Modules that only a GPU needs. They are imported before the kernel could replace their contents.
-ON_A_GPU = ("clock.cold", "clock.copy_kernel", "device.telemetry")
+ON_A_GPU = ("clock.cold", "clock.copy_kernel", "clock.graph", "device.compiled_stats")
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
     *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
@@ -122,6 +122,8 @@ def _settings() -> dict[str, object]:
             line for line in lines if line.startswith(("CPU:", "CUDA:"))
         )
     if torch.cuda.is_available() and torch.cuda.is_initialized():
+        from ..clock import l2  # needs cuda.bindings, which a CPU may lack
+
         state["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
         state["the L2 set aside for persisting lines"] = l2.set_aside()
     return state

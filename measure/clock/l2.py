@@ -8,6 +8,7 @@ softmax of 1024x4096 in float32 2 % faster. Source: CUDA Programming Guide, "L2 
 """
 
 import torch
+from cuda.bindings import driver
 
 from kernels.cuda.driver import checked
 
@@ -21,16 +22,11 @@ def reset_persisting_lines() -> None:
     The reset takes some 5 µs. It needs an idle GPU: an H200 kept the lines while a stream had any
     work, even work that only waited for the host.
     """
-    from cuda.bindings import driver  # not on a CPU, where it may be absent
-
     torch.cuda.synchronize()
     checked(driver.cuCtxResetPersistingL2Cache(), UNSUPPORTED)
 
 
 def set_aside() -> int | None:
     """Return the bytes of L2 that persisting lines may have; None if this GPU has none."""
-    from cuda.bindings import driver
-
     limit = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
-    found = checked(driver.cuCtxGetLimit(limit), UNSUPPORTED)
-    return found[0] if found else None
+    return next(iter(checked(driver.cuCtxGetLimit(limit), UNSUPPORTED)), None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..point import MIN_BLOCKS
+from .base import Clock
 
 WARM_UP_S = 0.1  # the shortest warm-up
 MAX_WARM_UP_S = 1.0  # the longest warm-up: some devices never settle
@@ -25,28 +26,26 @@ MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLO
 class Samples:
     """Keep every timed block of a point; no block is dropped as an outlier."""
 
-    times_us: dict[str, list[float]] = field(default_factory=dict)
     raw: list[tuple] = field(default_factory=list)  # (block, order, series, time_us)
 
     @property
     def blocks(self) -> int:
         """Return the number of timed blocks."""
-        return len(next(iter(self.times_us.values()), []))
+        return self.raw[-1][0] + 1 if self.raw else 0
 
     def series(self, name: str) -> np.ndarray:
         """Return µs per call of one series, shape (blocks,)."""
-        return np.array(self.times_us[name])
+        return np.array([time_us for *_, series, time_us in self.raw if series == name])
 
     def add(self, order: list[str], times_us: list[float]) -> None:
         """Append a block: the names of the series in the order of their runs, and their times."""
         block = self.blocks
         for place, (name, time_us) in enumerate(zip(order, times_us, strict=True)):
-            self.times_us.setdefault(name, []).append(time_us)
             self.raw.append((block, place, name, round(time_us, 6)))
 
 
 def collect(
-    clock,
+    clock: Clock,
     names: list[str],
     blocks: int,
     order: random.Random,

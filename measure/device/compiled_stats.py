@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable
 
 import torch
+from cuda.bindings import driver
 
 import kernels
 from kernels.cuda.driver import checked
@@ -86,8 +87,6 @@ def _launched(module) -> list:
 
 def _blocks_per_sm(kernel) -> int:
     """Return how many blocks of this kernel the driver keeps resident on one multiprocessor."""
-    from cuda.bindings import driver  # not on a CPU, where it may be absent
-
     function, threads = driver.CUfunction(kernel.function), 32 * kernel.metadata.num_warps
     ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
     (blocks,) = checked(ask(function, threads, kernel.metadata.shared))

@@ -77,4 +77,4 @@ def _last_level_cache_bytes() -> int:
         int(path.read_text().strip().removesuffix("K")) * 1024
         for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     ]
-    return max(sizes, default=32 * 2**20)
+    return max(sizes, default=0) or 32 * 2**20

@@ -21,8 +21,8 @@ from . import gpus
 
 LOCK_FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
 POLL_S = 0.01
-SILENT_S = 1.0  # of waiting without a message: the point before may be about to end
-# Without following a link of another user, and without waiting for the writer of a pipe.
+SILENT_S = 1.0  # no message for a shorter wait: the point before may be about to end
+# The flags follow no link of another user, and do not wait for the writer of a pipe.
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -47,7 +47,7 @@ def assigned_gpu(point: Point, visible: Sequence[gpus.VisibleGpu]) -> gpus.Visib
 
 @contextlib.contextmanager
 def acquire(gpu: gpus.VisibleGpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
-    """Lock a GPU; wait while it is in use. Raises NoRow if its lock file cannot be opened."""
+    """Lock a GPU; wait while it is in use. Raises NoRow if its file cannot be locked."""
     end, silent = time.monotonic() + SILENT_S, True
     while (fd := _try(LOCK_FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
         if silent and time.monotonic() > end:
@@ -61,36 +61,38 @@ def acquire(gpu: gpus.VisibleGpu, say: Callable[[str], object] = print) -> Itera
 
 
 def _try(path: Path) -> int | None:
-    """Return a descriptor that holds the lock, or None if another process holds it."""
-    fd = _open(path)
-    # FileNotFoundError: another process has removed the file meanwhile
-    with contextlib.suppress(BlockingIOError, FileNotFoundError):
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # If the file was removed, another process would lock a new file of this name.
-        if os.fstat(fd).st_ino == os.stat(path).st_ino:
-            with contextlib.suppress(PermissionError):  # a file of another user
-                os.utime(fd)  # so that no clean-up of /tmp removes the file as an old one
-            return fd
-    os.close(fd)
-    return None
+    """Return a descriptor that holds the lock, or None if another process does. Raises NoRow."""
+    try:
+        with contextlib.ExitStack() as stack:
+            fd = _open(path)
+            stack.callback(os.close, fd)
+            # FileNotFoundError: another process has removed the file meanwhile
+            with contextlib.suppress(BlockingIOError, FileNotFoundError):
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # If the file was removed, another process would lock a new file of this name.
+                if os.fstat(fd).st_ino == os.stat(path).st_ino:
+                    with contextlib.suppress(PermissionError):  # a file of another user
+                        os.utime(fd)  # so that no clean-up of /tmp removes the file as an old one
+                    stack.pop_all()
+                    return fd
+            return None
+    except OSError as error:
+        raise NoRow(
+            f"{path}: cannot be locked for its GPU ({error.strerror}); remove the file when no "
+            "measurement is running"
+        ) from error
 
 
 def _open(path: Path) -> int:
-    try:
-        # Try without O_CREAT first, which Linux forbids for a file of another user in /tmp
-        # (fs.protected_regular). To lock a file, permission to read is enough.
-        with contextlib.suppress(FileNotFoundError):
-            return os.open(path, OPEN_FLAGS)
-        with contextlib.suppress(FileExistsError):  # another point has created the file
-            # Whatever the umask, other users must be able to read the file from its first moment.
-            before = os.umask(0o022)
-            try:
-                return os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o644)
-            finally:
-                os.umask(before)
+    # Try without O_CREAT first, which Linux forbids for a file of another user in /tmp
+    # (fs.protected_regular). To lock a file, permission to read is enough.
+    with contextlib.suppress(FileNotFoundError):
         return os.open(path, OPEN_FLAGS)
-    except OSError as error:
-        raise NoRow(
-            f"{path}: cannot be opened to lock its GPU ({error.strerror}); remove the file when no "
-            "measurement is running"
-        ) from error
+    with contextlib.suppress(FileExistsError):  # another point has created the file
+        # Whatever the umask, other users must be able to read the file from its first moment.
+        before = os.umask(0o022)
+        try:
+            return os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o644)
+        finally:
+            os.umask(before)
+    return os.open(path, OPEN_FLAGS)

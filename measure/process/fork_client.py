@@ -9,6 +9,7 @@ environment. So no point gets a server of other code, and an edit of measure/ re
 point. The socket is abstract: it leaves no file behind, and only one server can take its name.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -96,8 +97,9 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
         patience_s = LOAD_S + timeout_s + KILLED_S
         ready, _, _ = select.select([connection, end_of_owner], [], [], patience_s)
     except BaseException:  # this job is cancelled: the point ends first
-        connection.shutdown(socket.SHUT_WR)
-        select.select([connection], [], [], 1.0)
+        with contextlib.suppress(OSError):  # the reaper may have ended
+            connection.shutdown(socket.SHUT_WR)
+            select.select([connection], [], [], 1.0)
         raise
     if end_of_owner in ready:
         raise NoRow(ENDED)

@@ -1,8 +1,7 @@
 """Load torch, Triton and the measuring code once, and fork for every point.
 
-``python -m measure.process.fork_server LISTENER OWNER [bare]``. LISTENER is the descriptor of a
-listening socket, OWNER that of the process with which the server ends (a pidfd). A ``bare`` server
-loads nothing beforehand.
+``python -m measure.process.fork_server LISTENER OWNER``. LISTENER is the descriptor of a listening
+socket, OWNER that of the process with which the server ends (a pidfd).
 
 Each child becomes the reaper of one point. So no point waits for another, and the server's death
 ends no point. The server opens no CUDA context, because no fork could use it.
@@ -15,7 +14,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import time
 
@@ -27,7 +25,7 @@ from . import reaper
 PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
-    *("cuda.bindings.driver", "measure.clock.copy_kernel", "measure.clock.cold"),
+    *("measure.clock.graph", "measure.clock.copy_kernel", "measure.clock.cold"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the driver
 
@@ -80,19 +78,13 @@ def serve(listener: socket.socket, owner: int) -> None:
                 reaper.fork(reap)
 
 
-def main(listener: int, owner: int, bare: bool) -> None:
-    """Load and serve. If the process cannot be forked then, restart it as a bare server."""
+def main(listener: int, owner: int) -> None:
+    """Load and serve; exit if the process cannot be forked then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     begin = time.monotonic()
-    if not bare:
-        load()
+    load()
     if reason := why_not_forkable():
-        if bare:
-            raise RuntimeError(reason)
-        print(f"fork server: loading nothing, as {reason}", file=sys.stderr)
-        command = [sys.executable, "-m", __spec__.name, str(listener), str(owner), "bare"]
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(listener, owner))
-        return
+        sys.exit(f"fork server: {reason}; an imported package does that (PYTHONPATH?)")
     gc.collect()
     gc.freeze()  # otherwise a child's first collection writes to, and so copies, all objects
     print(f"fork server: ready after {time.monotonic() - begin:.2f} s", file=sys.stderr, flush=True)
@@ -105,4 +97,4 @@ def main(listener: int, owner: int, bare: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]), bare=len(sys.argv) > 3)
+    main(*map(int, sys.argv[1:]))

@@ -55,8 +55,8 @@ def serve(connection: socket.socket) -> None:
         os.environ.update(job["environment"])
         os.chdir(job["directory"])
         worker.main(folder, own_pid)
-        # A worker with a CUDA context takes 0.1 s to end. So it answers before, if the GPU's lock
-        # keeps the next point away for that long; not in a copy, forked by a kernel.
+        # With a lock, answer before exiting, which takes 0.1 s with a CUDA context: the lock holds
+        # the next point back. A forked copy of the worker must not answer.
         if locked and os.getpid() == worker_pid:
             _answer(connection, b"0")
 

@@ -40,20 +40,20 @@ def derive_columns(point: Point, samples: Samples) -> dict:
     }
 
 
-def find_flags(columns: dict, call: float, rotation: float) -> list[str]:
-    """Return the flags of a row with these columns.
+def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> list[str]:
+    """Return the flags of a row with these columns, whose rotation has ``calls`` calls.
 
-    ``call`` and ``rotation``: the bytes of a call and of all buffers, as shares of the cache. Only
-    a call that exceeds the cache can prove that it is faster than a copy. ``launch_bound``: an
+    ``aa_biased`` is only a gross check: for smaller biases the analysis widens the intervals.
+    ``faster_than_copy``: only a call that exceeds the cache can prove that. ``launch_bound``: an
     eager caller waits for the host, not for the kernel.
     """
     flags = []
     if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
         flags.append("aa_biased")
-    if call > 1 and columns["of_copy"] > COPY_TOLERANCE:
+    if call_bytes > cache_bytes and columns["of_copy"] > COPY_TOLERANCE:
         flags.append("faster_than_copy")
     if columns.get("latency_us", 0) > columns["time_us"]:
         flags.append("launch_bound")
-    if rotation <= 1 or columns.get("found_in_l2", 0) > MAX_FOUND:
+    if calls * call_bytes <= cache_bytes or columns.get("found_in_l2", 0) > MAX_FOUND:
         flags.append("not_cold")
     return flags

@@ -24,7 +24,7 @@ def test_columns_of_the_row_follow_from_the_samples():
 
 
 @pytest.mark.parametrize(
-    ("change", "call", "rotation", "expected"),
+    ("change", "call", "calls", "expected"),
     [
         ({}, 2, 4, []),
         ({"aa_low": 1.011, "aa_high": 1.02}, 2, 4, ["aa_biased"]),
@@ -34,9 +34,9 @@ def test_columns_of_the_row_follow_from_the_samples():
         ({"of_copy": 1.03}, 0.5, 4, []),
         ({"latency_us": 11.0}, 2, 4, ["launch_bound"]),
         ({"found_in_l2": 0.06}, 2, 4, ["not_cold"]),
-        ({}, 0.5, 1.0, ["not_cold"]),
+        ({}, 0.5, 2, ["not_cold"]),
     ],
 )
-def test_flags(change, call, rotation, expected):
+def test_flags(change, call, calls, expected):
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
-    assert derived.find_flags(row | change, call, rotation) == expected
+    assert derived.find_flags(row | change, call * 100, calls, cache_bytes=100) == expected

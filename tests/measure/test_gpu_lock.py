@@ -1,5 +1,6 @@
 """One timing per GPU at a time: locks that free themselves."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -111,6 +112,19 @@ def test_a_link_in_place_of_a_lock_file_is_refused(folder, tmp_path):
     with pytest.raises(NoRow, match="remove the file"):
         free()
     assert (tmp_path / "target").read_text() == "keep me"
+
+
+def test_a_file_that_cannot_be_locked_is_no_row_and_is_closed(monkeypatch):
+    def fails(fd, _):
+        opened.append(fd)
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    opened = []
+    monkeypatch.setattr(gpu_lock.fcntl, "flock", fails)
+    with pytest.raises(NoRow, match="No locks available"):
+        free()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")

@@ -42,8 +42,22 @@ def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
     first, second, _ = replicate(bench, "fails", tmp_path)
     assert (first["status"], first["replicate"]) == ("incorrect", "1")
     assert second["replicate"] == "2"
-    assert {k for k in first if first[k] != second[k]} <= {"replicate", "started_at", "wall_s"}
+    assert second["message"] == f"repeated from replicate 1: {first['message']}"
+    changed = {"message", "replicate", "started_at", "wall_s"}
+    assert {k for k in first if first[k] != second[k]} <= changed
     assert len((tmp_path / "calls").read_text()) == 2, "those of the first replicate"
+
+
+def test_memory_that_was_missing_may_be_there_for_the_next_replicate(bench, tmp_path):
+    bench.add(
+        "once",
+        kernel(f"""if not os.path.exists({str(tmp_path / "called")!r}):
+        open({str(tmp_path / "called")!r}, "w")
+        raise MemoryError"""),
+    )
+    first, second, done = replicate(bench, "once", tmp_path)
+    assert (first["status"], second["status"]) == ("out_of_memory", "ok")
+    assert "edge cases" in done.stderr
 
 
 @pytest.mark.parametrize(
