@@ -1,4 +1,4 @@
-"""Keep a record of a point's progress that outlives its process."""
+"""Keep a point's stage, its row so far and its samples in a file that outlives its process."""
 
 import json
 import os

@@ -93,9 +93,8 @@ def _measure(
         raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
 
     journal.stage("drawing buffers")
-    rotation, order = inputs.rotation(point, device, matrices), random.Random(row["order_seed"])
-    experiment = timing.Experiment(point, device, call, rotation, order)
-    timed = timing.run(experiment, journal.stage, first)
+    rotation = inputs.rotation(point, device, matrices)
+    timed = timing.run(point, device, call, rotation, journal, first)
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
     recheck_timed = recheck.check_further if first else recheck.check_timed
@@ -106,7 +105,7 @@ def _measure(
         _pass("after timing", recheck.check_others(point, timed.clock))
     row |= timed.columns
     row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
-    return timed.samples.raw
+    return timed.samples
 
 
 def _check(

@@ -1,7 +1,7 @@
 """Define a point: what is measured, and how."""
 
 import difflib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import kernels
 
@@ -85,6 +85,3 @@ class Point:
     def timed(self) -> bool:
         """Return whether the variant is timed: on a CPU, only if it needs torch alone."""
         return not (self.is_cpu and kernels.packages(self.variant) & {"triton", "cuda"})
-
-    def as_dict(self) -> dict:
-        return asdict(self)

@@ -1,16 +1,16 @@
 """Time a variant that passed the correctness check against its controls."""
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from .clock import controls, sampling
 from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, LeftWork, NotCapturable
 from .clock.host import HostClock
-from .clock.sampling import Samples
+from .clock.sampling import Sample
 from .device.device import Device
 from .errors import Ended
 from .inputs import Call, CallBuffers
+from .journal import Journal
 from .point import Point
 from .stats.derived import derive_columns, find_flags
 from .status import Status
@@ -19,36 +19,31 @@ CONTROLS = "recording the controls"  # the stage in which the kernel is not call
 
 
 @dataclass
-class Experiment:
-    """Say what is timed: a call of the point's variant, on which device and buffers."""
-
-    point: Point
-    device: Device
-    call: Call
-    rotation: list[CallBuffers]
-    order: random.Random  # of the series in a block, and of a series' graphs
-
-
-@dataclass
 class Timed:
     """Hold columns and flags of the row, all samples, and the clock for the check afterwards."""
 
     columns: dict
     flags: list[str]
-    samples: Samples
+    samples: list[Sample]
     clock: Clock
 
 
-def run(experiment: Experiment, stage: Callable[[str], None], first: dict | None) -> Timed:
-    """Time a variant and its controls.
+def run(
+    point: Point,
+    device: Device,
+    call: Call,
+    rotation: list[CallBuffers],
+    journal: Journal,
+    first: dict | None,
+) -> Timed:
+    """Time ``call`` and its controls on the buffers of ``rotation``.
 
-    Calls ``stage`` with the name of each stage that begins. ``first``: the row of replicate 1. Its
-    copy kernel is taken again, and its warm time, latency and cold loads are not measured again.
-    Raises Ended if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
+    ``first``: the row of replicate 1. Its copy kernel is taken again, and its warm time, latency
+    and cold loads are not measured again. Raises Ended if a call cannot be recorded in a CUDA
+    graph, or if a graph leaves out work.
     """
-    point, device, rotation = experiment.point, experiment.device, experiment.rotation
-    call, order = experiment.call, experiment.order
-    stage("recording the variant")
+    order = random.Random(journal.row["order_seed"])  # of series in a block, and of graphs
+    journal.stage("recording the variant")
     if device.is_cpu:
         clock = HostClock(rotation)
     else:
@@ -57,22 +52,22 @@ def run(experiment: Experiment, stage: Callable[[str], None], first: dict | None
 
         clock = graph.GraphClock(rotation, order)
     flags = _record(clock, call)
-    stage(CONTROLS)
+    journal.stage(CONTROLS)
     row = {"timing": clock.timing} | _add_controls(clock, point, device, first)
     telemetry = None if device.is_cpu else Telemetry(device)
     if not first:
-        stage("warm time and latency")
+        journal.stage("warm time and latency")
         if point.call_bytes <= device.cache_bytes:
             row["warm_us"] = clock.warm_us(VARIANT)
         if not device.is_cpu:
             row["latency_us"] = graph.latency_us(call, rotation[0])
-    stage("timing")
+    journal.stage("timing")
     names = [VARIANT, TORCH, TORCH_AGAIN, COPY]
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.collect(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
     if not (first or device.is_cpu):
-        stage("cold loads")
+        journal.stage("cold loads")
         row |= cold.evidence(clock, VARIANT, rotation, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:

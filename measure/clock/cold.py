@@ -5,7 +5,7 @@ single loads from the next buffers show what the next call would have found in L
 random places of the rotation, because a kernel's cache hints may keep lines of some buffers only.
 The same loads once more find resident lines, and show how long a hit takes on this GPU. Compare the
 pointer chases of Wong et al., "Demystifying GPU Microarchitecture through Microbenchmarking"
-(ISPASS 2010); here a branch that depends on the value ends a load.
+(ISPASS 2010). Here a branch that depends on the value ends a load.
 """
 
 import random
@@ -26,10 +26,10 @@ TURNS = 4  # places of the rotation that are sampled
 # The lines of a program lie in one window. The first load of a program does not count, because it
 # may wait for the translation of the address. The later loads find the translation.
 WINDOW_LINES = 2**20 // LINE_BYTES
-# A load is a hit if it takes no longer than this quantile of the resident loads, nor longer than
-# the middle between the two medians. The quantile is no higher, because slow hits take as long as
-# fast misses: on an H200 three hits in four take 310 to 375 cycles, the others, in the far half of
-# L2, up to 640. A miss takes at least 550, and 765 in the median.
+# A load is a hit if it takes no longer than this quantile of the resident loads. Nor may it take
+# longer than the middle between the two medians. The quantile is no higher, because slow hits take
+# as long as fast misses. On an H200 three hits in four take 310 to 375 cycles. The others, in the
+# far half of L2, take up to 640. A miss takes at least 550, and 765 in the median.
 SURE_HIT = 0.75
 
 

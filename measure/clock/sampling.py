@@ -7,9 +7,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-
-import numpy as np
 
 from ..point import MIN_BLOCKS
 from .base import Clock
@@ -22,26 +19,7 @@ SETTLED = 0.005
 MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
 
 
-@dataclass
-class Samples:
-    """Keep every timed block of a point; no block is dropped as an outlier."""
-
-    raw: list[tuple] = field(default_factory=list)  # (block, order, series, time_us)
-
-    @property
-    def blocks(self) -> int:
-        """Return the number of timed blocks."""
-        return self.raw[-1][0] + 1 if self.raw else 0
-
-    def series(self, name: str) -> np.ndarray:
-        """Return µs per call of one series, shape (blocks,)."""
-        return np.array([time_us for *_, series, time_us in self.raw if series == name])
-
-    def add(self, order: list[str], times_us: list[float]) -> None:
-        """Append a block: the names of the series in the order of their runs, and their times."""
-        block = self.blocks
-        for place, (name, time_us) in enumerate(zip(order, times_us, strict=True)):
-            self.raw.append((block, place, name, round(time_us, 6)))
+Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
 
 
 def collect(
@@ -51,17 +29,21 @@ def collect(
     order: random.Random,
     while_busy: Callable[[], None] | None = None,
     now: Callable[[], float] = time.monotonic,
-) -> Samples:
+) -> list[Sample]:
     """Time ``blocks`` blocks of the series ``names``, each block in a random ``order``.
 
     Stops after MAX_TIMING_S, but never before MIN_BLOCKS. The width of the interval does not decide
-    when to stop: such a rule would favour intervals that are narrow by chance, and wrong.
+    when to stop: such a rule would favour intervals that are narrow by chance, and wrong. No block
+    is dropped as an outlier.
     """
     _warm_up(lambda: clock.block(order.sample(names, len(names))), 2 * blocks, now)
-    samples, end = Samples(), now() + MAX_TIMING_S
-    while samples.blocks < blocks and (now() < end or samples.blocks < MIN_BLOCKS):
+    samples, end = [], now() + MAX_TIMING_S
+    for block in range(blocks):
+        if now() >= end and block >= MIN_BLOCKS:
+            break
         shuffled = order.sample(names, len(names))
-        samples.add(shuffled, clock.block(shuffled, while_busy))
+        timed = zip(shuffled, clock.block(shuffled, while_busy), strict=True)
+        samples += [(block, place, *pair) for place, pair in enumerate(timed)]
     return samples
 
 

@@ -16,8 +16,6 @@ _THROTTLES = {
     "hw_thermal": pynvml.nvmlClocksThrottleReasonHwThermalSlowdown,
     "power_brake": pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
 }
-
-
 # Column of the row -> what to ask NVML about a GPU.
 _QUESTIONS = {
     "sm_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM),

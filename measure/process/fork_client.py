@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import kernels
@@ -55,7 +56,7 @@ def run(
     checked the variant. Raises NoRow, and OSError if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
-    job = {"point": point.as_dict(), "first": first}
+    job = {"point": asdict(point), "first": first}
     job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]

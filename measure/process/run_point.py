@@ -94,10 +94,8 @@ def _measured(
 def oom_kills() -> int:
     """Return how many processes Linux has killed since its start because memory ran out."""
     with contextlib.suppress(OSError):
-        for line in COUNTERS.read_text().splitlines():
-            name, _, count = line.partition(" ")
-            if name == "oom_kill":
-                return int(count)
+        counts = dict(line.split() for line in COUNTERS.read_text().splitlines())
+        return int(counts.get("oom_kill", 0))
     return 0
 
 

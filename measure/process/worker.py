@@ -1,7 +1,7 @@
 """Measure one point, in a process that a kernel may kill.
 
-The worker reads FOLDER/job.json, and keeps FOLDER/progress.json up to date: the stage, the row as
-far as it is known, and at the end the samples. The file remains if a kernel kills the worker.
+The worker reads FOLDER/job.json, and keeps its ``Journal``, FOLDER/progress.json. This file remains
+if a kernel kills the worker.
 """
 
 import contextlib

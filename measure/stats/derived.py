@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT
-from ..clock.sampling import Samples
+from ..clock.sampling import Sample
 from ..point import Point
 from .interval import paired_ratio
 
@@ -14,18 +14,19 @@ COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuri
 MAX_FOUND = 0.05
 
 
-def derive_columns(point: Point, samples: Samples) -> dict:
+def derive_columns(point: Point, samples: list[Sample]) -> dict:
     """Return times, controls and derived columns."""
-    times_us = samples.series(VARIANT)
+    times_us, torch_us, again_us, copy_us = (
+        np.array([time_us for *_, series, time_us in samples if series == name])
+        for name in (VARIANT, TORCH, TORCH_AGAIN, COPY)
+    )
     time_us = float(np.median(times_us))
-    torch_us, copy_us = samples.series(TORCH), samples.series(COPY)
-    speedup = paired_ratio(torch_us, times_us)
-    aa = paired_ratio(torch_us, samples.series(TORCH_AGAIN))
+    speedup, aa = paired_ratio(torch_us, times_us), paired_ratio(torch_us, again_us)
     return {
         "time_us": time_us,
         "time_us_q20": np.quantile(times_us, 0.2),
         "time_us_q80": np.quantile(times_us, 0.8),
-        "n_samples": samples.blocks,
+        "n_samples": len(times_us),
         "copy_us": np.median(copy_us),
         "torch_us": np.median(torch_us),
         "speedup": speedup.value,

@@ -4,16 +4,15 @@ import random
 
 import pytest
 
-from measure.clock import sampling
 from measure.point import Point
 from measure.stats import derived
 
 
 def test_columns_of_the_row_follow_from_the_samples():
-    chance, samples = random.Random(1), sampling.Samples()
+    chance, samples = random.Random(1), []
     times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0}
-    for _ in range(50):
-        samples.add(list(times), [time * chance.gauss(1, 0.001) for time in times.values()])
+    for block in range(50):
+        samples += [(block, 0, name, times[name] * chance.gauss(1, 0.001)) for name in times]
     point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
     row = derived.derive_columns(point, samples)
     assert row["time_us"] == pytest.approx(10, rel=0.001)
