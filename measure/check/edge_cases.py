@@ -2,8 +2,9 @@
 
 A kernel may be right only for the values of the point, for contiguous rows, or because it returns
 cached results. So the check calls it with other matrices, all in one set of buffers. Ordinary
-values are random numbers, also in padded rows. Special values are far from 0, infinite or NaN. The
-check does not detect a kernel that recognises these very values.
+values are random numbers of both distributions, also in padded rows and behind other work on the
+GPU. Special values are far from 0, infinite or NaN. The check does not detect a kernel that
+recognises these very values.
 """
 
 import itertools
@@ -31,10 +32,8 @@ def check(
 ) -> tuple[str | None, str | None]:
     """Return what is wrong on ordinary values, and what on special values; None if nothing is.
 
-    Ordinary values are of both distributions, also in padded rows and behind other work on the GPU.
-    Special values are far from 0, infinite or NaN. They are tried only if ordinary values pass.
-    ``inputs``: those of the point itself, matrices (M, N). Edge cases have fewer rows than M, which
-    every variant must accept.
+    Special values are tried only if ordinary values pass. ``inputs``: those of the point itself,
+    matrices (M, N). Edge cases have fewer rows than M, which every variant must accept.
     """
     cases = contents(point, device.torch_device)
     like = cases[0][2][0]

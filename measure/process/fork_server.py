@@ -21,7 +21,7 @@ from .. import fingerprint
 from . import reaper
 
 # What a worker would import, except variants: an edit of a variant must reach the next point. If an
-# import fails here, it fails in the worker again, whose row says what is missing.
+# import fails here, it fails in the worker again, which says what is missing.
 PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
