@@ -42,21 +42,19 @@ def figures(
     """
     sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
     sets = {}  # set -> its matrices
-    for point in planned:
-        matrices = sets.setdefault((point.gpu, point.dtype, sweep), set())
-        matrices.add(tuple(str(getattr(point, name)) for name in MATRIX))
-    for path in recorded:
-        for row in _recorded_rows(path):
-            matrices = sets.setdefault((path.parent.name, row["dtype"], path.stem), set())
-            matrices.add(tuple(row[name] for name in MATRIX))
+    rows = [(sweep, vars(point)) for point in planned]
+    rows += [(path.stem, row) for path in recorded for row in _recorded_rows(path)]
+    for name, row in rows:
+        matrices = sets.setdefault((row["gpu"], row["dtype"], name), set())
+        matrices.add(tuple(row[key] for key in MATRIX))
     for source in sources:
         sets.setdefault((source["gpu"], source["dtype"], source["sweep"]), set())
     beside = {(source["dtype"], source["sweep"]) for source in sources if source["beside_measured"]}
     names = []
     for (gpu, *others), matrices in sets.items():
-        # times of a CPU are never drawn beside those of a GPU
         kinds = list(OVER_N)
         kinds += [PROFILE] if len(matrices) >= LEAST_MATRICES else []
+        # times of a CPU are never drawn beside those of a GPU
         kinds += [PUBLISHED] if tuple(others) in beside and gpu != gpus.CPU else []
         names += ["_".join([gpu, *others, kind]) for kind in kinds]
     return names
