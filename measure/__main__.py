@@ -12,7 +12,8 @@ from pathlib import Path
 import kernels
 
 from .device import gpus
-from .point import DISTRIBUTIONS, BadPoint, NoRow, Point
+from .errors import BadPoint, NoRow
+from .point import DISTRIBUTIONS, Point
 from .process.run_point import measure_point
 from .row import IDENTITY, read, write
 
@@ -74,28 +75,28 @@ def main(argv: list[str] | None = None) -> int:
     """Return the exit code: 0 if a row was written, whatever its status; else 2."""
     # On SIGTERM, kill the worker and remove temporary files, as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    given = vars(parser().parse_args(argv))
-    del given["command"]  # there is only one
+    options = vars(parser().parse_args(argv))
+    del options["command"]  # there is only one
     try:
-        _point(given, *(given.pop(name) for name in ("output", "served_for", "checked")))
+        _point(options, *(options.pop(name) for name in ("output", "served_for", "checked")))
     except (BadPoint, NoRow) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _point(given: dict, output: Path, owner: int | None, checked: Path | None) -> None:
-    given["gpu"] = gpus.resolve(given["gpu"])
-    if given["variant"] is None:
-        if len(given["files"]) != 1:
+def _point(options: dict, output: Path, owner: int | None, checked: Path | None) -> None:
+    options["gpu"] = gpus.resolve(options["gpu"])
+    if options["variant"] is None:
+        if len(options["files"]) != 1:
             raise BadPoint("no variant is named; give --variant NAME, or one --kernel FILE")
-        given["variant"] = Path(given["files"][0]).stem
+        options["variant"] = Path(options["files"][0]).stem
     with _writing(output):  # tried before time is spent on the measurement
         output.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=output.parent).close()
         if output.is_dir():
             raise IsADirectoryError(0, f"it is a folder; name a file, as {output}/row.csv")
-    point = Point(**given)
+    point = Point(**options)
     row, samples = measure_point(point, owner, checked and _first_row(checked, point))
     with _writing(output):
         write(output, row, samples)

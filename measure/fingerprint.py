@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 # Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
 # the first would find a dirty checkout, until the rows of the first are committed.
-CODE = (".", ":!data/recorded")
+GIT_PATHS = (".", ":!data/recorded")
 
 
 @functools.cache
@@ -83,10 +83,18 @@ def _cuda_versions() -> dict:
 def git_state() -> dict:
     """Return ``git_commit`` and ``git_dirty`` of this checkout; None without a checkout or git."""
     # --no-optional-locks: otherwise git may lock the index, and a commit at that time would fail.
-    words = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2", "--branch"]
-    words += ["--untracked-files=no", "--", *CODE]
+    command = [
+        "git",
+        "--no-optional-locks",
+        "-C",
+        str(ROOT),
+        "status",
+        "--porcelain=v2",
+        "--branch",
+    ]
+    command += ["--untracked-files=no", "--", *GIT_PATHS]
     try:
-        done = subprocess.run(words, capture_output=True, timeout=60, check=True)
+        done = subprocess.run(command, capture_output=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return {"git_commit": None, "git_dirty": None}
     lines = done.stdout.decode(errors="replace").splitlines()

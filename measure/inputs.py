@@ -13,7 +13,9 @@ from .point import Point
 CallBuffers = tuple[torch.Tensor, ...]
 Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
-COLD = 3  # the buffers of a rotation exceed this many caches, unless MAX_ROTATION calls do not
+ROTATION_CACHES = (
+    3  # the buffers of a rotation exceed this many caches, unless MAX_ROTATION calls do not
+)
 MAX_ROTATION = 4096  # calls; each is a node of every graph
 # Added to the seed of a point, so that no two matrices of a point are drawn with one seed.
 SEED_OFFSETS = {
@@ -68,20 +70,20 @@ def forward(op: str, x: torch.Tensor) -> torch.Tensor:
 
 def rotation_length(call_bytes: int, cache_bytes: int) -> int:
     """Return how many calls' buffers exceed three caches; at least 2, at most MAX_ROTATION."""
-    return min(MAX_ROTATION, max(2, COLD * cache_bytes // call_bytes + 1))
+    return min(MAX_ROTATION, max(2, ROTATION_CACHES * cache_bytes // call_bytes + 1))
 
 
 def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[CallBuffers]:
     """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
-    others = [draw_at(point, first[0], index) for index in range(1, count)]
+    others = [draw_at(point, first[0].device, index) for index in range(1, count)]
     return [(*inputs, torch.empty_like(inputs[0])) for inputs in (first, *others)]
 
 
-def draw_at(point: Point, like: torch.Tensor, index: int) -> tuple[torch.Tensor, ...]:
-    """Return the inputs at an index of the rotation: matrices (M, N) of the dtype of ``like``.
+def draw_at(point: Point, device: torch.device, index: int) -> tuple[torch.Tensor, ...]:
+    """Return the inputs at an index of the rotation: matrices (M, N).
 
     Inputs of another use than the rotation have an index that begins at one of SEED_OFFSETS.
     """
-    seed = point.seed + index
-    return draw_for(point.op, point.distribution, like.dtype, point.M, point.N, seed, like.device)
+    dtype, seed = getattr(torch, point.dtype), point.seed + index
+    return draw_for(point.op, point.distribution, dtype, point.M, point.N, seed, device)

@@ -1,31 +1,37 @@
 """Run the stages of a point, from opening the device to the last check."""
 
 import random
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy
 import torch
 
 import kernels
 
-from . import fingerprint, inputs
+from . import compile_only, fingerprint, inputs, timing
 from .check import correctness, edge_cases, recheck, tamper
-from .clock import timing
-from .device import compiled_stats
 from .device.device import Device, open_device
+from .errors import Ended, NoRow
+from .inputs import Call, CallBuffers
+from .journal import Journal
 from .point import Point
-from .status import Ended, Status, classify, describe
+from .status import Status, classify, describe
 
 # Flags that only replicate 1 looks for.
 FIRST_REPLICATE_FLAGS = {"edge_cases", "launch_bound", "not_cold"}
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
 
+Replaced = Callable[[], str | None]  # of ``tamper.watch``
 
-def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
+
+def measure(point: Point, journal: Journal, first: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first``: the row of replicate 1, if that replicate has checked the variant. Raises
-    WrongDevice. Any other exception becomes the status of the row, also one that a kernel raises.
+    ``first``: the row of replicate 1, if that replicate has checked the variant. Raises NoRow on
+    the wrong machine, or if recording the controls fails. Any other exception after the device is
+    open becomes the status of the row.
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
@@ -33,20 +39,26 @@ def measure(point: Point, journal, first: dict | None = None) -> list[tuple]:
     row = journal.row
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
     row |= fingerprint.provenance(device, point.variant)
+    replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
-        return _measure(point, device, journal, first)
+        return _measure(point, device, journal, replaced, first)
     except Ended as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
     except (Exception, SystemExit) as error:
-        row.update(status=classify(error), message=describe(error))
+        status, message = classify(error), f"{journal.current}: {describe(error)}"
+        # A kernel may have left no memory, or may have replaced what the controls call.
+        if journal.current == timing.CONTROLS and status != Status.OUT_OF_MEMORY and not replaced():
+            raise NoRow(f"the pipeline is at fault: {message}") from error
+        row.update(status=status, message=message)
     return []
 
 
-def _measure(point: Point, device: Device, journal, first: dict | None) -> list[tuple]:
+def _measure(
+    point: Point, device: Device, journal: Journal, replaced: Replaced, first: dict | None
+) -> list[tuple]:
     row = journal.row
     journal.stage("loading the variant")
-    replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     variant = kernels.load(point.variant)
     try:
         call = variant.function(point.op)
@@ -54,27 +66,26 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
         raise Ended(Status.UNSUPPORTED, str(error)) from error
     if device.is_cpu and "cuda" in kernels.packages(variant.name):
         journal.stage("compiling for GPUs that are not here")
-        compiled_stats.compile_only(variant, point, row)
+        compile_only.compile_only(variant, point, row)
     rows = point.M
     if point.interpreted:
         numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
         rows = min(rows, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
     _check_memory(rows, point, device)
-    dtype = getattr(torch, point.dtype)
-    given = inputs.draw_for(
-        point.op, point.distribution, dtype, rows, point.N, point.seed, device.torch_device
-    )
-    if reason := variant.unsupported(given[0]):
+    matrices = inputs.draw_at(replace(point, M=rows), device.torch_device, 0)
+    if reason := variant.unsupported(matrices[0]):
         raise Ended(Status.UNSUPPORTED, reason)
 
     journal.stage("first call")
     if not device.is_cpu:
-        row |= compiled_stats.first_call(variant.name, call, given)
+        from .device import compiled_stats  # needs cuda.bindings
+
+        row |= compiled_stats.first_call(variant.name, call, matrices)
     if first:
-        found, flags = [], FIRST_REPLICATE_FLAGS.intersection((first["flags"] or "").split())
+        accuracies, flags = [], FIRST_REPLICATE_FLAGS.intersection((first["flags"] or "").split())
         row["message"] = first["message"] or ""
     else:
-        found = [_check(point, device, call, given, journal, replaced)]
+        accuracies = [_check(point, device, call, matrices, journal, replaced)]
         flags = {"edge_cases"} if row["message"] else set()
     if point.interpreted:
         message = f"correctness check passed on {rows} of {point.M} rows; not timed"
@@ -82,40 +93,48 @@ def _measure(point: Point, device: Device, journal, first: dict | None) -> list[
         raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
 
     journal.stage("drawing buffers")
-    rotation, order = inputs.rotation(point, device, given), random.Random(row["order_seed"])
-    experiment = timing.Experiment(point, device, call, rotation, order)
-    timed = timing.run(experiment, journal.stage, first)
+    rotation = inputs.rotation(point, device, matrices)
+    timed = timing.run(point, device, call, rotation, journal, first)
     journal.stage("correctness check after timing")
     _pass("integrity", replaced())
     recheck_timed = recheck.check_further if first else recheck.check_timed
-    found.append(recheck_timed(point, rotation, timed.clock))
-    row |= correctness.worst(found).columns()
-    _pass("after timing", found[-1].problem)
+    accuracies.append(recheck_timed(point, timed.clock))
+    row |= correctness.worst(accuracies).columns()
+    _pass("after timing", accuracies[-1].problem)
     if not first:
-        _pass("after timing", recheck.check_others(point, rotation, timed.clock))
+        _pass("after timing", recheck.check_others(point, timed.clock))
     row |= timed.columns
     row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
-    return timed.samples.raw
+    return timed.samples
 
 
-def _check(point: Point, device: Device, call, given, journal, replaced) -> correctness.Accuracy:
+def _check(
+    point: Point,
+    device: Device,
+    call: Call,
+    matrices: CallBuffers,
+    journal: Journal,
+    replaced: Replaced,
+) -> correctness.Accuracy:
     """Check a call before it is timed; write to the row what is wrong on special values.
 
     Raises Ended if the variant is wrong on ordinary values.
     """
     row = journal.row
     journal.stage("correctness check")
-    checked = correctness.rows_to_check(len(given[0]), point.N, point.seed, device.torch_device)
-    found = correctness.check_call(call, given, checked, point.op, truncates=point.interpreted)
-    row |= found.columns()
+    checked = correctness.rows_to_check(len(matrices[0]), point.N, point.seed, device.torch_device)
+    accuracy = correctness.check_call(
+        call, matrices, checked, point.op, truncates=point.interpreted
+    )
+    row |= accuracy.columns()
     _pass("integrity", replaced())  # first, because the check uses functions that are watched
-    _pass("correctness check", found.problem)
+    _pass("correctness check", accuracy.problem)
     journal.stage("edge cases")
-    ordinary, special = edge_cases.check(point, device, call, given)
+    ordinary, special = edge_cases.check(point, device, call, matrices)
     _pass("edge case", ordinary)
     _pass("integrity", replaced())
     row["message"] = f"wrong on special values: {special}" if special else ""
-    return found
+    return accuracy
 
 
 def _pass(check: str, problem: str | None) -> None:

@@ -1,28 +1,21 @@
 """Define a point: what is measured, and how."""
 
 import difflib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import kernels
 
-from .device import gpus
+from .errors import BadPoint
 from .row import SCHEMA
 
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
+CPU = "cpu"  # the slug of a CPU
 MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
 
 
-class BadPoint(ValueError):
-    """Refuse a point; the message says what was given and what is allowed."""
-
-
-class NoRow(RuntimeError):
-    """Say why no row was written: the pipeline failed, or this is the wrong machine."""
-
-
-def nearest(given: str, allowed) -> str:
+def nearest(word: str, allowed) -> str:
     """Return the end of an error message: '; did you mean x? Allowed: x, y, z'."""
-    close = difflib.get_close_matches(str(given), list(allowed), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(word), list(allowed), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? Allowed" if close else "allowed"
     return f"; {hint}: {', '.join(allowed)}"
 
@@ -51,13 +44,13 @@ class Point:
             ("dtype", kernels.DTYPES),
             ("distribution", DISTRIBUTIONS),
         ):
-            given = getattr(self, name)
-            if given not in allowed:
-                raise BadPoint(f"unknown {name} {given!r}{nearest(given, allowed)}")
+            value = getattr(self, name)
+            if value not in allowed:
+                raise BadPoint(f"unknown {name} {value!r}{nearest(value, allowed)}")
         for name, least in (("M", 1), ("N", 1), ("blocks", MIN_BLOCKS), ("replicate", 1)):
-            given = getattr(self, name)
-            if type(given) is not int or given < least:
-                raise BadPoint(f"{name} = {given!r}: a whole number of at least {least} is needed")
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise BadPoint(f"{name} = {value!r}: a whole number of at least {least} is needed")
         if not 0 <= self.seed < 2**32:
             raise BadPoint(f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed")
         if not self.timeout_s > 0:
@@ -81,7 +74,7 @@ class Point:
 
     @property
     def is_cpu(self) -> bool:
-        return self.gpu == gpus.CPU
+        return self.gpu == CPU
 
     @property
     def interpreted(self) -> bool:
@@ -92,6 +85,3 @@ class Point:
     def timed(self) -> bool:
         """Return whether the variant is timed: on a CPU, only if it needs torch alone."""
         return not (self.is_cpu and kernels.packages(self.variant) & {"triton", "cuda"})
-
-    def as_dict(self) -> dict:
-        return asdict(self)

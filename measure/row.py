@@ -71,11 +71,12 @@ def write(path: Path, row: dict, samples: list[tuple]) -> None:
         raise ValueError(f"not columns of a row: {sorted(unknown)}")
     for name, value in row.items():
         allowed = SCHEMA[name].allowed
-        given = [] if value is None else value.split() if name == "flags" else [value]
-        if allowed and not set(given) <= set(allowed):
+        words = [] if value is None else value.split() if name == "flags" else [value]
+        if allowed and not set(words) <= set(allowed):
             raise ValueError(f"not a value of {name}: {value!r}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = csv_text(SAMPLE_COLUMNS, samples)
+    rounded = ((*place, round(time_us, 6)) for *place, time_us in samples)
+    text = csv_text(SAMPLE_COLUMNS, rounded)
     # mtime=0: the same samples give the same file
     replace(samples_path(path), gzip.compress(text.encode(), mtime=0))
     line = [_cell(column, row.get(column)) for column in COLUMNS]
@@ -104,14 +105,8 @@ def csv_text(header, lines) -> str:
 def _cell(column: str, value) -> str:
     if value is None:
         return ""
-    kind = SCHEMA[column].type
-    if kind == "float":
-        return f"{float(value):.9g}"
-    if kind == "int":
-        return str(int(value))
-    if kind == "bool":
-        return "true" if value else "false"
-    return one_line(value)
+    to_text = {"float": "{:.9g}".format, "int": int, "bool": lambda x: "true" if x else "false"}
+    return str(to_text.get(SCHEMA[column].type, one_line)(value))
 
 
 def replace(path: Path, content: bytes) -> None:

@@ -17,14 +17,6 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
 
 
-class Ended(Exception):
-    """End a point with a status other than ok."""
-
-    def __init__(self, status: str, message: str):
-        super().__init__(message)
-        self.status, self.message = Status(status), message
-
-
 def classify(error: BaseException) -> Status:
     """Return the status of a point whose kernel raised ``error``."""
     if out_of_memory(error):

@@ -42,14 +42,11 @@ def worst(findings: list[Accuracy]) -> Accuracy:
     return Accuracy(**errors, problem=next((f.problem for f in findings if f.problem), None))
 
 
-def bits(x: torch.Tensor) -> torch.Tensor:
-    """Return the bits of x as integers; those of equal NaNs are equal."""
-    return x.view(torch.int32 if x.element_size() == 4 else torch.int16)
-
-
 def same(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
-    """Return whether the matrices are equal one by one, bit by bit."""
-    return all(torch.equal(bits(a), bits(b)) for a, b in zip(some, others, strict=True))
+    """Return whether the matrices are equal one by one, bit by bit; NaNs may be."""
+    bits = torch.int32 if some[0].element_size() == 4 else torch.int16
+    pairs = zip(some, others, strict=True)
+    return all(torch.equal(a.view(bits), b.view(bits)) for a, b in pairs)
 
 
 def check_call(

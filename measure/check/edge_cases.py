@@ -2,8 +2,9 @@
 
 A kernel may be right only for the values of the point, for contiguous rows, or because it returns
 cached results. So the check calls it with other matrices, all in one set of buffers. Ordinary
-values are random numbers, also in padded rows. Special values are far from 0, infinite or NaN. The
-check does not detect a kernel that recognises these very values.
+values are random numbers of both distributions, also in padded rows and behind other work on the
+GPU. Special values are far from 0, infinite or NaN. The check does not detect a kernel that
+recognises these very values.
 """
 
 import itertools
@@ -16,10 +17,11 @@ from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
 ORDINARY = 2  # the first cases; the others are special
-# In outputs before a call: no (log-)softmax, and unlike NaN no sign that the kernel is checked.
+# Outputs hold it before a call. It is no result of a (log-)softmax, and unlike NaN it does not tell
+# the kernel that it is checked.
 UNTOUCHED = 2.0
-ENDS = 8  # rows at either end of the output that are read right behind the call
-RACES = 5
+END_ROWS = 8  # rows at either end of the output that are read right behind the call
+RACE_ROUNDS = 5
 BUSY_CYCLES = 2_000_000  # about 1 ms, in which the host queues the call
 GUARD = 64  # elements before, after and, in padded matrices, between rows; keeps alignment
 LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
@@ -30,10 +32,8 @@ def check(
 ) -> tuple[str | None, str | None]:
     """Return what is wrong on ordinary values, and what on special values; None if nothing is.
 
-    Ordinary values are of both distributions, also in padded rows and behind other work on the GPU.
-    Special values are far from 0, infinite or NaN. They are tried only if ordinary values pass.
-    ``inputs``: those of the point itself, matrices (M, N). Edge cases have fewer rows than M, which
-    every variant must accept.
+    Special values are tried only if ordinary values pass. ``inputs``: those of the point itself,
+    matrices (M, N). Edge cases have fewer rows than M, which every variant must accept.
     """
     cases = contents(point, device.torch_device)
     like = cases[0][2][0]
@@ -64,14 +64,14 @@ def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> s
     does not wait.
     """
     out = torch.empty_like(inputs[0])
-    ends = slice(0, ENDS), slice(-ENDS, None)
-    for _ in range(RACES):
+    ends = slice(0, END_ROWS), slice(-END_ROWS, None)
+    for _ in range(RACE_ROUNDS):
         out.fill_(UNTOUCHED)
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         call(*inputs, out)
-        y, *of = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
-        if problem := correctness.check_rows(y, tuple(of), point.op).problem:
+        y, *read = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
+        if problem := correctness.check_rows(y, tuple(read), point.op).problem:
             return problem
     return None
 
@@ -122,9 +122,8 @@ def row_count(point: Point) -> int:
 
 
 def other_distribution(point: Point) -> str:
-    """Return the distribution that the point is not measured with."""
-    (other,) = (name for name in DISTRIBUTIONS if name != point.distribution)
-    return other
+    """Return a distribution that the point is not measured with."""
+    return next(name for name in DISTRIBUTIONS if name != point.distribution)
 
 
 def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[torch.Tensor, ...]]]:

@@ -3,10 +3,11 @@
 The check compares the state before the variant was loaded with the state now: NAMES, the baseline
 in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package.
 
-A kernel runs in this process, so the check is no sandbox. It does not detect objects that are put
-back before the next comparison, functions that NAMES leaves out, code patched in memory, threads or
-processes that take the cores, or a kernel that finds the noted state through the garbage collector.
-Only reading the kernel does.
+A kernel runs in this process, so the check is no sandbox. Only reading the kernel detects:
+- objects that are put back before the next comparison, and functions that NAMES leaves out;
+- code that is patched in memory;
+- threads or processes that take the cores;
+- a kernel that finds the noted state through the garbage collector.
 """
 
 import importlib
@@ -16,7 +17,6 @@ from collections.abc import Callable
 
 import torch
 
-from ..clock import l2
 from ..device.device import Device
 
 # Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
@@ -32,8 +32,12 @@ NAMES = (
     *(f"torch.Tensor.{name}" for name in ("item", "abs", "sum", "any", "to", "__getitem__")),
     *("random.Random.sample", "random.Random.randrange", "random.SystemRandom.getrandbits"),
 )
-# Modules that only a GPU needs. They are imported before the kernel could replace their contents.
-ON_A_GPU = ("clock.cold", "clock.copy_kernel", "device.telemetry")
+# Modules that only a GPU needs, imported before the kernel could replace their contents. One that
+# is missing is then no fault of the kernel.
+ON_A_GPU = (
+    *("clock.cold", "clock.copy_kernel", "clock.graph"),
+    *("device.compiled_stats", "device.telemetry"),
+)
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
     *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
@@ -79,33 +83,33 @@ def watch(device: Device) -> Callable[[], str | None]:
 
 def _objects() -> dict[str, tuple]:
     """Return name -> (object, and of a Python function its code and defaults)."""
-    found = {name: _parts(_resolve(name)) for name in NAMES}
+    objects = {name: _parts(_resolve(name)) for name in NAMES}
     for name, module in list(sys.modules.items()):
         if name == PACKAGE or name.startswith(f"{PACKAGE}."):
-            found |= _members(name, vars(module))
-    return found
+            objects |= _members(name, vars(module))
+    return objects
 
 
 def _resolve(name: str) -> object:
     module, *path = name.split(".")
-    found = sys.modules.get(module)
+    value = sys.modules.get(module)
     for step in path:
-        found = getattr(found, step, None)
-    return found
+        value = getattr(value, step, None)
+    return value
 
 
 def _members(prefix: str, namespace: dict) -> dict[str, tuple]:
     """Return the functions, classes, constants and tables of a module or class, as ``_objects``."""
-    found = {}
+    objects = {}
     for key, value in list(namespace.items()):
         name = f"{prefix}.{key}"
         if inspect.isclass(value) and value.__module__ == prefix:
-            found |= {name: (value,)} | _members(name, vars(value))
+            objects |= {name: (value,)} | _members(name, vars(value))
         elif callable(value) or isinstance(value, (int, float, str, tuple, staticmethod, property)):
-            found[name] = _parts(value)
+            objects[name] = _parts(value)
         elif isinstance(value, dict) and key.isupper():
-            found[name] = (value, dict(value))  # the table, and a copy of its values
-    return found
+            objects[name] = (value, dict(value))  # the table, and a copy of its values
+    return objects
 
 
 def _parts(value: object) -> tuple:
@@ -114,14 +118,16 @@ def _parts(value: object) -> tuple:
 
 
 def _settings() -> dict[str, object]:
-    found = {name: read() for name, read in SETTINGS.items()}
+    state = {name: read() for name, read in SETTINGS.items()}
     for name in BASELINE:
         # Only kernels of devices: a variant that compiles may register others (Meta, Autograd).
         lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
-        found[f"what torch dispatches aten::{name} to"] = tuple(
+        state[f"what torch dispatches aten::{name} to"] = tuple(
             line for line in lines if line.startswith(("CPU:", "CUDA:"))
         )
     if torch.cuda.is_available() and torch.cuda.is_initialized():
-        found["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
-        found["the L2 set aside for persisting lines"] = l2.set_aside()
-    return found
+        from ..clock import l2  # needs cuda.bindings, which a CPU may lack
+
+        state["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
+        state["the L2 set aside for persisting lines"] = l2.set_aside()
+    return state

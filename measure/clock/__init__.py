@@ -1,1 +1,1 @@
-"""Time calls: clocks, buffers outside the cache, controls."""
+"""Time calls: clocks, sampling, proof of cold buffers, controls."""

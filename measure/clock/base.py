@@ -5,6 +5,17 @@ from typing import Protocol
 
 from ..inputs import Call, CallBuffers
 
+# The series of a point: the variant, torch's own operation twice, the copy.
+VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
+
+
+class NotCapturable(RuntimeError):
+    """Say why a variant's calls cannot be recorded in a CUDA graph."""
+
+
+class LeftWork(RuntimeError):
+    """Tell that a call leaves work on a stream for which the caller's stream does not wait."""
+
 
 class Clock(Protocol):
     """Time series of calls against each other, block by block, on a rotation of buffers."""
@@ -29,9 +40,6 @@ class Clock(Protocol):
 
     def replay(self, name: str) -> None:
         """Run a series once more on every set of buffers, untimed, and wait for it."""
-
-    def replay_on(self, name: str, index: int) -> None:
-        """Run a series on the buffers of this index as a timed block does."""
 
     def call_once(self, name: str, index: int) -> None:
         """Run one call of a series on the buffers of this index."""

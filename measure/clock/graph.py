@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable
 
 import torch
+from cuda.bindings import driver
 
 from kernels.cuda.driver import checked
 
 from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
 from . import graph_nodes, l2
+from .base import LeftWork, NotCapturable
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.1 % of 1.5 ms). Several instances of each series, in random order, make what is
@@ -32,14 +34,6 @@ COVER_US = 50.0  # at least, in which the host queues a replay
 CYCLES_PER_US = 2000  # of an SM, about
 LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue
 LATENCY_BATCHES = 11
-
-
-class NotCapturable(RuntimeError):
-    """Say why a variant's calls cannot be recorded in a CUDA graph."""
-
-
-class LeftWork(RuntimeError):
-    """Tell that a call leaves work on a stream for which the caller's stream does not wait."""
 
 
 class _Series:
@@ -152,7 +146,7 @@ class GraphClock:
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
         candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls.values()]
-        trials = [[_timed_us(each) for each in candidates] for _ in range(TRIALS)]
+        trials = [[_timed_us(one) for one in candidates] for _ in range(TRIALS)]
         medians = map(statistics.median, zip(*trials, strict=True))
         _, fastest = min(zip(medians, calls, strict=True))
         self.add(name, calls[fastest])
@@ -175,10 +169,6 @@ class GraphClock:
     def replay(self, name: str) -> None:
         self._series[name].replay()
         torch.cuda.synchronize()
-
-    def replay_on(self, name: str, index: int) -> None:
-        """Run a series on the buffers of this index, and all others, as a timed block does."""
-        self.replay(name)
 
     def call_once(self, name: str, index: int) -> None:
         """Run one call of a series on the buffers of this index, from a graph."""
@@ -204,23 +194,17 @@ class GraphClock:
 
 def _instance(graph: torch.cuda.CUDAGraph):
     """Return an executable instance of a graph; torch's own class makes one only."""
-    from cuda.bindings import driver  # not on a CPU, where it may be absent
-
     try:
         (instance,) = checked(driver.cuGraphInstantiate(driver.CUgraph(graph.raw_cuda_graph()), 0))
     except RuntimeError as error:
         if out_of_memory(error):
             raise
-        raise NotCapturable(
-            f"its graph cannot be instantiated {INSTANCES} times: {error}"
-        ) from error
+        raise NotCapturable(f"its graph cannot be instantiated: {error}") from error
     return instance
 
 
 def _launch(instance) -> None:
     """Queue an instance on torch's current stream."""
-    from cuda.bindings import driver
-
     checked(driver.cuGraphLaunch(instance, torch.cuda.current_stream().cuda_stream))
 
 

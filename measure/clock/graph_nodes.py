@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
+from cuda.bindings import driver
 
 from kernels.cuda.driver import checked
 
@@ -80,8 +81,6 @@ def overlaps_calls(graph: Recording, one: Recording) -> bool:
 
 def read(graph: torch.cuda.CUDAGraph) -> Recording:
     """Return what a graph records, which must keep it. Raises RuntimeError."""
-    from cuda.bindings import driver  # not on a CPU, where it may be absent
-
     handle = driver.CUgraph(graph.raw_cuda_graph())
     _, count = checked(driver.cuGraphGetNodes(handle))
     nodes, _ = checked(driver.cuGraphGetNodes(handle, count))
@@ -95,18 +94,18 @@ def read(graph: torch.cuda.CUDAGraph) -> Recording:
         Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))
         for begin, end, how in zip(begins, ends, data, strict=True)
     ]
-    return Recording([_node(driver, node) for node in nodes], edges)
+    return Recording([_node(node) for node in nodes], edges)
 
 
-def _node(driver, node) -> Node:
+def _node(node) -> Node:
     (kind,) = checked(driver.cuGraphNodeGetType(node))
     if kind != driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
         return Node(kind.name.removeprefix("CU_GRAPH_NODE_TYPE_").lower())
-    (has,) = checked(driver.cuGraphKernelNodeGetParams(node))
+    (params,) = checked(driver.cuGraphKernelNodeGetParams(node))
     return Node(
         "kernel",
-        (int(has.func), int(has.kern)),
-        (has.gridDimX, has.gridDimY, has.gridDimZ),
-        (has.blockDimX, has.blockDimY, has.blockDimZ),
-        has.sharedMemBytes,
+        (int(params.func), int(params.kern)),
+        (params.gridDimX, params.gridDimY, params.gridDimZ),
+        (params.blockDimX, params.blockDimY, params.blockDimZ),
+        params.sharedMemBytes,
     )

@@ -1,6 +1,7 @@
 """Time on a CPU: the host's clock around a few calls that rotate over the buffers."""
 
 import itertools
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -39,13 +40,12 @@ class HostClock:
         return None, False
 
     def replay(self, name: str) -> None:
-        for buffers in self.rotation:
-            self._calls[name](*buffers)
+        """Run a series on every set of buffers, by the lines that time it.
 
-    def replay_on(self, name: str, index: int) -> None:
-        self._next = itertools.repeat(self.rotation[index])
-        self.block([name])  # by the lines that timed it: a kernel may look at its callers
-        self._next = itertools.cycle(self.rotation)
+        A kernel may look at its callers.
+        """
+        for _ in range(math.ceil(len(self.rotation) / self._counts[name])):
+            self.block([name])
 
     def call_once(self, name: str, index: int) -> None:
         self._sample(name, self.rotation[index : index + 1])

@@ -1,13 +1,15 @@
 """Reset the persisting lines of L2, which no other traffic evicts.
 
-Loads and stores with the hint ``evict_last`` (in Triton ``eviction_policy``; torch.compile and
-Helion write kernels with it) fill the part of L2 that is set aside for persisting lines, on an H200
-11.8 of 60 MB. These lines stay there until the driver resets them: calls without the hint do not
-evict them. So a series would find lines that the series before it has left. On an H200 they made a
-softmax of 1024x4096 in float32 2 % faster. Source: CUDA Programming Guide, "L2 Cache Control".
+Loads and stores with the hint ``evict_last`` (in Triton ``eviction_policy``) fill the part of L2
+that is set aside for persisting lines. On an H200 it has 11.8 of 60 MB. Kernels of torch.compile
+and Helion give that hint. The lines stay there until the driver resets them: calls without the hint
+do not evict them. So a series would find lines that the series before it has left. On an H200 they
+made a softmax of 1024x4096 in float32 2 % faster. Source: CUDA Programming Guide, "L2 Cache
+Control".
 """
 
 import torch
+from cuda.bindings import driver
 
 from kernels.cuda.driver import checked
 
@@ -21,16 +23,11 @@ def reset_persisting_lines() -> None:
     The reset takes some 5 µs. It needs an idle GPU: an H200 kept the lines while a stream had any
     work, even work that only waited for the host.
     """
-    from cuda.bindings import driver  # not on a CPU, where it may be absent
-
     torch.cuda.synchronize()
     checked(driver.cuCtxResetPersistingL2Cache(), UNSUPPORTED)
 
 
 def set_aside() -> int | None:
     """Return the bytes of L2 that persisting lines may have; None if this GPU has none."""
-    from cuda.bindings import driver
-
     limit = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
-    found = checked(driver.cuCtxGetLimit(limit), UNSUPPORTED)
-    return found[0] if found else None
+    return next(iter(checked(driver.cuCtxGetLimit(limit), UNSUPPORTED)), None)

@@ -1,18 +1,14 @@
-"""Read the figures of compiled kernels: after the first call on a GPU, or compiled without one."""
+"""Read the figures of compiled kernels after the first call."""
 
 import sys
 import time
 from collections.abc import Iterable
 
 import torch
+from cuda.bindings import driver
 
 import kernels
 from kernels.cuda.driver import checked
-
-from ..point import Point
-from ..status import Ended
-
-ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled
 
 
 def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
@@ -31,11 +27,13 @@ def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
         "peak_memory_bytes": torch.cuda.max_memory_allocated(),
     }
     return columns | (
-        of_cuda() if "cuda" in kernels.packages(name) else of_triton(kernels.loaded_modules(name))
+        cuda_columns()
+        if "cuda" in kernels.packages(name)
+        else triton_columns(kernels.loaded_modules(name))
     )
 
 
-def of_cuda() -> dict:
+def cuda_columns() -> dict:
     """Return the kernel columns of every CUDA C++ kernel that this process has launched.
 
     Empty if none was launched through kernels/cuda/launch.py.
@@ -44,17 +42,17 @@ def of_cuda() -> dict:
 
     launches = launch.launched()
     return _columns(
-        registers=[each.kernel.attributes.num_regs for each in launches],
-        spilled_bytes=[each.kernel.attributes.local_size_bytes for each in launches],
+        registers=[one.kernel.attributes.num_regs for one in launches],
+        spilled_bytes=[one.kernel.attributes.local_size_bytes for one in launches],
         shared_bytes=[
-            each.plan.shared_bytes + each.kernel.attributes.shared_size_bytes for each in launches
+            one.plan.shared_bytes + one.kernel.attributes.shared_size_bytes for one in launches
         ],
-        num_warps=[each.plan.threads // 32 for each in launches],
-        blocks_per_sm=[each.blocks_per_sm for each in launches],
+        num_warps=[one.plan.threads // 32 for one in launches],
+        blocks_per_sm=[one.blocks_per_sm for one in launches],
     )
 
 
-def of_triton(module_names: Iterable[str]) -> dict:
+def triton_columns(module_names: Iterable[str]) -> dict:
     """Return the kernel columns of every Triton kernel that these modules have launched.
 
     Empty if there is none. Autotuned kernels do not count: most were compiled only to be rejected.
@@ -70,7 +68,7 @@ def of_triton(module_names: Iterable[str]) -> dict:
 
 
 def _columns(blocks_per_sm: list[int], **figures: list[int]) -> dict:
-    """Return the largest of each figure over all kernels, and the fewest resident blocks."""
+    """Return the largest of one figure over all kernels, and the fewest resident blocks."""
     if not blocks_per_sm:
         return {}
     largest = {name: max(values) for name, values in figures.items()}
@@ -78,48 +76,18 @@ def _columns(blocks_per_sm: list[int], **figures: list[int]) -> dict:
 
 
 def _launched(module) -> list:
-    found = []
+    compiled = []
     for value in vars(module).values() if module else ():
         # JITFunction.device_caches: device -> (compiled kernels by key, …), since Triton 3.2
         for caches in getattr(value, "device_caches", {}).values():
             # a kernel that was not launched has no binary loaded
-            found += [k for k in caches[0].values() if getattr(k, "function", None)]
-    return found
+            compiled += [k for k in caches[0].values() if getattr(k, "function", None)]
+    return compiled
 
 
 def _blocks_per_sm(kernel) -> int:
     """Return how many blocks of this kernel the driver keeps resident on one multiprocessor."""
-    from cuda.bindings import driver  # not on a CPU, where it may be absent
-
     function, threads = driver.CUfunction(kernel.function), 32 * kernel.metadata.num_warps
     ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
     (blocks,) = checked(ask(function, threads, kernel.metadata.shared))
     return blocks
-
-
-def compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
-    """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended."""
-    begin = time.perf_counter()
-    compiled = _compile(variant, point)
-    row["compile_s"] = time.perf_counter() - begin
-    one = torch.empty(1, point.N, dtype=getattr(torch, point.dtype))
-    reason = variant.unsupported(one.expand(point.M, point.N)) or "it is not timed without a GPU"
-    what = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
-    if compiled and (beyond := sorted(set(ARCHITECTURES) - set(compiled))):
-        what += f", beyond the limits of {' and '.join(beyond)}"
-    raise Ended("unsupported", f"{reason}{what}")
-
-
-def _compile(variant: kernels.Variant, point: Point) -> list[str]:
-    """Compile the kernels that the point would launch; return the architectures that take it.
-
-    Returns [] for a variant without a ``plan``. Raises the compiler's errors.
-    """
-    from kernels.cuda import nvrtc
-
-    if not hasattr(variant.module, "plan"):
-        return []
-    # a tensor without memory, with rows aligned as in a new one
-    x = torch.empty(point.M, point.N, dtype=getattr(torch, point.dtype), device="meta")
-    log, plan = point.op.startswith("log_softmax"), variant.module.plan
-    return [arch for arch in ARCHITECTURES if nvrtc.build_for(plan, x, log, arch)]

@@ -7,11 +7,8 @@ from pathlib import Path
 import psutil
 import torch
 
+from ..errors import NoRow
 from . import gpus
-
-
-class WrongDevice(RuntimeError):
-    """Say that the machine does not have the GPU that the point asks for."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Device:
 def open_device(gpu: str) -> Device:
     """Return the device of a slug; ``auto`` is the first GPU, or else the CPU.
 
-    Raises WrongDevice, so that no row is ever written under another device's name.
+    Raises NoRow, so that no row is ever written under another device's name.
     """
     present = []
     if gpu != gpus.CPU and torch.cuda.is_available():
@@ -50,7 +47,7 @@ def open_device(gpu: str) -> Device:
     if gpu in (gpus.AUTO, gpus.CPU):
         return Device(gpus.CPU, torch.device("cpu"), _cpu_name(), None, _last_level_cache_bytes())
     have = f"this machine has {', '.join(present)}" if present else "torch sees no GPU here"
-    raise WrongDevice(
+    raise NoRow(
         f"gpu {gpu!r} was asked for, but {have}; use 'auto', 'cpu', or run on a machine that has it"
     )
 
@@ -80,4 +77,4 @@ def _last_level_cache_bytes() -> int:
         int(path.read_text().strip().removesuffix("K")) * 1024
         for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     ]
-    return max(sizes, default=32 * 2**20)
+    return max(sizes, default=0) or 32 * 2**20

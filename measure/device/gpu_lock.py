@@ -14,41 +14,42 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..point import NoRow, Point
+from ..errors import NoRow
+from ..point import Point
 from ..row import MATRIX
 from . import gpus
 
-FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
+LOCK_FOLDER = Path("/tmp")  # not $TMPDIR: all users must mean the same place
 POLL_S = 0.01
-SILENT_S = 1.0  # of waiting without a message: the point before may be about to end
-# Without following a link of another user, and without waiting for the writer of a pipe.
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+SILENT_S = 1.0  # no message for a shorter wait: the point before may be about to end
+# The flags follow no link of another user, and do not wait for the writer of a pipe.
+OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class GpuLock(NamedTuple):
     """Hold a GPU locked while ``fd`` is open here or in a process that inherited it."""
 
-    gpu: gpus.Gpu
+    gpu: gpus.VisibleGpu
     fd: int
 
 
-def assigned_gpu(point: Point, found: Sequence[gpus.Gpu]) -> gpus.Gpu | None:
+def assigned_gpu(point: Point, visible: Sequence[gpus.VisibleGpu]) -> gpus.VisibleGpu | None:
     """Return the GPU of this machine on which all points of a matrix are measured, if any.
 
     Boards of one model differ by some percent, so variants are compared on one board only. A hash
     of the matrix chooses the board, so points need not agree on it.
     """
-    wanted = sorted(gpu for gpu in found if gpu.slug == point.gpu)
+    wanted = sorted(gpu for gpu in visible if gpu.slug == point.gpu)
     matrix = " ".join(str(getattr(point, name)) for name in MATRIX)
     number = int.from_bytes(hashlib.sha256(matrix.encode()).digest()[:8], "big")
     return wanted[number % len(wanted)] if wanted else None
 
 
 @contextlib.contextmanager
-def acquire(gpu: gpus.Gpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
-    """Lock a GPU; wait while it is in use. Raises NoRow if its lock file cannot be opened."""
+def acquire(gpu: gpus.VisibleGpu, say: Callable[[str], object] = print) -> Iterator[GpuLock]:
+    """Lock a GPU; wait while it is in use. Raises NoRow if its file cannot be locked."""
     end, silent = time.monotonic() + SILENT_S, True
-    while (fd := _try(FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
+    while (fd := _try(LOCK_FOLDER / f"softmax-bench-{gpu.uuid}.lock")) is None:
         if silent and time.monotonic() > end:
             say(f"waiting: another point is being timed on {gpu.uuid}")
             silent = False
@@ -60,36 +61,38 @@ def acquire(gpu: gpus.Gpu, say: Callable[[str], object] = print) -> Iterator[Gpu
 
 
 def _try(path: Path) -> int | None:
-    """Return a descriptor that holds the lock, or None if another process holds it."""
-    fd = _open(path)
-    # FileNotFoundError: another process has removed the file meanwhile
-    with contextlib.suppress(BlockingIOError, FileNotFoundError):
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # If the file was removed, another process would lock a new file of this name.
-        if os.fstat(fd).st_ino == os.stat(path).st_ino:
-            with contextlib.suppress(PermissionError):  # a file of another user
-                os.utime(fd)  # so that no clean-up of /tmp removes the file as an old one
-            return fd
-    os.close(fd)
-    return None
+    """Return a descriptor that holds the lock, or None if another process does. Raises NoRow."""
+    try:
+        with contextlib.ExitStack() as stack:
+            fd = _open(path)
+            stack.callback(os.close, fd)
+            # FileNotFoundError: another process has removed the file meanwhile
+            with contextlib.suppress(BlockingIOError, FileNotFoundError):
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # If the file was removed, another process would lock a new file of this name.
+                if os.fstat(fd).st_ino == os.stat(path).st_ino:
+                    with contextlib.suppress(PermissionError):  # a file of another user
+                        os.utime(fd)  # so that no clean-up of /tmp removes the file as an old one
+                    stack.pop_all()
+                    return fd
+            return None
+    except OSError as error:
+        raise NoRow(
+            f"{path}: cannot be locked for its GPU ({error.strerror}); remove the file when no "
+            "measurement is running"
+        ) from error
 
 
 def _open(path: Path) -> int:
-    try:
-        # Try without O_CREAT first, which Linux forbids for a file of another user in /tmp
-        # (fs.protected_regular). To lock a file, permission to read is enough.
-        with contextlib.suppress(FileNotFoundError):
-            return os.open(path, READ)
-        with contextlib.suppress(FileExistsError):  # another point has created the file
-            # Whatever the umask, other users must be able to read the file from its first moment.
-            before = os.umask(0o022)
-            try:
-                return os.open(path, READ | os.O_CREAT | os.O_EXCL, 0o644)
-            finally:
-                os.umask(before)
-        return os.open(path, READ)
-    except OSError as error:
-        raise NoRow(
-            f"{path}: cannot be opened to lock its GPU ({error.strerror}); remove the file when no "
-            "measurement is running"
-        ) from error
+    # Try without O_CREAT first, which Linux forbids for a file of another user in /tmp
+    # (fs.protected_regular). To lock a file, permission to read is enough.
+    with contextlib.suppress(FileNotFoundError):
+        return os.open(path, OPEN_FLAGS)
+    with contextlib.suppress(FileExistsError):  # another point has created the file
+        # Whatever the umask, other users must be able to read the file from its first moment.
+        before = os.umask(0o022)
+        try:
+            return os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o644)
+        finally:
+            os.umask(before)
+    return os.open(path, OPEN_FLAGS)

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from typing import NamedTuple
 
-CPU = "cpu"
+from ..point import CPU
+
 AUTO = "auto"
 
 # Words of a device's name that do not distinguish models: vendor, brand, form factor, memory.
@@ -25,14 +26,14 @@ def slug(name: str) -> str:
     return "".join(w.lower() for w in words if w and not _NOISE.fullmatch(w))
 
 
-class Gpu(NamedTuple):
+class VisibleGpu(NamedTuple):
     """Name a GPU, or a MIG slice of a GPU, by a UUID for CUDA_VISIBLE_DEVICES."""
 
     uuid: str
     slug: str
 
 
-def visible_gpus() -> list[Gpu]:
+def visible_gpus() -> list[VisibleGpu]:
     """Return the GPUs that a process started here may use; each MIG slice is a GPU.
 
     Asks NVML, which needs no CUDA context; returns [] without NVML. Honours CUDA_VISIBLE_DEVICES,
@@ -56,43 +57,43 @@ def visible_gpus() -> list[Gpu]:
         pynvml.nvmlShutdown()
 
 
-def _chosen(boards: list, visible_devices: str | None) -> list[Gpu]:
+def _chosen(boards: list, visible_devices: str | None) -> list[VisibleGpu]:
     """Return the GPUs that CUDA_VISIBLE_DEVICES names, in order, up to the first unknown name."""
     slices = [_slices(board) for board in boards]
     if visible_devices is None:
-        return [gpu for each in slices for gpu in each]
+        return [gpu for part in slices for gpu in part]
     # the UUID of a board that is divided into MIG slices stands for all its slices
-    by_uuid = [(gpu.uuid, [gpu]) for each in slices for gpu in each]
-    by_uuid += [(_gpu(board).uuid, each) for board, each in zip(boards, slices, strict=True)]
-    found = []
+    by_uuid = [(gpu.uuid, [gpu]) for part in slices for gpu in part]
+    by_uuid += [(_gpu(board).uuid, part) for board, part in zip(boards, slices, strict=True)]
+    chosen = []
     for word in filter(None, (part.strip() for part in visible_devices.split(","))):
         if word.isdigit() and int(word) < len(boards):
-            found += slices[int(word)]
+            chosen += slices[int(word)]
             continue
         matching = [named for uuid, named in by_uuid if uuid.startswith(word)]
         if not matching:
             break
-        found += matching[0]
-    return list(dict.fromkeys(found))
+        chosen += matching[0]
+    return list(dict.fromkeys(chosen))
 
 
-def _slices(board) -> list[Gpu]:
+def _slices(board) -> list[VisibleGpu]:
     """Return the MIG slices of a board; if it has none, the board itself."""
     import pynvml
 
-    found = []
+    slices = []
     with contextlib.suppress(pynvml.NVMLError):  # raised for boards without MIG
         if pynvml.nvmlDeviceGetMigMode(board)[0]:
             for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(board)):
                 with contextlib.suppress(pynvml.NVMLError):  # no slice of this index
-                    found.append(_gpu(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index)))
-    return found or [_gpu(board)]
+                    slices.append(_gpu(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index)))
+    return slices or [_gpu(board)]
 
 
-def _gpu(handle) -> Gpu:
+def _gpu(handle) -> VisibleGpu:
     import pynvml
 
-    return Gpu(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
+    return VisibleGpu(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
 
 
 def visible_slugs() -> list[str]:

@@ -1,9 +1,7 @@
 """Watch a GPU while it is timed: clocks, temperature, power, throttling, other users."""
 
-import os
 import statistics
 
-import psutil
 import pynvml
 
 from .device import Device
@@ -18,8 +16,6 @@ _THROTTLES = {
     "hw_thermal": pynvml.nvmlClocksThrottleReasonHwThermalSlowdown,
     "power_brake": pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
 }
-
-
 # Column of the row -> what to ask NVML about a GPU.
 _QUESTIONS = {
     "sm_clock_mhz": lambda gpu: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM),
@@ -56,25 +52,16 @@ class Telemetry:
 
     def flags(self) -> list[str]:
         """Return which of the flags throttled, clock_drift and shared_gpu the row has."""
-        found = ["throttled"] if self._throttles else []
-        found += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
-        return found + (["shared_gpu"] if has_others(self._pids) else [])
+        flags = ["throttled"] if self._throttles else []
+        flags += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
+        # One process is this one, whose number in a container may be unlike that which NVML lists.
+        return flags + (["shared_gpu"] if len(self._pids) > 1 else [])
 
     def _ask(self, question):
         try:
             return question(self._gpu)
         except pynvml.NVMLError:
             return None  # some GPUs and containers do not support some questions
-
-
-def has_others(pids: set[int]) -> bool:
-    """Return whether another process than this one is among those that NVML lists for a GPU.
-
-    In a container NVML may list numbers of the host. Then one of the unknown numbers is this
-    process.
-    """
-    others = pids - {os.getpid()}
-    return any(map(psutil.pid_exists, others)) or len(others) > (others == pids)
 
 
 def drifted(clocks_mhz: list[float]) -> bool:

@@ -9,28 +9,30 @@ environment. So no point gets a server of other code, and an edit of measure/ re
 point. The socket is abstract: it leaves no file behind, and only one server can take its name.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import kernels
 
 from .. import fingerprint
 from ..device.gpu_lock import GpuLock
-from ..point import NoRow, Point
+from ..errors import NoRow
+from ..point import Point
 from . import reaper
 
 LOAD_S = 120.0  # for a server to load torch from a slow disk
 KILLED_S = 60.0  # for the processes of a point to end once they are killed
-WAITING = 64  # points that may ask at once
+BACKLOG = 64  # points that may ask at once
 # Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
 ATTEMPTS = 100
 ENDED = "the process for which this point is measured (--served-for) has ended"
@@ -54,7 +56,7 @@ def run(
     checked the variant. Raises NoRow, and OSError if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
-    job = {"point": point.as_dict(), "first": first}
+    job = {"point": asdict(point), "first": first}
     job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
@@ -75,16 +77,16 @@ def run(
 
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
     """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
-    found = dict(os.environ)
+    environment = dict(os.environ)
     root = str(fingerprint.ROOT)
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, (root, found.get("PYTHONPATH"))))
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
     if point.is_cpu:
-        found["CUDA_VISIBLE_DEVICES"] = ""
+        environment["CUDA_VISIBLE_DEVICES"] = ""
     elif lock:
-        found["CUDA_VISIBLE_DEVICES"] = lock.gpu.uuid
+        environment["CUDA_VISIBLE_DEVICES"] = lock.gpu.uuid
     if point.interpreted:
-        found["TRITON_INTERPRET"] = "1"
-    return found
+        environment["TRITON_INTERPRET"] = "1"
+    return environment
 
 
 def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> int | None:
@@ -96,8 +98,9 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
         patience_s = LOAD_S + timeout_s + KILLED_S
         ready, _, _ = select.select([connection, end_of_owner], [], [], patience_s)
     except BaseException:  # this job is cancelled: the point ends first
-        connection.shutdown(socket.SHUT_WR)
-        select.select([connection], [], [], 1.0)
+        with contextlib.suppress(OSError):  # the reaper may have ended
+            connection.shutdown(socket.SHUT_WR)
+            select.select([connection], [], [], 1.0)
         raise
     if end_of_owner in ready:
         raise NoRow(ENDED)
@@ -126,7 +129,7 @@ def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> sock
             connection.close()
             _start(name, environment, end_of_owner)
             continue
-        if peer_uid(connection) != os.getuid():
+        if reaper.peer_uid(connection) != os.getuid():
             raise ConnectionError("the socket belongs to another user")
         return connection
     raise ConnectionError("the socket does not listen")
@@ -140,7 +143,7 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         except OSError:  # another point has taken the name, and has not called listen() yet
             time.sleep(reaper.POLL_S)
             return
-        listener.listen(WAITING)
+        listener.listen(BACKLOG)
         fds = listener.fileno(), end_of_owner
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],
@@ -151,13 +154,6 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
             pass_fds=fds,
             start_new_session=True,  # Ctrl-C is for the measuring command
         )
-
-
-def peer_uid(connection: socket.socket) -> int:
-    """Return the user at the other end of a connection, as Linux knows it (SO_PEERCRED)."""
-    size = struct.calcsize("3i")
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    return struct.unpack("3i", credentials)[1]
 
 
 def address(environment: dict[str, str], owner: int) -> str:

@@ -15,20 +15,18 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import time
 
 from .. import fingerprint
 from . import reaper
-from .fork_client import peer_uid
 
 # What a worker would import, except variants: an edit of a variant must reach the next point. If an
-# import fails here, it fails in the worker again, whose row says what is missing.
-LOADED = (
+# import fails here, it fails in the worker again, which says what is missing.
+PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
-    *("cuda.bindings.driver", "measure.clock.copy_kernel", "measure.clock.cold"),
+    *("measure.clock.graph", "measure.clock.copy_kernel", "measure.clock.cold"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the driver
 
@@ -38,7 +36,7 @@ def load() -> None:
     # OpenBLAS starts threads when numpy is imported, and no thread survives a fork. This overrides
     # Snakemake, which sets OPENBLAS_NUM_THREADS=2 for a job of two threads.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    for name in LOADED:
+    for name in PRELOADED:
         with contextlib.suppress(Exception):  # a broken package may raise anything
             importlib.import_module(name)
     # Triton hashes its own files for the first kernel of a process, which takes 0.3 s.
@@ -77,23 +75,21 @@ def serve(listener: socket.socket, owner: int) -> None:
     while owner not in select.select([listener, owner], [], [])[0]:
         connection, _ = listener.accept()
         with connection:
-            if peer_uid(connection) == os.getuid():
+            if reaper.peer_uid(connection) == os.getuid():
                 reaper.fork(reap)
 
 
 def main(listener: int, owner: int, bare: bool) -> None:
-    """Load and serve. If the process cannot be forked then, restart it as a bare server."""
+    """Load and serve. If the process cannot be forked then, become a bare server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     begin = time.monotonic()
     if not bare:
         load()
     if reason := why_not_forkable():
         if bare:
-            raise RuntimeError(reason)
-        print(f"fork server: loading nothing, as {reason}", file=sys.stderr)
-        command = [sys.executable, "-m", __spec__.name, str(listener), str(owner), "bare"]
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(listener, owner))
-        return
+            sys.exit(f"fork server: {reason}; a package does that when Python starts")
+        print(f"fork server: loading nothing, as {reason}", file=sys.stderr, flush=True)
+        os.execv(sys.executable, [*sys.orig_argv, "bare"])
     gc.collect()
     gc.freeze()  # otherwise a child's first collection writes to, and so copies, all objects
     print(f"fork server: ready after {time.monotonic() - begin:.2f} s", file=sys.stderr, flush=True)

@@ -17,6 +17,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -54,8 +55,8 @@ def serve(connection: socket.socket) -> None:
         os.environ.update(job["environment"])
         os.chdir(job["directory"])
         worker.main(folder, own_pid)
-        # A worker with a CUDA context takes 0.1 s to end. So it answers before, if the GPU's lock
-        # keeps the next point away for that long; not in a copy, forked by a kernel.
+        # With a lock, answer before exiting, which takes 0.1 s with a CUDA context: the lock holds
+        # the next point back. A forked copy of the worker must not answer.
         if locked and os.getpid() == worker_pid:
             _answer(connection, b"0")
 
@@ -115,3 +116,10 @@ def open_pidfd(pid: int) -> io.FileIO:
     if pidfd < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return io.FileIO(pidfd)
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """Return the user at the other end of a connection, as Linux knows it (SO_PEERCRED)."""
+    size = struct.calcsize("3i")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    return struct.unpack("3i", credentials)[1]

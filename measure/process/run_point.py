@@ -15,7 +15,8 @@ import kernels
 
 from .. import fingerprint
 from ..device import gpu_lock, gpus
-from ..point import NoRow, Point
+from ..errors import NoRow
+from ..point import Point
 from ..row import IDENTITY, one_line
 from ..status import Status
 from . import fork_client
@@ -23,6 +24,7 @@ from . import fork_client
 MIN_FREE_BYTES = 2**20  # more than a worker writes
 # Errors of a folder for temporary files that another folder would not have.
 NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+CHANCE = (Status.OUT_OF_MEMORY, Status.TIMEOUT)  # other processes may have caused these
 COUNTERS = Path("/proc/vmstat")
 
 
@@ -32,14 +34,20 @@ def measure_point(
     """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
     ``owner``: the process whose fork server is used (default: this one). ``first``: the row of
-    replicate 1, whose checks are not made again. If its status is not ok, it is repeated. Raises
-    NoRow if the machine lacks the GPU, or if the worker failed before the kernel could be at fault.
+    replicate 1, whose checks are not made again. If it failed, its status is repeated, unless it is
+    one of CHANCE. Raises NoRow if the machine lacks the GPU, or if the worker failed before the
+    kernel could be at fault.
     """
     if first and not _of_this_code(first, point):
         _log("checking everything: other code has measured the first replicate")
         first = None
+    if first and first["status"] in CHANCE:
+        _log(f"checking everything: the first replicate ended with {first['status']}")
+        first = None
     if first and first["status"] != Status.OK:
-        return first | {"replicate": point.replicate, "started_at": _now(), "wall_s": 0}, []
+        repeated = {"message": one_line(f"repeated from replicate 1: {first['message'] or ''}")}
+        repeated |= {"replicate": point.replicate, "started_at": _now(), "wall_s": 0}
+        return first | repeated, []
     if gpu := gpu_lock.assigned_gpu(point, gpus.visible_gpus()):
         with gpu_lock.acquire(gpu, _log) as lock:
             return _measured(point, lock, owner or os.getpid(), first)
@@ -86,15 +94,13 @@ def _measured(
 def oom_kills() -> int:
     """Return how many processes Linux has killed since its start because memory ran out."""
     with contextlib.suppress(OSError):
-        for line in COUNTERS.read_text().splitlines():
-            name, _, count = line.partition(" ")
-            if name == "oom_kill":
-                return int(count)
+        counts = dict(line.split() for line in COUNTERS.read_text().splitlines())
+        return int(counts.get("oom_kill", 0))
     return 0
 
 
 def _row_of_worker(
-    point: Point, folder: Path, returncode: int | None, oom_kills: int
+    point: Point, folder: Path, returncode: int | None, new_oom_kills: int
 ) -> tuple[dict, list[tuple]]:
     """Return the row and samples, from the worker's files and its return code.
 
@@ -113,7 +119,7 @@ def _row_of_worker(
     if returncode is None:
         row["status"] = Status.TIMEOUT
         row["message"] = f"killed after {point.timeout_s:g} s, in stage: {stage}"
-    elif returncode == -signal.SIGKILL and oom_kills:
+    elif returncode == -signal.SIGKILL and new_oom_kills:
         row["status"] = Status.OUT_OF_MEMORY
         row["message"] = f"no memory was left, and Linux killed the process in stage: {stage}"
     else:

@@ -1,7 +1,7 @@
 """Measure one point, in a process that a kernel may kill.
 
-The worker reads FOLDER/job.json, and keeps FOLDER/progress.json up to date: the stage, the row as
-far as it is known, and at the end the samples. The file remains if a kernel kills the worker.
+The worker reads FOLDER/job.json, and keeps its ``Journal``, FOLDER/progress.json. This file remains
+if a kernel kills the worker.
 """
 
 import contextlib
@@ -9,33 +9,13 @@ import ctypes
 import json
 import os
 import signal
-import sys
-import time
 from pathlib import Path
 
+from ..errors import NoRow
+from ..journal import Journal
 from ..point import Point
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-
-
-class Journal:
-    """Write the worker's progress to a file that is complete at any moment."""
-
-    def __init__(self, folder: Path):
-        self._path = folder / "progress.json"
-        self._begin = time.monotonic()
-        self._worker = os.getpid()
-        self.row: dict = {}
-
-    def stage(self, name: str, **more) -> None:
-        """Write the stage that begins, the row so far and ``more``; log the stage and the time."""
-        if os.getpid() != self._worker:
-            return  # a copy of the worker, forked by a kernel, must not write to the same file
-        print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
-        temporary = self._path.with_suffix(".tmp")
-        # default=float: numpy's numbers
-        temporary.write_text(json.dumps({"stage": name, "row": self.row} | more, default=float))
-        temporary.replace(self._path)
 
 
 def main(folder: Path, parent: int) -> None:
@@ -53,11 +33,10 @@ def main(folder: Path, parent: int) -> None:
     journal.stage("importing torch")
 
     from .. import pipeline  # imports torch
-    from ..device.device import WrongDevice
 
     try:
         samples = pipeline.measure(point, journal, job["first"])
-    except WrongDevice as error:
+    except NoRow as error:
         journal.stage("refused", refused=str(error))
     else:
         journal.stage("done", samples=samples)

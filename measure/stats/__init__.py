@@ -1,1 +1,1 @@
-"""Turn samples into statistics: sampling, intervals."""
+"""Turn samples into statistics: intervals, derived columns, flags."""

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.test_peers import SEARCHED
+from tests.kernels.test_peers import CONFIGS
 from tests.kernels.variants import CUDA, PEERS, loaded
 from tests.marks import slow
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh")]
-every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(SEARCHED[0])])
+every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 
 
 @every
@@ -91,7 +91,7 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, mon
     from measure.device import compiled_stats
 
     monkeypatch.setattr(launch, "_loaded", {})
-    assert compiled_stats.of_cuda() == {}
+    assert compiled_stats.cuda_columns() == {}
     variant = kernels.load("cuda_oneflow_smem")
     variant.softmax(torch.randn(8, cols, device=device))
     (loaded,) = launch.launched()
@@ -103,7 +103,7 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, mon
         for plan in variant.module.plan(problem)
     }
     assert loaded.plan.threads == max(t for t, n in resident.items() if n == resident[128])
-    found = compiled_stats.of_cuda()
+    found = compiled_stats.cuda_columns()
     assert found["blocks_per_sm"] == loaded.blocks_per_sm == resident[128] >= 1
     assert found["registers"] >= 8
     assert found["spilled_bytes"] == 0

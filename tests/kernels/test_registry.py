@@ -10,7 +10,8 @@ import torch
 
 import kernels
 from kernels.registry import dependencies, discover
-from measure.point import BadPoint, Point
+from measure.errors import BadPoint
+from measure.point import Point
 from measure.process import fork_client
 from tests.kernels.variants import loaded
 from tests.processes import run_code

@@ -55,6 +55,8 @@ def test_loads_that_take_as_long_as_hits_are_counted_as_found():
     assert said["found_in_l2"] == pytest.approx(0.5, abs=0.02)
     assert said["resident_load_cycles"] < 400 < said["cold_load_cycles"]
     assert cold.summarise(resident + 500, resident)["found_in_l2"] == 0
+    slow = torch.full_like(resident, 500)
+    assert cold.summarise(resident * 0, slow)["found_in_l2"] == 1, "nothing shows that it was cold"
 
 
 # Slow: the same source, and another compute capability.

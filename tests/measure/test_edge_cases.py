@@ -76,6 +76,11 @@ def test_every_kind_of_row_is_in_the_edge_cases():
     assert 0 < without.sum() < len(without), "plain rows belong between them"
 
 
+def test_a_third_distribution_would_be_no_error(monkeypatch):
+    monkeypatch.setattr(edge_cases, "DISTRIBUTIONS", ("uniform", "normal", "cauchy"))
+    assert edge_cases.other_distribution(point(variant="torch_softmax")) == "normal"
+
+
 @pytest.mark.parametrize(
     ("gpu", "rows", "cols", "expected"),
     [

@@ -1,7 +1,6 @@
 """Every call of a graph does what a call recorded alone does, and after the call before it."""
 
 import enum
-import sys
 import types
 
 import pytest
@@ -95,11 +94,10 @@ def driver(name="CUDA_SUCCESS", old=False):
 
 @pytest.mark.parametrize("old", [False, True], ids=["13", "12"])
 def test_what_the_driver_tells_is_read(monkeypatch, old):
-    bindings = types.ModuleType("cuda.bindings")
-    monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)
-    graph, bindings.driver = types.SimpleNamespace(raw_cuda_graph=lambda: 1), driver(old=old)
+    graph = types.SimpleNamespace(raw_cuda_graph=lambda: 1)
+    monkeypatch.setattr(graph_nodes, "driver", driver(old=old))
     kernel = Node("kernel", (7, 0), (4, 2, 1), (64, 1, 1), 16)
     assert graph_nodes.read(graph) == Recording([FILL, kernel], [Edge(0, 1, early=True)])
-    bindings.driver = driver("CUDA_ERROR_INVALID_VALUE")
+    monkeypatch.setattr(graph_nodes, "driver", driver("CUDA_ERROR_INVALID_VALUE"))
     with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_VALUE"):
         graph_nodes.read(graph)

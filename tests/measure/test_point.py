@@ -4,7 +4,8 @@ import pytest
 
 from measure import __main__ as command_line
 from measure.device import gpus
-from measure.point import BadPoint, Point
+from measure.errors import BadPoint
+from measure.point import Point
 
 
 def point(**change):

@@ -11,7 +11,8 @@ import pytest
 
 from measure.device import gpu_lock
 from measure.fingerprint import ROOT
-from measure.process import reaper, worker
+from measure.journal import Journal
+from measure.process import reaper
 from tests.processes import PATIENCE_S, until
 
 # A reaper whose worker does what ACT says.
@@ -90,7 +91,7 @@ def test_all_that_a_worker_without_a_lock_started_has_ended_when_the_reaper_answ
 
 
 def test_a_copy_of_the_worker_that_a_kernel_has_forked_writes_no_journal(tmp_path):
-    journal = worker.Journal(tmp_path)
+    journal = Journal(tmp_path)
     if (copy := os.fork()) == 0:
         journal.stage("begun")
         os._exit(0)

@@ -17,7 +17,8 @@ def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_pa
     bench.add("odd", kernel(act))
     first, second, done = replicate(bench, "odd", tmp_path)
     for row in (first, second):
-        assert (row["status"], row["flags"], row["n_samples"]) == ("ok", flags, "6")
+        chosen = {*row["flags"].split()} - {"aa_biased"}  # which a busy CPU may add
+        assert (row["status"], chosen, row["n_samples"]) == ("ok", {*flags.split()}, "6")
         assert float(row["max_abs_error"]) < 1e-6
     assert second["message"] == first["message"]
     assert bool(first["message"]) == bool(flags)
@@ -42,8 +43,22 @@ def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
     first, second, _ = replicate(bench, "fails", tmp_path)
     assert (first["status"], first["replicate"]) == ("incorrect", "1")
     assert second["replicate"] == "2"
-    assert {k for k in first if first[k] != second[k]} <= {"replicate", "started_at", "wall_s"}
+    assert second["message"] == f"repeated from replicate 1: {first['message']}"
+    changed = {"message", "replicate", "started_at", "wall_s"}
+    assert {k for k in first if first[k] != second[k]} <= changed
     assert len((tmp_path / "calls").read_text()) == 2, "those of the first replicate"
+
+
+def test_memory_that_was_missing_may_be_there_for_the_next_replicate(bench, tmp_path):
+    bench.add(
+        "once",
+        kernel(f"""if not os.path.exists({str(tmp_path / "called")!r}):
+        open({str(tmp_path / "called")!r}, "w")
+        raise MemoryError"""),
+    )
+    first, second, done = replicate(bench, "once", tmp_path)
+    assert (first["status"], second["status"]) == ("out_of_memory", "ok")
+    assert "edge cases" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import signal
 
 import pytest
 
-from measure.point import NoRow, Point
+from measure.errors import NoRow
+from measure.point import Point
 from measure.process import run_point
 
 POINT = Point(gpu="cpu", dtype="float32", M=8, N=8, variant="torch_softmax", timeout_s=7)

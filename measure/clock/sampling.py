@@ -1,0 +1,59 @@
+"""Warm up until the GPU's clocks have settled, then time blocks of interleaved series.
+
+A block times every series once: the variant, the baseline twice, and the copy.
+"""
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+from ..point import MIN_BLOCKS
+from .base import Clock
+
+WARM_UP_S = 0.1  # the shortest warm-up
+MAX_WARM_UP_S = 1.0  # the longest warm-up: some devices never settle
+# The clocks have settled when the last 5 blocks take as long as the 5 before them, within 0.5 %.
+SETTLED_BLOCKS = 5
+SETTLED = 0.005
+MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
+
+
+Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
+
+
+def collect(
+    clock: Clock,
+    names: list[str],
+    blocks: int,
+    order: random.Random,
+    while_busy: Callable[[], None] | None = None,
+    now: Callable[[], float] = time.monotonic,
+) -> list[Sample]:
+    """Time ``blocks`` blocks of the series ``names``, each block in a random ``order``.
+
+    Stops after MAX_TIMING_S, but never before MIN_BLOCKS. The width of the interval does not decide
+    when to stop: such a rule would favour intervals that are narrow by chance, and wrong. No block
+    is dropped as an outlier.
+    """
+    _warm_up(lambda: clock.block(order.sample(names, len(names))), 2 * blocks, now)
+    samples, end = [], now() + MAX_TIMING_S
+    for block in range(blocks):
+        if now() >= end and block >= MIN_BLOCKS:
+            break
+        shuffled = order.sample(names, len(names))
+        timed = zip(shuffled, clock.block(shuffled, while_busy), strict=True)
+        samples += [(block, place, *pair) for place, pair in enumerate(timed)]
+    return samples
+
+
+def _warm_up(block: Callable[[], list[float]], max_blocks: int, now: Callable[[], float]) -> None:
+    """Run untimed blocks until the clocks have settled; at most ``max_blocks``."""
+    begin, totals = now(), []
+    while now() - begin < MAX_WARM_UP_S and len(totals) < max_blocks:
+        if now() - begin >= WARM_UP_S and len(totals) >= 2 * SETTLED_BLOCKS:
+            last = statistics.median(totals[-SETTLED_BLOCKS:])
+            before = statistics.median(totals[-2 * SETTLED_BLOCKS : -SETTLED_BLOCKS])
+            if abs(last / before - 1) <= SETTLED:
+                return
+        totals.append(sum(block()))

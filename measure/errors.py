@@ -1,0 +1,19 @@
+"""Define the errors by which measure/ ends a point."""
+
+from .status import Status
+
+
+class BadPoint(ValueError):
+    """Refuse a point; the message says what was given and what is allowed."""
+
+
+class NoRow(RuntimeError):
+    """Say why no row was written: the pipeline failed, or this is the wrong machine."""
+
+
+class Ended(Exception):
+    """End a point with a status other than ok."""
+
+    def __init__(self, status: str, message: str):
+        super().__init__(message)
+        self.status, self.message = Status(status), message

@@ -1,0 +1,29 @@
+"""Keep a point's stage, its row so far and its samples in a file that outlives its process."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+
+class Journal:
+    """Write the worker's progress to a file that is complete at any moment."""
+
+    def __init__(self, folder: Path):
+        self._path = folder / "progress.json"
+        self._begin = time.monotonic()
+        self._worker = os.getpid()
+        self.row: dict = {}
+        self.current = ""  # stage
+
+    def stage(self, name: str, **more) -> None:
+        """Write the stage that begins, the row so far and ``more``; log the stage and the time."""
+        if os.getpid() != self._worker:
+            return  # a copy of the worker, forked by a kernel, must not write to the same file
+        self.current = name
+        print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
+        temporary = self._path.with_suffix(".tmp")
+        # default=float: numpy's numbers
+        temporary.write_text(json.dumps({"stage": name, "row": self.row} | more, default=float))
+        temporary.replace(self._path)

@@ -1,0 +1,42 @@
+"""Whose fault an exception is, by the stage that raised it."""
+
+import pytest
+
+from measure import journal, pipeline
+from measure.clock import controls
+from measure.errors import NoRow
+from measure.point import Point
+
+POINT = Point(gpu="cpu", dtype="float32", M=8, N=8, variant="torch_softmax", blocks=6)
+
+
+def broken(*_):
+    raise ZeroDivisionError("not today")
+
+
+def test_an_error_of_a_control_is_not_blamed_on_the_kernel(monkeypatch, tmp_path):
+    monkeypatch.setattr(controls, "baseline", broken)
+    words = "the pipeline is at fault: recording the controls: ZeroDivisionError: not today"
+    with pytest.raises(NoRow, match=words):
+        pipeline.measure(POINT, journal.Journal(tmp_path))
+
+
+def test_the_message_of_any_other_error_names_its_stage(monkeypatch, tmp_path):
+    monkeypatch.setattr(pipeline.edge_cases, "check", broken)
+    written = journal.Journal(tmp_path)
+    assert pipeline.measure(POINT, written) == []
+    assert written.row["status"] == "crash"
+    assert written.row["message"] == "edge cases: ZeroDivisionError: not today"
+
+
+def test_a_control_that_a_kernel_has_replaced_is_the_kernel_s(monkeypatch, tmp_path):
+    record = pipeline.timing._record
+
+    def replaces(clock, call):
+        monkeypatch.setattr(controls, "baseline", broken)
+        return record(clock, call)
+
+    monkeypatch.setattr(pipeline.timing, "_record", replaces)
+    written = journal.Journal(tmp_path)
+    assert pipeline.measure(POINT, written) == []
+    assert written.row["status"] == "crash"
