@@ -56,8 +56,9 @@ def run(
 ) -> torch.Tensor:
     """Launch what ``planner`` chooses for x (M, N). Return ``out``, or a new tensor.
 
-    Raises ValueError when no kernel takes x, and cuda-core's errors. The caller must not pass what
-    ``Variant.unsupported`` refuses, nor an ``out`` unlike x: checks would cost a tenth of the call.
+    Raises ValueError when no kernel takes x, cuda-core's errors, and RuntimeError with the driver's
+    error name. The caller must not pass what ``Variant.unsupported`` refuses, nor an ``out`` unlike
+    x: checks would cost a tenth of the call.
     """
     device, out = x.get_device(), empty_output(x, out)
     if device == current_device():
