@@ -12,9 +12,9 @@ import torch
 import kernels
 from kernels.contract import CLUSTERS_SINCE
 from kernels.cuda import nvrtc
-from tests.kernels.launches import variants
-from tests.kernels.offline import CUOBJDUMP
-from tests.kernels.variants import CUDA, DTYPES, FRONTIER
+from tests.kernels.helpers.launches import variants
+from tests.kernels.helpers.offline import CUOBJDUMP
+from tests.kernels.helpers.variants import CUDA, DTYPES, FRONTIER
 
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
 # N at which the kernels of OneFlow and FasterTransformer take each of their configs. Beyond 1024 a

@@ -8,7 +8,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import kernels
 from kernels.dropin import eligible, operators
-from tests.kernels.dropin import one_op
+from tests.kernels.helpers.dropin import one_op
 from tests.marks import slow
 
 OPERATOR = "softmax_bench::softmax"

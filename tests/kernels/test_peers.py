@@ -10,7 +10,7 @@ import kernels
 from kernels.__main__ import LISTED_PACKAGES
 from measure import status
 from measure.point import Point
-from tests.kernels.variants import PEERS
+from tests.kernels.helpers.variants import PEERS
 from tools import pins
 
 PACKAGES = {  # variant -> module that it needs

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import kernels
+from tests.kernels.helpers.variants import DTYPES, PEERS, assert_right, loaded, special_rows
 from tests.kernels.test_peers import SEARCHED
-from tests.kernels.variants import DTYPES, PEERS, assert_right, loaded, special_rows
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu

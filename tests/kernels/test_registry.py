@@ -12,7 +12,7 @@ import kernels
 from kernels.registry import dependencies, discover
 from measure.point import BadPoint, Point
 from measure.process import fork_client
-from tests.kernels.variants import loaded
+from tests.kernels.helpers.variants import loaded
 from tests.processes import run_code
 
 KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"

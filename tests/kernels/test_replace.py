@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from kernels.dropin import replace
-from tests.kernels.dropin import DTYPES, OPS, assert_right, kinds, samples
+from tests.kernels.helpers.dropin import DTYPES, OPS, assert_right, kinds, samples
 from tests.marks import slow
 
 

@@ -13,7 +13,7 @@ import torch
 import kernels
 from kernels.cuda.nvrtc import Gpu, LaunchPlan, Problem, widest_pack
 from measure import inputs
-from tests.kernels.variants import DTYPES, PEERS, problem
+from tests.kernels.helpers.variants import DTYPES, PEERS, problem
 
 # In ascending order: the first that reaches a code path is taken. Lengths of one element; of a part
 # of a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
