@@ -15,9 +15,12 @@ from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
 from ..contract import MAX_BLOCKS, OLDEST
 from ..tensors import empty_output
-from . import grid_workspace, nvrtc
+from . import grid_workspace
+from . import plan as nvrtc
 from .driver import checked
-from .nvrtc import Gpu, LaunchPlan, Planner, Problem, build_once, problem_of, widest_pack
+from .nvrtc import build_once
+from .plan import GpuProperties as Gpu
+from .plan import LaunchPlan, Planner, Problem, problem_of, widest_pack
 
 MAX_CACHED = 4096  # launches
 TOO_LONG = "the row is longer than this kernel can hold"

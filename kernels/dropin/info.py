@@ -65,7 +65,7 @@ def kernels_of(index: int) -> list[tuple[str, str]]:
 
 
 def by_length(gpu) -> list[tuple[str, str]]:
-    """Return what ``kernels_of`` does for a GPU that is described by an ``nvrtc.Gpu``."""
+    """Return what ``kernels_of`` does for a GPU that is described by an ``plan.GpuProperties``."""
     lines = []
     for dtype in DTYPES:
         pack = 16 // dtype.itemsize
@@ -78,7 +78,7 @@ def by_length(gpu) -> list[tuple[str, str]]:
 
 def _spans(gpu, dtype: torch.dtype, step: int) -> list[tuple[int, int, str]]:
     """Return (first N, last N, kernel) for contiguous rows, N a multiple of ``step``, or odd."""
-    from ..cuda.nvrtc import Problem
+    from ..cuda.plan import Problem
     from ..frontier import frontier
 
     def kernel(n: int) -> str:

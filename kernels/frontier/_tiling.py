@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem
 
 TILE_EPILOGUES = "OnlineSoftmax", "LogSoftmax"  # in epilogue.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks

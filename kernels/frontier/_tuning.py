@@ -10,7 +10,7 @@ import functools
 from pathlib import Path
 
 from ..contract import DTYPES, STANDS_IN
-from ..cuda.nvrtc import VEC_BYTES, Problem
+from ..cuda.plan import VEC_BYTES, Problem
 from ._tiling import is_vector_multiple
 
 FOLDER = Path(__file__).parent

@@ -13,7 +13,7 @@ Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unali
 
 from .. import split
 from ..cuda import launch
-from ..cuda.nvrtc import LaunchPlan, Problem
+from ..cuda.plan import LaunchPlan, Problem
 from . import (
     _tuning,
     frontier_packed,
@@ -47,7 +47,7 @@ def choices(problem: Problem) -> list[str]:
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the launch plan of the first choice that takes the row; see ``nvrtc.Planner``."""
+    """Return the launch plan of the first choice that takes the row; see ``plan.Planner``."""
     for variant in choices(problem):
         part, config = split(variant)
         if plans := PARTS[part].plan(problem, config or PARTS[part].DEFAULT_CONFIG):

@@ -14,7 +14,7 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
 from ._tiling import TILE_EPILOGUES, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -31,7 +31,7 @@ def lanes_of(cols: int, per_lane: int) -> int:
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     lanes = lanes_of(problem.cols, parse(config)["k"])
     if lanes > WARP:
         return ()

@@ -12,7 +12,7 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import EPILOGUES, VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import EPILOGUES, VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
 from ._tiling import parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -39,7 +39,7 @@ def layout(cols: int, itemsize: int, per_lane: int) -> tuple[int, int, int] | No
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     sizes = layout(problem.cols, problem.dtype.itemsize, parse(config)["u"])
     if sizes is None:
         return ()

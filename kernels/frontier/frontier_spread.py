@@ -20,7 +20,7 @@ from pathlib import Path
 from ..contract import CLUSTERS_SINCE, LONGEST_ROW
 from ..cuda import launch
 from ..cuda.grid_workspace import MAX_STATES
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
 from ._tiling import STATIC_BYTES, TILE_EPILOGUES, is_unaligned, parse, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -58,7 +58,7 @@ def max_blocks(problem: Problem, per_sm: int) -> int:
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers = parse(config)
     per_lane, max_warps = numbers["k"], numbers["w"]
     vectors, unaligned = vectors_of(problem), is_unaligned(problem)

@@ -19,7 +19,7 @@ import math
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
 from ._tiling import STATIC_BYTES, TILE_EPILOGUES, Shape, fewest_blocks, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -42,7 +42,7 @@ def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> S
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers = parse(config)
     shape = shape_of(vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster)
     if shape is None:

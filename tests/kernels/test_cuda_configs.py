@@ -8,14 +8,15 @@ import torch
 
 import kernels
 from kernels.cuda import nvrtc
+from kernels.cuda.plan import GPUS, Problem, widest_pack
 from kernels.published.oneflow import cuda_oneflow_warp
 
-H200 = nvrtc.GPUS["sm_90"]
+H200 = GPUS["sm_90"]
 LONGEST_SHARED = (H200.max_shared_per_block - 32) // 4  # 32: four warps have two floats each
 
 
 def plans(name, rows, cols, pack=4, log=False):
-    problem = nvrtc.Problem(torch.float32, rows, cols, pack, log, H200)
+    problem = Problem(torch.float32, rows, cols, pack, log, H200)
     return kernels.load(name).module.plan(problem)
 
 
@@ -32,7 +33,7 @@ def plans(name, rows, cols, pack=4, log=False):
     ],
 )
 def test_a_pack_is_as_wide_as_alignment_allows(itemsize, address, counts, pack):
-    assert nvrtc.widest_pack(itemsize, address, counts) == pack
+    assert widest_pack(itemsize, address, counts) == pack
 
 
 def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():

@@ -5,7 +5,7 @@ import torch
 
 from kernels import __main__ as command_line
 from kernels import cache
-from kernels.cuda import nvrtc
+from kernels.cuda.plan import GPUS, Problem
 from kernels.dropin import info
 from kernels.frontier import frontier
 from tests.marks import slow
@@ -29,7 +29,7 @@ def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys)
 @pytest.mark.parametrize("arch", ["sm_90", slow("sm_80"), slow("sm_100")])
 def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
     """Each N belongs to one range, and its kernel takes it."""
-    gpu = nvrtc.GPUS[arch]
+    gpu = GPUS[arch]
     lines = info.by_length(gpu)
     assert len(lines) == 6
     for name, text in lines:
@@ -40,7 +40,7 @@ def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
             first, last = map(int, numbers.split("…"))
             assert first <= last
             for cols in (first, last):
-                plans = frontier.plan(nvrtc.Problem(dtype, 8, cols, pack, True, gpu))
+                plans = frontier.plan(Problem(dtype, 8, cols, pack, True, gpu))
                 assert (plans[0].source.stem if plans else "torch") == kernel
         firsts = [int(span.split("…")[0]) for span in ranges.split(", ")]
         assert firsts[0] in (1, pack)

@@ -14,7 +14,7 @@ import functools
 from pathlib import Path
 
 from ...cuda import launch as cuda
-from ...cuda.nvrtc import (
+from ...cuda.plan import (
     PORTABLE_CLUSTER,
     VEC_BYTES,
     WARP,
@@ -36,7 +36,7 @@ BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES  # of a row, at most
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     if is_unaligned(problem):
         return ()
     shapes, vectors = [], vectors_of(problem)

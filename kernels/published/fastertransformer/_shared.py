@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import TYPES, WARP, LaunchPlan, Problem, instantiate
+from ...cuda.plan import TYPES, WARP, LaunchPlan, Problem, instantiate
 
 SOURCE = Path(__file__).with_name("fastertransformer.cu")
 MAX_COLS = 1024

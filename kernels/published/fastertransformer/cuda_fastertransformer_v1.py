@@ -9,12 +9,12 @@ Limits: N up to 1024, the threads of a block; M of at most (2^31 - 1)·N; comput
 Source: NVIDIA FasterTransformer 1.0, described by BBuf (2023), A100-PCIE-40GB.
 """
 
-from ...cuda.nvrtc import LaunchPlan, Problem
+from ...cuda.plan import LaunchPlan, Problem
 from ._shared import functions, plan_of
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     return plan_of(problem, block_rows=problem.cols)
 
 

@@ -11,7 +11,7 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import EPILOGUES, WARP, LaunchPlan, Problem, instantiate_for
+from ...cuda.plan import EPILOGUES, WARP, LaunchPlan, Problem, instantiate_for
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
@@ -28,7 +28,7 @@ def pack_of(problem: Problem) -> int:
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     if problem.cols > MAX_COLS:
         return ()
     pack = pack_of(problem)

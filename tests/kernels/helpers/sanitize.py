@@ -50,11 +50,12 @@ def run_shard(shard: int) -> None:
 
 def run_broken(tool: str) -> None:
     """Launch the kernel that the tool must report."""
-    from kernels.cuda import launch, nvrtc
+    from kernels.cuda import launch
+    from kernels.cuda.plan import LaunchPlan
 
     source, name = Path(__file__).with_name("broken.cu"), f"broken_{tool}<float>"
     x, out = torch.empty(2, 1, 64, device="cuda")
-    launch.run(lambda problem: (nvrtc.LaunchPlan(source, name, 64, 1),), x, out)
+    launch.run(lambda problem: (LaunchPlan(source, name, 64, 1),), x, out)
     torch.cuda.synchronize()
 
 
