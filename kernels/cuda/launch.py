@@ -13,7 +13,8 @@ import torch
 from cuda.bindings import driver
 from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
-from ..contract import MAX_BLOCKS, OLDEST
+from ..contract import MAX_BLOCKS
+from ..contract import MIN_CAPABILITY as OLDEST
 from ..tensors import empty_output
 from . import grid_workspace
 from . import plan as nvrtc

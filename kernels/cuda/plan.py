@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from ..contract import CLUSTERS_SINCE, OLDEST, max_cluster
+from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY, max_cluster
 from ..tensors import DTYPES
 
 TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))  # in types.cuh
@@ -18,7 +18,7 @@ PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters can pla
 
 
 class GpuProperties(NamedTuple):
-    """The properties of a GPU that decide which kernel runs."""
+    """Hold the properties of a GPU that decide which kernel runs."""
 
     name: str  # torch's and NVML's
     capability: tuple[int, int]
@@ -30,7 +30,8 @@ class GpuProperties(NamedTuple):
         return max_cluster(self.capability[0])
 
 
-# To compile without a GPU. Source: CUDA C++ Programming Guide, NVIDIA's white papers.
+# The GPUs that kernels are compiled for on a machine without one.
+# Source: CUDA C++ Programming Guide, NVIDIA's white papers.
 GPUS = {
     "sm_80": GpuProperties("NVIDIA A100", (8, 0), 163 * 1024, 108),
     "sm_90": GpuProperties("NVIDIA H200", (9, 0), 227 * 1024, 132),
@@ -39,7 +40,7 @@ GPUS = {
 
 
 class Problem(NamedTuple):
-    """What decides which kernel runs; addresses and strides count only through ``pack``."""
+    """Hold what decides which kernel runs; addresses and strides count only through ``pack``."""
 
     dtype: torch.dtype
     rows: int
@@ -50,7 +51,7 @@ class Problem(NamedTuple):
 
 
 class LaunchPlan(NamedTuple):
-    """A kernel to compile, and how to launch it."""
+    """Name a kernel to compile, and say how to launch it."""
 
     source: Path  # a .cu file
     kernel: str  # C++ name of the template's instance
@@ -67,12 +68,22 @@ class LaunchPlan(NamedTuple):
 
     @property
     def min_capability(self) -> tuple[int, int]:
-        return CLUSTERS_SINCE if self.cluster > 1 or self.row_blocks else OLDEST
+        return CLUSTERS_SINCE if self.cluster > 1 or self.row_blocks else MIN_CAPABILITY
 
 
 # Maps a problem to the kernels that may serve it, in ascending block sizes; to none if the
 # algorithm does not take it.
 Planner = Callable[[Problem], tuple[LaunchPlan, ...]]
+
+
+def ceil_div(a: int, b: int) -> int:
+    """Return a / b, rounded up."""
+    return -(-a // b)
+
+
+def next_power_of_2(n: int) -> int:
+    """Return the smallest power of two that is at least n."""
+    return 1 << (n - 1).bit_length()
 
 
 def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
@@ -103,6 +114,6 @@ def instantiate_for(
 ) -> str:
     """Return the C++ name of an instance whose arguments begin with element type and epilogue.
 
-    ``epilogues``: of softmax and of log-softmax.
+    ``epilogues``: the names for softmax and for log-softmax.
     """
     return instantiate(template, TYPES[problem.dtype], epilogues[problem.log], *arguments)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..frontier.backward import triton_backward
 from . import rows as triton_rows
-from .eligible import has_clusters
+from .eligible import runs_cuda_kernels as has_clusters
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200
 # Columns of a row that is widened in place, which saves a matrix: ``frontier`` reads all of such a

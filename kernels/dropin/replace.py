@@ -17,7 +17,7 @@ from torch import Tensor
 from ..contract import LONGEST_ROW, MAX_BLOCKS
 from ..tensors import DTYPES
 from . import eligible, entry
-from .eligible import private
+from .eligible import torch_private
 
 BACKEND = "CUDA"
 OPERATORS = "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"
@@ -52,11 +52,11 @@ def replace_torch(*, inductor: bool = False) -> Replacement:
     changes for tensors that are not on an NVIDIA GPU, nor without one.
     torch.compile's Inductor writes its own code for softmax, and fuses it with what stands beside
     it. ``inductor=True`` makes it call the kernels, too; compiled functions are compiled again.
-    Raises RuntimeError for a torch before 2.9, which cannot call the kernels that it had, and for
-    ``inductor=True`` if this version's Inductor cannot be told.
+    Raises RuntimeError if torch is older than 2.9, where a replaced kernel cannot be called. Raises
+    RuntimeError for ``inductor=True`` if this version of Inductor has no known decompositions.
     """
     if not hasattr(torch.library, "get_kernel"):
-        raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel; use 2.9")
+        raise RuntimeError(f"torch {torch.__version__} is too old; replace_torch needs torch 2.9")
     if inductor and not _of_inductor():
         raise RuntimeError(f"Inductor of torch {torch.__version__} is unknown; use inductor=False")
     return Replacement(inductor)
@@ -117,14 +117,15 @@ def _taken(x: Tensor, dim: int) -> bool:
 
 def _of_inductor() -> list:
     """Return Inductor's decompositions, and what makes it read them again; [] if it has none."""
-    return private(  # which takes seconds
+    # Only here, because the import of Inductor takes seconds.
+    return torch_private(
         "_inductor.decomposition:decompositions",
         "_inductor.decomposition:fast_random_decomps.cache_clear",
     )
 
 
 def _tell_inductor(to_call: bool) -> None:
-    """Make Inductor call the four operators, or decompose them as it is used to."""
+    """Make Inductor call the four operators, or decompose them as by default."""
     known, read_again = _of_inductor()
     if to_call:
         operators = {getattr(torch.ops.aten, name).default for name in OPERATORS}
@@ -133,7 +134,8 @@ def _tell_inductor(to_call: bool) -> None:
         known.update(_decompositions)
         _decompositions.clear()
     read_again()
-    # what was compiled the other way is in torch's caches: in memory, and on disk under another tag
+    # torch keeps what it compiled before this change: reset() empties its cache in memory, and
+    # another tag passes over its cache on disk.
     torch.compiler.reset()
     tag = torch.compiler.config.cache_key_tag.removesuffix(__name__)
     torch.compiler.config.cache_key_tag = tag + __name__ * to_call

@@ -6,12 +6,11 @@ import os
 import shlex
 from pathlib import Path
 
-from .discover import FOLDER as KERNELS
-from .discover import names, why_bad_name
+from .discover import KERNELS, names, why_bad_name
 from .source_scan import BadKernel
 
 LANGUAGES = ("triton", "torch", "cuda")
-FOLDER = KERNELS / "contributed"
+CONTRIBUTED = KERNELS / "contributed"
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -22,12 +21,12 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     have, and for a path that cannot be written.
     """
     _check(name)
-    path = output or FOLDER / f"{name}.py"
+    path = output or CONTRIBUTED / f"{name}.py"
     if path.name != f"{name}.py":
         raise BadKernel(
             f"--output {str(path)!r}: a kernel's name is its file's; let it end with {name}.py"
         )
-    here = path.resolve().parent == FOLDER
+    here = path.resolve().parent == CONTRIBUTED
     texts = {path: _text(f"{language}.py.in", here)}
     if language == "cuda":
         texts[path.with_suffix(".cu")] = _text("cuda.cu.in", here)
@@ -74,7 +73,8 @@ def next_steps(paths: list[Path], given: Path | None) -> str:
     sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}"]
     sweep += [f"{key}={value}" for key, value in config.items()]
     lines = [
-        f"wrote {written}: correct, but slow. Make it fast, describe how in its docstring, then",
+        f"wrote {written}: the kernel is correct, but slow.",
+        "Make it fast, and describe how in its docstring. Then you can",
         "  check and time one size:",
         f"    {shlex.join(['python', '-m', 'measure', 'point', *kernel, *size])}",
         *([] if given else ["  run its tests:", f"    python -m pytest tests/kernels -k {name}"]),

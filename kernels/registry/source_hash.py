@@ -1,6 +1,8 @@
 """Hash code without its comments, docstrings, blank lines and file names.
 
 A row is measured again when its hash changes, but not when prose is edited or a file is moved.
+Python is hashed as text, stripped by regular expressions: ``ast.dump`` and ``ast.unparse`` give
+other text in other versions of Python, so a hash would depend on the version.
 """
 
 import ast

@@ -57,11 +57,10 @@ def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
         assert not _tuning.candidates(problem(1024, gpu=GPUS[arch]))
 
 
-def test_the_gpu_that_stands_in_has_a_table_and_the_compute_capability():
+def test_the_gpu_of_a_fallback_has_a_table_and_the_compute_capability():
     of = {gpu.name: gpu for gpu in GPUS.values()}
-    for capability, (name, table) in contract.STANDS_IN.items():
+    for capability, name in contract.FALLBACK_TUNING.items():
         assert of[name].capability == capability
-        assert name in (_tuning.FOLDER / "tuning" / table).read_text()
         assert _tuning.candidates(problem(1024, gpu=of[name]))
 
 
@@ -73,7 +72,7 @@ def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
 
 
 def test_every_table_names_configs_that_exist_and_can_take_the_row():
-    for path in _tuning.FOLDER.glob(_tuning.TABLES):
+    for path in _tuning.FRONTIER.glob(_tuning.TABLES):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 kernels.check_name(row["variant"])
@@ -158,7 +157,7 @@ def test_without_clusters_a_block_takes_unaligned_rows_up_to_64_kib(dtype, row_b
     """As the docstring of ``frontier`` says."""
     cols = row_bytes // dtype.itemsize - (row_bytes // dtype.itemsize + 1) % 2
     (plan,) = frontier.plan(problem(cols, dtype, gpu=GPUS["sm_80"]))
-    assert plan.min_capability == contract.OLDEST
+    assert plan.min_capability == contract.MIN_CAPABILITY
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])
