@@ -10,8 +10,6 @@ from .contract import LONGEST_ROW
 from .registry import scaffold, source_scan
 from .registry.discover import PACKAGE
 
-# The packages of a kernel that the list names; all others come with Python or with these.
-LISTED_PACKAGES = ("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion")
 IN_REPOSITORY = PACKAGE == "kernels"  # where a new kernel can be measured
 
 
@@ -73,7 +71,7 @@ def listing() -> str:
     for name in names():
         idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
         facts = [" ".join(sorted(ops(name)))]
-        facts += [" ".join(p for p in LISTED_PACKAGES if p in packages(name))]
+        facts += [" ".join(sorted(packages(name) - sys.stdlib_module_names))]
         facts += [f"configs {' '.join(offered)}"] if (offered := configs(name)) else []
         lines += [name, f"  {idea}", f"  {'; '.join(filter(None, facts))}"]
     return "\n".join(lines)

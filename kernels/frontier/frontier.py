@@ -42,7 +42,7 @@ RULE = {
 def choices(problem: Problem) -> list[str]:
     """Return variants that may take the row, the best first; the last takes almost any."""
     row_bytes, rule = problem.cols * problem.dtype.itemsize, RULE[is_vector_multiple(problem)]
-    by_rule = [name for most, name in rule if row_bytes <= most]
+    by_rule = [name for max_bytes, name in rule if row_bytes <= max_bytes]
     return [*_tuning.candidates(problem), *by_rule, "frontier_spread"]
 
 

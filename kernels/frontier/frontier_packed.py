@@ -14,7 +14,15 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import (
+    VEC_BYTES,
+    WARP,
+    LaunchPlan,
+    Problem,
+    ceil_div,
+    instantiate_for,
+    next_power_of_2,
+)
 from ._tiling import TILE_EPILOGUES, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -27,7 +35,7 @@ DEFAULT_CONFIG = "k32"
 
 def lanes_of(cols: int, per_lane: int) -> int:
     """Return how many lanes share a row, with at most ``per_lane`` elements each."""
-    return 1 << (-(-cols // per_lane) - 1).bit_length()
+    return next_power_of_2(ceil_div(cols, per_lane))
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
@@ -35,12 +43,12 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     lanes = lanes_of(problem.cols, parse(config)["k"])
     if lanes > WARP:
         return ()
-    sizes = -(-problem.cols // lanes), lanes, THREADS
+    sizes = ceil_div(problem.cols, lanes), lanes, THREADS
     kernel = instantiate_for("frontier_packed", problem, TILE_EPILOGUES, *sizes)
     rows = THREADS // lanes  # of a block
     # the vectors at both ends of a run belong to it in part
     vectors = rows * problem.cols * problem.dtype.itemsize // VEC_BYTES + 2
-    blocks = -(-problem.rows // rows)
+    blocks = ceil_div(problem.rows, rows)
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks, shared_bytes=vectors * VEC_BYTES),)
 
 

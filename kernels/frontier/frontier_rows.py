@@ -20,7 +20,7 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
 from ._tiling import TILE_EPILOGUES, Shape, fewest_blocks, is_unaligned, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -31,13 +31,13 @@ ROWS = 4  # of a block, where a warp has one
 # takes half the registers in 16 bits.
 CONFIGS = ("k2w8", "k2w16", "k4w8", "k4w16", "k8w4", "k8w8", "k8w16", "k8w4r", "k8w8r")
 DEFAULT_CONFIG = "k4w16"
-REGISTERS = 64 * 1024  # of a multiprocessor
+REGISTERS_PER_SM = 64 * 1024
 
 
 def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> Shape | None:
     """Return the shape with at most ``per_lane`` vectors a lane; None if the row is too long."""
     if vectors <= WARP * per_lane:
-        return Shape(-(-vectors // WARP), 1, 1, ROWS)
+        return Shape(ceil_div(vectors, WARP), 1, 1, ROWS)
     blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster)
     return blocks and Shape(per_lane, *blocks, 1)
 
@@ -49,7 +49,7 @@ def _fits(shape: Shape, problem: Problem) -> bool:
     """
     exps = shape.per_lane * VEC_BYTES // problem.dtype.itemsize
     registers = exps * 3 // 2 + shape.per_lane * VEC_BYTES // 4
-    return registers * WARP * shape.warps * shape.rows <= REGISTERS
+    return registers * WARP * shape.warps * shape.rows <= REGISTERS_PER_SM
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:

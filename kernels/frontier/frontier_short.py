@@ -12,7 +12,16 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.plan import EPILOGUES, VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import (
+    EPILOGUES,
+    VEC_BYTES,
+    WARP,
+    LaunchPlan,
+    Problem,
+    ceil_div,
+    instantiate_for,
+    next_power_of_2,
+)
 from ._tiling import parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -32,9 +41,9 @@ def layout(cols: int, itemsize: int, per_lane: int) -> tuple[int, int, int] | No
     to MAX_UNITS units a lane.
     """
     unit = min(cols & -cols, VEC_BYTES // itemsize)
-    units = -(-cols // unit)
-    lanes = min(WARP, 1 << (-(-units // per_lane) - 1).bit_length())
-    per_lane = -(-units // lanes)
+    units = ceil_div(cols, unit)
+    lanes = min(WARP, next_power_of_2(ceil_div(units, per_lane)))
+    per_lane = ceil_div(units, lanes)
     return None if per_lane > MAX_UNITS else (unit, per_lane, lanes)
 
 
@@ -47,7 +56,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     full = per_lane * lanes * unit == problem.cols
     sizes = unit, problem.pack, per_lane, lanes, full, THREADS
     kernel = instantiate_for("frontier_short", problem, EPILOGUES, *sizes)
-    blocks = -(-problem.rows // (THREADS // lanes))
+    blocks = ceil_div(problem.rows, THREADS // lanes)
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 
 

@@ -19,7 +19,7 @@ import math
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
 from ._tiling import STATIC_BYTES, TILE_EPILOGUES, Shape, fewest_blocks, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -38,7 +38,7 @@ def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> S
     if vectors <= WARP * per_lane:
         return None
     blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster)
-    return blocks and Shape(-(-vectors // (WARP * math.prod(blocks))), *blocks, 1)
+    return blocks and Shape(ceil_div(vectors, WARP * math.prod(blocks)), *blocks, 1)
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:

@@ -69,6 +69,6 @@ def _max_bytes(device: int) -> int:
     return BLOCK_BYTES * cuda.gpu_info(device).max_cluster
 
 
-LIMIT = "rows must be aligned to 16 bytes, a multiple of 16 bytes long, and fit in a cluster"
+LIMIT = "rows of g, y and out must be aligned to 16 bytes, multiples of them, and fit in a cluster"
 unsupported = cuda.functions(plan, limit=LIMIT).unsupported
-softmax_backward, log_softmax_backward = backward_functions(launch)
+softmax_backward, log_softmax_backward = backward_functions(launch, LIMIT)
