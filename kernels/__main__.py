@@ -44,25 +44,25 @@ def _length(text: str) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Return exit code 0; 2 for bad input or a missing GPU, after one line that says why."""
-    given = parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     try:
-        print(_answer(given))
+        print(_answer(arguments))
     except (BadKernel, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _answer(given: argparse.Namespace) -> str:
+def _answer(arguments: argparse.Namespace) -> str:
     """Do what the command line asks. Return what to print."""
-    if given.command is None:
+    if arguments.command is None:
         return listing()
-    if given.command == "new":
-        written = scaffold.write(given.name, given.language, given.output)
-        return scaffold.next_steps(written, given.output)
+    if arguments.command == "new":
+        written = scaffold.write(arguments.name, arguments.language, arguments.output)
+        return scaffold.next_steps(written, arguments.output)
     from .dropin import info, warm_up  # here, because they import torch
 
-    return info.text() if given.command == "info" else warm_up.run(given.dtype, given.N)
+    return info.text() if arguments.command == "info" else warm_up.run(arguments.dtype, arguments.N)
 
 
 def listing() -> str:

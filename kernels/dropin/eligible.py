@@ -65,7 +65,7 @@ def only_vmap() -> bool:
     if not _FOR_VMAP:  # vmap cannot be told from the others
         return bool(_FOR_PLAIN) and not _transforms()
     interpreters, vmap = _FOR_VMAP
-    return all(each.key() == vmap for each in interpreters())
+    return all(transform.key() == vmap for transform in interpreters())
 
 
 def usable(x: Tensor) -> bool:

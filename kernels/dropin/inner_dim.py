@@ -2,8 +2,8 @@
 
 Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
 adjacent columns of inner and all of n, so its loads are coalesced. If they fit in registers, they
-are read once. Otherwise they are read twice, with the online normaliser of ``rows`` in
-every lane, and the second time from the end, which the caches still hold.
+are read once. Otherwise they are read twice, with the online normaliser of ``rows`` in every lane.
+The second pass begins at the end, which the caches still hold.
 Bytes: 2·itemsize for each element forward and 3·itemsize backward. Columns that do not fit in
 registers take up to 3·itemsize and 5·itemsize.
 Limits: a short inner makes loads short. If n is short, too, a program has few elements.

@@ -72,7 +72,7 @@ def _apply() -> None:
         _library = None  # torch forgets what an object registered when the object goes
     elif _library is None and (torch.version.cuda or BACKEND != "CUDA"):
         _library = _register()
-    inductor = any(each.inductor for each in _active)
+    inductor = any(replacement.inductor for replacement in _active)
     if inductor != bool(_decompositions):
         _tell_inductor(inductor)
 
@@ -83,28 +83,28 @@ def _register() -> torch.library.Library:
         warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
         for name in OPERATORS:
             function = _backward if "backward" in name else _forward
-            of_torch = torch.library.get_kernel(f"aten::{name}", BACKEND)
-            ours = functools.partial(function, of_torch.call_boxed, "log" in name)
+            fallback = torch.library.get_kernel(f"aten::{name}", BACKEND)
+            ours = functools.partial(function, fallback.call_boxed, "log" in name)
             library.impl(name, ours, BACKEND, with_keyset=True)
     return library
 
 
-def _forward(of_torch: Callable, log: bool, keys, x: Tensor, dim: int, half_to_float: bool):
+def _forward(fallback: Callable, log: bool, keys, x: Tensor, dim: int, half_to_float: bool):
     """Compute ``aten::_softmax`` or ``aten::_log_softmax``."""
     widened = x.dtype is torch.float16 if half_to_float else x.dtype in DTYPES
     if widened and _taken(x, dim):
         dtype = torch.float32 if half_to_float else None
         return entry.launch_forward(x, dim % x.dim(), log, dtype)
-    return of_torch(keys, x, dim, half_to_float)
+    return fallback(keys, x, dim, half_to_float)
 
 
-def _backward(of_torch: Callable, log: bool, keys, g: Tensor, y: Tensor, dim: int, dtype):
+def _backward(fallback: Callable, log: bool, keys, g: Tensor, y: Tensor, dim: int, dtype):
     """Compute the backward of either; ``dtype`` is that of the input."""
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
     alike = g.dtype is y.dtype and y.dtype in DTYPES and (dtype is y.dtype or narrowed)
     if alike and g.shape == y.shape and _taken(y, dim) and eligible.usable(g):
         return entry.launch_backward(g, y, dim % y.dim(), log, dtype)
-    return of_torch(keys, g, y, dim, dtype)
+    return fallback(keys, g, y, dim, dtype)
 
 
 def _taken(x: Tensor, dim: int) -> bool:
@@ -129,7 +129,7 @@ def _tell_inductor(to_call: bool) -> None:
     known, read_again = _of_inductor()
     if to_call:
         operators = {getattr(torch.ops.aten, name).default for name in OPERATORS}
-        _decompositions.update((each, known.pop(each)) for each in operators & {*known})
+        _decompositions.update((name, known.pop(name)) for name in operators & {*known})
     else:
         known.update(_decompositions)
         _decompositions.clear()

@@ -1,12 +1,12 @@
-"""The fastest of this project's kernels for each length of row.
+"""Choose the fastest of this project's kernels for each length of row.
 
-Idea: a short row takes several lanes of a warp; longer rows take a warp, a block or a cluster; the
-longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have kernels of their
-own. The tuning table of this GPU, or of one like it, chooses (``_tuning``), else a rule of thumb.
+Idea: a short row takes several lanes of a warp. Longer rows take a warp, a block or a cluster. The
+longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other kernels. The
+tuning table of this GPU, or of one like it, chooses (``_tuning``), else a rule of thumb.
 The choice depends on N and the dtype, never on M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
-Limits: N up to 2^30. Compute capability 9.0; 8.0 is enough for rows of at most 32 KiB, or 64 KiB
-where the bytes of a row are no multiple of 16.
+Limits: N up to 2^30. Compute capability 9.0. For rows of at most 32 KiB 8.0 is enough, and for rows
+of at most 64 KiB whose bytes are no multiple of 16.
 Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unaligned rows
 ``frontier_packed`` and ``frontier_staged``.
 """

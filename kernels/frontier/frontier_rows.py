@@ -1,4 +1,4 @@
-"""A row in the registers of a warp, a block, or a cluster of blocks.
+"""Keep a row in the registers of a warp, a block, or a cluster of blocks.
 
 Idea: every lane loads its 16-byte vectors of a row at once and keeps them in registers. Each lane
 computes its softmax state, a maximum and a sum of exp. States are merged by shuffles inside a warp,

@@ -1,10 +1,10 @@
-"""Short rows: several lanes of a warp share a row.
+"""Share a short row between several lanes of a warp.
 
 Idea: each lane holds units of up to 16 bytes of a row. Maximum and sum are butterflies of shuffles
 between these lanes, without a barrier. Each element goes through exp once and is then scaled.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: 32 lanes of 4 units. N up to 512 in float32 and 1024 in 16 bits where a row's bytes are a
-multiple of 16; up to 128 for an odd N, whose units are single elements. Compute capability 8.0.
+Limits: 32 lanes of 4 units. Where a row's bytes are a multiple of 16, N up to 512 in float32 and
+1024 in 16 bits. An odd N has units of single elements, so it is at most 128. Compute capability 8.0.
 Source: the layout of OneFlow's warp kernel (BBuf, 2023), with wider packs.
 """
 

@@ -1,7 +1,7 @@
-"""Long rows: a row in the registers of many blocks, up to all blocks that are resident at once.
+"""Keep a long row in the registers of many blocks, up to all that are resident at once.
 
 Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states in
-global memory, so a row may have any number of blocks. Each block loads its tile at once, publishes
+global memory. So a row may have any number of blocks. Each block loads its tile at once, publishes
 its state, and polls for the states of the others. Then it stores its tile from registers. While
 the block waits, its next tile is prefetched into L2. The row's length alone decides how many blocks
 share a row. A row longer than all registers has several tiles for each block: the last stays in

@@ -1,13 +1,13 @@
-"""Helion's kernel for torch.softmax, for static shapes.
+"""Run Helion's kernel for torch.softmax, for static shapes.
 
 Idea: Helion is a language of tiles over Triton. From torch.softmax of a tile of rows it writes a
 Triton kernel for this shape. Its default configuration on compute capability 9.0 and 10.0 keeps a
-row of up to some 34,000 elements in 4 to 32 warps, and gives a program several short rows. A longer
-row is read three times, in blocks of 16384. On other GPUs rows are kept up to N = 4096.
+row of up to some 34,000 elements in 4 to 32 warps. A program has several short rows. A longer row
+is read three times, in blocks of 16384. On other GPUs rows are kept up to N = 4096.
 The config ``max`` searches tiles, loops, warps and cache hints on this GPU, at the effort "quick".
 Bytes: 2·M·N·itemsize where a row is kept; else 4·M·N·itemsize, less what the caches serve.
 Limits: NVIDIA GPUs here. Every new shape or stride is compiled. With ``max`` the first call for a
-dtype and an N searches for about a minute (42 to 80 s on an H200); any M uses its result. Another
+dtype and an N searches for about a minute (42 to 80 s on an H200). Any M uses its result. Another
 process may find another result, unless Helion's cache on disk has it.
 Source: Helion (pytorch/helion); the lines in its language are ours. The package is optional:
 ``pip install --group peers``.

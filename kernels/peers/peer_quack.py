@@ -1,4 +1,4 @@
-"""QuACK's softmax in CuTe DSL: a row in the shared memory of a block, or of a cluster.
+"""Run QuACK's softmax in CuTe DSL: a block or a cluster has a row in its shared memory.
 
 Idea: 16-byte asynchronous copies load a row into shared memory, and each thread reads its elements
 into registers. Maximum and sum are reduced together, through shuffles and shared memory. From

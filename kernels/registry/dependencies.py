@@ -19,27 +19,27 @@ def sources(name: str) -> tuple[Path, ...]:
     These are Python modules, CUDA sources, headers and tables. A change of any of them may change
     the kernel's time.
     """
-    found, todo = set(), [file(name)]
+    files, todo = set(), [file(name)]
     root = todo[0].parent
     while todo:
         path = todo.pop()
-        if path not in found:
-            found.add(path)
+        if path not in files:
+            files.add(path)
             todo += _used_by(path, KERNELS if path.is_relative_to(KERNELS) else root)
-    return tuple(sorted(found))
+    return tuple(sorted(files))
 
 
 def _used_by(path: Path, root: Path) -> list[Path]:
     """Return the files that a file uses directly; ``root``: where its relative imports end."""
-    found = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
+    candidates = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
     for name in source_scan.named_files(path):
-        found += [*path.parent.glob(name), INCLUDE / name]
-    return [each for each in found if each.is_file()]
+        candidates += [*path.parent.glob(name), INCLUDE / name]
+    return [candidate for candidate in candidates if candidate.is_file()]
 
 
 def _modules(path: Path, root: Path) -> list[Path]:
     """Return the files that may hold what a Python file imports."""
-    found = []
+    candidates = []
     for dots, name in source_scan.imports(path):
         top, parts = path.parents[dots - 1] if dots else root, name.split(".")
         if not dots and parts[0] == PACKAGE:
@@ -48,10 +48,10 @@ def _modules(path: Path, root: Path) -> list[Path]:
             continue
         for depth in range(1, len(parts) + 1):
             stem = top.joinpath(*parts[:depth])
-            found.append(stem.with_name(f"{stem.name}.py"))
+            candidates.append(stem.with_name(f"{stem.name}.py"))
             if not top.is_relative_to(KERNELS):  # no __init__.py of the project holds a kernel
-                found.append(stem / "__init__.py")
-    return found
+                candidates.append(stem / "__init__.py")
+    return candidates
 
 
 @functools.cache
@@ -78,8 +78,8 @@ def own_sha256() -> str:
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
     files = [path for path in sources(name) if path.suffix == ".py"]
-    found = {module for path in files for dots, module in source_scan.imports(path) if not dots}
-    return frozenset(module.partition(".")[0] for module in found)
+    modules = {module for path in files for dots, module in source_scan.imports(path) if not dots}
+    return frozenset(module.partition(".")[0] for module in modules)
 
 
 def loaded_modules(name: str) -> list[str]:

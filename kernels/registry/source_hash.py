@@ -26,8 +26,8 @@ CUDA_TOKEN = re.compile(rf"{NUMBER}|{STRING}|\w+|[^\w\s\"']+|[\"']")
 
 def digest(paths: Iterable[Path]) -> str:
     """Return the SHA-256 over the meaning of these files, in any order."""
-    each = sorted(_digest_of_file(path, path.stat().st_mtime_ns) for path in paths)
-    return hashlib.sha256("\n".join(each).encode()).hexdigest()
+    hashes = sorted(_digest_of_file(path, path.stat().st_mtime_ns) for path in paths)
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 @functools.cache
@@ -56,7 +56,7 @@ def _python(source: bytes) -> str:
         first, last = text.lineno - 1, text.end_lineno - 1
         rest = lines[last][text.end_col_offset :]
         lines[first : last + 1] = [lines[first][: text.col_offset] + rest, *[b""] * (last - first)]
-    return PYTHON_TEXT.sub(lambda found: found[1] or "\n", b"".join(lines).decode()).lstrip("\n")
+    return PYTHON_TEXT.sub(lambda match: match[1] or "\n", b"".join(lines).decode()).lstrip("\n")
 
 
 def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
@@ -68,7 +68,7 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
 
 def _cuda(source: str) -> Iterator[str]:
     """Yield the directives of CUDA C++, and the tokens between them."""
-    text = CUDA_TEXT.sub(lambda found: found[1] or " ", source.replace("\\\n", " "))
+    text = CUDA_TEXT.sub(lambda match: match[1] or " ", source.replace("\\\n", " "))
     for line in text.splitlines():
         if line.lstrip().startswith("#"):
             yield "\n" + " ".join(line.split())  # a directive ends with its line

@@ -1,4 +1,4 @@
-"""The backward of softmax and log-softmax of long rows, in the registers of a block or a cluster.
+"""Compute the backward of long rows in the registers of a block or a cluster.
 
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
 vectors of g and y and keeps them in registers. The sums are merged in shared memory, over the

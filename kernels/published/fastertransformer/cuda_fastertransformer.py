@@ -1,4 +1,4 @@
-"""FasterTransformer's softmax: a block per row for few (batch, head) pairs, else a block per pair.
+"""Choose FasterTransformer's kernel by the number of (batch, head) pairs.
 
 Idea: ``cuda_fastertransformer_v2`` where batch·heads (M / N, rounded up) is at most 120, else
 ``cuda_fastertransformer_v1``.

@@ -1,4 +1,4 @@
-"""A warp, or several of its lanes, keep a row in registers: OneFlow's kernel for short rows.
+"""Keep a row in the registers of a warp or less: OneFlow's kernel for short rows.
 
 Idea: no shared memory and no barrier. Each lane holds its columns of a row, moved in packs of 4, 2
 or 1. Max and sum are butterflies of shuffles. A short row takes a power-of-two number of lanes,
