@@ -23,17 +23,13 @@ def parser() -> argparse.ArgumentParser:
     lengths = f"lengths of rows, 1 to {LONGEST_ROW}"
     warm_up.add_argument("--N", nargs="+", type=_length, required=True, help=lengths)
     if IN_REPOSITORY:
-        _add_new(commands)
+        new = commands.add_parser("new", help="write a correct kernel to start from")
+        new.add_argument("name", help="name of the kernel: letters, digits and underscores")
+        language = "language of the kernel (default %(default)s)"
+        new.add_argument("--language", choices=scaffold.LANGUAGES, default="triton", help=language)
+        output = "a file outside the project, NAME.py (default: kernels/contributed/NAME.py)"
+        new.add_argument("--output", type=Path, metavar="FILE", help=output)
     return top
-
-
-def _add_new(commands) -> None:
-    new = commands.add_parser("new", help="write a correct kernel to start from")
-    new.add_argument("name", help="name of the kernel: letters, digits and underscores")
-    language = "language of the kernel (default %(default)s)"
-    new.add_argument("--language", choices=scaffold.LANGUAGES, default="triton", help=language)
-    output = "a file outside the project, NAME.py (default: kernels/contributed/NAME.py)"
-    new.add_argument("--output", type=Path, metavar="FILE", help=output)
 
 
 def _length(text: str) -> int:

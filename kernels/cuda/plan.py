@@ -110,10 +110,7 @@ def instantiate(template: str, *arguments: str | int | bool) -> str:
 
 
 def instantiate_for(
-    template: str, problem: Problem, epilogues: tuple[str, str], *arguments: int | bool
+    template: str, problem: Problem, *arguments: int | bool, epilogues: tuple[str, str] = EPILOGUES
 ) -> str:
-    """Return the C++ name of an instance whose arguments begin with element type and epilogue.
-
-    ``epilogues``: the names for softmax and for log-softmax.
-    """
+    """Return an instance's C++ name; its first arguments are the element type and the epilogue."""
     return instantiate(template, TYPES[problem.dtype], epilogues[problem.log], *arguments)

@@ -24,10 +24,9 @@ def text() -> str:
     else:
         lines += [("kernels", "below, of contiguous rows; over another dim they are in Triton")]
         for index in range(torch.cuda.device_count()):
-            name = torch.cuda.get_device_name(index)
-            capability = torch.cuda.get_device_capability(index)
-            lines += [(f"cuda:{index}", f"{name}, compute capability {_dotted(capability)}")]
-            lines += kernels_of(index)
+            capability = "{}.{}".format(*torch.cuda.get_device_capability(index))
+            name = f"{torch.cuda.get_device_name(index)}, compute capability {capability}"
+            lines += [(f"cuda:{index}", name), *kernels_of(index)]
     size = f"{cache.size() / 1e6:.1f} MB; {cache.VARIABLE} moves it"
     lines += [("cache", f"{cache.folder()}, {size}")]
     return "\n".join(f"{name:<18} {value}" for name, value in lines)
@@ -40,10 +39,6 @@ def _version(package: str) -> str:
         return "not installed by pip"
 
 
-def _dotted(capability: tuple[int, int]) -> str:
-    return ".".join(map(str, capability))
-
-
 def why_none() -> str | None:
     """Return None, or why no GPU here runs a kernel."""
     if not torch.version.cuda:
@@ -53,7 +48,7 @@ def why_none() -> str | None:
     if importlib.util.find_spec("triton") is None:
         return "the package triton is not installed"
     if not any(map(eligible.usable_gpu, range(torch.cuda.device_count()))):
-        return f"no GPU here has compute capability {_dotted(MIN_CAPABILITY)} or newer"
+        return "no GPU here has compute capability {}.{} or newer".format(*MIN_CAPABILITY)
     return None
 
 
@@ -62,10 +57,10 @@ def kernels_of(index: int) -> list[tuple[str, str]]:
     if not eligible.usable_gpu(index):
         return [("", "no kernel: its compute capability is too old; torch computes every call")]
     if not eligible.runs_cuda_kernels(index):
-        old = torch.cuda.get_device_capability(index) < CLUSTERS_SINCE
-        why = f"those in CUDA C++ need compute capability {_dotted(CLUSTERS_SINCE)}"
-        missing = "for those in CUDA C++: pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
-        return [("", f"every N: kernels in Triton; {why if old else missing}")]
+        why = "for CUDA C++: pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
+        if torch.cuda.get_device_capability(index) < CLUSTERS_SINCE:
+            why = "CUDA C++ needs compute capability {}.{}".format(*CLUSTERS_SINCE)
+        return [("", f"every N: kernels in Triton; {why}")]
     from ..cuda import launch  # needs cuda-core
 
     return by_length(launch.gpu_info(index))

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, next_power_of_2
 
 TILE_EPILOGUES = "OnlineSoftmax", "LogSoftmax"  # in epilogue.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
@@ -42,6 +42,11 @@ def fewest_blocks(
         if warps <= max_warps:
             return warps, cluster
     return None
+
+
+def lanes_of(units: int, per_lane: int) -> int:
+    """Return the lanes, a power of two, that share a row with at most ``per_lane`` units each."""
+    return next_power_of_2(ceil_div(units, per_lane))
 
 
 def vectors_of(problem: Problem) -> int:

@@ -14,16 +14,8 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.plan import (
-    VEC_BYTES,
-    WARP,
-    LaunchPlan,
-    Problem,
-    ceil_div,
-    instantiate_for,
-    next_power_of_2,
-)
-from ._tiling import TILE_EPILOGUES, parse
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
+from ._tiling import TILE_EPILOGUES, lanes_of, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -33,18 +25,13 @@ CONFIGS = ("k8", "k16", "k32")  # k: most elements of a lane
 DEFAULT_CONFIG = "k32"
 
 
-def lanes_of(cols: int, per_lane: int) -> int:
-    """Return how many lanes share a row, with at most ``per_lane`` elements each."""
-    return next_power_of_2(ceil_div(cols, per_lane))
-
-
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
     lanes = lanes_of(problem.cols, parse(config)["k"])
     if lanes > WARP:
         return ()
     sizes = ceil_div(problem.cols, lanes), lanes, THREADS
-    kernel = instantiate_for("frontier_packed", problem, TILE_EPILOGUES, *sizes)
+    kernel = instantiate_for("frontier_packed", problem, *sizes, epilogues=TILE_EPILOGUES)
     rows = THREADS // lanes  # of a block
     # the vectors at both ends of a run belong to it in part
     vectors = rows * problem.cols * problem.dtype.itemsize // VEC_BYTES + 2

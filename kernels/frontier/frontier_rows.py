@@ -59,9 +59,8 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     keep_exp = "r" not in numbers
     if shape is None or not (_fits(shape, problem) if keep_exp else problem.dtype.itemsize < 4):
         return ()
-    kernel = instantiate_for(
-        "frontier_rows", problem, TILE_EPILOGUES, *shape, is_unaligned(problem), keep_exp
-    )
+    sizes = *shape, is_unaligned(problem), keep_exp
+    kernel = instantiate_for("frontier_rows", problem, *sizes, epilogues=TILE_EPILOGUES)
     return plan_of(SOURCE, kernel, shape, problem.rows)
 
 

@@ -4,7 +4,7 @@ Idea: each lane holds units of up to 16 bytes of a row. Maximum and sum are butt
 between these lanes, without a barrier. Each element goes through exp once and is then scaled.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: 32 lanes of 4 units. Where a row's bytes are a multiple of 16, N up to 512 in float32 and
-1024 in 16 bits. An odd N has units of single elements, so it is at most 128. Compute capability 8.0.
+1024 in 16 bits. An odd N is at most 128, because its units are elements. Compute capability 8.0.
 Source: the layout of OneFlow's warp kernel (BBuf, 2023), with wider packs.
 """
 
@@ -12,17 +12,8 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.plan import (
-    EPILOGUES,
-    VEC_BYTES,
-    WARP,
-    LaunchPlan,
-    Problem,
-    ceil_div,
-    instantiate_for,
-    next_power_of_2,
-)
-from ._tiling import parse
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
+from ._tiling import lanes_of, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -42,7 +33,7 @@ def layout(cols: int, itemsize: int, per_lane: int) -> tuple[int, int, int] | No
     """
     unit = min(cols & -cols, VEC_BYTES // itemsize)
     units = ceil_div(cols, unit)
-    lanes = min(WARP, next_power_of_2(ceil_div(units, per_lane)))
+    lanes = min(WARP, lanes_of(units, per_lane))
     per_lane = ceil_div(units, lanes)
     return None if per_lane > MAX_UNITS else (unit, per_lane, lanes)
 
@@ -55,7 +46,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     unit, per_lane, lanes = sizes
     full = per_lane * lanes * unit == problem.cols
     sizes = unit, problem.pack, per_lane, lanes, full, THREADS
-    kernel = instantiate_for("frontier_short", problem, EPILOGUES, *sizes)
+    kernel = instantiate_for("frontier_short", problem, *sizes)
     blocks = ceil_div(problem.rows, THREADS // lanes)
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 

@@ -83,9 +83,8 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
         saved_tiles = min(tiles - 1, shared // tile_bytes)
     rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
     groups = ceil_div(problem.rows, rounds)  # of blocks, a row each
-    kernel = instantiate_for(
-        "frontier_spread", problem, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
-    )
+    sizes = per_lane, warps, per_sm, unaligned, streamed
+    kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
     extra_args = row_blocks, tiles, saved_tiles
     return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=extra_args),)

@@ -47,9 +47,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     shape = shape_of(vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster)
     if shape is None:
         return ()
-    kernel = instantiate_for(
-        "frontier_staged", problem, TILE_EPILOGUES, shape.per_lane, shape.warps, shape.cluster
-    )
+    kernel = instantiate_for("frontier_staged", problem, *shape[:3], epilogues=TILE_EPILOGUES)
     # a tile of every warp, and two vectors more, because it may begin and end inside a vector
     shared = shape.warps * (shape.per_lane * WARP + 2) * VEC_BYTES
     if shared > problem.gpu.max_shared_per_block - STATIC_BYTES:

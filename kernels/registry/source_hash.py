@@ -52,18 +52,14 @@ def meaning(path: Path) -> bytes:
 def _python(source: bytes) -> str:
     """Return Python without comments, docstrings and blank lines."""
     lines = source.splitlines(keepends=True)
-    for text in _docstrings(ast.parse(source)):
-        first, last = text.lineno - 1, text.end_lineno - 1
-        rest = lines[last][text.end_col_offset :]
-        lines[first : last + 1] = [lines[first][: text.col_offset] + rest, *[b""] * (last - first)]
-    return PYTHON_TEXT.sub(lambda match: match[1] or "\n", b"".join(lines).decode()).lstrip("\n")
-
-
-def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
-    """Yield the docstrings of a module, and of the classes and functions in it."""
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            yield node.body[0]
+            text = node.body[0]
+            first, last = text.lineno - 1, text.end_lineno - 1
+            rest = lines[last][text.end_col_offset :]
+            lines[first] = lines[first][: text.col_offset] + rest
+            lines[first + 1 : last + 1] = [b""] * (last - first)
+    return PYTHON_TEXT.sub(lambda match: match[1] or "\n", b"".join(lines).decode()).lstrip("\n")
 
 
 def _cuda(source: str) -> Iterator[str]:

@@ -57,10 +57,7 @@ def docstring(path: Path) -> str:
 
 
 def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Return those of the names that a module defines, by def, import or assignment.
-
-    Returns none if the file does not compile.
-    """
+    """Return those of the names that a module binds; none if the file does not compile."""
     try:
         symbols = symtable.symtable(path.read_bytes(), str(path), "exec").get_symbols()
     except (SyntaxError, ValueError):  # such as a name that is used before its `global`

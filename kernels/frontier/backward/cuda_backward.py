@@ -46,7 +46,7 @@ def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     if not shapes:
         return ()
     shape = min(shapes, key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
-    kernel = instantiate_for("backward", problem, GRADIENTS, *shape[:3])
+    kernel = instantiate_for("backward", problem, *shape[:3], epilogues=GRADIENTS)
     return plan_of(SOURCE, kernel, shape, problem.rows)
 
 

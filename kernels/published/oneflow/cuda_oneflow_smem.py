@@ -13,7 +13,7 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.plan import EPILOGUES, WARP, LaunchPlan, Problem, instantiate_for
+from ...cuda.plan import WARP, LaunchPlan, Problem, instantiate_for
 from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -25,7 +25,7 @@ def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     plans, row_bytes = [], 4 * problem.cols
     for threads in THREADS:
         if row_bytes + 2 * 4 * threads // WARP <= problem.gpu.max_shared_per_block:
-            kernel = instantiate_for("oneflow_smem", problem, EPILOGUES, pack_of(problem), threads)
+            kernel = instantiate_for("oneflow_smem", problem, pack_of(problem), threads)
             plans.append(LaunchPlan(SOURCE, kernel, threads, problem.rows, row_bytes, WAVES))
     return tuple(plans)
 

@@ -11,7 +11,7 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.plan import EPILOGUES, LaunchPlan, Problem, instantiate_for
+from ...cuda.plan import LaunchPlan, Problem, instantiate_for
 from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -20,7 +20,7 @@ THREADS = 1024
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the only instance; see ``plan.Planner``."""
-    name = instantiate_for("oneflow_uncached", problem, EPILOGUES, pack_of(problem), THREADS)
+    name = instantiate_for("oneflow_uncached", problem, pack_of(problem), THREADS)
     return (LaunchPlan(SOURCE, name, THREADS, problem.rows, waves=WAVES),)
 
 

@@ -11,15 +11,7 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.plan import (
-    EPILOGUES,
-    WARP,
-    LaunchPlan,
-    Problem,
-    ceil_div,
-    instantiate_for,
-    next_power_of_2,
-)
+from ...cuda.plan import WARP, LaunchPlan, Problem, ceil_div, instantiate_for, next_power_of_2
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
@@ -46,7 +38,7 @@ def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     lane_rows = 2 if per_lane == pack and problem.rows % 2 == 0 else 1
     full = per_lane * lanes == problem.cols
     sizes = pack, per_lane, lanes, lane_rows, full, THREADS
-    name = instantiate_for("oneflow_warp", problem, EPILOGUES, *sizes)
+    name = instantiate_for("oneflow_warp", problem, *sizes)
     blocks = ceil_div(problem.rows, THREADS // lanes * lane_rows)
     return (LaunchPlan(SOURCE, name, THREADS, blocks, waves=WAVES),)
 
