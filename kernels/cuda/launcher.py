@@ -16,7 +16,7 @@ from cuda.core import Device
 
 from . import grid_workspace
 from .driver import checked
-from .nvrtc import LaunchPlan
+from .plan import LaunchPlan
 
 NO_CONTEXT = int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
 COOPERATIVE = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE)

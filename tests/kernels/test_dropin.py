@@ -9,7 +9,7 @@ import torch
 
 import kernels
 from kernels.dropin import entry
-from tests.kernels.dropin import OPS, samples
+from tests.kernels.helpers.dropin import OPS, samples
 from tests.marks import slow
 from tests.processes import run_code
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from kernels.cuda import launch
-from tests.kernels.launches import launches, problem_of, variants
-from tests.kernels.variants import DTYPES, assert_right, run
+from tests.kernels.helpers.launches import launches, problem_of, variants
+from tests.kernels.helpers.variants import DTYPES, assert_right, run
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu

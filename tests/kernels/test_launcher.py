@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernels.cuda import grid_workspace, launcher
-from kernels.cuda.nvrtc import LaunchPlan
+from kernels.cuda.plan import LaunchPlan
 
 HANDLE, STREAM = 77, 2**40 + 5
 NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT in cuda.h
