@@ -260,10 +260,12 @@ def point_estimates(
 ) -> pd.DataFrame:
     """Return one line per variant and matrix; `rows` has one per process.
 
+    The worst status of its processes is the status of a variant, with the message of that process.
     `log`, `variance` and `degrees` are its Estimate over torch, NaN without a speed-up; `speedup`
     and its interval follow from them. `processes` counts the processes that rank. Other numbers are
-    medians over these processes, or over all where none ranks. `controls`: the rows that give the
-    spread and the widening, by default `rows`. `baseline`: the variant whose ratio is exactly 1.
+    medians over these processes, or where none ranks over those of the worst status. `controls`:
+    the rows that give the spread and the widening, by default `rows`. `baseline`: the variant whose
+    ratio is exactly 1.
     """
     controls = rows if controls is None else controls
     board = process_spread(controls).reindex(pd.MultiIndex.from_frame(rows[BOARD]))
@@ -271,9 +273,12 @@ def point_estimates(
     within = np.log(rows["speedup_high"] / rows["speedup_low"]).fillna(0) / (2 * Z)
     tau2 = a**2 + (b / rows[["torch_us", "time_us"]].min(axis=1)) ** 2
     prior = (widening(rows, controls) * within) ** 2 + tau2
+    rows = rows.assign(log=np.log(rows["speedup"]), prior=prior, d=d)
+    # Flags and boards exclude single processes; a wrong result or a crash excludes the variant.
+    severity = rows["status"].map(SCHEMA["status"].allowed.index)
+    rows = rows[severity == _over_variant(rows, severity, "max")]
     ranked = ranks(rows)
-    rows = rows.assign(log=np.log(rows["speedup"]), prior=prior, d=d, processes=ranked.astype(int))
-    rows = rows[ranked | ~ranked.groupby([rows[name] for name in VARIANT_POINT]).transform("any")]
+    rows = rows.assign(processes=ranked.astype(int))[ranked | ~_over_variant(rows, ranked, "any")]
     groups = rows.groupby(VARIANT_POINT, sort=False)
     points = groups.first()
     numbers = [c.name for c in SCHEMA.values() if c.type == "float"]
@@ -293,6 +298,11 @@ def point_estimates(
     estimates = {name: np.exp(each).where(means["log"].notna()) for name, each in ends.items()}
     estimates |= {"log": log, "variance": variance, "degrees": degrees}
     return points.drop(columns=["prior", "d"]).assign(**estimates).reset_index()
+
+
+def _over_variant(rows: pd.DataFrame, values: pd.Series, function: str) -> pd.Series:
+    """Return a function of the values of all processes of a variant at a point, for each row."""
+    return values.groupby([rows[name] for name in VARIANT_POINT]).transform(function)
 
 
 def estimate(point: Mapping) -> Estimate:

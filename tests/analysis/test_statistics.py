@@ -120,14 +120,14 @@ def test_replicates_count_with_their_own_variance(measurements):
     assert point["speedup"] == pytest.approx((1.4 * 1.5 * 1.6) ** (1 / 3))
 
 
-def test_torch_is_1_by_pairing_and_a_failed_replicate_is_left_out(measurements):
+def test_torch_is_1_by_pairing_and_a_flagged_replicate_is_left_out(measurements):
     rows = [
         synthetic.with_speedup(1.01, variant="torch_softmax"),
-        synthetic.row(variant="torch_softmax", replicate=2, status="crash"),
+        synthetic.row(variant="torch_softmax", replicate=2, flags="faster_than_copy"),
     ]
     (point,) = stats.point_estimates(measurements(rows)).to_dict("records")
     assert (point["speedup"], point["variance"], point["processes"]) == (1.0, 0.0, 1)
-    assert point["status"] == "ok"
+    assert (point["status"], point["unranked_by"]) == ("ok", "")
 
 
 @pytest.mark.parametrize("sizes", [2, 98])
