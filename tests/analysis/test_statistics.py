@@ -15,20 +15,33 @@ from tests.marks import slow
 SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
-def run(measurements, seed, variants, replicates=1, spread=0.003, heavy=8, wide=1.0, sizes=SIZES):
+def run(
+    measurements,
+    seed,
+    variants,
+    replicates=1,
+    spread=0.003,
+    heavy=8,
+    wide=1.0,
+    sizes=SIZES,
+    by_matrix=False,
+):
     """Rows of a sweep with spread between processes, and their true speed-ups, which are 1.5.
 
     The spread of a process is t-distributed, with `heavy` degrees of freedom; to `spread` comes a
     hundredth of a µs per call. Processes and A/A deviate `wide` times as much as intervals say.
+    `by_matrix`: all processes of a matrix have one spread; else each process has its own.
     """
     rng, rows = np.random.default_rng(seed), []
     for n in sizes:
+        scale = math.sqrt(heavy / rng.chisquare(heavy))
         for variant in variants:
             for replicate in range(1, replicates + 1):
                 row = synthetic.row(variant=variant, N=n, replicate=replicate)
                 torch, copy = (synthetic.time_us(v, 1024, n, 4) for v in ("torch_softmax", "copy"))
                 sd = [math.hypot(spread, bool(spread) * 0.01 / us) for us in (copy, torch)]
-                control, own = sd * rng.standard_t(heavy, 2) / math.sqrt(heavy / (heavy - 2))
+                t = scale * rng.standard_normal(2) if by_matrix else rng.standard_t(heavy, 2)
+                control, own = sd * t / math.sqrt(heavy / (heavy - 2))
                 aa, within = 0.0005 * rng.standard_normal(2) * (wide, 1)
                 half = math.exp(0.0005 * stats.Z)
                 for name, value in (
@@ -139,10 +152,42 @@ def test_means_of_heavy_tails_cover_the_truth(sizes, degrees):
     assert 0.93 <= covered <= 0.975
 
 
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("degrees", [3, 4, 20])
+def test_a_difference_is_as_rare_as_its_p_says(shared, degrees):
+    """Also far in the tail, where a ranking looks: p by the number of others and of matrices."""
+    rng = np.random.default_rng(1)
+    scale = np.sqrt(degrees / rng.chisquare(degrees, (1 if shared else 2, 1_000_000)))
+    first, second = rng.standard_normal((2, 1_000_000)) * scale
+    errors = abs(first - second)
+
+    def p_that_comes(rate):  # p of the difference that so many exceed
+        error = np.quantile(errors, 1 - rate)
+        return Estimate(error, 1.0, degrees).minus(Estimate(0.0, 1.0, degrees)).p()
+
+    assert p_that_comes(0.06) >= 0.05
+    assert p_that_comes(0.025) <= 0.05
+    assert p_that_comes(1e-3) >= 0.9e-3
+    assert p_that_comes(1e-4) >= 0.7e-4
+
+
+@pytest.mark.parametrize("sweeps", [4, slow(60)])
+@pytest.mark.parametrize("heavy", [3, 4])
+def test_of_equal_variants_none_is_slower_in_95_percent_of_sweeps(measurements, sweeps, heavy):
+    """In a sweep like fused_softmax: 98 matrices of 6 variants whose processes differ by 1 %."""
+    given = {"spread": 0.01, "heavy": heavy, "sizes": [128 * i for i in range(2, 100)]}
+    wrong = 0
+    for seed in range(sweeps):
+        variants = [f"mine_{i}" for i in range(6)]
+        rows = run(measurements, seed, variants, by_matrix=True, **given)
+        wrong += not ranking.ranked(rows)["in_best_set"].all()
+    assert wrong <= 0.05 * sweeps + 2 * math.sqrt(0.05 * 0.95 * sweeps)
+
+
 def test_quotients_and_means():
-    a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(0.0, 0.04**2, 8)
+    a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(0.0, 0.04**2, 5)
     ratio = a.minus(b)
-    assert (ratio.value, ratio.variance) == pytest.approx((2, 0.05**2 * 8 / 6))
+    assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((2, 0.05**2, 5))
     assert a.minus(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
     mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
     assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
