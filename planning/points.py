@@ -16,7 +16,6 @@ from measure.row import MATRIX, PATH
 
 from .validate import ConfigError
 
-CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
 SETTINGS = ("op", "distribution", "seed", "blocks")
@@ -147,7 +146,7 @@ def command(
     configfiles: Iterable[Path],
     overrides: Mapping[str, object],
     snakefile: Path,
-    on_cluster: bool = False,
+    profile: str | None = None,
 ) -> str:
     """Return the commands that repeat this sweep, with paths relative to the working directory."""
     files = [os.path.relpath(path) for path in configfiles]
@@ -156,9 +155,9 @@ def command(
     words += ["--config", *values] if values else []
     where = os.path.relpath(snakefile)
     elsewhere = ["--snakefile", where] if where != "Snakefile" else []
-    how = ["--workflow-profile", CLUSTER_PROFILE] if on_cluster else ["--cores", "all"]
+    how = ["--workflow-profile", profile] if profile else ["--cores", "all"]
     call = shlex.join(["snakemake", *elsewhere, *how, *words])
-    if on_cluster or elsewhere:
+    if profile or elsewhere:
         return call
     by_make = shlex.join(["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])])
     return f"{by_make}\n# or, where Snakemake is installed:\n{call}"

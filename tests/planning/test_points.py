@@ -139,7 +139,7 @@ def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
     (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
     assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
-    by_slurm = planned.command([], {"gpus": "[a100, h200]"}, **here, on_cluster=True)
+    by_slurm = planned.command([], {"gpus": "[a100, h200]"}, **here, profile="profiles/slurm")
     assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
     monkeypatch.chdir(tmp_path)
     there = planned.command([], {}, snakefile=tmp_path / "a b/Snakefile")

@@ -23,7 +23,7 @@ rule point:
     # only for a cluster: elsewhere a group would make planning slower
     group:
         (lambda wildcards: internals.as_one_group(workflow, ALLOCATIONS[row_of(wildcards)]))
-        if ON_CLUSTER and not internals.is_in_allocation(workflow)
+        if PLANS_CLUSTER
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As a step of the
     # allocation each point would take 3 s more, to start the step and another Snakemake.
