@@ -25,6 +25,7 @@ CONDITIONS = (
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `repeats`"
+BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `repeats`"
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 Differences = dict[str, list[tuple[str, str]]]
@@ -140,16 +141,19 @@ def judge(
     before, after = ([stats.estimate(run.loc[point]) for point in comparable] for run in runs)
     ratios = [b.minus(a) for a, b in zip(before, after, strict=True)]
     margin = math.log1p(limits.margin)
-    p = stats.benjamini_hochberg([ratio.p(margin) for ratio in ratios])
-    for point, ratio, significant in zip(comparable, ratios, p <= limits.rate, strict=True):
+    # two families: among many points that are the same, a false difference would pass
+    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
+    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
+    for at, (point, ratio) in enumerate(zip(comparable, ratios, strict=True)):
         low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
         table.loc[point, ["ratio", "low", "high"]] = ratio.value, low, high
-        if significant and abs(ratio.log) > margin:
+        if differs[at]:
             table.loc[point, "change"] = FASTER if ratio.log > 0 else SLOWER
-        elif -margin <= math.log(low) and math.log(high) <= margin:
+        elif same[at]:
             table.loc[point, "change"] = SAME
         else:
-            table.loc[point, "note"] = WIDE
+            clear = math.log(low) > margin or math.log(high) < -margin
+            table.loc[point, "note"] = BY_CHANCE if clear else WIDE
     rank = table["change"].map(CLASSES.index)
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
@@ -258,8 +262,8 @@ def _method(paired: bool, limits: Limits) -> str:
     )
     return (
         f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
-        "interval includes the spread between processes. Same: the interval is within "
-        f"{margin}. Faster, slower: the ratio is beyond {margin}, with a false-discovery rate of "
+        "interval includes the spread between processes. Same: the ratio is within "
+        f"{margin}. Faster, slower: it is beyond {margin}. Each at a false-discovery rate of "
         f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "
         "the ratio of the plain times."
     )

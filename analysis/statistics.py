@@ -84,14 +84,24 @@ class Estimate(NamedTuple):
 
         Both tails count, each from the margin on (McCarthy and Smyth, Bioinformatics 25(6), 2009).
         """
-        if math.isnan(self.log) or math.isnan(self.variance):
+        size = abs(self.log)
+        return min(1.0, self._p_of_error(size - margin) + self._p_of_error(size + margin))
+
+    def p_of_more(self, margin: float) -> float:
+        """Return the p-value of the hypothesis |true logarithm| >= margin; 1 for NaN.
+
+        It is the larger of two one-sided ones (Schuirmann, J. Pharmacokin. Biopharm. 15(6), 1987).
+        """
+        return self._p_of_error(margin - abs(self.log))
+
+    def _p_of_error(self, size: float) -> float:
+        """Return the probability that the error in one direction is at least `size`; 1 for NaN."""
+        if math.isnan(size) or math.isnan(self.variance):
             return 1.0
-        error, size = math.sqrt(self.variance), abs(self.log)
-        if error == 0:
-            return float(size <= margin)
-        near = two_sided_p((size - margin) / error, self.degrees) / 2
-        far = two_sided_p((size + margin) / error, self.degrees) / 2
-        return min(1.0, (near if size >= margin else 1 - near) + far)
+        if self.variance == 0:
+            return float(size <= 0)
+        half = two_sided_p(size / math.sqrt(self.variance), self.degrees) / 2
+        return half if size >= 0 else 1 - half
 
     def minus(self, other: "Estimate") -> "Estimate":
         """Return the quotient of two independent ratios."""

@@ -95,6 +95,14 @@ def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp
         assert out.splitlines()[0] == "**24 same, 1 ok in neither of 25 points: passed.**"
 
 
+def test_an_unclear_point_says_why():
+    """The interval of a difference reaches into the margin, or is beyond it as one of many."""
+    for factor, note in ((1.01, rooms.WIDE), (1.013, rooms.BY_CHANCE)):
+        runs = rows(1, None, MANY), rows(2, {("triton_row", 2048): factor}, MANY)
+        found = judged(*runs)
+        assert found["note"][found["change"] == rooms.UNCLEAR].tolist() == [note]
+
+
 def test_slower_exits_with_1_beyond_the_threshold_only(compare):
     several = [f"mine_{i}" for i in range(8)]
     both = rows(1, variants=several), rows(2, {("mine_3", 2048): 1.05}, variants=several)

@@ -27,7 +27,7 @@ def test_the_table_is_that_of_the_profile_in_use(tmp_path):
     assert cluster.profile(["-n"], ROOT) == str(ROOT / "profiles/slurm")
     mine = tmp_path / "mine"
     for words in (["--workflow-profile", str(mine)], ["-n", f"--profile={mine}"]):
-        with pytest.raises(ConfigError, match="mine has no gpus.yaml.*copy .*profiles/slurm"):
+        with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
             cluster.profile(words, ROOT)
     mine.mkdir()
     (mine / "gpus.yaml").touch()
