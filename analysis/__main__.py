@@ -202,7 +202,8 @@ def _html(given: Namespace) -> str:
 
 
 @_command(
-    *("old", "new", "--threshold", "--margin", "--false-discoveries", "--allow", "[--output-dir]")
+    *("old", "new", "--threshold", "--margin", "--false-discoveries", "--allow", "[--output-dir]"),
+    "--unranked-flags",
 )
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
@@ -215,7 +216,8 @@ def _compare(given: Namespace) -> str:
             "a difference within the margin counts as the same; give a smaller --margin as well"
         )
     limits = Limits(given.margin, given.threshold, given.false_discoveries)
-    comparison = compare.compare(*map(compare.load, (given.old, given.new)), limits, given.allow)
+    runs = (compare.load(path, given.unranked_flags) for path in (given.old, given.new))
+    comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:
         changes.write(text, comparison.changes, limits, given.output_dir)

@@ -1,6 +1,7 @@
 """Compare two runs: which points became faster or slower, and with what confidence."""
 
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from analysis import InputError, rows, schema
 from analysis import markdown as md
 from analysis import statistics as stats
 from analysis.frame import distinct, from_rows, legend, mark, ranks
-from analysis.merge import exclude_other_boards
+from analysis.merge import with_ranking
 
 POINT = list(schema.POINT)
 # From worst to best.
@@ -57,10 +58,11 @@ class Comparison(NamedTuple):
     paired: bool
 
 
-def load(path: Path) -> pd.DataFrame:
+def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
+    merge.with_ranking decides anew which rows rank, so that both runs follow one rule.
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
     replicate of a point comes twice.
     """
@@ -69,20 +71,17 @@ def load(path: Path) -> pd.DataFrame:
         files = sorted(path.rglob("*.csv"))
         if not files:
             raise InputError(f"{path}: no row files in this folder; give results/rows of a run")
-        entries = [(rows.with_ranking(rows.read_row_file(file)), file) for file in files]
-    elif rows.is_collected(path):
-        collected = rows.read_collected(path)
-        entries = [(row, path) for row in collected if row["origin"] == "measured"]
+        entries = [(rows.read_row_file(file), file) for file in files]
     else:
-        entries = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
+        table = rows.read_table(path)
+        entries = [(row, path) for row in table if row.get("origin") != "recorded"]
     if not entries:
         raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
     key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
     rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
-    exclude_other_boards(run)
-    return from_rows(run)
+    return from_rows(with_ranking(run, unranked))
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:

@@ -35,7 +35,7 @@ def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Pa
     and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
     written; the same input gives the same bytes. Raises InputError before it writes.
     """
-    merged_rows, output = rows.read_collected(merged), Path(output)
+    merged_rows, output = rows.read_table(merged), Path(output)
     if strangers := sorted({row["gpu"] for row in merged_rows} - {output.name}):
         raise InputError(
             f"{merged} has rows of gpu {strangers[0]}, but --output is the folder of "

@@ -93,6 +93,11 @@ def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp
         code, out, _ = compare(tmp_path / "rows", new)
         assert code == 0
         assert out.splitlines()[0] == "**24 same, 1 ok in neither of 25 points: passed.**"
+    lines[0]["flags"] = "throttled"  # each run is ranked by the flags that are given
+    assert (
+        "| not ranked in NEW: throttled |"
+        in compare(lines, lines, "--unranked-flags", "throttled")[1]
+    )
 
 
 def test_an_unclear_point_says_why():
