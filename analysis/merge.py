@@ -77,7 +77,8 @@ def collect(
 
     Recorded files are {gpu}/{sweep}.csv. `with_ranking` decides which rows rank. `stale` is true
     for a row of other code than `expected_file` (results/expected.csv) names. Rows are sorted by
-    sweep and identity. Raises InputError, before it writes, for broken, misplaced and duplicate rows.
+    sweep and identity. Raises InputError, before it writes, for broken, misplaced and duplicate
+    rows.
     """
     known = read_expected(expected_file) if expected_file else None
     entries = [(row, path) for path in map(Path, merged) for row in rows.read_table(path)]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import ranking
+from analysis import ranking, spread
 from analysis import statistics as stats
 from analysis.statistics import Estimate
 from tests.analysis import synthetic
@@ -84,34 +84,34 @@ def test_one_kernel_under_two_names_differs_in_at_most_5_percent_of_pairs(measur
 
 def test_intervals_are_widened_until_a_a_excludes_1_as_often_as_it_may(measurements):
     narrow = run(measurements, 1, [f"mine_{i}" for i in range(10)], wide=4)
-    assert stats.aa_controls(narrow)["excludes"].mean() > 0.3
-    k = stats.widening(narrow, narrow)
+    assert spread.aa_controls(narrow)["excludes"].mean() > 0.3
+    k = spread.widening(narrow, narrow)
     assert 3 < k.mean() < 5
-    assert (stats.aa_controls(narrow)["z"].abs() > stats.Z * k).mean() <= 0.05
-    assert stats.biased_operations(narrow).index.tolist() == [("h200", "softmax")]
+    assert (spread.aa_controls(narrow)["z"].abs() > stats.Z * k).mean() <= 0.05
+    assert spread.biased_operations(narrow).index.tolist() == [("h200", "softmax")]
     fair = run(measurements, 1, [f"mine_{i}" for i in range(10)])
-    assert stats.widening(fair, fair).max() < 1.4
-    assert stats.biased_operations(fair).empty
+    assert spread.widening(fair, fair).max() < 1.4
+    assert spread.biased_operations(fair).empty
     few = run(measurements, 1, ["mine"], wide=4)
-    assert set(stats.widening(few, few)) == {1.0}
+    assert set(spread.widening(few, few)) == {1.0}
 
 
 def test_an_operation_is_named_only_where_chance_does_not_explain_it():
     # 3 of 20 are 15 %; a fair control has so many in 7.5 % of cases
-    assert stats.binomial_tail(3, 20, 0.05) == pytest.approx(0.0755, abs=1e-4)
-    assert stats.binomial_tail(0, 20, 0.05) == pytest.approx(1)
-    assert stats.binomial_tail(800, 15000, 0.05) == pytest.approx(0.0328, rel=0.01)
+    assert spread.binomial_tail(3, 20, 0.05) == pytest.approx(0.0755, abs=1e-4)
+    assert spread.binomial_tail(0, 20, 0.05) == pytest.approx(1)
+    assert spread.binomial_tail(800, 15000, 0.05) == pytest.approx(0.0328, rel=0.01)
 
 
 def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero(measurements):
     rows = run(measurements, 2, [f"mine_{i}" for i in range(12)], spread=0.004)
-    ((a, b, _),) = stats.process_spread(rows).to_numpy()
+    ((a, b, _),) = spread.process_spread(rows).to_numpy()
     for us in (2.5, 80.0):
         assert math.hypot(a, b / us) == pytest.approx(math.hypot(0.004, 0.01 / us), rel=0.4)
     still = run(measurements, 2, [f"mine_{i}" for i in range(12)], spread=0.0)
-    assert stats.process_spread(still)["a"].min() > 0
-    few = stats.process_spread(run(measurements, 2, ["mine"]))
-    assert tuple(few.iloc[0]) == stats.DEFAULT
+    assert spread.process_spread(still)["a"].min() > 0
+    few = spread.process_spread(run(measurements, 2, ["mine"]))
+    assert tuple(few.iloc[0]) == spread.DEFAULT
     found = stats.point_estimates(run(measurements, 2, ["mine"]))
     assert (found["speedup_high"] / found["speedup_low"] > 1.02).all()
 
@@ -124,7 +124,7 @@ def test_replicates_count_with_their_own_variance(measurements):
     )
     (point,) = stats.point_estimates(rows).to_dict("records")
     own = np.var(np.log([1.4, 1.5, 1.6]), ddof=1)
-    a, b, d = stats.DEFAULT
+    a, b, d = spread.DEFAULT
     us = rows[["time_us", "torch_us"]].min(axis=None)
     within = np.log((rows["speedup"] + 0.002) / (rows["speedup"] - 0.002)) / (2 * stats.Z)
     prior = (within**2).mean() + a**2 + (b / us) ** 2
