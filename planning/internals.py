@@ -42,11 +42,6 @@ def is_in_allocation(workflow) -> bool:
     return workflow.remote_exec
 
 
-def rules_of(workflow) -> set[str]:
-    """Return the rules of all jobs, those with nothing to do included."""
-    return {job.rule.name for job in workflow.dag.jobs}
-
-
 def gpus_to_measure(workflow) -> set[str]:
     """Return the GPUs of the points that are about to run on this machine.
 

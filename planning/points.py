@@ -18,6 +18,7 @@ from .validate import ConfigError
 
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
+LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 SETTINGS = ("op", "distribution", "seed", "blocks")
 
 

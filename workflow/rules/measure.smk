@@ -17,7 +17,7 @@ rule point:
         row=points.ROW,
         samples=str(row.samples_path(Path(points.ROW))),
     log:
-        points.ROW.replace("results/rows", "results/logs/points").replace(".csv", ".log"),
+        points.LOG,
     # the variants of a matrix follow each other
     priority: lambda wildcards: PRIORITIES[row_of(wildcards)]
     # only for a cluster: elsewhere a group would make planning slower
