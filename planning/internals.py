@@ -32,11 +32,6 @@ def as_one_group(workflow, name: str) -> str:
     return name
 
 
-def given_cores(workflow) -> int | None:
-    """Return the value of --cores, or None on a cluster, where ``workflow.cores`` raises."""
-    return workflow.resource_settings.cores
-
-
 def is_in_allocation(workflow) -> bool:
     """Return whether this Snakemake runs inside an allocation of a cluster."""
     return workflow.remote_exec

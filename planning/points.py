@@ -138,9 +138,9 @@ def options(point: Point) -> list[str]:
     return words + [f"--checked={path}" for path in first_row(point)]
 
 
-def threads(point: Point, cores: int | None) -> int:
-    """Return the cores that a job holds: all of them where it times the CPU."""
-    return cores or 1 if point.is_cpu and point.timed else 1
+def threads(point: Point) -> int:
+    """Return the cores that a job holds, up to --cores: all of them where it times the CPU."""
+    return os.cpu_count() or 1 if point.is_cpu and point.timed else 1
 
 
 def command(

@@ -1,7 +1,8 @@
 """Print which goals the variant ``frontier`` reaches, from rows of sweeps/frontier.yaml.
 
 ``python -m studies.frontier.goals data/recorded/h200/frontier.csv`` prints two tables in Markdown:
-the goal of each region by dtype, with its worst point, and geometric means over all points.
+the goal of each region by dtype, with its worst point, and geometric means over all points. Only
+the goal that names an interval is judged by one; the others compare the measured values themselves.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """From a configuration to points, to files, to figure sets."""
 
+import os
 import shlex
 
 import pytest
@@ -118,8 +119,8 @@ def test_nothing_to_measure_is_an_error():
 def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
     variants = ["torch_jit", "triton_row", "cuda_oneflow"]
     config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": variants}
-    assert [planned.threads(p, 8) for p in planned.expand(config, "cpu")] == [8, 1, 1]
-    assert [planned.threads(p, 8) for p in planned.expand(config, "h200")] == [1, 1, 1]
+    assert [planned.threads(p) for p in planned.expand(config, "cpu")] == [os.cpu_count(), 1, 1]
+    assert [planned.threads(p) for p in planned.expand(config, "h200")] == [1, 1, 1]
 
 
 def test_recorded_measures_nothing():

@@ -30,7 +30,7 @@ rule point:
     localrule: internals.is_in_allocation(workflow)
     conda:
         "../../environment.yml"
-    threads: lambda wildcards: points.threads(point_of(wildcards), internals.given_cores(workflow))
+    threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
         gres=from_gpu_table("gres"),
