@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection
 import pandas as pd
 
 from analysis import markdown as md
-from analysis import schema, spread
+from analysis import schema
 from analysis.markdown import Block, Prose, Table
+from analysis.statistics import spread
 
 
 def biased(measurements: pd.DataFrame) -> list[Block]:

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import ranking, spread
+from analysis import ranking
 from analysis import statistics as stats
-from analysis.statistics import Estimate
+from analysis.statistics import Estimate, spread
 from tests.analysis import synthetic
 from tests.marks import slow
 

@@ -30,7 +30,7 @@ import pandas as pd
 from analysis import markdown as md
 from analysis.frame import ranks
 from analysis.schema import BASELINE, SCHEMA, SWEEP_MATRIX
-from analysis.spread import BOARD, DEFAULT, LEVEL, Z, process_spread, widening
+from analysis.statistics.spread import BOARD, DEFAULT, LEVEL, Z, process_spread, widening
 
 TIE = 0.01  # a smaller lead counts as none: on some hosts processes of the same code differ by it
 NORMAL = 1000.0  # with more degrees of freedom Student's t is taken as normal
