@@ -84,12 +84,14 @@ def win_tie_loss(table: pd.DataFrame) -> pd.DataFrame:
 def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per matrix, a column each.
 
-    inf: the variant was measured and does not rank, whatever the reason; NaN: it was not measured.
-    Matrices with fewer than two competitors are left out. `table`: as of `ranked`. The shares of a
-    column up to x are a performance profile (Dolan and Moré, Mathematical Programming 91, 2002).
+    inf: the variant cannot run, or is wrong. NaN: it was not measured, or a flag or its board
+    excludes its time. Matrices with fewer than two competitors are left out. `table`: as of
+    `ranked`. The shares of a column up to x are a performance profile (Dolan and Moré, Mathematical
+    Programming 91, 2002).
     """
     compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
-    behind = table[compete].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
+    excluded = (table["status"] == "ok") & table["behind_best"].isna()
+    behind = table[compete & ~excluded].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
     return behind.fillna(math.inf).unstack("variant")
 
 
