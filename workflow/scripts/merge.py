@@ -15,4 +15,4 @@ try:
         snakemake.input.expected,
     )
 except InputError as error:
-    sys.exit(f"error: {error}")
+    sys.exit(f"analysis merge: error: {error}")
