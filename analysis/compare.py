@@ -20,13 +20,22 @@ CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in n
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
 CONDITIONS = (
-    *("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL),
-    *("measure_sha256", "seed", "blocks"),
+    "gpu_name",
+    "gpu_uuid",
+    "driver",
+    "cuda",
+    "torch",
+    "triton",
+    *schema.OPTIONAL,
+    "measure_sha256",
+    "seed",
+    "blocks",
 )
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `repeats`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `repeats`"
+PROTOCOL = ["gpu", "op", "dtype", "distribution"]
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 Differences = dict[str, list[tuple[str, str]]]
@@ -215,7 +224,7 @@ def _short(values: str) -> str:
 
 
 def _has(run: pd.DataFrame) -> str:
-    parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in POINT[:4]]
+    parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in PROTOCOL]
     return ", ".join([*parts, *(f"{name} {md.span(run[name])}" for name in ("M", "N"))])
 
 

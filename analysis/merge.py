@@ -94,7 +94,7 @@ def collect(
 
 
 def with_ranking(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
-    """Return rows with schema.RANKING; `table`: rows with schema.LEADING.
+    """Return rows with schema.RANK_STATUS; `table`: rows with schema.LEADING.
 
     A row ranks unless it has one of the flags `unranked`. Of the boards of a matrix only the one
     with most rows ranks; of equal boards, the one with most rows of the sweep. Boards of one model

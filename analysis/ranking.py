@@ -12,14 +12,12 @@ from analysis import statistics as stats
 from analysis.frame import ranks, read_table
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
-RANKING = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
-CARRIED = [
-    *("time_us", "time_us_q20", "time_us_q80", "throughput_gbps"),
-    *("speedup", "speedup_low", "speedup_high", "processes", "of_copy"),
-]
+RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
+CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
+CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy"]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
-COLUMNS = [*SWEEP_MATRIX, "variant", *RANKING, *CARRIED, *OUTCOME]
-LEAST_MATRICES = 20  # of a performance profile; a share of fewer says little
+COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
+MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
 
 
 def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
@@ -49,7 +47,7 @@ def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
         lines[order[0]] = (1.0, 1.0, math.nan, math.nan, len(order))
         for rank, (i, ratio) in enumerate(behind.items(), start=2):
             lines[i] = (float(rank), ratio.value, *ratio.interval, len(order))
-    names = [name for name in RANKING if name != "in_best_set"]
+    names = [name for name in RANK_COLUMNS if name != "in_best_set"]
     places = pd.DataFrame.from_dict(lines, orient="index", columns=names, dtype="float64")
     table = table.join(places)
     table["competitors"] = table["competitors"].fillna(0).astype("int64")
@@ -117,7 +115,7 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
-    text = [*SWEEP_MATRIX[:6], "variant", *OUTCOME]
+    text = [*(name for name in SWEEP_MATRIX if name not in ("M", "N")), "variant", *OUTCOME]
     return read_table(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
 
 

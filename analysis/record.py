@@ -18,10 +18,8 @@ from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
-FACTS = (
-    *("commit", "dirty", "gpu_name", "driver", "cuda", "torch", "triton"),
-    *(*schema.OPTIONAL, "python"),
-)
+VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")
+FACTS = ("commit", "dirty", "gpu_name", *VERSIONS)
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).

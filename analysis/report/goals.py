@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import palette
 from analysis.markdown import Block, Prose, Table
-from analysis.ranking import LEAST_MATRICES, profile, within
+from analysis.ranking import MIN_MATRICES, profile, within
 from analysis.schema import SWEEP_MATRIX
 
 VARIANT = "frontier"
@@ -25,7 +25,7 @@ def section(rows: pd.DataFrame, what: str) -> list[Block]:
     `rows`: as of `ranking.ranked`.
     """
     table = profile(rows)
-    if len(table) < LEAST_MATRICES:
+    if len(table) < MIN_MATRICES:
         return []
     lines = []
     for name in sorted(table, key=palette.order):

@@ -208,7 +208,7 @@ def test_a_variant_without_a_speed_up_does_not_rank_and_the_others_do(measuremen
     assert found.loc["triton_online", "unranked_by"] == "no_speedup"
     assert not found.loc["triton_online", "in_best_set"]
     alone = ranking.summarise(measurements(rows)).set_index("variant")
-    assert found.loc[alone.index, ranking.RANKING].equals(alone[ranking.RANKING])
+    assert found.loc[alone.index, ranking.RANK_COLUMNS].equals(alone[ranking.RANK_COLUMNS])
     assert alone["in_best_set"].to_dict() == {"triton_row": True, "triton_fused": False}
 
 
