@@ -88,9 +88,13 @@ def profile(table: pd.DataFrame) -> pd.DataFrame:
     Programming 91, 2002).
     """
     compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
-    excluded = (table["status"] == "ok") & table["behind_best"].isna()
-    behind = table[compete & ~excluded].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
+    behind = table[compete & ~excluded(table)].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
     return behind.fillna(math.inf).unstack("variant")
+
+
+def excluded(table: pd.DataFrame) -> pd.Series:
+    """Return whether a flag or the board excludes the time of each row; `table`: as of `ranked`."""
+    return (table["status"] == "ok") & table["rank"].isna()
 
 
 def within(behind: pd.Series, percent: float) -> float:

@@ -88,6 +88,7 @@ def test_the_report_has_a_line_for_each_kernel_and_goal(measurements):
     rows += [synthetic.row(variant="frontier", N=19, status="crash")]
     rows += of({"peer_quack": 1.0, "torch_softmax": 1.0}, [19])
     rows += of(fast, [4096], M=8192, of_copy=0.94) + of(fast, [4096], M=4096, of_copy=0.96)
+    rows += of({"frontier": 1.0}, [4096], M=16384, of_copy=1.1, flags="faster_than_copy")
     found = report(measurements, rows)
     assert found["frontier"] == ["20", "90 %", "95 %", "does not rank", "1024x19"]
     assert found["peer_quack"] == ["20", "10 %", "100 %", "1.020", "1024x1"]
