@@ -32,12 +32,13 @@ def profile(arguments: Sequence[str], root: Path) -> str:
     parser.add_argument("--workflow-profile", "--profile", default=str(root / PROFILE))
     name = parser.parse_known_args(arguments)[0].workflow_profile
     places = [Path(name), Path("profiles", name), root / "profiles" / name]
-    if not any((place / TABLE).is_file() for place in places):
+    found = next((place for place in places if (place / TABLE).is_file()), None)
+    if found is None:
         raise ConfigError(
             f"the profile {name} has no {TABLE}, which says how the cluster gives each type of "
             f"GPU; copy {root / PROFILE / TABLE} beside its profile.yaml, and edit it"
         )
-    return str(next(place for place in places if (place / TABLE).is_file()))
+    return str(found)
 
 
 def table(file: Path) -> Table:
