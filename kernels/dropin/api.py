@@ -47,10 +47,14 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     if not plain(x) or type(dim) is not int:
         return None
     differentiable = x.requires_grad and torch.is_grad_enabled()
-    if dtype is None and not differentiable and not torch.is_autocast_enabled("cuda"):
+    # autocast's softmax is in float32
+    as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
+    if dtype is None and as_given and not differentiable:
         y = entry.repeat(x, dim, log)
         if y is not None:
             return y
+    if not eligible.usable(x) or not eligible.address_of(x):
+        return None
     if not -x.dim() <= dim < x.dim():
         return None
     if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):

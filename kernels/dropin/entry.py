@@ -84,8 +84,8 @@ def repeat(x: Tensor, dim: int, log: bool) -> Tensor | None:
     known = _known.get((x.shape, x.dtype, device, dim, log))
     if known is None or device != current_device() or not x.is_contiguous():
         return None
-    address = x.data_ptr()
-    if address % VEC_BYTES:
+    address = eligible.address_of(x)
+    if address % VEC_BYTES or not address:
         return None
     out = torch.empty_like(x)  # dtype and memory_format would cost 0.2 µs
     launch, counts = known

@@ -57,7 +57,6 @@ def launches(device, monkeypatch) -> list[tuple]:
 
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
-    monkeypatch.setattr(eligible, "_plain_keys", {})
     monkeypatch.setattr(entry, "_known", {})
     made, launch, repeat = [], entry._launch, entry.repeat
 
