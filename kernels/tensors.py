@@ -9,6 +9,9 @@ from . import contract
 
 DTYPES = tuple(getattr(torch, name) for name in contract.DTYPES)
 
+# of the calling thread; torch.cuda.current_device() takes 0.4 µs more (on an H100 machine)
+current_device = getattr(torch._C, "_cuda_getDevice", torch.cuda.current_device)
+
 
 def empty_output(x: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
     """Return ``out``, or a new contiguous tensor of x's shape, dtype and device."""

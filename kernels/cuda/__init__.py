@@ -1,1 +1,1 @@
-"""Run CUDA C++ on torch tensors: NVRTC compiles, cuda-core launches."""
+"""Run CUDA C++ on torch tensors: NVRTC compiles, cuda-core loads, the driver launches."""

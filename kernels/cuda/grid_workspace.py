@@ -16,6 +16,7 @@ import threading
 
 import torch
 from cuda.bindings import driver
+from cuda.core import Device
 
 from .driver import checked
 
@@ -53,6 +54,7 @@ def _capture_id(stream: int) -> int:
 
 def _zeros(count: int) -> int:
     """Return the address of ``count`` zeroed bytes; works during a capture, too."""
+    Device(torch.cuda.current_device()).set_current()  # a new thread has no context
     relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     (before,) = checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
     try:

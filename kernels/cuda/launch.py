@@ -5,18 +5,18 @@ look-up and one launch.
 """
 
 import functools
-import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from cuda.bindings import driver
-from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
+from cuda.core import Device, Kernel
 
 from ..contract import MAX_BLOCKS, MIN_CAPABILITY
-from ..tensors import empty_output
-from . import grid_workspace
+from ..tensors import current_device, empty_output
 from .driver import checked
+from .launcher import launcher
 from .nvrtc import build_once
 from .plan import (
     GPUS,
@@ -33,22 +33,17 @@ from .plan import (
 MAX_CACHED = 4096  # launches
 TOO_LONG = "the row is longer than this kernel can hold"
 
-# Triton and torch's own compiler get the stream in this way, too. It takes 0.1 µs, where
-# torch.cuda.current_stream() builds an object in 4 µs (measured on an H200 machine).
-_raw_stream = getattr(
-    torch._C,
-    "_cuda_getCurrentRawStream",
-    lambda device: torch.cuda.current_stream(device).cuda_stream,
-)
-
 
 class LoadedLaunch(NamedTuple):
     """A kernel that is loaded on a device, and how it is launched for one shape."""
 
     kernel: Kernel
-    config: LaunchConfig
     plan: LaunchPlan
-    blocks_per_sm: int
+    launch: Callable[..., None]  # of ``launcher``
+
+    @property
+    def blocks_per_sm(self) -> int:
+        return _resident(self.kernel, self.plan)
 
 
 class Key(NamedTuple):
@@ -66,38 +61,23 @@ class Key(NamedTuple):
 _loaded: dict[Key, LoadedLaunch] = {}
 
 
-class _Streams(threading.local):
-    """Wrap torch's streams for cuda-core, once in each thread that launches.
-
-    A new thread has no CUDA context, so each thread enters a device by itself.
-    """
-
-    def __init__(self):
-        self.known: dict[tuple[int, int], Stream] = {}
-
-    def enter(self, device: int, handle: int) -> Stream:
-        """Make torch's context current in this thread, and wrap one of its streams."""
-        Device(device).set_current()
-        if len(self.known) >= MAX_CACHED:
-            self.known.clear()
-        stream = self.known[device, handle] = Stream.from_handle(handle)
-        return stream
-
-
-_streams = _Streams()
-
-
 def run(
     planner: Planner, x: torch.Tensor, out: torch.Tensor | None = None, *, log: bool = False
 ) -> torch.Tensor:
     """Launch what ``planner`` chooses for x (M, N). Return ``out``, or a new tensor.
 
-    Raises ValueError when no kernel takes x, and cuda-core's errors. The caller must not pass what
-    ``Variant.unsupported`` refuses, nor an ``out`` unlike x: checks would cost a tenth of the call.
+    Raises ValueError when no kernel takes x, cuda-core's errors, and RuntimeError with the driver's
+    error name. The caller must not pass what ``Variant.unsupported`` refuses, nor an ``out`` unlike
+    x: checks would cost a tenth of the call.
     """
-    out = empty_output(x, out)
-    launch_rows(planner, x, out, *x.shape, x.stride(0), out.stride(0), log)
-    return out
+    device, out = x.get_device(), empty_output(x, out)
+    if device == current_device():
+        launch_rows(planner, x, out, *x.shape, x.stride(0), out.stride(0), log)
+        return out
+    if reason := why_no_gpu(x):
+        raise ValueError(reason)
+    with torch.cuda.device(device):
+        return run(planner, x, out, log=log)
 
 
 def launch_rows(
@@ -109,36 +89,27 @@ def launch_rows(
     x_stride: int,
     out_stride: int,
     log: bool = False,
-) -> None:
+) -> Callable[..., None]:
     """Launch as ``run`` on tensors of any rank that have the memory layout of such matrices.
 
-    Shape and strides are numbers, because each view would cost the host 0.8 µs.
+    Their device is the current one. Shape and strides are numbers, because each view would cost the
+    host 0.8 µs. Returns ``launch(out, x, out_stride, x_stride, rows, cols)`` of ``launcher``, for
+    addresses and strides of the same alignment.
     """
-    device = x.get_device()
-    if device != torch.cuda.current_device():
-        if reason := why_no_gpu(x):
-            raise ValueError(reason)
-        with torch.cuda.device(device):
-            return launch_rows(planner, x, out, rows, cols, x_stride, out_stride, log)
-    addresses = out.data_ptr(), x.data_ptr()
-    counts = x_stride | out_stride | cols
-    pack = widest_pack(x.element_size(), addresses[0] | addresses[1], counts)
-    key = (planner, x.dtype, rows, cols, pack, log, device)
-    launch_with(key, (*addresses, out_stride, x_stride, rows, cols))
+    to, of = out.data_ptr(), x.data_ptr()
+    pack = widest_pack(x.element_size(), to | of, x_stride | out_stride | cols)
+    key = (planner, x.dtype, rows, cols, pack, log, x.get_device())
+    return launch_with(key, (to, of, out_stride, x_stride, rows, cols))
 
 
-def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> None:
+def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> Callable[..., None]:
     """Launch the kernel of a key with these arguments; its device is the current one.
 
-    Raises as ``run``.
+    Returns its ``launch(*arguments)``. Raises as ``run``.
     """
-    loaded = _loaded.get(key) or _prepare(Key(*key))
-    device = key[-1]
-    handle = _raw_stream(device)
-    stream = _streams.known.get((device, handle)) or _streams.enter(device, handle)
-    if loaded.plan.row_blocks:
-        arguments = *arguments, grid_workspace.address(device, handle)
-    launch(stream, loaded.config, loaded.kernel, *arguments, *loaded.plan.extra_args)
+    launch = (_loaded.get(key) or _prepare(Key(*key))).launch
+    launch(*arguments)
+    return launch
 
 
 class Functions(NamedTuple):
@@ -223,43 +194,42 @@ def _prepare(key: Key) -> LoadedLaunch:
     plans = key.planner(Problem(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
     if not plans:
         raise ValueError(f"N = {key.cols}: {TOO_LONG}, on cuda:{device}")
-    kernels = [_load(plan, device) for plan in plans]
-    resident = [
-        kernel.occupancy.max_active_blocks_per_multiprocessor(plan.threads, plan.shared_bytes)
-        for kernel, plan in zip(kernels, plans, strict=True)
-    ]
-    # The largest block that costs no resident block: more threads for as many rows.
-    best = max(i for i, blocks in enumerate(resident) if blocks == resident[0])
-    kernel, plan, blocks_per_sm = kernels[best], plans[best], resident[best]
-    config = LaunchConfig(
-        grid=_blocks(plan, blocks_per_sm, device),
-        block=plan.threads,
-        shmem_size=plan.shared_bytes,
-        is_cooperative=plan.row_blocks > 0,
-        **({"cluster": plan.cluster} if plan.cluster > 1 else {}),
-    )
+    loaded = [(_load(plan, device), plan) for plan in plans]
+    kernel, plan = loaded[0]
+    if len(loaded) > 1:
+        # The largest block that costs no resident block: more threads for as many rows.
+        most = _resident(kernel, plan)
+        kernel, plan = [each for each in loaded if _resident(*each) == most][-1]
+    launch = launcher(int(kernel.handle), plan, _blocks(plan, kernel, device), device)
     if len(_loaded) >= MAX_CACHED:
         _loaded.clear()
-    loaded = _loaded[key] = LoadedLaunch(kernel, config, plan, blocks_per_sm)
-    return loaded
+    found = _loaded[key] = LoadedLaunch(kernel, plan, launch)
+    return found
+
+
+def _resident(kernel: Kernel, plan: LaunchPlan) -> int:
+    """Return how many blocks a multiprocessor holds at once."""
+    occupancy = kernel.occupancy
+    return occupancy.max_active_blocks_per_multiprocessor(plan.threads, plan.shared_bytes)
 
 
 def _load(plan: LaunchPlan, device: int) -> Kernel:
     """Return the plan's kernel, allowed all shared memory and the cluster that it asks for."""
-    kernel = _kernel(plan.source, plan.kernel, device)
-    if plan.shared_bytes:  # more than 48 KiB must be allowed
-        limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
-        _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
-    if plan.cluster > PORTABLE_CLUSTER:
-        _set(kernel, device, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
-    return kernel
+    large = plan.cluster > PORTABLE_CLUSTER
+    return _kernel(plan.source, plan.kernel, device, plan.shared_bytes > 0, large)
 
 
 # A kernel has a few hundred instances at most, so this cache needs no bound.
 @functools.cache
-def _kernel(source: str, name: str, device: int) -> Kernel:
+def _kernel(source: Path, name: str, device: int, shared: bool, large_cluster: bool) -> Kernel:
     major, minor = torch.cuda.get_device_capability(device)
-    return build_once(source, name, f"sm_{major}{minor}").get_kernel(name)
+    kernel = build_once(source, name, f"sm_{major}{minor}").get_kernel(name)
+    if shared:  # more than 48 KiB must be allowed
+        limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
+        _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
+    if large_cluster:
+        _set(kernel, device, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
+    return kernel
 
 
 def _set(kernel: Kernel, device: int, name: str, value: int) -> None:
@@ -267,14 +237,14 @@ def _set(kernel: Kernel, device: int, name: str, value: int) -> None:
     checked(driver.cuKernelSetAttribute(attribute, value, kernel.handle, driver.CUdevice(device)))
 
 
-def _blocks(plan: LaunchPlan, blocks_per_sm: int, device: int) -> int:
+def _blocks(plan: LaunchPlan, kernel: Kernel, device: int) -> int:
     """Return the blocks of a launch, or its clusters if the kernel has clusters.
 
     Raises ValueError if the blocks that share a row are not resident at once.
     """
     gpu = torch.cuda.get_device_properties(device)
     if plan.row_blocks:
-        resident = blocks_per_sm * gpu.multi_processor_count
+        resident = _resident(kernel, plan) * gpu.multi_processor_count
         if resident < plan.row_blocks:
             raise ValueError(f"a row takes {plan.row_blocks} blocks; {resident} are resident")
         return min(plan.blocks, resident // plan.row_blocks * plan.row_blocks)

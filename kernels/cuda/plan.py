@@ -1,5 +1,6 @@
 """Describe what a planner is given, and what it answers: the problem, the GPU, the launch."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -103,6 +104,7 @@ def problem_of(x: torch.Tensor, log: bool, gpu: GpuProperties) -> Problem:
     return Problem(x.dtype, rows, cols, pack, log, gpu)
 
 
+@functools.lru_cache(maxsize=1024)  # for new shapes of kernels that are loaded
 def instantiate(template: str, *arguments: str | int | bool) -> str:
     """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
     texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)

@@ -44,12 +44,22 @@ softmax.__module__ = log_softmax.__module__ = __package__.partition(".")[0]
 
 def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor | None:
     """Return the result without torch's layers in between, or None if they are needed."""
-    if not plain(x) or type(dim) is not int or not -x.dim() <= dim < x.dim():
+    if not plain(x) or type(dim) is not int:
+        return None
+    differentiable = x.requires_grad and torch.is_grad_enabled()
+    # autocast's softmax is in float32
+    as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
+    if dtype is None and as_given and not differentiable:
+        y = entry.repeat(x, dim, log)
+        if y is not None:
+            return y
+    if not eligible.usable(x) or not eligible.address_of(x):
+        return None
+    if not -x.dim() <= dim < x.dim():
         return None
     if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
         return None
     x, dtype = _cast(x, dtype)
-    differentiable = x.requires_grad and torch.is_grad_enabled()
     compute = operators.apply if differentiable else entry.launch_forward
     return compute(x, dim % x.dim(), log, dtype)
 

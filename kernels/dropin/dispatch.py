@@ -25,21 +25,23 @@ MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each ot
 MAX_IN_PLACE = 2**18
 
 
-def forward(x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool) -> None:
+def forward(
+    x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool
+) -> Callable | None:
     """Write the (log-)softmax of a (rows, cols) matrix to ``out``.
 
     x and out are on the current GPU, of any rank. x has ``stride`` elements from row to row and
     adjacent columns; out is contiguous; each has its own dtype. A matrix is given in numbers,
     because each view would cost the host 0.8 µs.
+    Returns what ``cuda.launch.launch_rows`` does, or None.
     """
     launch = _cuda_launches(x.get_device())[0]
     if launch and (x.dtype is out.dtype or cols > triton_rows.LONGEST_BLOCK):
         if x.dtype is not out.dtype:
             wide = out if cols <= MAX_IN_PLACE else torch.empty_like(out)
             x, stride = wide.copy_(x), cols
-        launch(x, out, rows, cols, stride, cols, log)
-    else:
-        triton_rows.forward(x, out, rows, cols, stride, log)
+        return launch(x, out, rows, cols, stride, cols, log)
+    return triton_rows.forward(x, out, rows, cols, stride, log)
 
 
 def backward(

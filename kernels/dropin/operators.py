@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.library import custom_op
 
 from . import entry
-from .eligible import plain
+from .eligible import address_of, plain
 
 
 @custom_op("softmax_bench::softmax", mutates_args=())
@@ -95,14 +95,15 @@ class Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
         y = entry.launch_forward(x, dim, log, dtype)
-        _save(ctx, (x, dim, log, dtype), y)
+        ctx.save_for_backward(y)
+        ctx.rest = dim, log, x.dtype
         return y
 
     @staticmethod
     def backward(ctx, g: Tensor):
         (y,) = ctx.saved_tensors
         # With gradients enabled, the caller wants the derivative of this derivative.
-        if torch.is_grad_enabled() or not (plain(g) and plain(y)):
+        if torch.is_grad_enabled() or not (plain(g) and plain(y) and address_of(g)):
             return _backward(ctx, g)
         return entry.launch_backward(g, y, *ctx.rest), None, None, None
 

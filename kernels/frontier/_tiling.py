@@ -3,6 +3,7 @@
 The number of rows never decides, so a row gives the same bits in any batch.
 """
 
+import functools
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,7 @@ class Shape(NamedTuple):
     rows: int  # of a block, a warp each; 1 where a row takes more than a warp
 
 
+@functools.cache
 def parse(config: str) -> dict[str, int]:
     """Return the numbers of a config by their letters: "k8w16r" is {"k": 8, "w": 16, "r": 1}."""
     return {key: int(value or 1) for key, value in re.findall(r"([a-z])(\d*)", config)}

@@ -5,6 +5,7 @@ the sweep. Another N takes the variant of the next longer N, because that of a s
 cluster here. M and the address never decide, so a row gives the same bits in any batch.
 """
 
+import bisect
 import csv
 import functools
 from pathlib import Path
@@ -28,14 +29,13 @@ def candidates(problem: Problem) -> list[str]:
     kind = str(problem.dtype).removeprefix("torch."), is_vector_multiple(problem)
     fallback = FALLBACK_TUNING.get(problem.gpu.capability, "")
     winners = _winners(problem.gpu.name, *kind) or _winners(fallback, *kind)
-    # rows as long or longer come first
-    cols = problem.cols
-    return [winners[N] for N in sorted(winners, key=lambda N: (cols > N, abs(N - cols)))]
+    longer = bisect.bisect_left(winners, (problem.cols,))
+    return [variant for _, variant in (*winners[longer:], *reversed(winners[:longer]))]
 
 
 @functools.cache
-def _winners(gpu: str, dtype: str, multiple: bool) -> dict[int, str]:
-    """Return N -> variant, for rows whose bytes are, or are not, a ``multiple`` of a vector."""
+def _winners(gpu: str, dtype: str, multiple: bool) -> list[tuple[int, str]]:
+    """Return each (N, variant), for rows whose bytes are or are not a ``multiple`` of a vector."""
     size, same_dtype, same_size = DTYPES[dtype], {}, {}
     for path in sorted(FRONTIER.glob(TABLES)):
         with path.open(newline="") as file:
@@ -44,4 +44,4 @@ def _winners(gpu: str, dtype: str, multiple: bool) -> dict[int, str]:
                 kind = row["gpu_name"], DTYPES[row["dtype"]], N * size % VEC_BYTES == 0
                 if kind == (gpu, size, multiple):
                     (same_dtype if row["dtype"] == dtype else same_size)[N] = row["variant"]
-    return same_size | same_dtype
+    return sorted((same_size | same_dtype).items())

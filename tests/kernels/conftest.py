@@ -43,6 +43,8 @@ def emulated(tmp_path_factory):
 def launches(device, monkeypatch) -> list[tuple]:
     """(kernel's launcher, addresses of tensors, numbers …) of each launch that the drop-in made.
 
+    A launch that repeats a known one is noted without numbers.
+
     No tensors: one that is kept here lives on, and torch.compile's CUDA graphs refuse to run where
     one lives in their memory that they don't know.
 
@@ -55,12 +57,19 @@ def launches(device, monkeypatch) -> list[tuple]:
 
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
-    monkeypatch.setattr(eligible, "_plain_keys", {})
-    made, launch = [], entry._launch
+    monkeypatch.setattr(entry, "_known", {})
+    made, launch, repeat = [], entry._launch, entry.repeat
 
     def note_and_launch(*words):
         made.append(tuple(w.data_ptr() if isinstance(w, torch.Tensor) else w for w in words))
-        launch(*words)
+        return launch(*words)
+
+    def note_and_repeat(x, dim, log):
+        y = repeat(x, dim, log)
+        if y is not None:
+            made.append((entry._kernels()[0].forward, x.data_ptr(), y.data_ptr()))
+        return y
 
     monkeypatch.setattr(entry, "_launch", note_and_launch)
+    monkeypatch.setattr(entry, "repeat", note_and_repeat)
     return made

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import kernels
+from kernels.dropin import entry
 from tests.kernels.helpers.dropin import OPS, samples
 from tests.marks import slow
 from tests.processes import run_code
@@ -122,3 +123,39 @@ def test_a_subclass_of_a_tensor_decides_for_itself(launches, device):
 
     assert kernels.softmax(torch.zeros(2, 3, device=device).as_subclass(Own), 1) == "mine"
     assert not launches
+
+
+# a call on x (4, 8) -> whether it takes the launch that is known for x's shape and dtype over dim 1
+CALLS = {
+    "the same": (lambda x: kernels.softmax(x, 1), True),
+    "from behind": (lambda x: kernels.softmax(x, -1), True),
+    "its own dtype": (lambda x: kernels.softmax(x, 1, x.dtype), True),
+    "gradient": (lambda x: kernels.softmax(x.clone().requires_grad_(), 1), True),
+    "operator": (lambda x: torch.ops.softmax_bench.softmax(x, 1, False), True),
+    "16 bits": (lambda x: kernels.softmax(x.half(), 1), True),
+    "autocast": (lambda x: kernels.softmax(x, 1), True),
+    "autocast to 32 bits": (lambda x: kernels.softmax(x.half(), 1), False),
+    "another dtype": (lambda x: kernels.softmax(x, 1, torch.bfloat16), False),
+    "another dimension": (lambda x: kernels.softmax(x, 0), False),
+    "log": (lambda x: kernels.log_softmax(x, 1), False),
+    "fewer rows": (lambda x: kernels.softmax(x[:3], 1), False),
+    "unaligned": (lambda x: kernels.softmax(x.new_zeros(33)[1:].view(4, 8), 1), False),
+    "not contiguous": (lambda x: kernels.softmax(x.t().contiguous().t(), 1), False),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device, monkeypatch):
+    """The others would get another function's results, or read other memory."""
+    x, taken = torch.zeros(4, 8, device=device), []
+    monkeypatch.setattr(entry, "current_device", x.get_device)
+    for dtype in (torch.float32, torch.float16):
+        for dim in (1, -1):
+            key = x.shape, dtype, x.get_device(), dim, False
+            entry._known[key] = lambda *words: taken.append(words), (8, 8, 4, 8)
+    if "autocast" in name:
+        monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
+    call, known = CALLS[name]
+    call(x)
+    assert len(launches) == 1
+    assert len(taken) == known

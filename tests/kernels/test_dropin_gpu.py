@@ -135,3 +135,29 @@ def test_it_waits_for_nothing_and_takes_no_memory_but_the_results(dim, launches,
             torch.cuda.set_sync_debug_mode("default")
     assert torch.cuda.max_memory_allocated() - before <= 2 * x.nbytes + 1024
     del y, dx
+
+
+@pytest.mark.parametrize("cols", [64, 1000, 2**20])  # 2^20: a kernel with a workspace
+def test_a_repeated_launch_gives_the_same_bits(cols, launches, device):
+    """At another address, on another stream, in a graph, and beside an unaligned x."""
+    from kernels.dropin import entry
+
+    x = torch.randn(4 * cols + 1, device=device)
+    unaligned, x = x[1:].view(4, cols), x[:-1].view(4, cols)
+    first = kernels.softmax(x, -1)
+    assert entry.repeat(x, -1, False) is not None
+    stream, graph, copy = torch.cuda.Stream(), torch.cuda.CUDAGraph(), x.clone()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(10_000_000)  # a launch on another stream would read zeros
+        behind = torch.zeros_like(x).copy_(x)
+        found = [kernels.softmax(each, 1) for each in (copy, behind)]
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        found.append(kernels.softmax(copy, 1))
+    copy.copy_(x.flip(0))
+    graph.replay()
+    found[-1] = found[-1].flip(0)
+    assert all(torch.equal(each, first) for each in found)
+    torch.testing.assert_close(kernels.softmax(unaligned, 1), torch.softmax(unaligned, 1))
+    assert len(launches) == 6

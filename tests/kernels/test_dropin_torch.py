@@ -167,7 +167,7 @@ def test_traced_it_is_one_operator(mode, x, launches):
 
 
 def test_a_mode_sees_the_operator(x, launches):
-    kernels.softmax(x, 1)  # the tensor is known as plain by now
+    kernels.softmax(x, 1)  # its launch is known by now
 
     class Seen(torch.utils._python_dispatch.TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):

@@ -1,0 +1,100 @@
+"""Launch a loaded kernel by one call of the CUDA driver.
+
+``cuLaunchKernelEx`` reads its arguments from memory. A launcher lays that memory out once, and a
+call writes only what changes: the arguments and the stream. Host: such a call costs 0.5 µs beside
+the driver's own time, cuda-core's 1 µs, Triton's 16 µs (measured on an H100 machine).
+"""
+
+import ctypes
+import functools
+from collections.abc import Callable
+from ctypes import c_uint, c_void_p
+
+import torch
+from cuda.bindings import driver
+from cuda.core import Device
+
+from . import grid_workspace
+from .driver import checked
+from .plan import LaunchPlan
+
+NO_CONTEXT = int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
+COOPERATIVE = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+CLUSTER = int(driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+
+# Triton and torch's own compiler get the stream in this way, too. It takes 0.1 µs, where
+# torch.cuda.current_stream() builds an object in 4 µs (measured on an H200 machine).
+_raw_stream = getattr(
+    torch._C,
+    "_cuda_getCurrentRawStream",
+    lambda device: torch.cuda.current_stream(device).cuda_stream,
+)
+
+
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute in cuda.h; its value has up to 64 bytes."""
+
+    _fields_ = [("id", c_uint), ("padding", c_uint), ("value", c_uint * 16)]
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig in cuda.h."""
+
+    _fields_ = [("grid", c_uint * 3), ("block", c_uint * 3), ("shared_bytes", c_uint)]
+    _fields_ += [("stream", c_void_p), ("attributes", ctypes.POINTER(Attribute)), ("count", c_uint)]
+
+
+@functools.cache
+def _driver_launch() -> Callable[..., int]:
+    """Return the driver's ``cuLaunchKernelEx``, which releases Python's lock."""
+    function = ctypes.CDLL("libcuda.so.1").cuLaunchKernelEx
+    function.argtypes = [c_void_p] * 4
+    return function
+
+
+def launcher(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callable[..., None]:
+    """Return ``launch(*arguments)``, which launches a kernel on the device's current stream.
+
+    ``kernel`` is the driver's handle, and ``blocks`` counts clusters if the kernel has clusters.
+    Every call gives the arguments before ``plan.extra_args``, and the device is the current one. A
+    call writes to memory that no other call has at that time, so threads need no lock. It raises
+    RuntimeError with the driver's error name.
+    """
+    asked = [(CLUSTER, 0, (plan.cluster, 1, 1))] * (plan.cluster > 1)
+    asked += [(COOPERATIVE, 0, (1,))] * (plan.row_blocks > 0)
+    attributes = (Attribute * len(asked))(*asked)
+    sizes = (blocks * plan.cluster, 1, 1), (plan.threads, 1, 1), plan.shared_bytes
+    shares_rows, extra = plan.row_blocks > 0, plan.extra_args
+    driver_launch, free = _driver_launch(), []
+
+    def allocate(count: int) -> tuple:
+        """Return memory for a launch with ``count`` arguments, and addresses in it."""
+        # the kernel reads as many bytes of each as its type has; the first is the lowest
+        words = (ctypes.c_int64 * count)()
+        begin = ctypes.addressof(words)
+        pointers = (c_void_p * count)(*range(begin, begin + 8 * count, 8))
+        config = Config(*sizes, None, attributes, len(attributes))
+        return words, pointers, config, ctypes.addressof(config), ctypes.addressof(pointers)
+
+    def launch(*arguments: int) -> None:
+        stream = _raw_stream(device)
+        if shares_rows:
+            arguments += (grid_workspace.address(device, stream),)
+        if extra:
+            arguments += extra
+        try:
+            memory = free.pop()
+        except IndexError:  # all are in use
+            memory = allocate(len(arguments))
+        words, _, config, at, pointers_at = memory
+        words[:] = arguments
+        config.stream = stream
+        error = driver_launch(at, kernel, pointers_at, None)
+        if error == NO_CONTEXT:  # in a thread that never used the GPU
+            Device(device).set_current()
+            error = driver_launch(at, kernel, pointers_at, None)
+        free.append(memory)
+        if error:
+            checked((driver.CUresult(error),))
+
+    return launch
