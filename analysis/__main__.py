@@ -170,6 +170,12 @@ def _figures(given: Namespace) -> str:
 
 
 @_command(*SET)
+def _profile(given: Namespace) -> str:
+    """draw the performance profile of a set"""
+    return _write_set(given, kinds=["profile"])
+
+
+@_command(*SET)
 def _published(given: Namespace) -> str:
     """draw published times beside a set's"""
     return _write_set(given, kinds=["published"])

@@ -53,8 +53,9 @@ KNOWN = {
     "peer_compile": Style(OLIVE, "^"),
     "peer_compile__max": Style(OLIVE, "v"),
     "peer_helion": Style(OLIVE, "<"),
-    "peer_helion__max": Style(OLIVE, ">"),
+    "peer_helion__pretuned": Style(OLIVE, ">"),
     "peer_flaggems": Style(OLIVE, "D"),
+    "peer_flashinfer": Style(OLIVE, "X"),
 }
 
 # Styles of any other name: those that no known variant has.

@@ -19,6 +19,7 @@ CARRIED = [
 ]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANKING, *CARRIED, *OUTCOME]
+LEAST_MATRICES = 20  # of a performance profile; a share of fewer says little
 
 
 def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
@@ -78,6 +79,24 @@ def win_tie_loss(table: pd.DataFrame) -> pd.DataFrame:
     counts = {"wins": inside & (best == 1), "ties": inside & (best > 1)}
     counts["losses"] = ~inside & table["rank"].notna()
     return table.assign(**counts).groupby("variant")[list(counts)].sum()
+
+
+def profile(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the time of each variant over that of the fastest: a line per matrix, a column each.
+
+    inf: the variant was measured and does not rank, whatever the reason; NaN: it was not measured.
+    Matrices with fewer than two competitors are left out. `table`: as of `ranked`. The shares of a
+    column up to x are a performance profile (Dolan and Moré, Mathematical Programming 91, 2002).
+    """
+    compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
+    behind = table[compete].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
+    return behind.fillna(math.inf).unstack("variant")
+
+
+def within(behind: pd.Series, percent: float) -> float:
+    """Return the share of a column of `profile` that is at most `percent` behind the fastest."""
+    behind = behind.dropna()
+    return float((behind <= 1 + percent / 100).mean())
 
 
 def summarise(measurements: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,9 @@ from .registry import scaffold, source_scan
 from .registry.discover import PACKAGE
 
 # The packages of a kernel that the list names; all others come with Python or with these.
-LISTED_PACKAGES = ("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion")
+LISTED_PACKAGES = (
+    *("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion", "flashinfer"),
+)
 IN_REPOSITORY = PACKAGE == "kernels"  # where a new kernel can be measured
 
 

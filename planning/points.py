@@ -14,6 +14,7 @@ from measure.device.gpu_lock import assigned_gpu
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
+from . import random_shapes
 from .validate import ConfigError
 
 CLUSTER_PROFILE = "profiles/slurm"
@@ -93,8 +94,8 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
         variants = kernels.by_default(config["op"], files) if variants == "all" else variants
         dtypes = shape.get("dtypes", config["dtypes"])
         replicates = range(1, config["repeats"] + 1)
-        each = itertools.product(dtypes, _matrices(shape), variants, replicates)
-        for dtype, (M, N), variant, replicate in each:
+        matrices = _matrices(shape, dtypes, config["seed"])
+        for (dtype, M, N), variant, replicate in itertools.product(matrices, variants, replicates):
             # only the point's own file, so that a change of another file measures nothing again
             stem = kernels.split(variant)[0]
             own = (files[stem],) if stem in files else ()
@@ -103,11 +104,15 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
     return list(points.values())
 
 
-def _matrices(shape: dict) -> list[tuple[int, int]]:
-    """Return every (M, N) of an entry of ``shapes``."""
+def _matrices(shape: dict, dtypes: list[str], seed: int) -> list[tuple[str, int, int]]:
+    """Return every (dtype, M, N) of an entry of ``shapes``."""
+    if "random" in shape:
+        return random_shapes.draw(shape, dtypes, seed)
     if "elements" in shape:
-        return [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
-    return list(itertools.product(_sizes(shape["M"]), _sizes(shape["N"])))
+        each = [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
+    else:
+        each = itertools.product(_sizes(shape["M"]), _sizes(shape["N"]))
+    return [(dtype, *matrix) for dtype, matrix in itertools.product(dtypes, each)]
 
 
 def _sizes(given) -> Iterable[int]:

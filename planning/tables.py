@@ -12,8 +12,11 @@ import kernels
 from measure import fingerprint
 from measure.device import gpus
 from measure.point import Point
+from measure.row import MATRIX
 
-OVER_N, PUBLISHED = ("time", "throughput", "speedup"), "published"  # kinds of figures
+# Kinds of figures: of every set, of a set with LEAST_MATRICES, of one beside a published table.
+OVER_N, PROFILE, PUBLISHED = ("time", "throughput", "speedup"), "profile", "published"
+LEAST_MATRICES = 20
 EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256")  # of the current code
 
 
@@ -23,10 +26,10 @@ def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
 
 
 @functools.cache
-def _recorded_rows(path: Path) -> list[tuple[str, str]]:
-    """Return (dtype, variant) of every row."""
+def _recorded_rows(path: Path) -> list[dict[str, str]]:
+    """Return every row, without what it measured."""
     with path.open(newline="") as file:
-        return [(row["dtype"], row["variant"]) for row in csv.DictReader(file)]
+        return [{name: row[name] for name in (*MATRIX, "variant")} for row in csv.DictReader(file)]
 
 
 def figures(
@@ -38,15 +41,21 @@ def figures(
     ``published``: the folder with sources.yaml, which names the sweep of every published table.
     """
     sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
-    sets = [(point.gpu, point.dtype, sweep) for point in planned]
-    for path in recorded:
-        sets += [(path.parent.name, dtype, path.stem) for dtype, _ in _recorded_rows(path)]
-    sets += [(source["gpu"], source["dtype"], source["sweep"]) for source in sources]
+    sets = {}  # set -> its matrices
+    rows = [(sweep, vars(point)) for point in planned]
+    rows += [(path.stem, row) for path in recorded for row in _recorded_rows(path)]
+    for name, row in rows:
+        matrices = sets.setdefault((row["gpu"], row["dtype"], name), set())
+        matrices.add(tuple(row[key] for key in MATRIX))
+    for source in sources:
+        sets.setdefault((source["gpu"], source["dtype"], source["sweep"]), set())
     beside = {(source["dtype"], source["sweep"]) for source in sources if source["beside_measured"]}
     names = []
-    for gpu, *others in dict.fromkeys(sets):
+    for (gpu, *others), matrices in sets.items():
+        kinds = list(OVER_N)
+        kinds += [PROFILE] if len(matrices) >= LEAST_MATRICES else []
         # times of a CPU are never drawn beside those of a GPU
-        kinds = [*OVER_N, PUBLISHED] if tuple(others) in beside and gpu != gpus.CPU else OVER_N
+        kinds += [PUBLISHED] if tuple(others) in beside and gpu != gpus.CPU else []
         names += ["_".join([gpu, *others, kind]) for kind in kinds]
     return names
 
@@ -58,7 +67,7 @@ def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[s
     """
     known = {(point.gpu, point.variant) for point in planned}
     for path in recorded:
-        known |= {(path.parent.name, variant) for _, variant in _recorded_rows(path)}
+        known |= {(path.parent.name, row["variant"]) for row in _recorded_rows(path)}
     lines = [EXPECTED]
     for gpu, variant in sorted(known):
         with contextlib.suppress(KeyError):

@@ -13,7 +13,7 @@ from measure.point import MIN_BLOCKS, nearest
 from measure.row import SCHEMA
 
 TYPES = {
-    "object": "must be a whole number, a list of them, or {from, to, step}",
+    "object": "must be a table, as {key: value}",
     "array": "must be a list, as [this, that]",
     "string": "must be text",
     "number": "must be a number",
@@ -81,7 +81,7 @@ def _message(error) -> str:
         "pattern": "only lower-case letters, digits"
         + (" and underscores" if "_" in str(error.validator_value) else ""),
         "const": "must be a list of variants, or the word all",
-        "type": TYPES.get(str(error.validator_value), f"must be of type {error.validator_value}"),
+        "type": error.schema.get("title") or TYPES.get(error.validator_value),
     }.get(error.validator, error.message)
     return f"  {where} = {given!r}: {rule}"
 

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 CONDA_PYTHON = "3.12"
 # groups that a run does not need: pinned in pyproject.toml, not in the lock
-OPTIONAL = {"peers", "flaggems"}
+OPTIONAL = {"peers", "flaggems", "flashinfer"}
 
 # group -> file of its conda environment, and who runs in it
 CONDA = {

@@ -65,7 +65,7 @@ def fault_of(wanted: Sequence[str]) -> str | None:
         )
     if fault := missing_tool():
         return fault
-    command = ["git", "status", "--porcelain", "--", *fingerprint.CODE]
+    command = ["git", "status", "--porcelain", "--", *fingerprint.GIT_PATHS]
     done = subprocess.run(command, cwd=fingerprint.ROOT, capture_output=True, text=True)
     if done.returncode:
         return "this is no git checkout, so rows could not name their commit; clone the project"

@@ -12,17 +12,19 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from analysis import ranking, rows
-from analysis.figures import curves, heatmap, overview, published
+from analysis.figures import curves, heatmap, overview, profile, published
 from analysis.figures.axes import THEME
 from analysis.figures.controls import with_controls
 from analysis.panels import beside_published, select
 from analysis.published import Published
 
-# kind -> (which rows it shows, how it is drawn); `published` needs a short published table
+# kind -> (which rows it shows, how it is drawn); `profile` needs many matrices, and `published` a
+# short published table
 KINDS = {
     "time": (select, curves.draw_time),
     "throughput": (select, curves.draw_throughput),
     "speedup": (select, heatmap.draw_speedup),
+    "profile": (select, profile.draw_profile),
     "published": (beside_published, published.draw_published),
 }
 OVER_N = ("time", "throughput", "speedup")  # the kinds of every set

@@ -7,6 +7,7 @@ from analysis.frame import distinct, legend, named, outcomes
 from analysis.markdown import Block, Heading, Prose, Table
 from analysis.panels import one_m_for_each_n
 from analysis.ranking import win_tie_loss
+from analysis.report import goals
 from analysis.schema import BASELINE
 
 SIZE_COLUMNS = ["op", "distribution", "M", "N"]  # of one gpu, dtype and sweep
@@ -25,6 +26,7 @@ def section(summary: pd.DataFrame, names: dict[str, str]) -> list[Block]:
         for (dtype, sweep, op), part in rows.groupby(["dtype", "sweep", "op"], sort=True):
             what = f"sweep `{sweep}`" + ("" if op == "softmax" else f", {op}")
             parts.append(Prose(_sentence(f"On **{names[gpu]}** in {dtype} ({what})", part)))
+            parts += goals.section(part, f"{dtype}, {sweep}")
             if part["rank"].notna().any():
                 parts += _table(part, f"{dtype}, {sweep}: every matrix")
     return [*parts, *(Prose(f"{line}.") for line in legend(summary["flags"]))]

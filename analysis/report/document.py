@@ -29,6 +29,7 @@ FIGURES = {
     "time": "time over N",
     "throughput": "throughput over N",
     "speedup": "speedup over N",
+    "profile": "performance profile",
     "published": "published beside measured",
 }
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import functools
+import importlib.util
+import sys
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -20,6 +22,13 @@ def optional_package(options: str = "--group peers") -> Iterator[None]:
         raise ImportError(
             f"{error}; install the optional group of pyproject.toml: pip install {options}"
         ) from error
+
+
+def skip_init(*names: str) -> None:
+    """Load packages, but not what their ``__init__.py`` imports; one kernel needs little of it."""
+    for name in names:
+        if name not in sys.modules and (spec := importlib.util.find_spec(name)):
+            sys.modules[name] = importlib.util.module_from_spec(spec)
 
 
 def unsupported(x: torch.Tensor) -> str | None:

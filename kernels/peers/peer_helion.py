@@ -4,15 +4,17 @@ Idea: Helion is a language of tiles over Triton. From torch.softmax of a tile of
 Triton kernel for this shape. Its default configuration on compute capability 9.0 and 10.0 keeps a
 row of up to some 34,000 elements in 4 to 32 warps, and gives a program several short rows. A longer
 row is read three times, in blocks of 16384. On other GPUs rows are kept up to N = 4096.
-The config ``max`` searches tiles, loops, warps and cache hints on this GPU, at the effort "quick".
+The config ``pretuned`` has the configurations that Helion keeps for its own softmax on compute
+capability 9.0, found by its search in float16: a row in one block of 1, 8 or 16 warps, by N.
 Bytes: 2·M·N·itemsize where a row is kept; else 4·M·N·itemsize, less what the caches serve.
-Limits: NVIDIA GPUs here. Every new shape or stride is compiled. With ``max`` the first call for a
-dtype and an N searches for about a minute (42 to 80 s on an H200); any M uses its result. Another
-process may find another result, unless Helion's cache on disk has it.
-Source: Helion (pytorch/helion); the lines in its language are ours. The package is optional:
-``pip install --group peers``.
+Limits: NVIDIA GPUs here. Every new shape or stride is compiled. ``pretuned``: compute capability
+9.0, and N up to 32768, the longest row that was tuned.
+Source: Helion (pytorch/helion); the lines in its language are ours. The configurations stand in
+pretuned_kernels/softmax/_helion_aot_softmax_cuda_sm90.py at 2af5b97, which the package lacks. The
+package is optional: ``pip install --group peers``.
 """
 
+import bisect
 import functools
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -28,49 +30,76 @@ with optional_package():
 
 ON_REQUEST = True  # another project's kernel, from an optional package
 
-CONFIGS = ("max",)
-_EFFORTS = {"": "none", "max": "quick"}
-# The search ends after these seconds; a point has 120 s by default.
-SEARCH_S = 40
+CONFIGS = ("pretuned",)
+LONGEST = 32768
+# Up to each N of LIMITS, and beyond the last, the configuration at its place: one warp, then 8 and
+# 16 warps in turn. So the search found it.
+LIMITS = (2048, 7552, 7680, 8192, 8832, 8960, 9984, 11136, 11264, 12672)
+_ROW = {"block_sizes": [1], "reduction_loops": [None]}
+_ONE_WARP = _ROW | {
+    "num_warps": 1,
+    "num_stages": 3,
+    "indexing": ["tensor_descriptor", "tensor_descriptor"],
+    "load_eviction_policies": ["last"],
+    "pid_type": "persistent_interleaved",
+    "num_sm_multiplier": 32,
+    "range_unroll_factors": [2],
+    "range_num_stages": [4],
+    "range_multi_buffers": [True],
+    "range_flattens": [True],
+}
+_FLAT = _ROW | {"num_stages": 2, "load_eviction_policies": ["first"], "pid_type": "flat"}
+_8_WARPS = _FLAT | {"num_warps": 8, "indexing": ["tensor_descriptor", "pointer"]}
+_16_WARPS = _FLAT | {"num_warps": 16, "indexing": ["pointer", "tensor_descriptor"]}
 
 
-def _softmax_into(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+# `y`: Helion takes `out[…] = …` for reading and writing an argument, and drops `range_num_stages`.
+def _softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
+    y = out
     for rows in hl.tile(x.size(0)):
-        out[rows, :] = torch.softmax(x[rows, :].to(torch.float32), dim=1).to(out.dtype)
-    return out
+        y[rows, :] = torch.softmax(x[rows, :].to(torch.float32), dim=1).to(x.dtype)
 
 
-def _log_softmax_into(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+def _log_softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
+    y = out
     for rows in hl.tile(x.size(0)):
-        out[rows, :] = torch.log_softmax(x[rows, :].to(torch.float32), dim=1).to(out.dtype)
-    return out
+        y[rows, :] = torch.log_softmax(x[rows, :].to(torch.float32), dim=1).to(x.dtype)
 
 
-_kernels: dict[tuple, Callable] = {}
+def _pretuned(cols: int) -> dict:
+    """Return Helion's configuration for rows of this length."""
+    place = bisect.bisect_left(LIMITS, cols)
+    return (_16_WARPS if place % 2 == 0 else _8_WARPS) if place else _ONE_WARP
 
 
-def _kernel(into: Callable, effort: str, x: torch.Tensor, out: torch.Tensor) -> Callable:
-    """Return the kernel for rows of this dtype and length, from the cache if it is there."""
-    key = into, effort, x.dtype, x.device, x.shape[1]
-    if key not in _kernels:
-        kernel = functools.partial(helion.kernel, into, static_shapes=True)
-        chosen = {"autotune_effort": effort}
-        if effort != "none":
-            # no progress bar, because the output goes to a log; force=False: Helion's cache on disk
-            # may have a result
-            limits = {"autotune_budget_seconds": SEARCH_S, "autotune_progress_bar": False}
-            chosen = {"config": kernel(**chosen, **limits).autotune((x, out), force=False)}
-        _kernels[key] = kernel(**chosen)
-    return _kernels[key]
+@functools.cache
+def _kernel(into: Callable, config: str, cols: int) -> Callable:
+    """Return the kernel for rows of this length, which Helion compiles for every dtype and M."""
+    chosen = {"config": helion.Config(**_pretuned(cols))} if config else {"autotune_effort": "none"}
+    return helion.kernel(into, static_shapes=True, **chosen)
+
+
+def _unsupported(x: torch.Tensor) -> str | None:
+    """Return None, or why ``pretuned`` cannot take x."""
+    if x.shape[1] > LONGEST:
+        return f"N = {x.shape[1]}: Helion tuned its configurations up to N = {LONGEST}"
+    if reason := unsupported(x):
+        return reason
+    major, minor = torch.cuda.get_device_capability(x.device)
+    return (
+        None
+        if (major, minor) == (9, 0)
+        else (f"compute capability {major}.{minor}; Helion tuned these configurations for 9.0")
+    )
 
 
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
-    return functions(
-        _softmax_into,
-        _log_softmax_into,
-        lambda into, x, out: _kernel(into, _EFFORTS[config], x, out),
+    found = functions(
+        _softmax_into, _log_softmax_into, lambda into, x, _: _kernel(into, config, x.shape[1])
     )
+    found.unsupported = _unsupported if config else unsupported
+    return found
 
 
 softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

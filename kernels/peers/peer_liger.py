@@ -18,6 +18,8 @@ from . import _package
 ON_REQUEST = True  # another project's kernel, from an optional package
 
 with _package.optional_package():
+    # torch's compiler, which they import, would take 4 s
+    _package.skip_init("liger_kernel", "liger_kernel.ops")
     # a global of this module, because rows read the kernel's registers and spills from there
     from liger_kernel.ops.softmax import _softmax_single_block_forward_kernel
     from liger_kernel.ops.utils import calculate_settings

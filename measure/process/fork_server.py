@@ -1,7 +1,8 @@
 """Load torch, Triton and the measuring code once, and fork for every point.
 
-``python -m measure.process.fork_server LISTENER OWNER``. LISTENER is the descriptor of a listening
-socket, OWNER that of the process with which the server ends (a pidfd).
+``python -m measure.process.fork_server LISTENER OWNER [bare]``. LISTENER is the descriptor of a
+listening socket, OWNER that of the process with which the server ends (a pidfd). A ``bare`` server
+loads nothing beforehand.
 
 Each child becomes the reaper of one point. So no point waits for another, and the server's death
 ends no point. The server opens no CUDA context, because no fork could use it.
@@ -78,13 +79,17 @@ def serve(listener: socket.socket, owner: int) -> None:
                 reaper.fork(reap)
 
 
-def main(listener: int, owner: int) -> None:
-    """Load and serve; exit if the process cannot be forked then."""
+def main(listener: int, owner: int, bare: bool) -> None:
+    """Load and serve. If the process cannot be forked then, become a bare server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
     begin = time.monotonic()
-    load()
+    if not bare:
+        load()
     if reason := why_not_forkable():
-        sys.exit(f"fork server: {reason}; an imported package does that (PYTHONPATH?)")
+        if bare:
+            sys.exit(f"fork server: {reason}; a package does that when Python starts")
+        print(f"fork server: loading nothing, as {reason}", file=sys.stderr, flush=True)
+        os.execv(sys.executable, [*sys.orig_argv, "bare"])
     gc.collect()
     gc.freeze()  # otherwise a child's first collection writes to, and so copies, all objects
     print(f"fork server: ready after {time.monotonic() - begin:.2f} s", file=sys.stderr, flush=True)
@@ -97,4 +102,4 @@ def main(listener: int, owner: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:3]), bare=len(sys.argv) > 3)

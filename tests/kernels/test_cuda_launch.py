@@ -6,12 +6,12 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.test_peers import SEARCHED
+from tests.kernels.test_peers import CONFIGS
 from tests.kernels.variants import CUDA, PEERS, loaded
 from tests.marks import slow
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh")]
-every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(SEARCHED[0])])
+every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 
 
 @every

@@ -17,7 +17,8 @@ def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_pa
     bench.add("odd", kernel(act))
     first, second, done = replicate(bench, "odd", tmp_path)
     for row in (first, second):
-        assert (row["status"], row["flags"], row["n_samples"]) == ("ok", flags, "6")
+        chosen = {*row["flags"].split()} - {"aa_biased"}  # which a busy CPU may add
+        assert (row["status"], chosen, row["n_samples"]) == ("ok", {*flags.split()}, "6")
         assert float(row["max_abs_error"]) < 1e-6
     assert second["message"] == first["message"]
     assert bool(first["message"]) == bool(flags)

@@ -115,6 +115,49 @@ def test_nothing_to_measure_is_an_error():
         planned.expand(backwards, "h200")
 
 
+RANDOM = overlay("random")
+PINNED = [("float32", 2178697, 121), ("float16", 2, 733861), ("bfloat16", 160, 1397)]
+
+
+def drawn(**change):
+    """The (dtype, M, N) of the random sweep, with changes of its entry or of its config."""
+    entry = RANDOM["shapes"][0] | {key: change.pop(key) for key in {*change} - RANDOM.keys()}
+    config = RANDOM | {"shapes": [entry], "variants": ["torch_softmax"]} | change
+    return [(p.dtype, p.M, p.N) for p in planned.expand(config, "h200")]
+
+
+def test_random_shapes_are_within_their_bounds_and_take_turns():
+    shapes = drawn()
+    assert len(shapes) == len(set(shapes)) == 90
+    assert [dtype for dtype, _, _ in shapes] == RANDOM["dtypes"] * 30
+    for _, M, N in shapes:
+        assert 2**0 <= M <= 2**22
+        assert 2**3 <= N <= 2**23
+        assert 2**16 <= M * N <= 2**29
+    for dtype in RANDOM["dtypes"]:
+        sizes = [N for name, _, N in shapes if name == dtype]
+        assert sum(N % 2 for N in sizes) == 10
+        assert sum(N % 8 == 0 for N in sizes) >= 10
+    # log-uniform: a size in every other power of two, and as many long rows as short ones
+    assert len({N.bit_length() // 2 for _, _, N in shapes}) >= 9
+    assert 30 <= sum(N < 2**12 for _, _, N in shapes) <= 60
+
+
+def test_random_shapes_follow_from_the_seed_on_every_machine():
+    assert drawn()[:3] == PINNED
+    assert drawn(random=7) == drawn()[:7]
+    assert not set(drawn(seed=28)) & set(drawn())
+
+
+def test_bounds_with_too_few_random_shapes_are_an_error():
+    few = {"M": {"from": 1, "to": 2}, "N": {"from": 8, "to": 9}, "dtypes": ["float32"]}
+    few["elements"] = {"from": 1, "to": 100}
+    assert sorted(N for _, _, N in drawn(random=3, **few)) == [8, 8, 9]
+    words = r"only 0 of 90 shapes found with M from 1 to 2, .*; draw fewer, or widen the bounds"
+    with pytest.raises(ConfigError, match=words):
+        drawn(**few | {"elements": {"from": 100, "to": 1}})
+
+
 def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
     variants = ["torch_jit", "triton_row", "cuda_oneflow"]
     config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": variants}

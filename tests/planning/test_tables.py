@@ -1,11 +1,13 @@
 """Recorded and published tables: what is drawn of them, and the hashes that rows should have."""
 
 import csv
+import dataclasses
 
 import pytest
 import yaml
 
 import kernels
+from analysis import ranking
 from analysis.figures import write
 from measure import fingerprint
 from measure.fingerprint import ROOT
@@ -24,7 +26,11 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
     for gpu in ("h200", "b200"):
         (tmp_path / gpu).mkdir()
         (tmp_path / gpu / "online_softmax.csv").write_text(
-            "dtype,variant\nfloat32,triton_row\nbfloat16,triton_row\n"
+            "gpu,op,dtype,distribution,M,N,variant\n"
+            + "".join(f"{gpu},softmax,float32,normal,4,{N},triton_row\n" for N in range(1, 21))
+            + "".join(
+                f"{gpu},softmax,bfloat16,normal,4,{N % 20},triton_row\n" for N in range(1, 20)
+            )
         )
     found = tables.recorded_tables(["b200"], tmp_path)
     names = tables.figures("online_softmax", [point("b200")], found, PUBLISHED)
@@ -36,8 +42,14 @@ def test_figures_are_drawn_of_what_is_measured_recorded_and_published(tmp_path):
         "rtx3090_float32_fused_softmax",
         "a100_float32_oneflow",
     ]
-    assert len(names) == 3 * 6 + 1
+    # b200's 20 matrices are left out, because it is measured
+    assert [name for name in names if name.endswith("_profile")] == [
+        "h200_float32_online_softmax_profile"
+    ]
+    assert len(names) == 3 * 6 + 2
     assert names[-1] == "a100_float32_oneflow_published"
+    many = [dataclasses.replace(point("b200"), N=N) for N in range(1, 21)]
+    assert "b200_float32_mine_profile" in tables.figures("mine", many, [], PUBLISHED)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +76,10 @@ def test_what_is_said_of_a_published_table_is_true():
 def test_rows_are_expected_to_be_of_the_current_code(tmp_path):
     (tmp_path / "h200").mkdir()
     recorded = tmp_path / "h200" / "old.csv"
-    recorded.write_text("dtype,variant\nfloat32,torch_naive\nfloat32,gone\n")
+    recorded.write_text(
+        "gpu,op,dtype,distribution,M,N,variant\n"
+        "h200,softmax,float32,normal,4,8,torch_naive\nh200,softmax,float32,normal,4,8,gone\n"
+    )
     planned = [point("a100"), point("a100", "float16")]
     measure = fingerprint.measure_sha256()
     assert tables.expected(planned, [recorded]) == [
@@ -76,7 +91,8 @@ def test_rows_are_expected_to_be_of_the_current_code(tmp_path):
 
 def test_the_kinds_of_figures_are_those_that_analysis_draws():
     assert tables.OVER_N == write.OVER_N
-    assert [*tables.OVER_N, tables.PUBLISHED] == list(write.KINDS)
+    assert [*tables.OVER_N, tables.PROFILE, tables.PUBLISHED] == list(write.KINDS)
+    assert ranking.LEAST_MATRICES == tables.LEAST_MATRICES
 
 
 def test_planning_needs_neither_torch_nor_pandas():

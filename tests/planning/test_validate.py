@@ -33,6 +33,8 @@ def test_every_key_of_the_default_has_a_comment_above_it():
 
 
 SHAPE = {"M": 4, "N": 8}
+RANGE = {"from": 1, "to": 64}
+RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,12 @@ SHAPE = {"M": 4, "N": 8}
         ({"shapes": [{"N": 8}]}, "shapes[0]: give M or elements"),
         ({"shapes": [SHAPE | {"elements": 64}]}, "shapes[0]: give M or elements, not both"),
         ({"shapes": [{"elements": 0, "N": 8}]}, "shapes[0].elements = 0: must be at least 1"),
+        ({"shapes": [RANDOM | {"random": 0}]}, "shapes[0].random = 0: must be at least 1"),
+        ({"shapes": [RANDOM | {"N": 8}]}, "shapes[0].N = 8: must be {from, to}"),
+        ({"shapes": [RANDOM | {"M": {"from": 1}}]}, "shapes[0].M: missing to"),
+        ({"shapes": [{"random": 9, "M": RANGE}]}, "shapes[0]: missing N, elements"),
+        ({"shapes": [RANDOM | {"odd": 3}]}, "shapes[0]: unknown key 'odd'"),
+        ({"shapes": [4]}, "shapes[0] = 4: must be a table, as {key: value}"),
         ({"op": "log_sotfmax"}, "op: unknown value 'log_sotfmax'; did you mean 'log_softmax'?"),
         ({"shapes": [{"M": 4, "N": [8, -8]}]}, "shapes[0].N[1] = -8: must be at least 1"),
         ({"shapes": [{"M": 4, "N": [8.5]}]}, "shapes[0].N[0] = 8.5: must be a whole number"),

@@ -18,6 +18,7 @@ localrules:
     summary,
     claims,
     plot_sweep,
+    plot_profile,
     plot_published,
     plot_overview,
     report,
@@ -154,6 +155,18 @@ rule plot_sweep:
     shell:
         "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
         " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
+
+
+use rule plot_sweep as plot_profile with:
+    """Draw the performance profile of one GPU, dtype and sweep."""
+    output:
+        *figure_outputs([tables.PROFILE]),
+    log:
+        "results/logs/plot_profile/{gpu}_{dtype}_{sweep}.log",
+    params:
+        subcommand="profile --gpu {gpu} --dtype {dtype} --sweep {sweep}",
+    message:
+        "Drawing the profile of {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
 
 
 use rule plot_sweep as plot_published with:

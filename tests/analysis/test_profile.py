@@ -1,0 +1,101 @@
+"""The performance profile: as numbers, as a figure, in the report, and the goals beside it."""
+
+import pytest
+
+from analysis import ranking
+from analysis.figures.controls import with_controls
+from analysis.figures.profile import draw_profile
+from analysis.markdown import render
+from analysis.panels import select
+from analysis.report import goals
+from tests.analysis import synthetic
+
+
+def of(speeds, sizes, **given):
+    """Rows of variants with such speed-ups at each size."""
+    return [
+        synthetic.with_speedup(value, 0.0005, variant=name, N=n, **given)
+        for n in sizes
+        for name, value in speeds.items()
+    ]
+
+
+# 20 matrices: `a` is 2 % faster than `b` at 15, and `b` half as fast again at 5
+ROWS = of({"a": 1.02, "b": 1.0}, range(1, 16)) + of({"a": 1.0, "b": 1.5}, range(16, 21))
+
+
+@pytest.mark.parametrize(
+    ("name", "percent", "share"),
+    [
+        ("a", 0, 0.75),
+        ("a", 49, 0.75),
+        ("a", 51, 1),
+        ("b", 0, 0.25),
+        ("b", 1.9, 0.25),
+        ("b", 2.1, 1),
+    ],
+)
+def test_a_profile_is_the_share_of_matrices_near_the_fastest(ranked, name, percent, share):
+    assert ranking.within(ranking.profile(ranked(ROWS))[name], percent) == share
+
+
+def test_what_a_variant_cannot_run_counts_against_it_and_what_was_not_measured_does_not(ranked):
+    failed = [synthetic.row(variant="c", N=n, status="unsupported") for n in (1, 2, 3)]
+    alone, third = of({"c": 1.0}, [99]), of({"c": 1.0}, [4])
+    found = ranking.profile(ranked([*ROWS, *failed, *alone, *third]))
+    assert len(found) == 20  # not the matrix without a competitor
+    assert ranking.within(found["c"], 3) == 0.25
+    assert ranking.within(found["a"], 1000) == 1
+
+
+def test_the_figure_has_a_line_for_each_variant(ranked, tables):
+    unable = [synthetic.row(variant="c", N=n, status="unsupported") for n in range(1, 21)]
+    chosen = select(ranked([*ROWS, *unable]), tables, "h200", "float32", "online_softmax")
+    figure = draw_profile(chosen)
+    lines = {line.get_gid(): line for line in figure.axes[0].lines}
+    assert list(lines) == ["a", "b", "c"]
+    x, y = lines["b"].get_data()
+    assert x.tolist() == pytest.approx([0, 2, 300])
+    assert list(y) == [0.25, 1, 1]
+    assert not any(lines["c"].get_ydata())
+    words = " ".join(text.get_text() for text in figure.texts)
+    assert "20 matrices" in figure._suptitle.get_text()
+    assert "cannot run it" in words
+    assert "Dolan" in words
+
+
+def test_torch_as_a_control_is_no_competitor_of_the_figure(ranked, tables):
+    chosen = select(with_controls(ranked(ROWS)), tables, "h200", "float32", "online_softmax")
+    assert {line.get_gid() for line in draw_profile(chosen).axes[0].lines} == {"a", "b"}
+
+
+def test_a_figure_of_matrices_without_competitors_says_so(ranked, tables):
+    chosen = select(ranked(of({"a": 1.0}, [64])), tables, "h200", "float32", "online_softmax")
+    assert not draw_profile(chosen).axes
+
+
+def report(measurements, rows):
+    """The cells of each line of the report's tables, by the first cell."""
+    text = render(goals.section(ranking.summarise(measurements(rows)), "here"))
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    return {name: cells for name, *cells in lines}
+
+
+def test_the_report_has_a_line_for_each_kernel_and_goal(measurements):
+    fast = {"frontier": 1.02, "peer_quack": 1.0}
+    rows = of(fast, range(1, 17)) + of(fast | {"peer_quack": 1.05}, [18])
+    rows += [synthetic.row(variant="frontier", N=19, status="crash")]
+    rows += of({"peer_quack": 1.0, "torch_softmax": 1.0}, [19])
+    rows += of(fast, [4096], M=8192, of_copy=0.94) + of(fast, [4096], M=4096, of_copy=0.96)
+    found = report(measurements, rows)
+    assert found["frontier"] == ["20", "90 %", "95 %", "does not rank", "1024x19"]
+    assert found["peer_quack"] == ["20", "10 %", "100 %", "1.020", "1024x1"]
+    assert found["at most 1 % slower than the best other"] == ["20", "90 %", *found["frontier"][3:]]
+    assert found["at most 4 % slower than the best other"][1] == "95 %"
+    copy = found["0.95 of the copy's speed where 128 MB and more are moved"]
+    assert copy == ["2", "50 %", "0.9400", "8192x4096"]
+
+
+def test_few_matrices_have_no_profile_in_the_report(measurements):
+    assert not report(measurements, of({"frontier": 1.0, "a": 2.0}, range(1, 20)))
+    assert "goal of frontier" not in report(measurements, ROWS)
