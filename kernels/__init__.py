@@ -16,25 +16,14 @@ without them.
 import importlib
 from collections.abc import Callable
 
-from .contract import DTYPES as DTYPES
-from .contract import OPS as OPS
-from .contract import Variant as Variant
-from .registry.dependencies import loaded_modules as loaded_modules
-from .registry.dependencies import own_sha256 as own_sha256
-from .registry.dependencies import packages as packages
-from .registry.dependencies import sha256 as sha256
-from .registry.dependencies import sources as sources
-from .registry.discover import add as add
-from .registry.discover import by_default as by_default
-from .registry.discover import check_name as check_name
-from .registry.discover import configs as configs
-from .registry.discover import file as file
-from .registry.discover import load as load
-from .registry.discover import names as names
-from .registry.discover import ops as ops
-from .registry.discover import split as split
-from .registry.source_hash import digest as digest
-from .registry.source_scan import BadKernel as BadKernel
+from .contract import DTYPES, OPS, Variant  # noqa: F401
+from .registry.dependencies import loaded_modules, own_sha256, packages, sha256, sources  # noqa: F401
+from .registry.discover import add, by_default, check_name, configs, file, load, names, ops, split  # noqa: F401
+from .registry.source_hash import digest  # noqa: F401
+from .registry.source_scan import BadKernel  # noqa: F401
+
+# For users. The other names are for planning and measuring a sweep.
+__all__ = ["Variant", "load", "log_softmax", "names", "replace_torch", "softmax"]
 
 # name -> module, imported when the name is asked for, because it imports torch
 _DROP_IN = {"log_softmax": "api", "softmax": "api", "replace_torch": "replace"}
@@ -48,4 +37,4 @@ def __getattr__(name: str) -> Callable:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_DROP_IN})
+    return __all__

@@ -10,10 +10,6 @@ from .contract import LONGEST_ROW
 from .registry import scaffold, source_scan
 from .registry.discover import PACKAGE
 
-# The packages of a kernel that the list names; all others come with Python or with these.
-LISTED_PACKAGES = (
-    *("torch", "triton", "cuda", "quack", "liger_kernel", "flag_gems", "helion", "flashinfer"),
-)
 IN_REPOSITORY = PACKAGE == "kernels"  # where a new kernel can be measured
 
 
@@ -27,17 +23,13 @@ def parser() -> argparse.ArgumentParser:
     lengths = f"lengths of rows, 1 to {LONGEST_ROW}"
     warm_up.add_argument("--N", nargs="+", type=_length, required=True, help=lengths)
     if IN_REPOSITORY:
-        _add_new(commands)
+        new = commands.add_parser("new", help="write a correct kernel to start from")
+        new.add_argument("name", help="name of the kernel: letters, digits and underscores")
+        language = "language of the kernel (default %(default)s)"
+        new.add_argument("--language", choices=scaffold.LANGUAGES, default="triton", help=language)
+        output = "a file outside the project, NAME.py (default: kernels/contributed/NAME.py)"
+        new.add_argument("--output", type=Path, metavar="FILE", help=output)
     return top
-
-
-def _add_new(commands) -> None:
-    new = commands.add_parser("new", help="write a correct kernel to start from")
-    new.add_argument("name", help="name of the kernel: letters, digits and underscores")
-    language = "language of the kernel (default %(default)s)"
-    new.add_argument("--language", choices=scaffold.LANGUAGES, default="triton", help=language)
-    output = "a file outside the project, NAME.py (default: kernels/contributed/NAME.py)"
-    new.add_argument("--output", type=Path, metavar="FILE", help=output)
 
 
 def _length(text: str) -> int:
@@ -48,25 +40,25 @@ def _length(text: str) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Return exit code 0; 2 for bad input or a missing GPU, after one line that says why."""
-    given = parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     try:
-        print(_answer(given))
+        print(_answer(arguments))
     except (BadKernel, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _answer(given: argparse.Namespace) -> str:
+def _answer(arguments: argparse.Namespace) -> str:
     """Do what the command line asks. Return what to print."""
-    if given.command is None:
+    if arguments.command is None:
         return listing()
-    if given.command == "new":
-        written = scaffold.write(given.name, given.language, given.output)
-        return scaffold.next_steps(written, given.output)
+    if arguments.command == "new":
+        written = scaffold.write(arguments.name, arguments.language, arguments.output)
+        return scaffold.next_steps(written, arguments.output)
     from .dropin import info, warm_up  # here, because they import torch
 
-    return info.text() if given.command == "info" else warm_up.run(given.dtype, given.N)
+    return info.text() if arguments.command == "info" else warm_up.run(arguments.dtype, arguments.N)
 
 
 def listing() -> str:
@@ -75,7 +67,7 @@ def listing() -> str:
     for name in names():
         idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
         facts = [" ".join(sorted(ops(name)))]
-        facts += [" ".join(p for p in LISTED_PACKAGES if p in packages(name))]
+        facts += [" ".join(sorted(packages(name) - sys.stdlib_module_names))]
         facts += [f"configs {' '.join(offered)}"] if (offered := configs(name)) else []
         lines += [name, f"  {idea}", f"  {'; '.join(filter(None, facts))}"]
     return "\n".join(lines)

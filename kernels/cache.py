@@ -11,8 +11,8 @@ def folder() -> Path:
 
     The user's cache is XDG_CACHE_HOME, or else ~/.cache. The folder need not exist.
     """
-    if given := os.environ.get(VARIABLE):
-        return Path(given)
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home, "softmax_bench")
 

@@ -22,12 +22,12 @@ OPS = {
 DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of an element
 
 # Compute capabilities: CUDA C++ Programming Guide, "Compute Capabilities".
-OLDEST = (8, 0)  # bfloat16; Triton supports no older one
+MIN_CAPABILITY = (8, 0)  # bfloat16; Triton supports no older one
 CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
-# Compute capability -> the GPU, and its tuning table, for all GPUs of this capability without a
-# table. docs/frontier.md says how much slower an H100 would be with this table than with its own.
-STANDS_IN = {(9, 0): ("NVIDIA H200", "h200.csv")}
+# Compute capability -> the GPU whose tuning table serves the GPUs without a table. docs/frontier.md
+# says how much slower an H100 would be with this table than with its own.
+FALLBACK_TUNING = {(9, 0): "NVIDIA H200"}
 
 LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits
 MAX_BLOCKS = 2**31 - 1  # of a launch, in x
@@ -46,8 +46,10 @@ class Variant:
     An operation is None where the variant lacks it.
 
     ``unsupported(x)`` returns None, or one sentence that says why the variant cannot take x. A
-    variant that takes x also takes fewer rows and any row stride. The caller asks ``unsupported``
-    first. It passes an ``out`` of x's shape, dtype and device with unit column stride.
+    variant may require aligned rows, and says so there. If it takes x, it also takes fewer rows and
+    any row stride that leaves them as aligned as x's.
+    The caller asks ``unsupported`` first: about x, or about g for a backward. The other matrices
+    have the same shape, dtype, device and alignment, and unit column stride.
     """
 
     name: str

@@ -18,20 +18,20 @@ def empty_output(x: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
-def backward_functions(launch: Callable) -> tuple[Callable, Callable]:
+def backward_functions(launch: Callable, limit: str = "") -> tuple[Callable, Callable]:
     """Return softmax_backward and log_softmax_backward; see ``kernels.Variant``.
 
     ``launch(g, y, dx, rows, cols, strides, log)`` writes the gradient with respect to the input of
     a (rows, cols) matrix to ``dx``. g, y and dx are on the current GPU, have any rank and adjacent
     columns. ``strides`` are the row strides of dx, g and y in elements; 0 repeats one row. It
-    returns False for rows that it does not take.
+    returns False for rows that it does not take. ``limit`` is the reason, in the ValueError then.
     """
 
     def run(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor | None = None, *, log: bool):
         out = empty_output(y, out)
         strides = out.stride(0), g.stride(0), y.stride(0)
         if not launch(g, y, out, *y.shape, strides, log):
-            raise ValueError(f"{launch.__module__} does not take rows of N = {y.shape[1]}")
+            raise ValueError(f"N = {y.shape[1]}: {limit}")
         return out
 
     return functools.partial(run, log=False), functools.partial(run, log=True)

@@ -75,7 +75,7 @@ def tables(tmp_path_factory, monkeypatch):
 
     folder = tmp_path_factory.mktemp("frontier")
     (folder / "tuning").mkdir()
-    monkeypatch.setattr(_tuning, "FOLDER", folder)
+    monkeypatch.setattr(_tuning, "FRONTIER", folder)
     _tuning._winners.cache_clear()
 
     def write(*rows):

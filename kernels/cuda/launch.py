@@ -13,11 +13,22 @@ import torch
 from cuda.bindings import driver
 from cuda.core import Device, Kernel, LaunchConfig, Stream, launch
 
-from ..contract import MAX_BLOCKS, OLDEST
+from ..contract import MAX_BLOCKS, MIN_CAPABILITY
 from ..tensors import empty_output
-from . import grid_workspace, nvrtc
+from . import grid_workspace
 from .driver import checked
-from .nvrtc import Gpu, LaunchPlan, Planner, Problem, build_once, problem_of, widest_pack
+from .nvrtc import build_once
+from .plan import (
+    GPUS,
+    PORTABLE_CLUSTER,
+    TYPES,
+    GpuProperties,
+    LaunchPlan,
+    Planner,
+    Problem,
+    problem_of,
+    widest_pack,
+)
 
 MAX_CACHED = 4096  # launches
 TOO_LONG = "the row is longer than this kernel can hold"
@@ -157,7 +168,7 @@ def functions(planner: Planner, limit: str = TOO_LONG) -> Functions:
     def unsupported(x: torch.Tensor) -> str | None:
         """Return None, or why this kernel cannot run x."""
         # a limit is said without a GPU, too: then an H200's
-        gpu = gpu_info(x.device) if x.is_cuda else nvrtc.GPUS["sm_90"]
+        gpu = gpu_info(x.device) if x.is_cuda else GPUS["sm_90"]
         plans = planner(problem_of(x, False, gpu))
         if not plans:
             return f"N = {x.shape[1]}: {limit}"
@@ -176,7 +187,7 @@ def configured(plan: Callable, config: str) -> Config:
     return Config(*functions(planner), planner)
 
 
-def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = OLDEST) -> str | None:
+def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = MIN_CAPABILITY) -> str | None:
     """Return None, or a sentence that says why x's device cannot run a CUDA C++ kernel."""
     if not x.is_cuda:
         return f"x is on the device {x.device}; an NVIDIA GPU and its driver are needed"
@@ -187,10 +198,10 @@ def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = OLDEST) -> str | None:
     return None
 
 
-def gpu_info(device: torch.device | int) -> Gpu:
+def gpu_info(device: torch.device | int) -> GpuProperties:
     """Return the properties of a GPU that decide which kernel runs."""
     properties = torch.cuda.get_device_properties(device)
-    return Gpu(
+    return GpuProperties(
         properties.name,
         (properties.major, properties.minor),
         properties.shared_memory_per_block_optin,
@@ -206,8 +217,8 @@ def launched() -> list[LoadedLaunch]:
 def _prepare(key: Key) -> LoadedLaunch:
     """Compile, load and cache the launch of a key. Raises as ``run``."""
     device = key.device
-    if key.dtype not in nvrtc.TYPES:
-        raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, nvrtc.TYPES))}")
+    if key.dtype not in TYPES:
+        raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, TYPES))}")
     Device(device).set_current()
     plans = key.planner(Problem(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
     if not plans:
@@ -239,7 +250,7 @@ def _load(plan: LaunchPlan, device: int) -> Kernel:
     if plan.shared_bytes:  # more than 48 KiB must be allowed
         limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
         _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
-    if plan.cluster > nvrtc.PORTABLE_CLUSTER:
+    if plan.cluster > PORTABLE_CLUSTER:
         _set(kernel, device, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
     return kernel
 

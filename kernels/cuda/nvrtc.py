@@ -3,118 +3,19 @@
 import contextlib
 import functools
 import importlib.metadata
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 import torch
 from cuda.core import ObjectCode, Program, ProgramOptions
 from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
 from ..cache import folder
-from ..contract import CLUSTERS_SINCE, OLDEST, max_cluster
 from ..registry.source_hash import digest
-from ..tensors import DTYPES
+from .plan import GPUS, Planner, problem_of
 
 INCLUDE = Path(__file__).parent / "include"
-TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))  # in types.cuh
-EPILOGUES = "Softmax", "LogSoftmax"  # in epilogue.cuh
-
-WARP = 32  # threads; kWarp in types.cuh
-VEC_BYTES = 16  # that one instruction moves at most
-PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters can place
 CACHE_BYTES = 64 * 2**20  # a binary has some 20 KiB
-
-
-class Gpu(NamedTuple):
-    """The properties of a GPU that decide which kernel runs."""
-
-    name: str  # torch's and NVML's
-    capability: tuple[int, int]
-    max_shared_per_block: int  # bytes of shared memory that a block may have
-    sm_count: int  # multiprocessors
-
-    @property
-    def max_cluster(self) -> int:
-        return max_cluster(self.capability[0])
-
-
-# To compile without a GPU. Source: CUDA C++ Programming Guide, NVIDIA's white papers.
-GPUS = {
-    "sm_80": Gpu("NVIDIA A100", (8, 0), 163 * 1024, 108),
-    "sm_90": Gpu("NVIDIA H200", (9, 0), 227 * 1024, 132),
-    "sm_100": Gpu("NVIDIA B200", (10, 0), 227 * 1024, 148),
-}
-
-
-class Problem(NamedTuple):
-    """What decides which kernel runs; addresses and strides count only through ``pack``."""
-
-    dtype: torch.dtype
-    rows: int
-    cols: int
-    pack: int  # elements that one instruction may move: 8, 4, 2 or 1, at most 16 bytes
-    log: bool  # log_softmax instead of softmax
-    gpu: Gpu
-
-
-class LaunchPlan(NamedTuple):
-    """A kernel to compile, and how to launch it."""
-
-    source: Path  # a .cu file
-    kernel: str  # C++ name of the template's instance
-    threads: int  # of a block
-    blocks: int  # that the rows fill
-    shared_bytes: int = 0  # dynamic shared memory of a block
-    # Kernels that stride over rows launch at most what fills the GPU with threads `waves` times.
-    waves: int | None = None
-    cluster: int = 1  # blocks of a cluster; `blocks` then counts clusters
-    # Blocks that share a row through a GridWorkspace. All blocks of the launch, a multiple of
-    # these, are resident at once.
-    row_blocks: int = 0
-    extra_args: tuple[int, ...] = ()  # arguments after those that every kernel has
-
-    @property
-    def min_capability(self) -> tuple[int, int]:
-        return CLUSTERS_SINCE if self.cluster > 1 or self.row_blocks else OLDEST
-
-
-# Maps a problem to the kernels that may serve it, in ascending block sizes; to none if the
-# algorithm does not take it.
-Planner = Callable[[Problem], tuple[LaunchPlan, ...]]
-
-
-def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
-    """Return how many elements of ``itemsize`` bytes one load or store may move: 8, 4, 2 or 1.
-
-    ``addresses`` is the bitwise or of all addresses, in bytes. ``counts`` is the bitwise or of all
-    row strides and the row's length, in elements. All must be multiples of the pack.
-    """
-    elements = (addresses // itemsize) | counts
-    return min(elements & -elements, VEC_BYTES // itemsize)
-
-
-def problem_of(x: torch.Tensor, log: bool, gpu: Gpu) -> Problem:
-    """Return the problem of x (M, N), with an output of x's alignment."""
-    rows, cols = x.shape
-    pack = widest_pack(x.element_size(), x.data_ptr(), x.stride(0) | cols)
-    return Problem(x.dtype, rows, cols, pack, log, gpu)
-
-
-def instantiate(template: str, *arguments: str | int | bool) -> str:
-    """Return the C++ name of a template's instance, e.g. "f<float, 4, true>"."""
-    texts = (str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
-    return f"{template}<{', '.join(texts)}>"
-
-
-def instantiate_for(
-    template: str, problem: Problem, epilogues: tuple[str, str], *arguments: int | bool
-) -> str:
-    """Return the C++ name of an instance whose arguments begin with element type and epilogue.
-
-    ``epilogues``: of softmax and of log-softmax.
-    """
-    return instantiate(template, TYPES[problem.dtype], epilogues[problem.log], *arguments)
 
 
 def build(

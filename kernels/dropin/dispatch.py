@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..frontier.backward import triton_backward
 from . import rows as triton_rows
-from .eligible import has_clusters
+from .eligible import runs_cuda_kernels
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200
 # Columns of a row that is widened in place, which saves a matrix: ``frontier`` reads all of such a
@@ -59,7 +59,7 @@ def backward(
 @functools.cache
 def _cuda_launches(device: int) -> tuple[Callable | None, Callable | None]:
     """Return the launches of ``frontier`` and ``cuda_backward``; None where one cannot run."""
-    if not has_clusters(device):
+    if not runs_cuda_kernels(device):
         return None, None
     from ..cuda import launch  # needs cuda-core
     from ..frontier import frontier

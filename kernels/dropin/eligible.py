@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from ..contract import CLUSTERS_SINCE, OLDEST
+from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY
 
 TYPES = (Tensor, torch.nn.Parameter)  # any other class may redefine softmax
 
 
-def private(*paths: str) -> list:
+def torch_private(*paths: str) -> list:
     """Return private objects of torch, or [] if this version lacks one."""
     try:
         return [pkgutil.resolve_name(f"torch.{path}") for path in paths]
@@ -28,8 +28,8 @@ def private(*paths: str) -> list:
         return []
 
 
-FAKE_TENSORS = tuple(private("_subclasses:FakeTensor"))  # a compiler's tensors without memory
-_FOR_PLAIN = private(
+FAKE_TENSORS = tuple(torch_private("_subclasses:FakeTensor"))  # a compiler's tensors without memory
+_FOR_PLAIN = torch_private(
     "_C:_dispatch_keys",
     "_C:DispatchKeySet.raw_repr",
     "_C:_are_functorch_transforms_active",
@@ -40,7 +40,7 @@ _FOR_PLAIN = private(
 )
 if _FOR_PLAIN:
     _keys, _, _transforms, _dispatch_modes, _function_modes, _tracing, _ = _FOR_PLAIN
-_FOR_VMAP = private(
+_FOR_VMAP = torch_private(
     "_functorch.pyfunctorch:retrieve_all_functorch_interpreters",
     "_C._functorch:TransformType.Vmap",
 )
@@ -65,7 +65,7 @@ def only_vmap() -> bool:
     if not _FOR_VMAP:  # vmap cannot be told from the others
         return bool(_FOR_PLAIN) and not _transforms()
     interpreters, vmap = _FOR_VMAP
-    return all(each.key() == vmap for each in interpreters())
+    return all(transform.key() == vmap for transform in interpreters())
 
 
 def usable(x: Tensor) -> bool:
@@ -75,17 +75,17 @@ def usable(x: Tensor) -> bool:
 
 @constant
 def usable_gpu(index: int) -> bool:
-    return _has_triton(index)
+    return runs_triton_kernels(index)
 
 
 @functools.cache
-def _has_triton(index: int) -> bool:
+def runs_triton_kernels(index: int) -> bool:
     if not torch.version.cuda or importlib.util.find_spec("triton") is None:
         return False
-    return torch.cuda.get_device_capability(index) >= OLDEST
+    return torch.cuda.get_device_capability(index) >= MIN_CAPABILITY
 
 
-def has_clusters(index: int) -> bool:
+def runs_cuda_kernels(index: int) -> bool:
     """Return whether a GPU runs the CUDA C++ kernels, including those for clusters of blocks.
 
     They need NVIDIA's cuda-core, which torch and Triton do not bring.

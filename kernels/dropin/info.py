@@ -1,5 +1,6 @@
 """Say what the drop-in does on this machine: versions, GPU, kernels, cache."""
 
+import bisect
 import importlib.metadata
 import importlib.util
 from itertools import pairwise
@@ -7,11 +8,10 @@ from itertools import pairwise
 import torch
 
 from .. import cache
-from ..contract import LONGEST_ROW, OLDEST
+from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY
 from ..tensors import DTYPES
 from . import eligible
 
-RUN_WITH = "2.11 on a GPU, 2.13 on a CPU"  # versions of torch that the tests were run with
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
 STEPS = 8  # lengths that are looked at from one power of two to the next
 
@@ -19,15 +19,14 @@ STEPS = 8  # lengths that are looked at from one power of two to the next
 def text() -> str:
     """Return a text of several lines, for the screen."""
     lines = [(name, _version(name)) for name in DISTRIBUTIONS]
-    lines += [("run with", f"torch {RUN_WITH}")]
     if why := why_none():
         lines += [("kernels", f"none: {why}; torch computes every call")]
     else:
         lines += [("kernels", "below, of contiguous rows; over another dim they are in Triton")]
-    for index in range(torch.cuda.device_count() if not why else 0):
-        capability = ".".join(map(str, torch.cuda.get_device_capability(index)))
-        name = f"{torch.cuda.get_device_name(index)}, compute capability {capability}"
-        lines += [(f"cuda:{index}", name), *kernels_of(index)]
+        for index in range(torch.cuda.device_count()):
+            capability = "{}.{}".format(*torch.cuda.get_device_capability(index))
+            name = f"{torch.cuda.get_device_name(index)}, compute capability {capability}"
+            lines += [(f"cuda:{index}", name), *kernels_of(index)]
     size = f"{cache.size() / 1e6:.1f} MB; {cache.VARIABLE} moves it"
     lines += [("cache", f"{cache.folder()}, {size}")]
     return "\n".join(f"{name:<18} {value}" for name, value in lines)
@@ -49,7 +48,7 @@ def why_none() -> str | None:
     if importlib.util.find_spec("triton") is None:
         return "the package triton is not installed"
     if not any(map(eligible.usable_gpu, range(torch.cuda.device_count()))):
-        return f"no GPU here has compute capability {OLDEST[0]}.{OLDEST[1]} or newer"
+        return "no GPU here has compute capability {}.{} or newer".format(*MIN_CAPABILITY)
     return None
 
 
@@ -57,15 +56,18 @@ def kernels_of(index: int) -> list[tuple[str, str]]:
     """Return (dtype, "first N … last N kernel, …") of each dtype that a GPU's softmax takes."""
     if not eligible.usable_gpu(index):
         return [("", "no kernel: its compute capability is too old; torch computes every call")]
-    if not eligible.has_clusters(index):
-        return [("", "every N: kernels in Triton (older than 9.0, or without cuda-core)")]
+    if not eligible.runs_cuda_kernels(index):
+        why = "for CUDA C++: pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
+        if torch.cuda.get_device_capability(index) < CLUSTERS_SINCE:
+            why = "CUDA C++ needs compute capability {}.{}".format(*CLUSTERS_SINCE)
+        return [("", f"every N: kernels in Triton; {why}")]
     from ..cuda import launch  # needs cuda-core
 
     return by_length(launch.gpu_info(index))
 
 
 def by_length(gpu) -> list[tuple[str, str]]:
-    """Return what ``kernels_of`` does for a GPU that is described by an ``nvrtc.Gpu``."""
+    """Return what ``kernels_of`` does for a GPU that is described by ``plan.GpuProperties``."""
     lines = []
     for dtype in DTYPES:
         pack = 16 // dtype.itemsize
@@ -78,25 +80,23 @@ def by_length(gpu) -> list[tuple[str, str]]:
 
 def _spans(gpu, dtype: torch.dtype, step: int) -> list[tuple[int, int, str]]:
     """Return (first N, last N, kernel) for contiguous rows, N a multiple of ``step``, or odd."""
-    from ..cuda.nvrtc import Problem
+    from ..cuda.plan import Problem
     from ..frontier import frontier
+
+    def length(n: int) -> int:
+        return n * step if step > 1 else 2 * n - 1
 
     def kernel(n: int) -> str:
         plans = frontier.plan(Problem(dtype, 1, length(n), step, False, gpu))
         return plans[0].source.stem if plans else "torch"
 
-    def length(n: int) -> int:
-        return n * step if step > 1 else 2 * n - 1
+    def end(low: int, high: int) -> int:
+        """Return the first n after low, up to high, that has another kernel than low."""
+        return low + bisect.bisect(range(low, high), False, key=lambda n: kernel(n) != kernel(low))
 
     last = LONGEST_ROW // max(step, 2)
     powers = (2**k for k in range(last.bit_length()))
     looked = sorted({min(p + p * i // STEPS, last) for p in powers for i in range(STEPS)})
-    starts = [1]
-    for low, high in pairwise(looked):
-        if kernel(low) != kernel(high):
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if kernel(middle) == kernel(low) else (low, middle)
-            starts.append(high)
-    ends = [*(length(start - 1) for start in starts[1:]), length(last)]
-    return [(length(s), end, kernel(s)) for s, end in zip(starts, ends, strict=True)]
+    starts = [1, *(end(*pair) for pair in pairwise(looked) if len({*map(kernel, pair)}) > 1)]
+    ends = [*(start - 1 for start in starts[1:]), last]
+    return [(length(s), length(e), kernel(s)) for s, e in zip(starts, ends, strict=True)]

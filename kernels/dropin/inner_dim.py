@@ -2,10 +2,11 @@
 
 Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
 adjacent columns of inner and all of n, so its loads are coalesced. If they fit in registers, they
-are read once. Otherwise they are read twice, with the online normaliser of ``rows`` in
-every lane, and the second time from the end, which the caches still hold.
-Bytes: as over rows: 2·itemsize for each element forward, 3 backward; long columns 3 and up to 5.
-Limits: with a short inner and a long n loads are short; with both short programs are small.
+are read once. Otherwise they are read twice, with the online normaliser of ``rows`` in every lane.
+The second pass begins at the end, which the caches still hold.
+Bytes: 2·itemsize for each element forward and 3·itemsize backward. Columns that do not fit in
+registers take up to 3·itemsize and 5·itemsize.
+Limits: a short inner makes loads short. If n is short, too, a program has few elements.
 Source: the formulas of ``triton_backward`` and ``rows``, over columns.
 """
 
@@ -60,12 +61,12 @@ def softmax_fwd_kernel_inner(
             at, here = tile_of(tile, first_row, inside, n, n_inner, ROWS)
             x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
             lane_max, lane_sum = online_update(lane_max, lane_sum, x)
-        most = tl.max(lane_max, axis=0)[None, :]
-        total = tl.sum(lane_sum * tl.exp(lane_max - most), axis=0)[None, :]
+        row_max = tl.max(lane_max, axis=0)[None, :]
+        total = tl.sum(lane_sum * tl.exp(lane_max - row_max), axis=0)[None, :]
         for step in range(n_tiles):
             at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
             x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
-            y = x - most - tl.log(total) if LOG else tl.exp(x - most) / total
+            y = x - row_max - tl.log(total) if LOG else tl.exp(x - row_max) / total
             tl.store(out_ptr + at, y.to(out_ptr.dtype.element_ty), mask=here)
 
 

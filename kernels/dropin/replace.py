@@ -17,7 +17,7 @@ from torch import Tensor
 from ..contract import LONGEST_ROW, MAX_BLOCKS
 from ..tensors import DTYPES
 from . import eligible, entry
-from .eligible import private
+from .eligible import torch_private
 
 BACKEND = "CUDA"
 OPERATORS = "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"
@@ -52,11 +52,11 @@ def replace_torch(*, inductor: bool = False) -> Replacement:
     changes for tensors that are not on an NVIDIA GPU, nor without one.
     torch.compile's Inductor writes its own code for softmax, and fuses it with what stands beside
     it. ``inductor=True`` makes it call the kernels, too; compiled functions are compiled again.
-    Raises RuntimeError for a torch before 2.9, which cannot call the kernels that it had, and for
-    ``inductor=True`` if this version's Inductor cannot be told.
+    Raises RuntimeError if torch is older than 2.9, where a replaced kernel cannot be called. Raises
+    RuntimeError for ``inductor=True`` if this version of Inductor has no known decompositions.
     """
     if not hasattr(torch.library, "get_kernel"):
-        raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel; use 2.9")
+        raise RuntimeError(f"torch {torch.__version__} is too old; replace_torch needs torch 2.9")
     if inductor and not _of_inductor():
         raise RuntimeError(f"Inductor of torch {torch.__version__} is unknown; use inductor=False")
     return Replacement(inductor)
@@ -72,7 +72,7 @@ def _apply() -> None:
         _library = None  # torch forgets what an object registered when the object goes
     elif _library is None and (torch.version.cuda or BACKEND != "CUDA"):
         _library = _register()
-    inductor = any(each.inductor for each in _active)
+    inductor = any(replacement.inductor for replacement in _active)
     if inductor != bool(_decompositions):
         _tell_inductor(inductor)
 
@@ -83,28 +83,28 @@ def _register() -> torch.library.Library:
         warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
         for name in OPERATORS:
             function = _backward if "backward" in name else _forward
-            of_torch = torch.library.get_kernel(f"aten::{name}", BACKEND)
-            ours = functools.partial(function, of_torch.call_boxed, "log" in name)
+            fallback = torch.library.get_kernel(f"aten::{name}", BACKEND)
+            ours = functools.partial(function, fallback.call_boxed, "log" in name)
             library.impl(name, ours, BACKEND, with_keyset=True)
     return library
 
 
-def _forward(of_torch: Callable, log: bool, keys, x: Tensor, dim: int, half_to_float: bool):
+def _forward(fallback: Callable, log: bool, keys, x: Tensor, dim: int, half_to_float: bool):
     """Compute ``aten::_softmax`` or ``aten::_log_softmax``."""
     widened = x.dtype is torch.float16 if half_to_float else x.dtype in DTYPES
     if widened and _taken(x, dim):
         dtype = torch.float32 if half_to_float else None
         return entry.launch_forward(x, dim % x.dim(), log, dtype)
-    return of_torch(keys, x, dim, half_to_float)
+    return fallback(keys, x, dim, half_to_float)
 
 
-def _backward(of_torch: Callable, log: bool, keys, g: Tensor, y: Tensor, dim: int, dtype):
+def _backward(fallback: Callable, log: bool, keys, g: Tensor, y: Tensor, dim: int, dtype):
     """Compute the backward of either; ``dtype`` is that of the input."""
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
     alike = g.dtype is y.dtype and y.dtype in DTYPES and (dtype is y.dtype or narrowed)
     if alike and g.shape == y.shape and _taken(y, dim) and eligible.usable(g):
         return entry.launch_backward(g, y, dim % y.dim(), log, dtype)
-    return of_torch(keys, g, y, dim, dtype)
+    return fallback(keys, g, y, dim, dtype)
 
 
 def _taken(x: Tensor, dim: int) -> bool:
@@ -117,23 +117,25 @@ def _taken(x: Tensor, dim: int) -> bool:
 
 def _of_inductor() -> list:
     """Return Inductor's decompositions, and what makes it read them again; [] if it has none."""
-    return private(  # which takes seconds
+    # Only here, because the import of Inductor takes seconds.
+    return torch_private(
         "_inductor.decomposition:decompositions",
         "_inductor.decomposition:fast_random_decomps.cache_clear",
     )
 
 
 def _tell_inductor(to_call: bool) -> None:
-    """Make Inductor call the four operators, or decompose them as it is used to."""
+    """Make Inductor call the four operators, or decompose them as by default."""
     known, read_again = _of_inductor()
     if to_call:
         operators = {getattr(torch.ops.aten, name).default for name in OPERATORS}
-        _decompositions.update((each, known.pop(each)) for each in operators & {*known})
+        _decompositions.update((name, known.pop(name)) for name in operators & {*known})
     else:
         known.update(_decompositions)
         _decompositions.clear()
     read_again()
-    # what was compiled the other way is in torch's caches: in memory, and on disk under another tag
+    # torch keeps what it compiled before this change: reset() empties its cache in memory, and
+    # another tag passes over its cache on disk.
     torch.compiler.reset()
     tag = torch.compiler.config.cache_key_tag.removesuffix(__name__)
     torch.compiler.config.cache_key_tag = tag + __name__ * to_call

@@ -1,1 +1,1 @@
-"""The project's fastest kernels: forward in CUDA C++, backward in CUDA C++ and Triton."""
+"""Hold the project's fastest kernels: forward in CUDA C++, backward in CUDA C++ and Triton."""

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, next_power_of_2
 
 TILE_EPILOGUES = "OnlineSoftmax", "LogSoftmax"  # in epilogue.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
@@ -38,15 +38,20 @@ def fewest_blocks(
     A lane has at most ``per_lane`` vectors. Returns None if the row is too long.
     """
     for cluster in (c for c in CLUSTERS if c <= max_cluster):
-        warps = -(-vectors // (WARP * per_lane * cluster))
+        warps = ceil_div(vectors, WARP * per_lane * cluster)
         if warps <= max_warps:
             return warps, cluster
     return None
 
 
+def lanes_of(units: int, per_lane: int) -> int:
+    """Return the lanes, a power of two, that share a row with at most ``per_lane`` units each."""
+    return next_power_of_2(ceil_div(units, per_lane))
+
+
 def vectors_of(problem: Problem) -> int:
     """Return the vectors of 16 bytes of a row; the last one may be partial."""
-    return -(-problem.cols * problem.dtype.itemsize // VEC_BYTES)
+    return ceil_div(problem.cols * problem.dtype.itemsize, VEC_BYTES)
 
 
 def is_vector_multiple(problem: Problem) -> bool:
@@ -63,5 +68,5 @@ def plan_of(
     source: Path, kernel: str, shape: Shape, rows: int, shared_bytes: int = 0
 ) -> tuple[LaunchPlan, ...]:
     """Return the plan for a matrix of ``rows`` rows, each divided by ``shape``."""
-    threads, blocks = WARP * shape.warps * shape.rows, -(-rows // shape.rows)
+    threads, blocks = WARP * shape.warps * shape.rows, ceil_div(rows, shape.rows)
     return (LaunchPlan(source, kernel, threads, blocks, shared_bytes, cluster=shape.cluster),)

@@ -9,12 +9,12 @@ import csv
 import functools
 from pathlib import Path
 
-from ..contract import DTYPES, STANDS_IN
-from ..cuda.nvrtc import VEC_BYTES, Problem
+from ..contract import DTYPES, FALLBACK_TUNING
+from ..cuda.plan import VEC_BYTES, Problem
 from ._tiling import is_vector_multiple
 
-FOLDER = Path(__file__).parent
-# A literal pattern from FOLDER on: registry.source_scan reads it, so the tables count in hashes.
+FRONTIER = Path(__file__).parent
+# A literal pattern from FRONTIER on: registry.source_scan reads it, so the tables count in hashes.
 TABLES = "tuning/*.csv"
 
 
@@ -26,22 +26,22 @@ def candidates(problem: Problem) -> list[str]:
     another GPU of the same compute capability.
     """
     kind = str(problem.dtype).removeprefix("torch."), is_vector_multiple(problem)
-    stand_in, _ = STANDS_IN.get(problem.gpu.capability, ("", ""))
-    known = _winners(problem.gpu.name, *kind) or _winners(stand_in, *kind)
+    fallback = FALLBACK_TUNING.get(problem.gpu.capability, "")
+    winners = _winners(problem.gpu.name, *kind) or _winners(fallback, *kind)
     # rows as long or longer come first
     cols = problem.cols
-    return [known[N] for N in sorted(known, key=lambda N: (cols > N, abs(N - cols)))]
+    return [winners[N] for N in sorted(winners, key=lambda N: (cols > N, abs(N - cols)))]
 
 
 @functools.cache
 def _winners(gpu: str, dtype: str, multiple: bool) -> dict[int, str]:
     """Return N -> variant, for rows whose bytes are, or are not, a ``multiple`` of a vector."""
-    size, of_dtype, of_size = DTYPES[dtype], {}, {}
-    for path in sorted(FOLDER.glob(TABLES)):
+    size, same_dtype, same_size = DTYPES[dtype], {}, {}
+    for path in sorted(FRONTIER.glob(TABLES)):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 N = int(row["N"])
                 kind = row["gpu_name"], DTYPES[row["dtype"]], N * size % VEC_BYTES == 0
                 if kind == (gpu, size, multiple):
-                    (of_dtype if row["dtype"] == dtype else of_size)[N] = row["variant"]
-    return of_size | of_dtype
+                    (same_dtype if row["dtype"] == dtype else same_size)[N] = row["variant"]
+    return same_size | same_dtype

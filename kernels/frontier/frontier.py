@@ -1,19 +1,19 @@
-"""The fastest of this project's kernels for each length of row.
+"""Choose the fastest of this project's kernels for each length of row.
 
-Idea: a short row takes several lanes of a warp; longer rows take a warp, a block or a cluster; the
-longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have kernels of their
-own. The tuning table of this GPU, or of one like it, chooses (``_tuning``), else a rule of thumb.
+Idea: a short row takes several lanes of a warp. Longer rows take a warp, a block or a cluster. The
+longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other kernels. The
+tuning table of this GPU, or of one like it, chooses (``_tuning``), else a rule of thumb.
 The choice depends on N and the dtype, never on M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
-Limits: N up to 2^30. Compute capability 9.0; 8.0 is enough for rows of at most 32 KiB, or 64 KiB
-where the bytes of a row are no multiple of 16.
+Limits: N up to 2^30. Compute capability 9.0. For rows of at most 32 KiB 8.0 is enough, and for rows
+of at most 64 KiB whose bytes are no multiple of 16.
 Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unaligned rows
 ``frontier_packed`` and ``frontier_staged``.
 """
 
 from .. import split
 from ..cuda import launch
-from ..cuda.nvrtc import LaunchPlan, Problem
+from ..cuda.plan import LaunchPlan, Problem
 from . import (
     _tuning,
     frontier_packed,
@@ -42,12 +42,12 @@ RULE = {
 def choices(problem: Problem) -> list[str]:
     """Return variants that may take the row, the best first; the last takes almost any."""
     row_bytes, rule = problem.cols * problem.dtype.itemsize, RULE[is_vector_multiple(problem)]
-    by_rule = [name for most, name in rule if row_bytes <= most]
+    by_rule = [name for max_bytes, name in rule if row_bytes <= max_bytes]
     return [*_tuning.candidates(problem), *by_rule, "frontier_spread"]
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the launch plan of the first choice that takes the row; see ``nvrtc.Planner``."""
+    """Return the launch plan of the first choice that takes the row; see ``plan.Planner``."""
     for variant in choices(problem):
         part, config = split(variant)
         if plans := PARTS[part].plan(problem, config or PARTS[part].DEFAULT_CONFIG):

@@ -1,4 +1,4 @@
-"""Short rows of any N: contiguous rows pass through shared memory as one run.
+"""Pass short contiguous rows of any N through shared memory as one run.
 
 Idea: unaligned rows would be loaded 2 or 4 bytes at a time. Contiguous rows are one run of memory,
 so a block loads the run in 16-byte vectors, whatever rows they belong to. In shared memory, one or
@@ -14,8 +14,8 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
-from ._tiling import TILE_EPILOGUES, parse
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
+from ._tiling import TILE_EPILOGUES, lanes_of, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -25,22 +25,17 @@ CONFIGS = ("k8", "k16", "k32")  # k: most elements of a lane
 DEFAULT_CONFIG = "k32"
 
 
-def lanes_of(cols: int, per_lane: int) -> int:
-    """Return how many lanes share a row, with at most ``per_lane`` elements each."""
-    return 1 << (-(-cols // per_lane) - 1).bit_length()
-
-
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     lanes = lanes_of(problem.cols, parse(config)["k"])
     if lanes > WARP:
         return ()
-    sizes = -(-problem.cols // lanes), lanes, THREADS
-    kernel = instantiate_for("frontier_packed", problem, TILE_EPILOGUES, *sizes)
+    sizes = ceil_div(problem.cols, lanes), lanes, THREADS
+    kernel = instantiate_for("frontier_packed", problem, *sizes, epilogues=TILE_EPILOGUES)
     rows = THREADS // lanes  # of a block
     # the vectors at both ends of a run belong to it in part
     vectors = rows * problem.cols * problem.dtype.itemsize // VEC_BYTES + 2
-    blocks = -(-problem.rows // rows)
+    blocks = ceil_div(problem.rows, rows)
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks, shared_bytes=vectors * VEC_BYTES),)
 
 

@@ -1,4 +1,4 @@
-"""A row in the registers of a warp, a block, or a cluster of blocks.
+"""Keep a row in the registers of a warp, a block, or a cluster of blocks.
 
 Idea: every lane loads its 16-byte vectors of a row at once and keeps them in registers. Each lane
 computes its softmax state, a maximum and a sum of exp. States are merged by shuffles inside a warp,
@@ -20,7 +20,7 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
 from ._tiling import TILE_EPILOGUES, Shape, fewest_blocks, is_unaligned, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -31,13 +31,13 @@ ROWS = 4  # of a block, where a warp has one
 # takes half the registers in 16 bits.
 CONFIGS = ("k2w8", "k2w16", "k4w8", "k4w16", "k8w4", "k8w8", "k8w16", "k8w4r", "k8w8r")
 DEFAULT_CONFIG = "k4w16"
-REGISTERS = 64 * 1024  # of a multiprocessor
+REGISTERS_PER_SM = 64 * 1024
 
 
 def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> Shape | None:
     """Return the shape with at most ``per_lane`` vectors a lane; None if the row is too long."""
     if vectors <= WARP * per_lane:
-        return Shape(-(-vectors // WARP), 1, 1, ROWS)
+        return Shape(ceil_div(vectors, WARP), 1, 1, ROWS)
     blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster)
     return blocks and Shape(per_lane, *blocks, 1)
 
@@ -49,19 +49,18 @@ def _fits(shape: Shape, problem: Problem) -> bool:
     """
     exps = shape.per_lane * VEC_BYTES // problem.dtype.itemsize
     registers = exps * 3 // 2 + shape.per_lane * VEC_BYTES // 4
-    return registers * WARP * shape.warps * shape.rows <= REGISTERS
+    return registers * WARP * shape.warps * shape.rows <= REGISTERS_PER_SM
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers = parse(config)
     shape = shape_of(vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster)
     keep_exp = "r" not in numbers
     if shape is None or not (_fits(shape, problem) if keep_exp else problem.dtype.itemsize < 4):
         return ()
-    kernel = instantiate_for(
-        "frontier_rows", problem, TILE_EPILOGUES, *shape, is_unaligned(problem), keep_exp
-    )
+    sizes = *shape, is_unaligned(problem), keep_exp
+    kernel = instantiate_for("frontier_rows", problem, *sizes, epilogues=TILE_EPILOGUES)
     return plan_of(SOURCE, kernel, shape, problem.rows)
 
 

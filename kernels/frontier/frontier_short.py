@@ -1,10 +1,10 @@
-"""Short rows: several lanes of a warp share a row.
+"""Share a short row between several lanes of a warp.
 
 Idea: each lane holds units of up to 16 bytes of a row. Maximum and sum are butterflies of shuffles
 between these lanes, without a barrier. Each element goes through exp once and is then scaled.
 Bytes: 2·M·N·itemsize, the least possible.
-Limits: 32 lanes of 4 units. N up to 512 in float32 and 1024 in 16 bits where a row's bytes are a
-multiple of 16; up to 128 for an odd N, whose units are single elements. Compute capability 8.0.
+Limits: 32 lanes of 4 units. Where a row's bytes are a multiple of 16, N up to 512 in float32 and
+1024 in 16 bits. An odd N is at most 128, because its units are elements. Compute capability 8.0.
 Source: the layout of OneFlow's warp kernel (BBuf, 2023), with wider packs.
 """
 
@@ -12,8 +12,8 @@ import functools
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import EPILOGUES, VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
-from ._tiling import parse
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
+from ._tiling import lanes_of, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -32,22 +32,22 @@ def layout(cols: int, itemsize: int, per_lane: int) -> tuple[int, int, int] | No
     to MAX_UNITS units a lane.
     """
     unit = min(cols & -cols, VEC_BYTES // itemsize)
-    units = -(-cols // unit)
-    lanes = min(WARP, 1 << (-(-units // per_lane) - 1).bit_length())
-    per_lane = -(-units // lanes)
+    units = ceil_div(cols, unit)
+    lanes = min(WARP, lanes_of(units, per_lane))
+    per_lane = ceil_div(units, lanes)
     return None if per_lane > MAX_UNITS else (unit, per_lane, lanes)
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     sizes = layout(problem.cols, problem.dtype.itemsize, parse(config)["u"])
     if sizes is None:
         return ()
     unit, per_lane, lanes = sizes
     full = per_lane * lanes * unit == problem.cols
     sizes = unit, problem.pack, per_lane, lanes, full, THREADS
-    kernel = instantiate_for("frontier_short", problem, EPILOGUES, *sizes)
-    blocks = -(-problem.rows // (THREADS // lanes))
+    kernel = instantiate_for("frontier_short", problem, *sizes)
+    blocks = ceil_div(problem.rows, THREADS // lanes)
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 
 

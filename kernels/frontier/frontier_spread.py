@@ -1,7 +1,7 @@
-"""Long rows: a row in the registers of many blocks, up to all blocks that are resident at once.
+"""Keep a long row in the registers of many blocks, up to all that are resident at once.
 
 Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states in
-global memory, so a row may have any number of blocks. Each block loads its tile at once, publishes
+global memory. So a row may have any number of blocks. Each block loads its tile at once, publishes
 its state, and polls for the states of the others. Then it stores its tile from registers. While
 the block waits, its next tile is prefetched into L2. The row's length alone decides how many blocks
 share a row. A row longer than all registers has several tiles for each block: the last stays in
@@ -20,7 +20,7 @@ from pathlib import Path
 from ..contract import CLUSTERS_SINCE, LONGEST_ROW
 from ..cuda import launch
 from ..cuda.grid_workspace import MAX_STATES
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
 from ._tiling import STATIC_BYTES, TILE_EPILOGUES, is_unaligned, parse, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -32,7 +32,7 @@ DEFAULT_CONFIG = "k8w8"
 # Vectors of a lane -> registers of a thread that spills none: of aligned rows, of unaligned rows in
 # 16 bits, and in 32. Found by compiling for compute capability 9.0. Where fewer blocks are resident
 # than this table says, the launch has fewer (``launch._blocks``).
-REGISTERS = {4: (48, 64, 80), 8: (64, 128, 128)}
+REGISTERS_PER_THREAD = {4: (48, 64, 80), 8: (64, 128, 128)}
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MAX_RESIDENT = 32  # blocks
@@ -45,7 +45,8 @@ def blocks_per_sm(
     problem: Problem, per_lane: int, warps: int, unaligned: bool, streamed: bool
 ) -> int:
     """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
-    registers = REGISTERS[per_lane][problem.dtype.itemsize // 2 if unaligned or streamed else 0]
+    kind = problem.dtype.itemsize // 2 if unaligned or streamed else 0
+    registers = REGISTERS_PER_THREAD[per_lane][kind]
     if streamed and problem.gpu.capability > CLUSTERS_SINCE:
         registers = REGISTERS_STREAMED
     partition_warps = PARTITION_REGISTERS // (registers * WARP)
@@ -58,11 +59,11 @@ def max_blocks(problem: Problem, per_sm: int) -> int:
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers = parse(config)
     per_lane, max_warps = numbers["k"], numbers["w"]
     vectors, unaligned = vectors_of(problem), is_unaligned(problem)
-    row_blocks = -(-vectors // (WARP * per_lane * max_warps))
+    row_blocks = ceil_div(vectors, WARP * per_lane * max_warps)
     if problem.cols > LONGEST_ROW or row_blocks < 2:
         return ()  # frontier_rows takes the row of a single block
     # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
@@ -72,19 +73,18 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
         per_sm = blocks_per_sm(problem, per_lane, max_warps, True, True)
         if per_lane < MIN_STREAMED or not per_sm:
             return ()  # registers would spill
-        tiles = -(-row_blocks // max_blocks(problem, per_sm))
-        row_blocks = -(-row_blocks // tiles)
-    warps = -(-vectors // (WARP * per_lane * row_blocks * tiles))
+        tiles = ceil_div(row_blocks, max_blocks(problem, per_sm))
+        row_blocks = ceil_div(row_blocks, tiles)
+    warps = ceil_div(vectors, WARP * per_lane * row_blocks * tiles)
     per_sm = blocks_per_sm(problem, per_lane, warps, unaligned, streamed)
     tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
         shared = problem.gpu.max_shared_per_block // per_sm - STATIC_BYTES
         saved_tiles = min(tiles - 1, shared // tile_bytes)
-    rounds = -(-problem.rows // (max_blocks(problem, per_sm) // row_blocks))
-    groups = -(-problem.rows // rounds)  # of blocks, a row each
-    kernel = instantiate_for(
-        "frontier_spread", problem, TILE_EPILOGUES, per_lane, warps, per_sm, unaligned, streamed
-    )
+    rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
+    groups = ceil_div(problem.rows, rounds)  # of blocks, a row each
+    sizes = per_lane, warps, per_sm, unaligned, streamed
+    kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
     extra_args = row_blocks, tiles, saved_tiles
     return (LaunchPlan(*launched, row_blocks=row_blocks, extra_args=extra_args),)

@@ -1,4 +1,4 @@
-"""Long unaligned rows in shared memory, copied there as they lie.
+"""Copy long unaligned rows into shared memory in aligned vectors.
 
 Idea: each warp copies all aligned vectors that hold some of its tile into shared memory. The copies
 (cp.async) pass through no register, so all are in flight at once. For the softmax state, lanes read
@@ -19,7 +19,7 @@ import math
 from pathlib import Path
 
 from ..cuda import launch
-from ..cuda.nvrtc import VEC_BYTES, WARP, LaunchPlan, Problem, instantiate_for
+from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
 from ._tiling import STATIC_BYTES, TILE_EPILOGUES, Shape, fewest_blocks, parse, plan_of, vectors_of
 
 ON_REQUEST = True  # ``frontier`` is measured by default
@@ -38,18 +38,16 @@ def shape_of(vectors: int, per_lane: int, max_warps: int, max_cluster: int) -> S
     if vectors <= WARP * per_lane:
         return None
     blocks = fewest_blocks(vectors, per_lane, max_warps, max_cluster)
-    return blocks and Shape(-(-vectors // (WARP * math.prod(blocks))), *blocks, 1)
+    return blocks and Shape(ceil_div(vectors, WARP * math.prod(blocks)), *blocks, 1)
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers = parse(config)
     shape = shape_of(vectors_of(problem), numbers["k"], numbers["w"], problem.gpu.max_cluster)
     if shape is None:
         return ()
-    kernel = instantiate_for(
-        "frontier_staged", problem, TILE_EPILOGUES, shape.per_lane, shape.warps, shape.cluster
-    )
+    kernel = instantiate_for("frontier_staged", problem, *shape[:3], epilogues=TILE_EPILOGUES)
     # a tile of every warp, and two vectors more, because it may begin and end inside a vector
     shared = shape.warps * (shape.per_lane * WARP + 2) * VEC_BYTES
     if shared > problem.gpu.max_shared_per_block - STATIC_BYTES:

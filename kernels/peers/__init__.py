@@ -1,1 +1,1 @@
-"""Softmax kernels of other projects, which are optional packages."""
+"""Run the softmax kernels of other projects, which are optional packages."""

@@ -1,4 +1,4 @@
-"""FlagGems' softmax: a Triton program per row, with the row in one block or read twice.
+"""Run FlagGems' softmax: a Triton program reads its row once in one block, or twice.
 
 Idea: up to N = 32768 a row is one block of the next power of two, with up to 16 warps. A longer row
 is read in blocks of 4096: each lane keeps a maximum and a sum, which are merged at the end. The

@@ -1,4 +1,4 @@
-"""Liger-Kernel's softmax: one Triton program per row, the whole row in one block.
+"""Run Liger-Kernel's softmax: a Triton program has a whole row in one block.
 
 Idea: as ``triton_row``, with another rule for warps (up to 32) and with cache hints: caches keep
 loads and evict stores first.

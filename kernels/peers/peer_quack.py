@@ -1,4 +1,4 @@
-"""QuACK's softmax in CuTe DSL: a row in the shared memory of a block, or of a cluster.
+"""Run QuACK's softmax in CuTe DSL: a block or a cluster has a row in its shared memory.
 
 Idea: 16-byte asynchronous copies load a row into shared memory, and each thread reads its elements
 into registers. Maximum and sum are reduced together, through shuffles and shared memory. From
@@ -13,7 +13,6 @@ Source: QuACK (Dao-AILab/quack), quack/softmax.py. The package is optional:
 ``pip install --group peers``.
 """
 
-import functools
 import math
 
 import torch
@@ -43,23 +42,16 @@ def unsupported(x: torch.Tensor) -> str | None:
 
 
 def _too_long(row_bytes: int, device: torch.device) -> str | None:
-    (major, minor), shared_bytes = _capability(device)
-    if major < 8:
-        return f"compute capability {major}.{minor}; QuACK needs 8.0"
+    gpu = torch.cuda.get_device_properties(device)
+    if gpu.major < 8:
+        return f"compute capability {gpu.major}.{gpu.minor}; QuACK needs 8.0"
     # A block has tiles of the row, 8 bytes of maximum and sum for every warp of the cluster, and an
     # 8-byte barrier.
-    blocks, tile = max_cluster(major), THREADS * PACK_BYTES
+    blocks, tile = max_cluster(gpu.major), THREADS * PACK_BYTES
     part = math.ceil(row_bytes / (blocks * tile)) * tile
-    if part + 8 * WARPS * blocks + 8 <= shared_bytes:
+    if part + 8 * WARPS * blocks + 8 <= gpu.shared_memory_per_block_optin:
         return None
     return f"a row of {row_bytes} bytes; it must fit in the shared memory of {blocks} blocks"
-
-
-@functools.cache
-def _capability(device: torch.device) -> tuple[tuple[int, int], int]:
-    """Return the compute capability, and the shared memory that a block may have, in bytes."""
-    properties = torch.cuda.get_device_properties(device)
-    return (properties.major, properties.minor), properties.shared_memory_per_block_optin
 
 
 def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Eager softmax in five separate operations: row max, subtract, exp, row sum, divide.
+"""Compute softmax in five eager operations: row max, subtract, exp, row sum, divide.
 
 Bytes: reads 5MN + 2M elements, writes 3MN + 2M. 16-bit input is first widened to float32, which
 adds a pass.

@@ -1,4 +1,4 @@
-"""torch.softmax: the baseline of every comparison.
+"""Call torch.softmax, the baseline of every comparison.
 
 Bytes: on a GPU, torch reads a row once if it has at most 1024 elements or fits in shared memory,
 else two or three times. It writes once. Its backward of softmax first writes g·y, in the dtype, to

@@ -1,4 +1,4 @@
-"""One program per row, the whole row in one block: one load and one store per element.
+"""Give each row a program and a block: one load and one store per element.
 
 Idea: a row that fits in a block's registers is loaded once and stored once.
 Bytes: 2·M·N·itemsize, the least possible.

@@ -1,7 +1,7 @@
-"""Two passes over a row: maximum and rescaled sum together, then the output.
+"""Pass twice over a row: for maximum and rescaled sum together, then for the output.
 
 Idea: the online normaliser. Each lane keeps the maximum m of what it has seen and the sum s of
-exp(x - m); a new maximum m' rescales s by exp(m - m'). Lanes are reduced once, after the loop.
+exp(x - m). A new maximum m' rescales s by exp(m - m'). Lanes are reduced once, after the loop.
 The output pass walks backwards, starting on the tiles still in cache (the "cache trick").
 Bytes: reads 2·M·N, writes M·N elements, less what the caches serve.
 Limits: any N; a tile of 2^12 with 32 warps is 4 elements per thread.

@@ -1,4 +1,4 @@
-"""Persistent programs: as many as are resident at once, each striding over rows.
+"""Launch as many programs as are resident at once; each strides over rows.
 
 Idea: every block is launched once, and the loop over rows lets the compiler prefetch the next row
 while this one is reduced (software pipelining).

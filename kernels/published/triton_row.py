@@ -1,9 +1,9 @@
-"""One program per row, the whole row in one block, warps chosen by the block's size.
+"""Give each row a program and a block, with warps chosen by the block's size.
 
 Idea: ``triton_fused`` with fewer warps for short rows, so that each thread has work.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: as ``triton_fused``. At most 16 warps, so rows of half the length already spill.
-Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090; Nagi-ovo, "Softmax in OpenAI
+Source: Clay, "How to write softmax in Triton" (Sep 2024), RTX 3090. Nagi-ovo, "Softmax in OpenAI
 Triton" (Sep 2024), RTX 3090 Ti, has the same kernel and the same rule for the warps.
 """
 

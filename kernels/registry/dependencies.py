@@ -4,12 +4,12 @@ import functools
 import sys
 from pathlib import Path
 
-from ..contract import STANDS_IN
+from ..contract import FALLBACK_TUNING
 from . import source_scan
-from .discover import FOLDER, PACKAGE, file
+from .discover import KERNELS, PACKAGE, file
 from .source_hash import digest
 
-INCLUDE = FOLDER / "cuda" / "include"
+INCLUDE = KERNELS / "cuda" / "include"
 
 
 @functools.cache
@@ -19,65 +19,67 @@ def sources(name: str) -> tuple[Path, ...]:
     These are Python modules, CUDA sources, headers and tables. A change of any of them may change
     the kernel's time.
     """
-    found, todo = set(), [file(name)]
+    files, todo = set(), [file(name)]
     root = todo[0].parent
     while todo:
         path = todo.pop()
-        if path not in found:
-            found.add(path)
-            todo += _used_by(path, FOLDER if path.is_relative_to(FOLDER) else root)
-    return tuple(sorted(found))
+        if path not in files:
+            files.add(path)
+            todo += _used_by(path, KERNELS if path.is_relative_to(KERNELS) else root)
+    return tuple(sorted(files))
 
 
 def _used_by(path: Path, root: Path) -> list[Path]:
     """Return the files that a file uses directly; ``root``: where its relative imports end."""
-    found = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
+    candidates = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
     for name in source_scan.named_files(path):
-        found += [*path.parent.glob(name), INCLUDE / name]
-    return [each for each in found if each.is_file()]
+        candidates += [*path.parent.glob(name), INCLUDE / name]
+    return [candidate for candidate in candidates if candidate.is_file()]
 
 
 def _modules(path: Path, root: Path) -> list[Path]:
     """Return the files that may hold what a Python file imports."""
-    found = []
+    candidates = []
     for dots, name in source_scan.imports(path):
         top, parts = path.parents[dots - 1] if dots else root, name.split(".")
         if not dots and parts[0] == PACKAGE:
-            top, parts = FOLDER, parts[1:]
-        elif not dots and root == FOLDER:
+            top, parts = KERNELS, parts[1:]
+        elif not dots and root == KERNELS:
             continue
         for depth in range(1, len(parts) + 1):
             stem = top.joinpath(*parts[:depth])
-            found.append(stem.with_name(f"{stem.name}.py"))
-            if not top.is_relative_to(FOLDER):  # an __init__.py of the project holds no code
-                found.append(stem / "__init__.py")
-    return found
+            candidates.append(stem.with_name(f"{stem.name}.py"))
+            if not top.is_relative_to(KERNELS):  # no __init__.py of the project holds a kernel
+                candidates.append(stem / "__init__.py")
+    return candidates
 
 
 @functools.cache
 def sha256(name: str, gpu: str) -> str:
     """Return the hash over the code of ``sources(name)``, for a GPU of this slug.
 
-    If the GPU has a tuning table, the hash leaves out the tables of other GPUs, except STANDS_IN.
+    If the GPU has a tuning table, the hash leaves out all others but those of FALLBACK_TUNING.
     """
-    tables = FOLDER / "frontier" / "tuning"
-    table, stand_ins = tables / f"{gpu}.csv", {tables / file for _, file in STANDS_IN.values()}
-    unused = set(tables.glob("*.csv")) - {table, *stand_ins} if table.is_file() else set()
-    return digest(path for path in sources(name) if path not in unused)
+    table, files = KERNELS / "frontier" / "tuning" / f"{gpu}.csv", set(sources(name))
+    if table in files:
+        others = {path for path in files if path.parent == table.parent and path != table}
+        names = [f"\n{name}," for name in FALLBACK_TUNING.values()]
+        files -= {path for path in others if not any(n in path.read_text() for n in names)}
+    return digest(files)
 
 
 @functools.cache
 def own_sha256() -> str:
     """Return the hash over the code that finds and loads variants."""
-    return digest([FOLDER / "contract.py", *Path(__file__).parent.glob("*.py")])
+    return digest([KERNELS / "contract.py", *Path(__file__).parent.glob("*.py")])
 
 
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
     files = [path for path in sources(name) if path.suffix == ".py"]
-    found = {module for path in files for dots, module in source_scan.imports(path) if not dots}
-    return frozenset(module.partition(".")[0] for module in found)
+    modules = {module for path in files for dots, module in source_scan.imports(path) if not dots}
+    return frozenset(module.partition(".")[0] for module in modules)
 
 
 def loaded_modules(name: str) -> list[str]:

@@ -28,7 +28,7 @@ from . import source_scan
 from .source_scan import BadKernel
 
 PACKAGE = __package__.partition(".")[0]
-FOLDER = Path(__file__).parents[1]
+KERNELS = Path(__file__).parents[1]
 FAMILIES = ("published", "frontier", "peers", "contributed")
 CONFIG_MARK = "__"  # between a file's name and a config's
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
@@ -45,7 +45,7 @@ def names(op: str | None = None) -> list[str]:
 def _files() -> dict[str, Path]:
     """Return name -> file. Raises BadKernel if two files have one name."""
     files = {}
-    for path in sorted(p for family in FAMILIES for p in (FOLDER / family).rglob("*.py")):
+    for path in sorted(p for family in FAMILIES for p in (KERNELS / family).rglob("*.py")):
         # editors keep back-up files, of names that no module can have, beside a file
         if path.stem.startswith("_") or not path.stem.isidentifier() or not path.is_file():
             continue
@@ -87,7 +87,7 @@ def add(given: str | Path) -> str:
     if why:
         raise BadKernel(f"kernel {str(given)!r}: {why}")
     for constant in ("CONFIGS", "ON_REQUEST"):
-        source_scan.constant(path, constant)
+        source_scan.literal(path, constant)
     _added[name] = path
     return name
 
@@ -95,12 +95,12 @@ def add(given: str | Path) -> str:
 def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
     """Return the variants of ``variants: all``: those with this op, ``added`` ones too."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]
-    return [name for name in candidates if not source_scan.constant(file(name), "ON_REQUEST")]
+    return [name for name in candidates if not source_scan.literal(file(name), "ON_REQUEST")]
 
 
 def configs(name: str) -> tuple[str, ...]:
     """Return the configs that a variant's file offers, read from its text."""
-    return source_scan.constant(file(name), "CONFIGS") or ()
+    return source_scan.literal(file(name), "CONFIGS") or ()
 
 
 def split(name: str) -> tuple[str, str]:
@@ -139,7 +139,7 @@ def load(name: str) -> Variant:
     if stem in _added:
         module = _load_added(path)
     else:
-        parts = path.relative_to(FOLDER).with_suffix("").parts
+        parts = path.relative_to(KERNELS).with_suffix("").parts
         module = importlib.import_module(".".join((PACKAGE, *parts)))
     source = module.with_config(config) if config else module
     functions = {op: f for op in OPS if callable(f := getattr(source, op, None))}
@@ -172,4 +172,4 @@ def ops(name: str) -> frozenset[str]:
 
     Returns all of OPS if the text defines none: the variant's row then says what is wrong.
     """
-    return source_scan.defined(file(name), OPS) or frozenset(OPS)
+    return source_scan.defined_names(file(name), OPS) or frozenset(OPS)

@@ -6,12 +6,11 @@ import os
 import shlex
 from pathlib import Path
 
-from .discover import FOLDER as KERNELS
-from .discover import names, why_bad_name
+from .discover import KERNELS, names, why_bad_name
 from .source_scan import BadKernel
 
 LANGUAGES = ("triton", "torch", "cuda")
-FOLDER = KERNELS / "contributed"
+CONTRIBUTED = KERNELS / "contributed"
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -22,25 +21,25 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     have, and for a path that cannot be written.
     """
     _check(name)
-    path = output or FOLDER / f"{name}.py"
+    path = output or CONTRIBUTED / f"{name}.py"
     if path.name != f"{name}.py":
         raise BadKernel(
             f"--output {str(path)!r}: a kernel's name is its file's; let it end with {name}.py"
         )
-    here = path.resolve().parent == FOLDER
+    here = path.resolve().parent == CONTRIBUTED
     texts = {path: _text(f"{language}.py.in", here)}
     if language == "cuda":
         texts[path.with_suffix(".cu")] = _text("cuda.cu.in", here)
-    for each in texts:
-        if each.exists():
-            raise BadKernel(f"{str(each)!r} exists already; choose another name")
+    for path in texts:
+        if path.exists():
+            raise BadKernel(f"{str(path)!r} exists already; choose another name")
     try:
-        for each, text in texts.items():
-            each.write_text(text)
+        for path, text in texts.items():
+            path.write_text(text)
     except OSError as error:
         for new in texts:  # none of them existed before
             new.unlink(missing_ok=True)
-        raise BadKernel(f"cannot write {str(each)!r}: {error.strerror}") from error
+        raise BadKernel(f"cannot write {str(path)!r}: {error.strerror}") from error
     return list(texts)
 
 
@@ -62,22 +61,23 @@ def _text(template: str, here: bool) -> str:
     return text.replace("from kernels.", "from ..") if here else text
 
 
-def next_steps(paths: list[Path], given: Path | None) -> str:
-    """Return what to do with a new kernel; ``given`` is the --output, or None."""
+def next_steps(paths: list[Path], output: Path | None) -> str:
+    """Return what to do with a new kernel; ``output`` is that of the command line, or None."""
     name = paths[0].stem
-    kernel = ["--kernel", str(given)] if given else ["--variant", name]
+    kernel = ["--kernel", str(output)] if output else ["--variant", name]
     size = ["--M", "1024", "--N", "4096", "--output", f"{name}.csv"]
     config = {"variants": f"[torch_softmax, {name}]"}
-    if given:
-        config = {"kernels": "['" + str(given).replace("'", "''") + "']"} | config
+    if output:
+        config = {"kernels": "['" + str(output).replace("'", "''") + "']"} | config
     written = " and ".join(map(os.path.relpath, paths))
     sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}"]
     sweep += [f"{key}={value}" for key, value in config.items()]
     lines = [
-        f"wrote {written}: correct, but slow. Make it fast, describe how in its docstring, then",
+        f"wrote {written}: the kernel is correct, but slow.",
+        "Make it fast, and describe how in its docstring. Then you can",
         "  check and time one size:",
         f"    {shlex.join(['python', '-m', 'measure', 'point', *kernel, *size])}",
-        *([] if given else ["  run its tests:", f"    python -m pytest tests/kernels -k {name}"]),
+        *([] if output else ["  run its tests:", f"    python -m pytest tests/kernels -k {name}"]),
         "  run a sweep, which ends in figures and a report:",
         f"    {shlex.join(sweep)}",
         "  or add it to a configuration:",

@@ -1,6 +1,8 @@
 """Hash code without its comments, docstrings, blank lines and file names.
 
 A row is measured again when its hash changes, but not when prose is edited or a file is moved.
+Python is hashed as text, stripped by regular expressions: ``ast.dump`` and ``ast.unparse`` give
+other text in other versions of Python, so a hash would depend on the version.
 """
 
 import ast
@@ -24,8 +26,8 @@ CUDA_TOKEN = re.compile(rf"{NUMBER}|{STRING}|\w+|[^\w\s\"']+|[\"']")
 
 def digest(paths: Iterable[Path]) -> str:
     """Return the SHA-256 over the meaning of these files, in any order."""
-    each = sorted(_digest_of_file(path, path.stat().st_mtime_ns) for path in paths)
-    return hashlib.sha256("\n".join(each).encode()).hexdigest()
+    hashes = sorted(_digest_of_file(path, path.stat().st_mtime_ns) for path in paths)
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 @functools.cache
@@ -50,23 +52,19 @@ def meaning(path: Path) -> bytes:
 def _python(source: bytes) -> str:
     """Return Python without comments, docstrings and blank lines."""
     lines = source.splitlines(keepends=True)
-    for text in _docstrings(ast.parse(source)):
-        first, last = text.lineno - 1, text.end_lineno - 1
-        rest = lines[last][text.end_col_offset :]
-        lines[first : last + 1] = [lines[first][: text.col_offset] + rest, *[b""] * (last - first)]
-    return PYTHON_TEXT.sub(lambda found: found[1] or "\n", b"".join(lines).decode()).lstrip("\n")
-
-
-def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
-    """Yield the docstrings of a module, and of the classes and functions in it."""
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            yield node.body[0]
+            text = node.body[0]
+            first, last = text.lineno - 1, text.end_lineno - 1
+            rest = lines[last][text.end_col_offset :]
+            lines[first] = lines[first][: text.col_offset] + rest
+            lines[first + 1 : last + 1] = [b""] * (last - first)
+    return PYTHON_TEXT.sub(lambda match: match[1] or "\n", b"".join(lines).decode()).lstrip("\n")
 
 
 def _cuda(source: str) -> Iterator[str]:
     """Yield the directives of CUDA C++, and the tokens between them."""
-    text = CUDA_TEXT.sub(lambda found: found[1] or " ", source.replace("\\\n", " "))
+    text = CUDA_TEXT.sub(lambda match: match[1] or " ", source.replace("\\\n", " "))
     for line in text.splitlines():
         if line.lstrip().startswith("#"):
             yield "\n" + " ".join(line.split())  # a directive ends with its line

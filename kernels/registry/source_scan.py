@@ -14,7 +14,7 @@ class BadKernel(ValueError):
 
 
 @functools.cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
+def syntax_nodes(path: Path) -> tuple[ast.AST, ...]:
     """Return the nodes of a file's syntax tree, the module first; () if it does not parse."""
     try:
         return tuple(ast.walk(ast.parse(path.read_bytes(), filename=str(path))))
@@ -23,22 +23,22 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 
 @functools.cache
-def constant(path: Path, name: str) -> tuple[str, ...] | bool | None:
+def literal(path: Path, name: str) -> tuple[str, ...] | bool | None:
     """Return the literal that a module assigns to CONFIGS or ON_REQUEST; None if there is none.
 
     Raises BadKernel for an expression, and for a literal of another type.
     """
-    for node in nodes(path)[0].body if nodes(path) else ():
+    for node in syntax_nodes(path)[0].body if syntax_nodes(path) else ():
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as value)
                 | ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value)
             ) if bound == name:
-                return _literal(value, path, name)
+                return _checked_literal(value, path, name)
     return None
 
 
-def _literal(node: ast.expr, path: Path, name: str) -> tuple[str, ...] | bool:
+def _checked_literal(node: ast.expr, path: Path, name: str) -> tuple[str, ...] | bool:
     """Return the value of a node. Raises BadKernel unless it is a literal of the right type."""
     with contextlib.suppress(ValueError):
         match name, ast.literal_eval(node):
@@ -53,14 +53,15 @@ def _literal(node: ast.expr, path: Path, name: str) -> tuple[str, ...] | bool:
 
 def docstring(path: Path) -> str:
     """Return the docstring of a file, or ""."""
-    return next((ast.get_docstring(module) or "" for module in nodes(path)[:1]), "")
+    return next((ast.get_docstring(module) or "" for module in syntax_nodes(path)[:1]), "")
 
 
-def defined(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Return those of the names that a module defines, by def, import or assignment."""
-    if not nodes(path):
+def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
+    """Return those of the names that a module binds; none if the file does not compile."""
+    try:
+        symbols = symtable.symtable(path.read_bytes(), str(path), "exec").get_symbols()
+    except (SyntaxError, ValueError):  # such as a name that is used before its `global`
         return frozenset()
-    symbols = symtable.symtable(path.read_text(), str(path), "exec").get_symbols()
     bound = {symbol.get_name() for symbol in symbols if symbol.is_local()}
     return frozenset(bound.intersection(names))
 
@@ -68,15 +69,15 @@ def defined(path: Path, names: Iterable[str]) -> frozenset[str]:
 @functools.cache
 def imports(path: Path) -> frozenset[tuple[int, str]]:
     """Return the imports of a file: ``from ..a import b`` is (2, "a.b") and (2, "a")."""
-    found = set()
-    for node in nodes(path):
+    imported = set()
+    for node in syntax_nodes(path):
         if isinstance(node, ast.Import):
-            found |= {(0, alias.name) for alias in node.names}
+            imported |= {(0, alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = [node.module] if node.module else []
-            found |= {(node.level, ".".join([*base, alias.name])) for alias in node.names}
-            found |= {(node.level, name) for name in base}
-    return frozenset(found)
+            imported |= {(node.level, ".".join([*base, alias.name])) for alias in node.names}
+            imported |= {(node.level, name) for name in base}
+    return frozenset(imported)
 
 
 def named_files(path: Path) -> set[str]:
@@ -86,6 +87,7 @@ def named_files(path: Path) -> set[str]:
     name a CUDA source or a table, or a pattern of such names.
     """
     if path.suffix != ".py":
-        return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE))
-    texts = {str(node.value) for node in nodes(path) if isinstance(node, ast.Constant)}
+        text = path.read_text("utf-8", "replace")
+        return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE))
+    texts = {str(node.value) for node in syntax_nodes(path) if isinstance(node, ast.Constant)}
     return {text for text in texts if re.fullmatch(r"[\w*./-]+\.(cu|csv)", text)}

@@ -26,7 +26,7 @@ def compile_offline(*jobs: tuple) -> list[dict]:
     """One dict per kernel; run without the interpreter, hence in another process."""
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("offline.py")],
+        [sys.executable, Path(__file__).parent / "helpers" / "offline.py"],
         input=json.dumps(jobs),
         capture_output=True,
         text=True,

@@ -12,9 +12,10 @@ import torch
 import kernels
 from kernels.contract import CLUSTERS_SINCE
 from kernels.cuda import nvrtc
-from tests.kernels.launches import variants
-from tests.kernels.offline import CUOBJDUMP
-from tests.kernels.variants import CUDA, DTYPES, FRONTIER
+from kernels.cuda.plan import GPUS, Problem
+from tests.kernels.helpers.launches import variants
+from tests.kernels.helpers.offline import CUOBJDUMP
+from tests.kernels.helpers.variants import CUDA, DTYPES, FRONTIER
 
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
 # N at which the kernels of OneFlow and FasterTransformer take each of their configs. Beyond 1024 a
@@ -32,10 +33,10 @@ WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, 
 
 def wanted(names, dtype, arch, columns) -> dict[tuple[Path, str], int]:
     """(source, C++ name) -> threads of a block, of all that these variants may launch."""
-    found, gpu = {}, nvrtc.GPUS[arch]
+    found, gpu = {}, GPUS[arch]
     for name, cols, rows, log in itertools.product(names, columns, (7, 8), (False, True)):
         for pack in (p for p in (1, 2, 4, 8) if cols % p == 0 and p * dtype.itemsize <= 16):
-            problem = nvrtc.Problem(dtype, rows, cols, pack, log, gpu)
+            problem = Problem(dtype, rows, cols, pack, log, gpu)
             for plan in kernels.load(name).module.plan(problem):
                 if plan.min_capability <= gpu.capability:
                     found[plan.source, plan.kernel] = plan.threads
@@ -84,7 +85,7 @@ def a_pack_is_moved_by_one_instruction(binary, kernels_, dtype, folder) -> None:
 
 def sources(arch: str) -> set[str]:
     """Those that have a kernel for this GPU."""
-    old = nvrtc.GPUS[arch].capability < CLUSTERS_SINCE
+    old = GPUS[arch].capability < CLUSTERS_SINCE
     since_clusters = {"frontier_spread"} if old else set()
     return {path.stem for path in Path(kernels.__file__).parent.rglob("*.cu")} - since_clusters
 
@@ -100,7 +101,7 @@ def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill(tmp_path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("arch", sorted(nvrtc.GPUS))
+@pytest.mark.parametrize("arch", sorted(GPUS))
 def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype, tmp_path):
     # each number of columns of a lane and each config once, where the kernels were tuned
     tuned = arch == TUNED

@@ -8,14 +8,15 @@ import torch
 
 import kernels
 from kernels.cuda import nvrtc
+from kernels.cuda.plan import GPUS, Problem, widest_pack
 from kernels.published.oneflow import cuda_oneflow_warp
 
-H200 = nvrtc.GPUS["sm_90"]
+H200 = GPUS["sm_90"]
 LONGEST_SHARED = (H200.max_shared_per_block - 32) // 4  # 32: four warps have two floats each
 
 
 def plans(name, rows, cols, pack=4, log=False):
-    problem = nvrtc.Problem(torch.float32, rows, cols, pack, log, H200)
+    problem = Problem(torch.float32, rows, cols, pack, log, H200)
     return kernels.load(name).module.plan(problem)
 
 
@@ -32,7 +33,7 @@ def plans(name, rows, cols, pack=4, log=False):
     ],
 )
 def test_a_pack_is_as_wide_as_alignment_allows(itemsize, address, counts, pack):
-    assert nvrtc.widest_pack(itemsize, address, counts) == pack
+    assert widest_pack(itemsize, address, counts) == pack
 
 
 def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
@@ -95,7 +96,7 @@ def test_shared_memory_holds_a_row_of_float32_whatever_the_dtype():
         ("cuda_oneflow_smem", 4, 60_000, "must fit in the shared memory of a block"),
         ("cuda_fastertransformer_v1", 4, 1025, "one thread per column allows at most 1024"),
         ("cuda_fastertransformer_v2", 2**31, 1, "it takes 2147483648 blocks; a launch has"),
-        ("cuda_backward", 4, 1001, "rows must be aligned to 16 bytes"),
+        ("cuda_backward", 4, 1001, "rows of g, y and out must be aligned to 16 bytes"),
         ("cuda_backward", 2**31, 8, "it takes 2147483648 blocks; a launch has"),
         ("frontier_short", 4, 2048, "the row is longer than this kernel can hold"),
         ("triton_row", 1, 2**20 + 1, "largest block"),
@@ -158,3 +159,13 @@ def test_without_a_cache_it_is_compiled_all_the_same(built, tmp_path):
     _, found = once()
     assert len(built) == 2
     assert found.symbol_mapping
+
+
+@pytest.mark.parametrize("unaligned", range(3))
+def test_cuda_backward_refuses_unaligned_rows_of_any_matrix(unaligned):
+    """The contract asks ``unsupported`` about g alone."""
+    whole = torch.zeros(3, 4, 68)
+    matrices = [x[:, :64] for x in whole]
+    matrices[unaligned] = whole[unaligned][:, 1:65]
+    with pytest.raises(ValueError, match="rows of g, y and out must be aligned to 16 bytes"):
+        kernels.load("cuda_backward").softmax_backward(*matrices)

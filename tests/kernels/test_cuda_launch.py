@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import kernels
+from tests.kernels.helpers.variants import CUDA, PEERS, loaded
 from tests.kernels.test_peers import CONFIGS
-from tests.kernels.variants import CUDA, PEERS, loaded
 from tests.marks import slow
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh")]

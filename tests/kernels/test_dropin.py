@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.dropin import OPS, samples
+from tests.kernels.helpers.dropin import OPS, samples
 from tests.marks import slow
 from tests.processes import run_code
 

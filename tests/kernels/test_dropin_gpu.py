@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.dropin import OPS, assert_right, one_op
+from tests.kernels.helpers.dropin import OPS, assert_right, one_op
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu

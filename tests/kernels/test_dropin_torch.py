@@ -8,7 +8,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import kernels
 from kernels.dropin import eligible, operators
-from tests.kernels.dropin import one_op
+from tests.kernels.helpers.dropin import one_op
 from tests.marks import slow
 
 OPERATOR = "softmax_bench::softmax"
@@ -146,11 +146,11 @@ def test_exported_for_a_gpu(strict, monkeypatch):
 
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: (9, 0))
-    eligible._has_triton.cache_clear()
+    eligible.runs_triton_kernels.cache_clear()
     with FakeTensorMode(allow_non_fake_inputs=True):
         a = torch.empty(3, 4, device="cuda", dtype=torch.bfloat16)
         exported = torch.export.export(Model(), (a,), strict=strict)
-    eligible._has_triton.cache_clear()
+    eligible.runs_triton_kernels.cache_clear()
     called = [str(n.target) for n in exported.graph.nodes if n.op == "call_function"]
     assert called == ["softmax_bench.softmax.default"] * 2 + ["aten.softmax.int"]
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import kernels
-from tests.kernels.dropin import DTYPES, OPS, assert_right, kinds, one_op, samples
-from tests.kernels.variants import special_rows
+from tests.kernels.helpers.dropin import DTYPES, OPS, assert_right, kinds, one_op, samples
+from tests.kernels.helpers.variants import special_rows
 from tests.marks import slow
 
 # Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns

@@ -14,8 +14,8 @@ from kernels.frontier import frontier
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from tests.kernels.emulator.run import SMALL
-from tests.kernels.launches import APART, TOUCHING, launches, problem_of
-from tests.kernels.variants import largest_error, problem, special_gradients, special_rows
+from tests.kernels.helpers.launches import APART, TOUCHING, launches, problem_of
+from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
 from tests.marks import slow
 
 BACKWARD = ("softmax_backward", "log_softmax_backward")

@@ -5,8 +5,8 @@ import torch
 
 from kernels.cuda import launch
 from kernels.dropin import rows as triton_rows
-from tests.kernels.launches import launches, problem_of, variants
-from tests.kernels.variants import DTYPES, assert_right, largest_error, run
+from tests.kernels.helpers.launches import launches, problem_of, variants
+from tests.kernels.helpers.variants import DTYPES, assert_right, largest_error, run
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu

@@ -5,7 +5,7 @@ import torch
 
 from kernels import __main__ as command_line
 from kernels import cache
-from kernels.cuda import nvrtc
+from kernels.cuda.plan import GPUS, Problem
 from kernels.dropin import info
 from kernels.frontier import frontier
 from tests.marks import slow
@@ -21,7 +21,7 @@ def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys)
     assert command_line.main(["info"]) == 0
     said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert said["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
-    assert {*info.DISTRIBUTIONS, "run"} <= {*said}
+    assert {*info.DISTRIBUTIONS} <= {*said}
     assert said["cache"] == f"{tmp_path}, 2.5 MB; SOFTMAX_BENCH_CACHE moves it"
     assert said["kernels"].startswith("none: ") != torch.cuda.is_available()
 
@@ -29,7 +29,7 @@ def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys)
 @pytest.mark.parametrize("arch", ["sm_90", slow("sm_80"), slow("sm_100")])
 def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
     """Each N belongs to one range, and its kernel takes it."""
-    gpu = nvrtc.GPUS[arch]
+    gpu = GPUS[arch]
     lines = info.by_length(gpu)
     assert len(lines) == 6
     for name, text in lines:
@@ -40,7 +40,7 @@ def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
             first, last = map(int, numbers.split("…"))
             assert first <= last
             for cols in (first, last):
-                plans = frontier.plan(nvrtc.Problem(dtype, 8, cols, pack, True, gpu))
+                plans = frontier.plan(Problem(dtype, 8, cols, pack, True, gpu))
                 assert (plans[0].source.stem if plans else "torch") == kernel
         firsts = [int(span.split("…")[0]) for span in ranges.split(", ")]
         assert firsts[0] in (1, pack)
@@ -61,9 +61,9 @@ def test_warm_up_without_a_gpu_is_one_message(change, words, monkeypatch, capsys
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     owner, name, value = change
     monkeypatch.setattr(getattr(torch, owner), name, value)
-    info.eligible._has_triton.cache_clear()
+    info.eligible.runs_triton_kernels.cache_clear()
     assert command_line.main(["warm-up", "--N", "1024"]) == 2
-    info.eligible._has_triton.cache_clear()
+    info.eligible.runs_triton_kernels.cache_clear()
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("error: ")

@@ -5,8 +5,8 @@ import torch
 
 import kernels
 from measure import inputs
-from tests.kernels import launches
-from tests.kernels.variants import (
+from tests.kernels.helpers import launches
+from tests.kernels.helpers.variants import (
     DTYPES,
     HAS_NONE,
     INF,
@@ -21,7 +21,7 @@ from tests.kernels.variants import (
     special_rows,
     takes,
 )
-from tests.kernels.variants import problem as problem_of
+from tests.kernels.helpers.variants import problem as problem_of
 from tests.marks import slow
 
 BACKWARD = kernels.names("softmax_backward")

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import kernels
+from tests.kernels.helpers.variants import DTYPES, PEERS, assert_right, loaded, special_rows
 from tests.kernels.test_peers import CONFIGS
-from tests.kernels.variants import DTYPES, PEERS, assert_right, loaded, special_rows
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
@@ -98,7 +98,7 @@ def test_more_layouts_than_torch_compiles_are_an_error(device, fresh):
 
 def test_a_row_as_long_as_quack_can_take(device):
     variant = loaded("peer_quack")
-    _, shared = variant.module._capability(device)
+    shared = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
     if shared != H200_SHARED:
         pytest.skip(f"the number is for blocks with {H200_SHARED} bytes; these have {shared}")
     x = torch.randn(2, 917_504, device=device)

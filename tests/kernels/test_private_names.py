@@ -72,7 +72,7 @@ def looked_up(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
-            case ast.Call(func=ast.Name(id="private"), args=given):
+            case ast.Call(func=ast.Name(id="torch_private"), args=given):
                 found |= {text.value for text in given}
             case ast.Call(
                 func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), _]

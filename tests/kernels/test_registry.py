@@ -13,7 +13,7 @@ from kernels.registry import dependencies, discover
 from measure.errors import BadPoint
 from measure.point import Point
 from measure.process import fork_client
-from tests.kernels.variants import loaded
+from tests.kernels.helpers.variants import loaded
 from tests.processes import run_code
 
 KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
@@ -54,8 +54,8 @@ def write(tmp_path):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty family in place of those of kernels/, for files of any kind."""
-    monkeypatch.setattr(discover, "FOLDER", tmp_path)
-    monkeypatch.setattr(dependencies, "FOLDER", tmp_path)
+    monkeypatch.setattr(discover, "KERNELS", tmp_path)
+    monkeypatch.setattr(dependencies, "KERNELS", tmp_path)
     (tmp_path / "published").mkdir()
     return tmp_path / "published"
 
@@ -132,10 +132,12 @@ def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
         ("softmax, log_softmax = f()\ntable[softmax_backward] = 1", {"softmax", "log_softmax"}),
         ("def softmaks(x, out=None): ...", set(kernels.OPS)),
         ("def softmax(", set(kernels.OPS)),
+        ("def softmax(x):\n    x = 1\n    global x", set(kernels.OPS)),  # it parses all the same
+        ("# coding: latin-1\ndef softmax(x): 'ä'", {"softmax"}),
     ],
 )
 def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
-    (folder / "mine.py").write_text(text)
+    (folder / "mine.py").write_bytes(text.encode("latin-1"))
     assert kernels.ops("mine") == found
 
 

@@ -9,9 +9,10 @@ import pytest
 
 import kernels
 from kernels.cuda import nvrtc
+from kernels.cuda.plan import GPUS
 from measure.fingerprint import ROOT
-from tests.kernels import launches, sanitize
-from tests.kernels.variants import DTYPES
+from tests.kernels.helpers import launches, sanitize
+from tests.kernels.helpers.variants import DTYPES
 
 # As compute-sanitizer words it.
 MEMCHECK = """exit code 66
@@ -36,7 +37,7 @@ RACECHECK = """exit code 66
 @pytest.mark.gpu
 @pytest.mark.skipif(not sanitize.SANITIZER, reason="compute-sanitizer (CUDA toolkit) is not here")
 def test_the_kernels_are_clean_and_broken_ones_are_not():
-    command = [sys.executable, "-m", "tests.kernels.sanitize"]
+    command = [sys.executable, "-m", "tests.kernels.helpers.sanitize"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, (done.stdout + done.stderr)[-20_000:]
     assert len(re.findall(r"[1-9]\d* launches of [1-9]\d* kernels, 0 errors", done.stdout)) == 4
@@ -52,7 +53,7 @@ def test_every_report_is_counted_and_so_is_its_absence():
 
 
 def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():
-    found = launches.launches(nvrtc.GPUS["sm_90"])
+    found = launches.launches(GPUS["sm_90"])
     ops = {(variant, op) for variant in launches.variants() for op in kernels.ops(variant)}
     assert {(each.variant, each.op) for each in found} == ops
     sources = {path.stem for path in (ROOT / "kernels").rglob("*.cu")}
@@ -66,5 +67,5 @@ def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():
 
 @pytest.mark.parametrize("tool", sanitize.TOOLS)
 def test_the_broken_kernels_compile(tool):
-    source = ROOT / "tests/kernels/broken.cu"
+    source = ROOT / "tests/kernels/helpers/broken.cu"
     assert re.search("[a-z]", nvrtc.build(source, (f"broken_{tool}<float>",), "sm_90").name)

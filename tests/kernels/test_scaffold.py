@@ -104,7 +104,7 @@ def test_the_list_has_every_kernel_and_needs_no_torch():
     lines = said.splitlines()
     assert set(kernels.names()) <= set(lines)
     at = lines.index("triton_row")
-    assert lines[at + 1].startswith("  One program per row")
+    assert lines[at + 1].startswith("  Give each row a program")
     assert lines[at + 2] == "  log_softmax softmax; torch triton"
 
 

@@ -8,17 +8,19 @@ import torch
 
 import kernels
 from kernels import contract
-from kernels.cuda import grid_workspace, nvrtc
+from kernels.cuda import grid_workspace
+from kernels.cuda.nvrtc import INCLUDE
+from kernels.cuda.plan import GPUS, Problem
 from kernels.frontier import _tuning, frontier, frontier_staged
 from kernels.frontier._tiling import parse
 from tests.processes import run_code
 
-H200 = nvrtc.GPUS["sm_90"]
+H200 = GPUS["sm_90"]
 
 
 def problem(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
     widest = min(cols & -cols, 16 // dtype.itemsize)
-    return nvrtc.Problem(dtype, rows, cols, pack or widest, False, gpu)
+    return Problem(dtype, rows, cols, pack or widest, False, gpu)
 
 
 def test_the_next_longer_row_decides_or_else_the_nearest(tables):
@@ -52,14 +54,13 @@ def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
     ):
         assert frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))[0] == expected
     for arch in ("sm_80", "sm_100"):
-        assert not _tuning.candidates(problem(1024, gpu=nvrtc.GPUS[arch]))
+        assert not _tuning.candidates(problem(1024, gpu=GPUS[arch]))
 
 
-def test_the_gpu_that_stands_in_has_a_table_and_the_compute_capability():
-    of = {gpu.name: gpu for gpu in nvrtc.GPUS.values()}
-    for capability, (name, table) in contract.STANDS_IN.items():
+def test_the_gpu_of_a_fallback_has_a_table_and_the_compute_capability():
+    of = {gpu.name: gpu for gpu in GPUS.values()}
+    for capability, name in contract.FALLBACK_TUNING.items():
         assert of[name].capability == capability
-        assert name in (_tuning.FOLDER / "tuning" / table).read_text()
         assert _tuning.candidates(problem(1024, gpu=of[name]))
 
 
@@ -71,7 +72,7 @@ def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
 
 
 def test_every_table_names_configs_that_exist_and_can_take_the_row():
-    for path in _tuning.FOLDER.glob(_tuning.TABLES):
+    for path in _tuning.FRONTIER.glob(_tuning.TABLES):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 kernels.check_name(row["variant"])
@@ -125,7 +126,7 @@ def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, most):
 def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
     """Otherwise the same row would have other sums at another address, or in another batch."""
 
-    def division(config: str, given: nvrtc.Problem) -> list[tuple]:
+    def division(config: str, given: Problem) -> list[tuple]:
         assert frontier.choices(given) == frontier.choices(given._replace(pack=1, rows=64))
         found = frontier.PARTS[stem].plan(given, config)
         return [(p.threads, p.cluster, p.row_blocks, p.extra_args) for p in found]
@@ -144,7 +145,7 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     def constant(path, name):
         return int(re.search(rf"constexpr int {name} = (\d+);", path.read_text())[1])
 
-    header = nvrtc.INCLUDE / "grid_workspace.cuh"
+    header = INCLUDE / "grid_workspace.cuh"
     states, slots = constant(header, "kMaxStates"), constant(header, "kSlots")
     assert states == grid_workspace.MAX_STATES
     assert slots * states * 16 + 16 <= grid_workspace.BYTES
@@ -155,8 +156,8 @@ def test_constants_that_python_and_cuda_share_are_the_same():
 def test_without_clusters_a_block_takes_unaligned_rows_up_to_64_kib(dtype, row_bytes):
     """As the docstring of ``frontier`` says."""
     cols = row_bytes // dtype.itemsize - (row_bytes // dtype.itemsize + 1) % 2
-    (plan,) = frontier.plan(problem(cols, dtype, gpu=nvrtc.GPUS["sm_80"]))
-    assert plan.min_capability == nvrtc.OLDEST
+    (plan,) = frontier.plan(problem(cols, dtype, gpu=GPUS["sm_80"]))
+    assert plan.min_capability == contract.MIN_CAPABILITY
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])

@@ -16,7 +16,7 @@ import torch
 from triton.runtime import driver
 
 from measure.clock import copy_kernel
-from tests.kernels.offline import CUOBJDUMP, AbsentGPU
+from tests.kernels.helpers.offline import CUOBJDUMP, AbsentGPU
 
 
 class Reader(AbsentGPU):

@@ -10,7 +10,7 @@ import torch
 
 from measure.clock import cold
 from measure.fingerprint import ROOT
-from tests.kernels.offline import CUOBJDUMP
+from tests.kernels.helpers.offline import CUOBJDUMP
 from tests.marks import slow
 
 

@@ -1,1 +1,1 @@
-"""The backward of softmax and log-softmax, in CUDA C++ and in Triton."""
+"""Compute the backward of softmax and log-softmax, in CUDA C++ and in Triton."""

@@ -1,4 +1,4 @@
-"""The backward of softmax and log-softmax of long rows, in the registers of a block or a cluster.
+"""Compute the backward of long rows in the registers of a block or a cluster.
 
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
 vectors of g and y and keeps them in registers. The sums are merged in shared memory, over the
@@ -14,7 +14,7 @@ import functools
 from pathlib import Path
 
 from ...cuda import launch as cuda
-from ...cuda.nvrtc import (
+from ...cuda.plan import (
     PORTABLE_CLUSTER,
     VEC_BYTES,
     WARP,
@@ -36,7 +36,7 @@ BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES  # of a row, at most
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     if is_unaligned(problem):
         return ()
     shapes, vectors = [], vectors_of(problem)
@@ -46,7 +46,7 @@ def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     if not shapes:
         return ()
     shape = min(shapes, key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
-    kernel = instantiate_for("backward", problem, GRADIENTS, *shape[:3])
+    kernel = instantiate_for("backward", problem, *shape[:3], epilogues=GRADIENTS)
     return plan_of(SOURCE, kernel, shape, problem.rows)
 
 
@@ -69,6 +69,6 @@ def _max_bytes(device: int) -> int:
     return BLOCK_BYTES * cuda.gpu_info(device).max_cluster
 
 
-LIMIT = "rows must be aligned to 16 bytes, a multiple of 16 bytes long, and fit in a cluster"
+LIMIT = "rows of g, y and out must be aligned to 16 bytes, multiples of them, and fit in a cluster"
 unsupported = cuda.functions(plan, limit=LIMIT).unsupported
-softmax_backward, log_softmax_backward = backward_functions(launch)
+softmax_backward, log_softmax_backward = backward_functions(launch, LIMIT)

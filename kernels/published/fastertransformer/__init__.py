@@ -1,1 +1,1 @@
-"""FasterTransformer's softmax kernels in CUDA C++."""
+"""Reproduce FasterTransformer's softmax kernels in CUDA C++."""

@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import TYPES, WARP, LaunchPlan, Problem, instantiate
+from ...cuda.plan import TYPES, WARP, LaunchPlan, Problem, ceil_div, instantiate, next_power_of_2
 
 SOURCE = Path(__file__).with_name("fastertransformer.cu")
 MAX_COLS = 1024
@@ -17,7 +17,7 @@ def plan_of(problem: Problem, block_rows: int) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length, with ``block_rows`` rows for each block."""
     if problem.cols > MAX_COLS or problem.log:
         return ()
-    threads = max(WARP, 1 << (problem.cols - 1).bit_length())
+    threads = max(WARP, next_power_of_2(problem.cols))
     kernel = instantiate("fastertransformer", TYPES[problem.dtype], threads)
-    blocks = -(-problem.rows // block_rows)
+    blocks = ceil_div(problem.rows, block_rows)
     return (LaunchPlan(SOURCE, kernel, threads, blocks, extra_args=(block_rows,)),)

@@ -1,4 +1,4 @@
-"""A block per row: FasterTransformer's softmax for small batches.
+"""Give each row a block: FasterTransformer's softmax for small batches.
 
 Idea: as ``cuda_fastertransformer_v1``, but every row has its own block, so that few (batch, head)
 pairs still fill the GPU.

@@ -1,1 +1,1 @@
-"""OneFlow's softmax kernels in CUDA C++."""
+"""Reproduce OneFlow's softmax kernels in CUDA C++."""

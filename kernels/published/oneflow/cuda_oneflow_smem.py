@@ -1,4 +1,4 @@
-"""A block keeps its row in shared memory: OneFlow's kernel for rows of medium length.
+"""Keep a row in a block's shared memory: OneFlow's kernel for rows of medium length.
 
 Idea: the row is read once, in packs of 4, 2 or 1, into shared memory as float32. Packs are stored
 element by element, so that a warp never hits a bank twice. Then come a block reduction for the
@@ -13,7 +13,7 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import EPILOGUES, WARP, LaunchPlan, Problem, instantiate_for
+from ...cuda.plan import WARP, LaunchPlan, Problem, instantiate_for
 from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -21,11 +21,11 @@ THREADS = (128, 256, 512, 1024)  # each warp has a maximum and a sum in shared m
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return an instance for every size of block that can hold the row; see ``nvrtc.Planner``."""
+    """Return an instance for every size of block that can hold the row; see ``plan.Planner``."""
     plans, row_bytes = [], 4 * problem.cols
     for threads in THREADS:
         if row_bytes + 2 * 4 * threads // WARP <= problem.gpu.max_shared_per_block:
-            kernel = instantiate_for("oneflow_smem", problem, EPILOGUES, pack_of(problem), threads)
+            kernel = instantiate_for("oneflow_smem", problem, pack_of(problem), threads)
             plans.append(LaunchPlan(SOURCE, kernel, threads, problem.rows, row_bytes, WAVES))
     return tuple(plans)
 

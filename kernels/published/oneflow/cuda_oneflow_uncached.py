@@ -1,4 +1,4 @@
-"""A block reads its row three times: OneFlow's kernel for rows of any length.
+"""Read a row three times in a block: OneFlow's kernel for rows of any length.
 
 Idea: nothing is kept. Max, sum and output each read the row from global memory in packs of 4, 2 or
 1. The second and third pass are cheap if all rows in flight fit in L2. Blocks of 1024 threads
@@ -11,7 +11,7 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import EPILOGUES, LaunchPlan, Problem, instantiate_for
+from ...cuda.plan import LaunchPlan, Problem, instantiate_for
 from .cuda_oneflow_warp import WAVES, pack_of
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -19,8 +19,8 @@ THREADS = 1024
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the only instance; see ``nvrtc.Planner``."""
-    name = instantiate_for("oneflow_uncached", problem, EPILOGUES, pack_of(problem), THREADS)
+    """Return the only instance; see ``plan.Planner``."""
+    name = instantiate_for("oneflow_uncached", problem, pack_of(problem), THREADS)
     return (LaunchPlan(SOURCE, name, THREADS, problem.rows, waves=WAVES),)
 
 

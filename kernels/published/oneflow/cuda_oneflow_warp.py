@@ -1,4 +1,4 @@
-"""A warp, or several of its lanes, keep a row in registers: OneFlow's kernel for short rows.
+"""Keep a row in the registers of a warp or less: OneFlow's kernel for short rows.
 
 Idea: no shared memory and no barrier. Each lane holds its columns of a row, moved in packs of 4, 2
 or 1. Max and sum are butterflies of shuffles. A short row takes a power-of-two number of lanes,
@@ -11,7 +11,7 @@ Source: OneFlow, described by BBuf (2023) with its numbers on an A100-PCIE-40GB.
 from pathlib import Path
 
 from ...cuda import launch
-from ...cuda.nvrtc import EPILOGUES, WARP, LaunchPlan, Problem, instantiate_for
+from ...cuda.plan import WARP, LaunchPlan, Problem, ceil_div, instantiate_for, next_power_of_2
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
@@ -28,19 +28,18 @@ def pack_of(problem: Problem) -> int:
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``nvrtc.Planner``."""
+    """Return the instance for a row of this length; see ``plan.Planner``."""
     if problem.cols > MAX_COLS:
         return ()
     pack = pack_of(problem)
-    packs = -(-problem.cols // pack)
-    lanes = min(WARP, 1 << (packs - 1).bit_length())
-    per_lane = -(-packs // lanes) * pack
+    packs = ceil_div(problem.cols, pack)
+    lanes = min(WARP, next_power_of_2(packs))
+    per_lane = ceil_div(packs, lanes) * pack
     lane_rows = 2 if per_lane == pack and problem.rows % 2 == 0 else 1
     full = per_lane * lanes == problem.cols
     sizes = pack, per_lane, lanes, lane_rows, full, THREADS
-    name = instantiate_for("oneflow_warp", problem, EPILOGUES, *sizes)
-    rows_per_block = THREADS // lanes * lane_rows
-    blocks = -(-problem.rows // rows_per_block)
+    name = instantiate_for("oneflow_warp", problem, *sizes)
+    blocks = ceil_div(problem.rows, THREADS // lanes * lane_rows)
     return (LaunchPlan(SOURCE, name, THREADS, blocks, waves=WAVES),)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from kernels.cuda.nvrtc import GPUS, Problem, widest_pack
+from kernels.cuda.plan import GPUS, Problem, widest_pack
 
 from .translate import translated
 

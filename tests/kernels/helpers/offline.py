@@ -1,10 +1,9 @@
 """Compile Triton kernels for a GPU that is not there, as a launch on that GPU would.
 
-It calls the kernel's own launcher on CPU tensors, with a driver that compiles and then does not
-launch, so that argument specialisation, block sizes and warps are the kernel's, not a copy of them.
-``python offline.py`` reads jobs from stdin, [arch, dtype, op, columns, variants] each, all of them
-one JSON list, and prints one JSON line per compiled kernel. The variant "drop-in" stands for the
-drop-in's own kernels.
+It calls the kernel's own launcher on CPU tensors, with a driver that compiles and does not launch.
+So argument specialisation, block sizes and warps are the kernel's, not a copy of them.
+``python offline.py`` reads a JSON list of jobs from stdin: [arch, dtype, op, columns, variants]. It
+prints one JSON line per compiled kernel. The variant "drop-in" stands for the drop-in's kernels.
 """
 
 import json

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import torch
 
 import kernels
-from kernels.cuda.nvrtc import Gpu, LaunchPlan, Problem, widest_pack
+from kernels.cuda.plan import GpuProperties, LaunchPlan, Problem, widest_pack
 from measure import inputs
-from tests.kernels.variants import DTYPES, PEERS, problem
+from tests.kernels.helpers.variants import DTYPES, PEERS, problem
 
 # In ascending order: the first that reaches a code path is taken. Lengths of one element; of a part
 # of a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
@@ -53,7 +53,7 @@ def code_path(plan: LaunchPlan) -> tuple:
     return plan.source.stem, template, *flags, *(min(number, 2) for number in numbers)
 
 
-def launches(gpu: Gpu) -> list[Launch]:
+def launches(gpu: GpuProperties) -> list[Launch]:
     """One of each code path of each variant, op and layout; the dtypes take turns."""
     reached = {}
     for variant in variants():

@@ -1,8 +1,8 @@
 """Run every CUDA C++ kernel in every config under NVIDIA's compute-sanitizer.
 
-``python -m tests.kernels.sanitize`` compiles the kernels of ``launches``, runs them under each
-tool, and prints how many launches and errors each has. It ends with 1 if a tool has an error to
-report, if a result is wrong, or if a tool does not report a kernel that is broken.
+``python -m tests.kernels.helpers.sanitize`` compiles the kernels of ``launches``, runs them under
+each tool, and prints how many launches and errors each has. It ends with 1 if a tool has an error
+to report, if a result is wrong, or if a tool does not report a kernel that is broken.
 """
 
 import argparse
@@ -38,7 +38,7 @@ ENVIRONMENT = {
 def run_shard(shard: int) -> None:
     """Run every SHARDS-th of all launches, one after the other, and print the outcome of each."""
     from kernels.cuda.launch import gpu_info
-    from tests.kernels.launches import launches, problem_of
+    from tests.kernels.helpers.launches import launches, problem_of
 
     for each in launches(gpu_info(0))[shard::SHARDS]:
         try:
@@ -50,11 +50,12 @@ def run_shard(shard: int) -> None:
 
 def run_broken(tool: str) -> None:
     """Launch the kernel that the tool must report."""
-    from kernels.cuda import launch, nvrtc
+    from kernels.cuda import launch
+    from kernels.cuda.plan import LaunchPlan
 
     source, name = Path(__file__).with_name("broken.cu"), f"broken_{tool}<float>"
     x, out = torch.empty(2, 1, 64, device="cuda")
-    launch.run(lambda problem: (nvrtc.LaunchPlan(source, name, 64, 1),), x, out)
+    launch.run(lambda problem: (LaunchPlan(source, name, 64, 1),), x, out)
     torch.cuda.synchronize()
 
 
@@ -62,7 +63,7 @@ def compile_all() -> None:
     """Fill the cache of compiled kernels, so that no process under a tool compiles."""
     from kernels.cuda import nvrtc
     from kernels.cuda.launch import gpu_info
-    from tests.kernels.launches import launches
+    from tests.kernels.helpers.launches import launches
 
     gpu = gpu_info(0)
     arch = "sm_{}{}".format(*gpu.capability)
@@ -75,11 +76,12 @@ def compile_all() -> None:
 
 def under(tool: str, *words: str) -> str:
     """Return what a process of this module prints under a tool, after its exit code."""
-    command = [SANITIZER, "--tool", tool, *OPTIONS, sys.executable, "-m", "tests.kernels.sanitize"]
+    module = [sys.executable, "-m", "tests.kernels.helpers.sanitize"]
+    command = [SANITIZER, "--tool", tool, *OPTIONS, *module, *words]
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
     environment = os.environ | ENVIRONMENT
     try:
-        done = subprocess.run([*command, *words], env=environment, timeout=TIMEOUT_S, **both)
+        done = subprocess.run(command, env=environment, timeout=TIMEOUT_S, **both)
     except subprocess.TimeoutExpired as late:
         return f"exit code none after {TIMEOUT_S} s\n{late.stdout}"
     return f"exit code {done.returncode}\n{done.stdout}"
