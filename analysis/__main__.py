@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from analysis import InputError, schema
@@ -39,95 +39,100 @@ def _percent(text: str) -> float:
     return value / 100
 
 
-def _share(fraction: float, text: str) -> dict:
-    text += f" (default: {100 * fraction:g} %%)"  # argparse formats it
-    return {"default": fraction, "type": _percent, "metavar": "PERCENT", "help": text}
-
-
-def _path(text: str, **more) -> dict:
-    return {"type": Path, "help": text, **more}
-
-
-# Argument -> the options of add_argument. An option is required, unless it has a default or an
-# action, or a command names it in brackets.
-RUN = "folder of row files (results/rows), results/measurements.csv, or recorded table"
-MERGED = "merged rows of one GPU (written by `merge`)"
-ARGUMENTS = {
-    "files": _path("of one row", nargs="+", metavar="FILE"),
-    "merged": _path(MERGED, nargs="*"),
-    "--merged": _path(MERGED),
-    "--rows": _path("folder of the row files, for their raw samples"),
-    "--measurements": _path("merged rows of all GPUs (written by `collect`)"),
-    "--published": _path("folder of the published tables and sources.yaml"),
-    "--summary": _path("written by `summary`"),
-    "--claims": _path("written by `claims`"),
-    "--figures-dir": _path("folder of the figures to link"),
-    "--recorded": _path(
-        "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml",
-        **{"nargs": "*", "default": [], "metavar": "FILE"},
-    ),
-    "--expected": _path(
-        "hashes of the current code (results/expected.csv); without it, none are compared",
-        default=None,
-    ),
-    "--unranked-flags": {
-        **{"nargs": "*", "default": schema.UNRANKED, "metavar": "FLAG", "choices": schema.flags()},
-        "help": "flags that exclude a row from the ranking; without any, all rows rank "
-        f"(default: {' '.join(schema.UNRANKED)})",
-    },
-    "--command": {
-        "help": "the exact command that measures these rows, quoted in the output",
-        **{"dest": "reproduce_with", "metavar": "COMMAND"},
-    },
-    "--gpu": {"help": "slug of the GPU, e.g. a100"},
-    "--dtype": {"help": "element type, e.g. float32"},
-    "--sweep": {"help": "name of the sweep, e.g. online_softmax"},
-    "--output": _path("file to write; of `record` and `tuning` the folder"),
-    "--output-dir": _path("folder to write the figures to; `compare` writes its Markdown, too"),
-    "folders": _path("data/recorded/{gpu}", nargs="+"),
-    "old": _path(f"{RUN}, to compare with", metavar="OLD"),
-    "new": _path(f"{RUN}, to judge", metavar="NEW"),
-    "--threshold": _share(Limits().threshold, "exit with 1 for a point slower by more"),
-    "--margin": _share(Limits().margin, "a smaller difference counts as the same"),
-    "--false-discoveries": _share(Limits().rate, "share of the changes that may be wrong"),
-    "--allow": {"action": "store_true", "help": "compare although the conditions differ"},
-}
-TABLES = "--measurements", "--published"
-SET = *TABLES, "--gpu", "--dtype", "--sweep", "--output-dir"
-REPORT = (
-    *(*TABLES, "--command", "--recorded", "--unranked-flags", "--output"),
-    *("--summary", "--claims", "--figures-dir"),
-)
-_commands = []  # (function, its arguments)
-
-
-def _command(*arguments: str):
-    """Make a function a command; it returns what it did, and its docstring is the help."""
-
-    def add(run):
-        _commands.append((run, arguments))
-        return run
-
-    return add
-
-
 def parser() -> ArgumentParser:
     """Return the parser of all commands."""
     root = ArgumentParser(prog="analysis", description="From rows to a report.")
     commands = root.add_subparsers(dest="command", required=True, metavar="command")
-    for run, arguments in _commands:
+
+    def add(run: Callable[[Namespace], str], *parents: ArgumentParser) -> ArgumentParser:
         name = run.__name__.strip("_").replace("_", "-")
-        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        text = run.__doc__
+        command = commands.add_parser(name, help=text, description=text, parents=parents)
         command.set_defaults(run=run, code=0)
-        for argument in arguments:
-            options = dict(ARGUMENTS[argument.strip("[]")])
-            if argument.startswith("--") and not {"default", "action"} & set(options):
-                options["required"] = True
-            command.add_argument(argument.strip("[]"), **options)
+        return command
+
+    measurements = _file("--measurements", "merged rows of all GPUs (written by `collect`)")
+    published = _file("--published", "folder of the published tables and sources.yaml")
+    tables = measurements, published
+    output = _file("--output", "file to write; of `record` and `tuning` the folder")
+    output_dir = _file("--output-dir", "folder to write the figures to")
+    merged = _file("merged", "merged rows of one GPU (written by `merge`)", nargs="*")
+    recorded = "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml"
+    recorded = _file("--recorded", recorded, nargs="*", default=[], metavar="FILE")
+    expected = "hashes of the current code (results/expected.csv); without it, none are compared"
+    expected = _file("--expected", expected, default=None)
+    unranked = _shared(
+        "--unranked-flags",
+        "flags that exclude a row from the ranking; without any, all rows rank "
+        f"(default: {' '.join(schema.UNRANKED)})",
+        **{"nargs": "*", "default": schema.UNRANKED, "metavar": "FLAG", "choices": schema.flags()},
+    )
+    command = "the exact command that measures these rows, quoted in the output"
+    command = _shared("--command", command, dest="reproduce_with", metavar="COMMAND")
+    sweep = _shared("--sweep", "name of the sweep, e.g. online_softmax")
+    of_set = (
+        *tables,
+        _shared("--gpu", "slug of the GPU, e.g. a100"),
+        _shared("--dtype", "element type, e.g. float32"),
+        sweep,
+        output_dir,
+    )
+    of_report = (
+        *tables,
+        command,
+        recorded,
+        unranked,
+        output,
+        _file("--summary", "written by `summary`"),
+        _file("--claims", "written by `claims`"),
+        _file("--figures-dir", "folder of the figures to link"),
+    )
+    add(_merge, _file("files", "of one row", nargs="+", metavar="FILE"), sweep, output, expected)
+    add(_collect, merged, recorded, output, unranked, expected)
+    add(_summary, measurements, output)
+    add(_claims, *tables, output)
+    add(_figures, *of_set)
+    add(_profile, *of_set)
+    add(_published, *of_set)
+    add(_overview, *tables, output_dir)
+    add(_report, *of_report)
+    add(_html, *of_report)
+    compare = add(_compare, unranked)
+    run = "folder of row files (results/rows), results/measurements.csv, or recorded table"
+    compare.add_argument("old", type=Path, metavar="OLD", help=f"{run}, to compare with")
+    compare.add_argument("new", type=Path, metavar="NEW", help=f"{run}, to judge")
+    for name, default, text in (
+        ("threshold", Limits().threshold, "exit with 1 for a point slower by more"),
+        ("margin", Limits().margin, "a smaller difference counts as the same"),
+        ("false-discoveries", Limits().rate, "share of the changes that may be wrong"),
+    ):
+        text += f" (default: {100 * default:g} %%)"  # argparse formats it
+        options = {"type": _percent, "metavar": "PERCENT", "help": text}
+        compare.add_argument(f"--{name}", default=default, **options)
+    text = "compare although the conditions differ"
+    compare.add_argument("--allow", action="store_true", help=text)
+    text = "folder to write the Markdown and the figure to"
+    compare.add_argument("--output-dir", type=Path, help=text)
+    one = _file("--merged", "merged rows of one GPU (written by `merge`)")
+    add(_record, one, _file("--rows", "folder of the row files with samples"), output, command)
+    add(_check_recorded, _file("folders", "data/recorded/{gpu}", nargs="+"))
+    add(_tuning, merged, output, command)
     return root
 
 
-@_command("files", "--sweep", "--output", "--expected")
+def _shared(name: str, text: str, **options) -> ArgumentParser:
+    """Return a parent of commands with one argument; an option without a default is required."""
+    if name.startswith("--"):
+        options.setdefault("required", "default" not in options)
+    parent = ArgumentParser(add_help=False)
+    parent.add_argument(name, help=text, **options)
+    return parent
+
+
+def _file(name: str, text: str, **options) -> ArgumentParser:
+    return _shared(name, text, type=Path, **options)
+
+
 def _merge(given: Namespace) -> str:
     """merge the row files of one sweep into one file"""
     from analysis.merge import merge_rows
@@ -136,7 +141,6 @@ def _merge(given: Namespace) -> str:
     return f"{count} rows to {given.output}"
 
 
-@_command("merged", "--recorded", "--output", "--unranked-flags", "--expected")
 def _collect(given: Namespace) -> str:
     """collect merged rows, and recorded rows of the other GPUs"""
     from analysis.merge import collect
@@ -145,7 +149,6 @@ def _collect(given: Namespace) -> str:
     return f"{collect(*paths, given.unranked_flags, given.expected)} rows to {given.output}"
 
 
-@_command("--measurements", "--output")
 def _summary(given: Namespace) -> str:
     """rank the variants at every point"""
     from analysis import frame, ranking
@@ -154,7 +157,6 @@ def _summary(given: Namespace) -> str:
     return str(given.output)
 
 
-@_command(*TABLES, "--output")
 def _claims(given: Namespace) -> str:
     """check every published claim"""
     from analysis import claims
@@ -163,25 +165,21 @@ def _claims(given: Namespace) -> str:
     return str(given.output)
 
 
-@_command(*SET)
 def _figures(given: Namespace) -> str:
     """draw a set over N"""
     return _write_set(given)
 
 
-@_command(*SET)
 def _profile(given: Namespace) -> str:
     """draw the performance profile of a set"""
     return _write_set(given, kinds=["profile"])
 
 
-@_command(*SET)
 def _published(given: Namespace) -> str:
     """draw published times beside a set's"""
     return _write_set(given, kinds=["published"])
 
 
-@_command(*TABLES, "--output-dir")
 def _overview(given: Namespace) -> str:
     """draw the fraction of the copy bandwidth, of all sets"""
     from analysis.figures.write import write_overview
@@ -189,7 +187,6 @@ def _overview(given: Namespace) -> str:
     return _named(write_overview(*_tables(given), given.output_dir))
 
 
-@_command(*REPORT)
 def _report(given: Namespace) -> str:
     """write the report in Markdown"""
     from analysis.report import document
@@ -198,7 +195,6 @@ def _report(given: Namespace) -> str:
     return str(given.output)
 
 
-@_command(*REPORT)
 def _html(given: Namespace) -> str:
     """write the report as one page for a browser"""
     from analysis.html import document
@@ -207,9 +203,6 @@ def _html(given: Namespace) -> str:
     return str(given.output)
 
 
-@_command(
-    *("old", "new", "--threshold", "--margin", "--false-discoveries", "--allow", "[--output-dir]")
-)
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
     from analysis import compare
@@ -221,7 +214,8 @@ def _compare(given: Namespace) -> str:
             "a difference within the margin counts as the same; give a smaller --margin as well"
         )
     limits = Limits(given.margin, given.threshold, given.false_discoveries)
-    comparison = compare.compare(*map(compare.load, (given.old, given.new)), limits, given.allow)
+    runs = (compare.load(path, given.unranked_flags) for path in (given.old, given.new))
+    comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:
         changes.write(text, comparison.changes, limits, given.output_dir)
@@ -229,7 +223,6 @@ def _compare(given: Namespace) -> str:
     return compare.counts(comparison.changes)
 
 
-@_command("--merged", "--rows", "--output", "--command")
 def _record(given: Namespace) -> str:
     """keep rows and samples of a GPU as recorded data"""
     from analysis.record import record
@@ -237,7 +230,6 @@ def _record(given: Namespace) -> str:
     return _named(record(given.merged, given.rows, given.output, given.reproduce_with))
 
 
-@_command("folders")
 def _check_recorded(given: Namespace) -> str:
     """check recorded data before it is shared"""
     from analysis.record import check
@@ -245,7 +237,6 @@ def _check_recorded(given: Namespace) -> str:
     return check(given.folders)
 
 
-@_command("merged", "--output", "--command")
 def _tuning(given: Namespace) -> str:
     """choose the kernels of kernels/frontier from its tuning sweep"""
     from analysis import tuning

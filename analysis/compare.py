@@ -1,6 +1,7 @@
 """Compare two runs: which points became faster or slower, and with what confidence."""
 
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from analysis import InputError, rows, schema
 from analysis import markdown as md
 from analysis import statistics as stats
 from analysis.frame import distinct, from_rows, legend, mark, ranks
-from analysis.merge import exclude_other_boards
+from analysis.merge import with_ranking
 
 POINT = list(schema.POINT)
 # From worst to best.
@@ -19,12 +20,22 @@ CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in n
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
 CONDITIONS = (
-    *("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL),
-    *("measure_sha256", "seed", "blocks"),
+    "gpu_name",
+    "gpu_uuid",
+    "driver",
+    "cuda",
+    "torch",
+    "triton",
+    *schema.OPTIONAL,
+    "measure_sha256",
+    "seed",
+    "blocks",
 )
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `repeats`"
+BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `repeats`"
+PROTOCOL = ["gpu", "op", "dtype", "distribution"]
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 Differences = dict[str, list[tuple[str, str]]]
@@ -56,10 +67,11 @@ class Comparison(NamedTuple):
     paired: bool
 
 
-def load(path: Path) -> pd.DataFrame:
+def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
+    merge.with_ranking decides anew which rows rank, so that both runs follow one rule.
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
     replicate of a point comes twice.
     """
@@ -68,20 +80,17 @@ def load(path: Path) -> pd.DataFrame:
         files = sorted(path.rglob("*.csv"))
         if not files:
             raise InputError(f"{path}: no row files in this folder; give results/rows of a run")
-        entries = [(rows.with_ranking(rows.read_row_file(file)), file) for file in files]
-    elif rows.is_collected(path):
-        collected = rows.read_collected(path)
-        entries = [(row, path) for row in collected if row["origin"] == "measured"]
+        entries = [(rows.read_row_file(file), file) for file in files]
     else:
-        entries = [(rows.with_ranking(row), path) for row in rows.read_rows(path)]
+        table = rows.read_table(path)
+        entries = [(row, path) for row in table if row.get("origin") != "recorded"]
     if not entries:
         raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
     key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
     rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
-    exclude_other_boards(run)
-    return from_rows(run)
+    return from_rows(with_ranking(run, unranked))
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
@@ -140,16 +149,19 @@ def judge(
     before, after = ([stats.estimate(run.loc[point]) for point in comparable] for run in runs)
     ratios = [b.minus(a) for a, b in zip(before, after, strict=True)]
     margin = math.log1p(limits.margin)
-    p = stats.benjamini_hochberg([ratio.p(margin) for ratio in ratios])
-    for point, ratio, significant in zip(comparable, ratios, p <= limits.rate, strict=True):
+    # two families: among many points that are the same, a false difference would pass
+    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
+    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
+    for at, (point, ratio) in enumerate(zip(comparable, ratios, strict=True)):
         low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
         table.loc[point, ["ratio", "low", "high"]] = ratio.value, low, high
-        if significant and abs(ratio.log) > margin:
+        if differs[at]:
             table.loc[point, "change"] = FASTER if ratio.log > 0 else SLOWER
-        elif -margin <= math.log(low) and math.log(high) <= margin:
+        elif same[at]:
             table.loc[point, "change"] = SAME
         else:
-            table.loc[point, "note"] = WIDE
+            clear = math.log(low) > margin or math.log(high) < -margin
+            table.loc[point, "note"] = BY_CHANCE if clear else WIDE
     rank = table["change"].map(CLASSES.index)
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
@@ -212,7 +224,7 @@ def _short(values: str) -> str:
 
 
 def _has(run: pd.DataFrame) -> str:
-    parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in POINT[:4]]
+    parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in PROTOCOL]
     return ", ".join([*parts, *(f"{name} {md.span(run[name])}" for name in ("M", "N"))])
 
 
@@ -258,8 +270,8 @@ def _method(paired: bool, limits: Limits) -> str:
     )
     return (
         f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
-        "interval includes the spread between processes. Same: the interval is within "
-        f"{margin}. Faster, slower: the ratio is beyond {margin}, with a false-discovery rate of "
+        "interval includes the spread between processes. Same: the ratio is within "
+        f"{margin}. Faster, slower: it is beyond {margin}. Each at a false-discovery rate of "
         f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "
         "the ratio of the plain times."
     )

@@ -16,12 +16,12 @@ LEGEND = {
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Return a merged or collected file (see rows.read_collected) as a typed frame.
+    """Return a collected file, results/measurements.csv, as a typed frame.
 
     Text and booleans are str, "" where empty; M and N are int64; other numbers are float64, NaN
     where empty.
     """
-    return from_rows(rows.read_collected(path))
+    return from_rows(rows.read_rows(path, schema.COLLECTED))
 
 
 def from_rows(collected: list[rows.Row]) -> pd.DataFrame:

@@ -75,36 +75,37 @@ def collect(
 ) -> int:
     """Write results/measurements.csv from `merged` and `recorded` files; return the number of rows.
 
-    Recorded files, {gpu}/{sweep}.csv, count only for GPUs without merged rows. `ranked` is false
-    for a row with one of the flags `unranked`, which `unranked_by` lists, and for a row of another
-    board than its matrix. `stale` is true for a row of other code than `expected_file`
-    (results/expected.csv) names. Rows are sorted by sweep and identity. Raises InputError, before
-    it writes, for broken, misplaced and duplicate rows.
+    Recorded files are {gpu}/{sweep}.csv. `with_ranking` decides which rows rank. `stale` is true
+    for a row of other code than `expected_file` (results/expected.csv) names. Rows are sorted by
+    sweep and identity. Raises InputError, before it writes, for broken, misplaced and duplicate
+    rows.
     """
     known = read_expected(expected_file) if expected_file else None
-    entries = [(row, path) for path in merged for row in rows.read_collected(Path(path))]
-    measured_gpus = {row["gpu"] for row, _ in entries}
+    entries = [(row, path) for path in map(Path, merged) for row in rows.read_table(path)]
     for path in map(Path, recorded):
-        recorded_rows = _recorded_rows(path)  # refused when broken, also where not needed
-        if path.parent.name not in measured_gpus:
-            leading = {"sweep": path.stem, "origin": "recorded"}
-            entries += [(row | leading, path) for row in recorded_rows]
+        leading = {"sweep": path.stem, "origin": "recorded"}
+        entries += [(row | leading, path) for row in _recorded_rows(path)]
+    lines = with_ranking((row for row, _ in entries), unranked)
     keyed = []
-    for row, path in entries:
-        row = rows.with_ranking(row, unranked)
+    for row, (_, path) in zip(lines, entries, strict=True):
         row["stale"] = str(known is not None and bool(differing(row, known))).lower()
         keyed.append(((row["sweep"], *rows.identity_of(row)), path, row))
-    exclude_other_boards([row for *_, row in keyed])
     return _write(output, (*schema.COLLECTED, *schema.COLUMNS), keyed)
 
 
-def exclude_other_boards(collected: list[Row]) -> None:
-    """Exclude from the ranking all rows of a matrix but those of one board: the one with most rows.
+def with_ranking(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
+    """Return rows with schema.RANK_STATUS; `table`: rows with schema.LEADING.
 
-    Of equal boards, the one with most rows of the sweep ranks. Boards of one model differ: at
-    1024x131072 torch takes 523 µs on one H200 and 540 µs on another, and the copy takes the same.
+    A row ranks unless it has one of the flags `unranked`. Of the boards of a matrix only the one
+    with most rows ranks; of equal boards, the one with most rows of the sweep. Boards of one model
+    differ: at 1024x131072 torch takes 523 µs on one H200 and 540 µs on another, and the copy takes
+    the same.
     """
-    ranked = [row for row in collected if row["ranked"] == "true" and row["status"] == "ok"]
+    table = [row | {"ranked": "true", "unranked_by": "", "stale": "false"} for row in table]
+    for row in table:
+        if excluding := [flag for flag in row["flags"].split() if flag in unranked]:
+            row |= {"ranked": "false", "unranked_by": " ".join(excluding)}
+    ranked = [row for row in table if row["ranked"] == "true" and row["status"] == "ok"]
     of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
     counts = defaultdict(Counter)
     for row in ranked:
@@ -114,6 +115,7 @@ def exclude_other_boards(collected: list[Row]) -> None:
         board = max(boards, key=lambda uuid: (boards[uuid], of_sweep[sweep, uuid], uuid))
         if row["gpu_uuid"] != board:
             row |= {"ranked": "false", "unranked_by": schema.OTHER_BOARD}
+    return table
 
 
 def _matrix(row: Row) -> tuple[str, ...]:

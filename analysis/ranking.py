@@ -12,14 +12,12 @@ from analysis import statistics as stats
 from analysis.frame import ranks, read_table
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
-RANKING = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
-CARRIED = [
-    *("time_us", "time_us_q20", "time_us_q80", "throughput_gbps"),
-    *("speedup", "speedup_low", "speedup_high", "processes", "of_copy"),
-]
+RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
+CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
+CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy"]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
-COLUMNS = [*SWEEP_MATRIX, "variant", *RANKING, *CARRIED, *OUTCOME]
-LEAST_MATRICES = 20  # of a performance profile; a share of fewer says little
+COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
+MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
 
 
 def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
@@ -49,7 +47,7 @@ def ranked(measurements: pd.DataFrame) -> pd.DataFrame:
         lines[order[0]] = (1.0, 1.0, math.nan, math.nan, len(order))
         for rank, (i, ratio) in enumerate(behind.items(), start=2):
             lines[i] = (float(rank), ratio.value, *ratio.interval, len(order))
-    names = [name for name in RANKING if name != "in_best_set"]
+    names = [name for name in RANK_COLUMNS if name != "in_best_set"]
     places = pd.DataFrame.from_dict(lines, orient="index", columns=names, dtype="float64")
     table = table.join(places)
     table["competitors"] = table["competitors"].fillna(0).astype("int64")
@@ -84,13 +82,19 @@ def win_tie_loss(table: pd.DataFrame) -> pd.DataFrame:
 def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per matrix, a column each.
 
-    inf: the variant was measured and does not rank, whatever the reason; NaN: it was not measured.
-    Matrices with fewer than two competitors are left out. `table`: as of `ranked`. The shares of a
-    column up to x are a performance profile (Dolan and Moré, Mathematical Programming 91, 2002).
+    inf: the variant cannot run, or is wrong. NaN: it was not measured, or a flag or its board
+    excludes its time. Matrices with fewer than two competitors are left out. `table`: as of
+    `ranked`. The shares of a column up to x are a performance profile (Dolan and Moré, Mathematical
+    Programming 91, 2002).
     """
     compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
-    behind = table[compete].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
+    behind = table[compete & ~excluded(table)].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
     return behind.fillna(math.inf).unstack("variant")
+
+
+def excluded(table: pd.DataFrame) -> pd.Series:
+    """Return whether a flag or the board excludes the time of each row; `table`: as of `ranked`."""
+    return (table["status"] == "ok") & table["rank"].isna()
 
 
 def within(behind: pd.Series, percent: float) -> float:
@@ -115,7 +119,7 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
-    text = [*SWEEP_MATRIX[:6], "variant", *OUTCOME]
+    text = [*(name for name in SWEEP_MATRIX if name not in ("M", "N")), "variant", *OUTCOME]
     return read_table(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
 
 

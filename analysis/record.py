@@ -18,10 +18,8 @@ from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
-FACTS = (
-    *("commit", "dirty", "gpu_name", "driver", "cuda", "torch", "triton"),
-    *(*schema.OPTIONAL, "python"),
-)
+VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")
+FACTS = ("commit", "dirty", "gpu_name", *VERSIONS)
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).
@@ -35,14 +33,8 @@ def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Pa
     and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
     written; the same input gives the same bytes. Raises InputError before it writes.
     """
-    merged_rows, output = rows.read_collected(merged), Path(output)
-    if strangers := sorted({row["gpu"] for row in merged_rows} - {output.name}):
-        raise InputError(
-            f"{merged} has rows of gpu {strangers[0]}, but --output is the folder of "
-            f"{output.name}; give a folder named {strangers[0]}"
-        )
-    if output.name == gpus.CPU:
-        raise InputError("rows of a CPU are not recorded: every machine measures its own")
+    merged_rows, output = rows.read_table(merged), Path(output)
+    _check_gpu(merged_rows, merged, output)
     if not merged_rows:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
     contents: dict[Path, str | bytes] = {}
@@ -59,6 +51,19 @@ def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Pa
     for path, content in contents.items():
         rows.write(path, content)
     return list(contents)
+
+
+def _check_gpu(table: list[Row], path: Path, folder: Path) -> None:
+    """Raise InputError unless all rows are of the GPU of `folder`, which is no CPU."""
+    if strangers := sorted({row["gpu"] for row in table} - {folder.name}):
+        raise InputError(
+            f"{path} has rows of gpu {strangers[0]}, but {folder} is the folder of "
+            f"{folder.name}; give a folder named {strangers[0]}"
+        )
+    if folder.name == gpus.CPU:
+        raise InputError(
+            f"{folder}: rows of a CPU are not recorded; every machine measures its own"
+        )
 
 
 def to_yaml(facts: dict) -> str:
@@ -127,8 +132,6 @@ def check(folders: Iterable[Path]) -> str:
 
 
 def _check_folder(folder: Path) -> str:
-    if folder.name == gpus.CPU:
-        raise InputError(f"{folder}: rows of a CPU are not recorded; remove the folder")
     tables = {sweep: _table(folder, sweep) for sweep in _sweeps(folder)}
     names = sorted({row["gpu_name"] for part in tables.values() for row in part})
     if len(names) != 1:
@@ -165,8 +168,7 @@ def _table(folder: Path, sweep: str) -> list[Row]:
     if not lines:
         raise InputError(f"{path}: no rows; record the sweep again")
     rows.refuse_duplicates((rows.identity_of(line), path) for line in lines)
-    if strangers := sorted({row["gpu"] for row in lines} - {folder.name}):
-        raise InputError(f"{path}: has rows of gpu {strangers[0]}, expected {folder.name}")
+    _check_gpu(lines, path, folder)
     return lines
 
 
@@ -194,9 +196,9 @@ def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
         raise InputError(f"{path}: the command that measured the rows is missing")
     expected = provenance(part, sweep, given["command"])
     for fact in sorted({*given, *expected}):
-        if (said := given.get(fact)) != (known := expected.get(fact)):
-            fault = f"{fact} is {said!r}, the rows say {known!r}; record the sweep again"
-            raise InputError(f"{path}: {fault}")
+        if given.get(fact) != expected.get(fact):
+            values = f"{fact} is {given.get(fact)!r}, of the rows it is {expected.get(fact)!r}"
+            raise InputError(f"{path}: {values}; record the sweep again")
 
 
 def _check_samples(path: Path, part: list[Row]) -> None:

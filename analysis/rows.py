@@ -7,7 +7,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from analysis import InputError, schema
@@ -41,26 +41,11 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
     return rows
 
 
-def is_collected(path: Path) -> bool:
-    """Return whether a file says which of its rows rank, as results/measurements.csv does."""
-    return "ranked" in _lines(path, _text(path))[0]
-
-
-def read_collected(path: Path) -> list[Row]:
-    """Return the rows of results/measurements.csv, with schema.COLLECTED + schema.COLUMNS.
-
-    Of a merged file, `with_ranking` decides which rows rank.
-    """
-    if is_collected(path):
-        return read_rows(path, schema.COLLECTED)
-    return [with_ranking(row) for row in read_rows(path, schema.LEADING)]
-
-
-def with_ranking(row: Row, unranked: Collection[str] = schema.UNRANKED) -> Row:
-    """Return a row that ranks unless it carries one of the flags `unranked`, and is not stale."""
-    excluding = " ".join(flag for flag in row["flags"].split() if flag in unranked)
-    ranked = "false" if excluding else "true"
-    return row | dict(zip(schema.ELIGIBILITY, (ranked, excluding, "false"), strict=True))
+def read_table(path: Path) -> list[Row]:
+    """Return the rows of a recorded, merged or collected table, with the columns that it has."""
+    header = _lines(path, _text(path))[0]
+    kinds = {"ranked": schema.COLLECTED, "sweep": schema.LEADING}
+    return read_rows(path, next((kinds[name] for name in kinds if name in header), ()))
 
 
 def read_row_file(path: Path) -> Row:
@@ -171,12 +156,7 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
     faults = [
         *(f"column {name} is missing" for name in expected if name not in given),
         *(f"column {name or '(no name)'} is unknown" for name in given if name not in expected),
-        *(f"column {name} comes twice" for name in given if given.count(name) > 1),
-        *(
-            f"column {at} is {one}, expected {other}"
-            for at, (one, other) in enumerate(zip(given, expected, strict=False), start=1)
-            if one != other
-        ),
+        "its columns come in another order, or twice",
     ]
     raise _broken(path, f"wrong header: {faults[0]}; the columns are those of measure/row.csv")
 

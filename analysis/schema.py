@@ -20,8 +20,8 @@ SWEEP_MATRIX = [*LEADING, *POINT[:-1]]
 
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and
 # whether other code than the current one measured it.
-ELIGIBILITY = ("ranked", "unranked_by", "stale")
-COLLECTED = (*LEADING, *ELIGIBILITY)
+RANK_STATUS = ("ranked", "unranked_by", "stale")
+COLLECTED = (*LEADING, *RANK_STATUS)
 
 # Versions that only the rows of some variants have.
 OPTIONAL = ("cuda_core", "nvrtc")

@@ -11,6 +11,7 @@ import yaml
 
 from analysis import InputError, frame, record, rows
 from analysis import statistics as stats
+from analysis.merge import with_ranking
 
 SWEEP = "tuning"
 DISPATCH = "frontier"  # chooses among the variants whose names continue its name
@@ -28,10 +29,10 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     measured = [
         row
         for path in merged
-        for row in rows.read_collected(path)
+        for row in rows.read_table(path)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
-    points = stats.point_estimates(frame.from_rows(measured))
+    points = stats.point_estimates(frame.from_rows(with_ranking(measured)))
     points = points[frame.ranks(points)]
     if points.empty:
         raise InputError(

@@ -26,12 +26,12 @@ INTERPRETED_ELEMENTS = 2**20
 Replaced = Callable[[], str | None]  # of ``tamper.watch``
 
 
-def measure(point: Point, journal: Journal, first: dict | None = None) -> list[tuple]:
+def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first``: the row of replicate 1, if that replicate has checked the variant. Raises NoRow on
-    the wrong machine, or if recording the controls fails. Any other exception after the device is
-    open becomes the status of the row.
+    ``first_row``: the row of replicate 1, if that replicate has checked the variant. Raises NoRow
+    on the wrong machine, or if recording the controls fails. Any other exception after the device
+    is open becomes the status of the row.
     """
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
@@ -41,7 +41,7 @@ def measure(point: Point, journal: Journal, first: dict | None = None) -> list[t
     row |= fingerprint.provenance(device, point.variant)
     replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
-        return _measure(point, device, journal, replaced, first)
+        return _measure(point, device, journal, replaced, first_row)
     except Ended as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
@@ -55,7 +55,7 @@ def measure(point: Point, journal: Journal, first: dict | None = None) -> list[t
 
 
 def _measure(
-    point: Point, device: Device, journal: Journal, replaced: Replaced, first: dict | None
+    point: Point, device: Device, journal: Journal, replaced: Replaced, first_row: dict | None
 ) -> list[tuple]:
     row = journal.row
     journal.stage("loading the variant")
@@ -81,9 +81,9 @@ def _measure(
         from .device import compiled_stats  # needs cuda.bindings
 
         row |= compiled_stats.first_call(variant.name, call, matrices)
-    if first:
-        accuracies, flags = [], FIRST_REPLICATE_FLAGS.intersection((first["flags"] or "").split())
-        row["message"] = first["message"] or ""
+    if first_row:
+        accuracies, flags = [], {*(first_row["flags"] or "").split()} & FIRST_REPLICATE_FLAGS
+        row["message"] = first_row["message"] or ""
     else:
         accuracies = [_check(point, device, call, matrices, journal, replaced)]
         flags = {"edge_cases"} if row["message"] else set()
@@ -94,15 +94,15 @@ def _measure(
 
     journal.stage("drawing buffers")
     rotation = inputs.rotation(point, device, matrices)
-    timed = timing.run(point, device, call, rotation, journal, first)
+    timed = timing.run(point, device, call, rotation, journal, first_row)
     journal.stage("correctness check after timing")
-    _pass("integrity", replaced())
-    recheck_timed = recheck.check_further if first else recheck.check_timed
+    _end_if_wrong("integrity", replaced())
+    recheck_timed = recheck.check_further if first_row else recheck.check_timed
     accuracies.append(recheck_timed(point, timed.clock))
     row |= correctness.worst(accuracies).columns()
-    _pass("after timing", accuracies[-1].problem)
-    if not first:
-        _pass("after timing", recheck.check_others(point, timed.clock))
+    _end_if_wrong("after timing", accuracies[-1].problem)
+    if not first_row:
+        _end_if_wrong("after timing", recheck.check_others(point, timed.clock))
     row |= timed.columns
     row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
     return timed.samples
@@ -127,17 +127,18 @@ def _check(
         call, matrices, checked, point.op, truncates=point.interpreted
     )
     row |= accuracy.columns()
-    _pass("integrity", replaced())  # first, because the check uses functions that are watched
-    _pass("correctness check", accuracy.problem)
+    # Before the check's result, because the check uses functions that are watched.
+    _end_if_wrong("integrity", replaced())
+    _end_if_wrong("correctness check", accuracy.problem)
     journal.stage("edge cases")
     ordinary, special = edge_cases.check(point, device, call, matrices)
-    _pass("edge case", ordinary)
-    _pass("integrity", replaced())
+    _end_if_wrong("edge case", ordinary)
+    _end_if_wrong("integrity", replaced())
     row["message"] = f"wrong on special values: {special}" if special else ""
     return accuracy
 
 
-def _pass(check: str, problem: str | None) -> None:
+def _end_if_wrong(check: str, problem: str | None) -> None:
     """End the point as incorrect if a check has found a problem. Raises Ended."""
     if problem:
         raise Ended(Status.INCORRECT, f"{check}: {problem}")

@@ -34,13 +34,13 @@ def run(
     call: Call,
     rotation: list[CallBuffers],
     journal: Journal,
-    first: dict | None,
+    first_row: dict | None,
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
-    ``first``: the row of replicate 1. Its copy kernel is taken again, and its warm time, latency
-    and cold loads are not measured again. Raises Ended if a call cannot be recorded in a CUDA
-    graph, or if a graph leaves out work.
+    ``first_row``: the row of replicate 1. Its copy kernel is taken again, and its warm time,
+    latency and cold loads are not measured again. Raises Ended if a call cannot be recorded in a
+    CUDA graph, or if a graph leaves out work.
     """
     order = random.Random(journal.row["order_seed"])  # of series in a block, and of graphs
     journal.stage("recording the variant")
@@ -53,9 +53,9 @@ def run(
         clock = graph.GraphClock(rotation, order)
     flags = _record(clock, call)
     journal.stage(CONTROLS)
-    row = {"timing": clock.timing} | _add_controls(clock, point, device, first)
+    row = {"timing": clock.timing} | _add_controls(clock, point, device, first_row)
     telemetry = None if device.is_cpu else Telemetry(device)
-    if not first:
+    if not first_row:
         journal.stage("warm time and latency")
         if point.call_bytes <= device.cache_bytes:
             row["warm_us"] = clock.warm_us(VARIANT)
@@ -66,7 +66,7 @@ def run(
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.collect(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
-    if not (first or device.is_cpu):
+    if not (first_row or device.is_cpu):
         journal.stage("cold loads")
         row |= cold.evidence(clock, VARIANT, rotation, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
@@ -94,7 +94,7 @@ def _record(clock: Clock, call: Call) -> list[str]:
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(clock: Clock, point: Point, device: Device, first: dict | None) -> dict:
+def _add_controls(clock: Clock, point: Point, device: Device, first_row: dict | None) -> dict:
     """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:
@@ -104,9 +104,12 @@ def _add_controls(clock: Clock, point: Point, device: Device, first: dict | None
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
-        if first:  # all replicates have one roofline
-            copies = {size: copies[size] for size in [int(first["copy_block_bytes"])]}
-        columns["copy_block_bytes"] = clock.add_fastest(COPY, copies)
+        if first_row:  # all replicates have one roofline, which needs no trials
+            size = int(first_row["copy_block_bytes"])
+            clock.add(COPY, copies[size])
+        else:
+            size = clock.add_fastest(COPY, copies)
+        columns["copy_block_bytes"] = size
     for name in (TORCH, TORCH_AGAIN):
         clock.add(name, controls.baseline(point.op))
     return columns

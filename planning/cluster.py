@@ -1,9 +1,10 @@
 """The table of a cluster's GPUs, and which points share an allocation."""
 
+import argparse
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -14,6 +15,7 @@ from measure.point import Point, nearest
 from .points import RECORDED_ONLY, matrix, row_path
 from .validate import ConfigError
 
+PROFILE, TABLE = "profiles/slurm", "gpus.yaml"
 COLUMNS = ("gres", "partition", "constraint", "points")
 # Seconds of a point beyond its time-out: Python and torch start in 3 s, and the rest is a margin.
 OVERHEAD_S = 10
@@ -21,8 +23,26 @@ OVERHEAD_S = 10
 Table = Mapping[str, Mapping[str, str | int]]
 
 
+def profile(arguments: Sequence[str], root: Path) -> str:
+    """Return the profile that the arguments of Snakemake name, or profiles/slurm of this project.
+
+    Raises ConfigError if it has no gpus.yaml.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--workflow-profile", "--profile", default=str(root / PROFILE))
+    name = parser.parse_known_args(arguments)[0].workflow_profile
+    places = [Path(name), Path("profiles", name), root / "profiles" / name]
+    found = next((place for place in places if (place / TABLE).is_file()), None)
+    if found is None:
+        raise ConfigError(
+            f"the profile {name} has no {TABLE}, which says how the cluster gives each type of "
+            f"GPU; copy {root / PROFILE / TABLE} beside its profile.yaml, and edit it"
+        )
+    return str(found)
+
+
 def table(file: Path) -> Table:
-    """Return the table of profiles/slurm: GPU -> how to request one, and points per allocation."""
+    """Return the table of a profile: GPU -> how to request one, and points per allocation."""
     lines = yaml.safe_load(file.read_text()) or {}
     for gpu, line in lines.items():
         if "points" not in (line or {}):
@@ -34,9 +54,7 @@ def table(file: Path) -> Table:
 
 
 def check(wanted: Iterable[str], known: Table) -> None:
-    """Raise ConfigError unless the table has every GPU of the config; an empty table has any."""
-    if not known:
-        return
+    """Raise ConfigError unless the table has every GPU of the config."""
     if gpus.AUTO in wanted:
         raise ConfigError(
             "gpus: 'auto' is the GPU of the machine that plans the sweep, not of the cluster. Name "

@@ -32,19 +32,9 @@ def as_one_group(workflow, name: str) -> str:
     return name
 
 
-def given_cores(workflow) -> int | None:
-    """Return the value of --cores, or None on a cluster, where ``workflow.cores`` raises."""
-    return workflow.resource_settings.cores
-
-
 def is_in_allocation(workflow) -> bool:
     """Return whether this Snakemake runs inside an allocation of a cluster."""
     return workflow.remote_exec
-
-
-def rules_of(workflow) -> set[str]:
-    """Return the rules of all jobs, those with nothing to do included."""
-    return {job.rule.name for job in workflow.dag.jobs}
 
 
 def gpus_to_measure(workflow) -> set[str]:

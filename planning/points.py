@@ -17,9 +17,9 @@ from measure.row import MATRIX, PATH
 from . import random_shapes
 from .validate import ConfigError
 
-CLUSTER_PROFILE = "profiles/slurm"
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
+LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 SETTINGS = ("op", "distribution", "seed", "blocks")
 
 
@@ -145,16 +145,16 @@ def options(point: Point) -> list[str]:
     return words + [f"--checked={path}" for path in first_row(point)]
 
 
-def threads(point: Point, cores: int | None) -> int:
-    """Return the cores that a job holds: all of them where it times the CPU."""
-    return cores or 1 if point.is_cpu and point.timed else 1
+def threads(point: Point) -> int:
+    """Return the cores that a job holds, up to --cores: all of them where it times the CPU."""
+    return os.cpu_count() or 1 if point.is_cpu and point.timed else 1
 
 
 def command(
     configfiles: Iterable[Path],
     overrides: Mapping[str, object],
     snakefile: Path,
-    on_cluster: bool = False,
+    profile: str | None = None,
 ) -> str:
     """Return the commands that repeat this sweep, with paths relative to the working directory."""
     files = [os.path.relpath(path) for path in configfiles]
@@ -163,9 +163,9 @@ def command(
     words += ["--config", *values] if values else []
     where = os.path.relpath(snakefile)
     elsewhere = ["--snakefile", where] if where != "Snakefile" else []
-    how = ["--workflow-profile", CLUSTER_PROFILE] if on_cluster else ["--cores", "all"]
+    how = ["--workflow-profile", profile] if profile else ["--cores", "all"]
     call = shlex.join(["snakemake", *elsewhere, *how, *words])
-    if on_cluster or elsewhere:
+    if profile or elsewhere:
         return call
     by_make = shlex.join(["make", "run", *([f"ARGS={shlex.join(words)}"] if words else [])])
     return f"{by_make}\n# or, where Snakemake is installed:\n{call}"

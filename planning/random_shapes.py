@@ -13,7 +13,7 @@ from decimal import Decimal
 from .validate import ConfigError
 
 KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
-MOST_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
+MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
 
 
 def draw(entry: dict, dtypes: Sequence[str], seed: int) -> list[tuple[str, int, int]]:
@@ -26,7 +26,7 @@ def draw(entry: dict, dtypes: Sequence[str], seed: int) -> list[tuple[str, int, 
     for number in range(entry["random"]):
         turn, place = divmod(number, len(dtypes))
         divisor, remainder = KINDS_OF_N[turn % len(KINDS_OF_N)]
-        for _ in range(MOST_DRAWS):
+        for _ in range(MAX_DRAWS):
             M = _log_uniform(generator, *bounds["M"])
             N = _log_uniform(generator, *bounds["N"]) // divisor * divisor + remainder
             shape = dtypes[place], M, N

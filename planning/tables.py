@@ -14,9 +14,9 @@ from measure.device import gpus
 from measure.point import Point
 from measure.row import MATRIX
 
-# Kinds of figures: of every set, of a set with LEAST_MATRICES, of one beside a published table.
+# Kinds of figures: of every set, of a set with MIN_MATRICES, of one beside a published table.
 OVER_N, PROFILE, PUBLISHED = ("time", "throughput", "speedup"), "profile", "published"
-LEAST_MATRICES = 20
+MIN_MATRICES = 20
 EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256")  # of the current code
 
 
@@ -53,7 +53,7 @@ def figures(
     names = []
     for (gpu, *others), matrices in sets.items():
         kinds = list(OVER_N)
-        kinds += [PROFILE] if len(matrices) >= LEAST_MATRICES else []
+        kinds += [PROFILE] if len(matrices) >= MIN_MATRICES else []
         # times of a CPU are never drawn beside those of a GPU
         kinds += [PUBLISHED] if tuple(others) in beside and gpu != gpus.CPU else []
         names += ["_".join([gpu, *others, kind]) for kind in kinds]

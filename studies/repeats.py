@@ -19,8 +19,14 @@ from analysis.schema import POINT
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
 HEADS = (
-    *("calls", "points", "`time_us` spread, median", "95 % of points", "worst"),
-    *("`speedup` spread, median", "worst", "A/A intervals that exclude 1"),
+    "calls",
+    "points",
+    "`time_us` spread, median",
+    "95 % of points",
+    "worst",
+    "`speedup` spread, median",
+    "worst",
+    "A/A intervals that exclude 1",
     "rows flagged `throttled` or `clock_drift`",
 )
 LIMITS = compare.Limits()

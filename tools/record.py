@@ -45,7 +45,7 @@ def main(wanted: Sequence[str]) -> int:
         if done.returncode:
             print(
                 f"error: not recorded: {words[0]} ended with {done.returncode}. The measured rows "
-                f"are kept: mend what its message names, and call `{again}` again",
+                f"are kept: correct what its message names, and call `{again}` again",
                 file=sys.stderr,
             )
             return done.returncode

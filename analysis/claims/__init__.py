@@ -15,10 +15,8 @@ from analysis.published import Published
 from analysis.rows import write as write_file
 
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
-COLUMNS = [
-    *("claim", "source", "statement", *WHERE, "quantity"),
-    *("value", "low", "high", "published_value", "verdict", "why"),
-]
+COLUMNS = ["claim", "source", "statement", *WHERE]
+COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why"]
 
 
 def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:

@@ -173,7 +173,7 @@ class Evidence:
         """Return the row of `variant` at `n`, of any status; NoDataError when absent."""
         if (variant, n) not in self.rows:
             raise NoDataError(
-                f"no row of {variant} at N = {n} in {self.protocol} ({self._counts(variant)})"
+                f"no row of {variant} at N = {n} in {self.protocol} ({self.counts(variant)})"
             )
         return self.rows[variant, n]
 
@@ -228,11 +228,12 @@ class Evidence:
         if len(both) < least:
             raise NoDataError(
                 f"{fast} and {slow} are both timed, on one board, at {len(both)} sizes of "
-                f"{self.protocol}, {least} are needed ({self._counts(fast)}; {self._counts(slow)})"
+                f"{self.protocol}, {least} are needed ({self.counts(fast)}; {self.counts(slow)})"
             )
         return {n: self.speed_ratio(fast, slow, n) for n in both}
 
-    def _counts(self, variant: str) -> str:
+    def counts(self, variant: str) -> str:
+        """Return the number of a variant's rows of each status."""
         own = (row["status"] for (name, _), row in self.rows.items() if name == variant)
         return f"{variant}: {md.counts(own) or 'no row'}"
 

@@ -77,8 +77,10 @@ def fused_turns(evidence: Evidence) -> Finding:
     """
     every = {n: ratios for n in ONLINE.shapes if (ratios := _over_others(evidence, n))}
     if len(every) < MIN_ONLINE or min(every) >= TURN or max(every) < TURN:
-        evidence.speed_ratios("triton_fused", "triton_online", MIN_ONLINE)
-        raise terms.NoDataError(f"sizes on both sides of N = {TURN} are needed")
+        raise terms.NoDataError(
+            f"triton_fused and another version are timed at {len(every)} sizes; {MIN_ONLINE} are "
+            f"needed, on both sides of N = {TURN} ({evidence.counts('triton_fused')})"
+        )
     p = {n: terms.p_values(ratios) for n, ratios in every.items()}
     claimed = {n: pair[::-1] if n >= TURN else pair for n, pair in p.items()}
     return _share(terms.sides(claimed), "as claimed", "the other way")
@@ -99,14 +101,12 @@ def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
     """Return the speed of fused over each other version that is timed at `n`."""
     others = [name for name in OTHERS if evidence.is_timed(name, n)]
-    fused = evidence.rows.get(("triton_fused", n))
-    if others and fused and fused["status"] in ("unsupported", "compile_error"):
-        return [Estimate(-math.inf)]
-    return [
-        evidence.speed_ratio("triton_fused", name, n)
-        for name in others
-        if evidence.is_timed("triton_fused", n) and evidence.on_one_board("triton_fused", name, n)
-    ]
+    fused = evidence.rows.get(("triton_fused", n), {"status": ""})
+    if fused["status"] in ("unsupported", "compile_error"):
+        return [Estimate(-math.inf) for _ in others]
+    others = others if evidence.is_timed("triton_fused", n) else []
+    others = [name for name in others if evidence.on_one_board("triton_fused", name, n)]
+    return [evidence.speed_ratio("triton_fused", name, n) for name in others]
 
 
 def fused_limit(evidence: Evidence) -> Finding:

@@ -18,8 +18,8 @@ TICKS = (0, 1, 4, 10, 30, 100, 300)  # per cent; linear up to 1, then logarithmi
 LEFT, ABOVE, WIDTH, HEIGHT, BELOW = 0.55, 0.08, 3.6, 2.6, 0.4  # inches
 MARKERS = 0.1  # distance of markers, in diagonals of the axes
 HOW = (
-    "a point counts where two variants rank; one where a variant was measured and does not rank, "
-    "because it cannot run it or is wrong, counts against it (Dolan and Moré, Mathematical "
+    "matrices where two variants rank; where a variant cannot run or is wrong, that counts against "
+    "it; a time that a flag or its board excludes does not (Dolan and Moré, Mathematical "
     "Programming 91, 2002)"
 )
 

@@ -13,15 +13,15 @@ from analysis.figures.controls import controls_note
 from analysis.frame import mark
 from analysis.panels import Panel, Selection, copy_rate, existing, panels, select
 from analysis.published import Published
-from analysis.ranking import RANKING
+from analysis.ranking import RANK_COLUMNS
 from analysis.schema import SWEEP_MATRIX
 
 # The columns that the page shows, sorts, searches and draws; results/measurements.csv has all.
 COLUMNS = [
-    *("gpu", "origin", "sweep", "op", "dtype", "distribution", "M", "N", "variant"),
-    *("status", "unranked_by", "flags", "message", "time_us", "time_us_q20", "time_us_q80"),
-    *("speedup", "speedup_low", "speedup_high", "of_copy", "throughput_gbps", "mark"),
-    *("processes", *RANKING),
+    *["gpu", "origin", "sweep", "op", "dtype", "distribution", "M", "N", "variant"],
+    *["status", "unranked_by", "flags", "message", "time_us", "time_us_q20", "time_us_q80"],
+    *["speedup", "speedup_low", "speedup_high", "of_copy", "throughput_gbps", "mark", "processes"],
+    *RANK_COLUMNS,
 ]
 
 # verdict -> the name of its colour, and a sign for readers who do not see the colour

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import palette
 from analysis.markdown import Block, Prose, Table
-from analysis.ranking import LEAST_MATRICES, profile, within
+from analysis.ranking import MIN_MATRICES, excluded, profile, within
 from analysis.schema import SWEEP_MATRIX
 
 VARIANT = "frontier"
@@ -15,7 +15,8 @@ NEAR, FAR = 1, 4  # per cent behind
 LARGE_MB, OF_COPY = 128, 0.95  # read and written together; share of the copy's speed
 HOW = (
     "At how many points a kernel is at most so much slower than the fastest. A point that a kernel "
-    "was measured at and does not rank at, because it cannot run it or is wrong, counts against it."
+    "cannot run, or where it is wrong, counts against it; a time that a flag or its board excludes "
+    "does not."
 )
 
 
@@ -25,7 +26,7 @@ def section(rows: pd.DataFrame, what: str) -> list[Block]:
     `rows`: as of `ranking.ranked`.
     """
     table = profile(rows)
-    if len(table) < LEAST_MATRICES:
+    if len(table) < MIN_MATRICES:
         return []
     lines = []
     for name in sorted(table, key=palette.order):
@@ -47,8 +48,8 @@ def _goals(rows: pd.DataFrame, table: pd.DataFrame) -> list[list]:
     for most in (NEAR, FAR):
         goal = f"at most {most} % slower than the best other"
         lines.append([goal, len(over), _percent(within(over, most)), *_at(over, over.idxmax())])
-    own = rows[rows["variant"] == VARIANT].set_index(SWEEP_MATRIX)
-    # a row that does not rank reaches nothing, but another variant's shows what is moved there
+    own = rows[(rows["variant"] == VARIANT) & ~excluded(rows)].set_index(SWEEP_MATRIX)
+    # what the variant cannot run reaches nothing, but another variant's shows what is moved there
     of_copy = own["of_copy"].where(own["rank"].notna(), 0.0).fillna(0.0)
     moved = rows["throughput_gbps"] * rows["time_us"] / 1000
     moved_mb = moved.groupby([rows[name] for name in SWEEP_MATRIX]).max()

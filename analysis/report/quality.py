@@ -6,8 +6,8 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import schema
-from analysis import statistics as stats
 from analysis.markdown import Block, Prose, Table
+from analysis.statistics import spread
 
 
 def biased(measurements: pd.DataFrame) -> list[Block]:
@@ -17,7 +17,7 @@ def biased(measurements: pd.DataFrame) -> list[Block]:
             f"**Biased control**: on {gpu}, {100 * share:.0f} % of the A/A intervals of {op} "
             "exclude 1; 5 % may. All its intervals are widened accordingly (see Noise floor)."
         )
-        for (gpu, op), share in stats.biased_operations(measurements).items()
+        for (gpu, op), share in spread.biased_operations(measurements).items()
     ]
 
 
@@ -30,26 +30,26 @@ def between(measurements: pd.DataFrame) -> list[Block]:
     """Return the spread between processes, of each sweep on each board."""
     lines = [
         [*key, f"{100 * a:.2f} %", f"{b:.3f}", f"{d:.1f}"]
-        for key, a, b, d in stats.process_spread(measurements).itertuples(name=None)
+        for key, a, b, d in spread.process_spread(measurements).itertuples(name=None)
     ]
     text = (
         "The speed-up of one kernel also varies between processes. The ratio torch / copy, which "
         "every process times, shows by how much: relatively, and by a time per call. Every "
         "interval includes this spread. Few degrees of freedom mean heavy tails."
     )
-    columns = [*stats.BOARD, "relative", "µs per call", "degrees of freedom"]
+    columns = [*spread.BOARD, "relative", "µs per call", "degrees of freedom"]
     return [Prose(text), Table(columns, lines, "spread between processes")] if lines else []
 
 
 def within(measurements: pd.DataFrame) -> list[Block]:
     """Return the A/A control: torch against a second capture of itself, a ratio of 1."""
-    rows = stats.aa_controls(measurements)
+    rows = spread.aa_controls(measurements)
     if rows.empty:
         return [Prose("No row has an A/A control.")]
-    over, up_to = f"over {stats.SHORT_US} µs", f"up to {stats.SHORT_US} µs"
+    over, up_to = f"over {spread.SHORT_US} µs", f"up to {spread.SHORT_US} µs"
     rows = rows.assign(
         off=100 * (rows["aa_ratio"] - 1).abs(),
-        k=stats.widening(rows, measurements),
+        k=spread.widening(rows, measurements),
         **{"torch takes": rows["short"].map({False: over, True: up_to})},
     )
     columns = {

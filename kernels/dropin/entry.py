@@ -31,11 +31,16 @@ def backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> T
     return _torch_backward(g, y, dim, log, dtype)
 
 
+def has_kernel(numel: int, n: int) -> bool:
+    """Return whether the kernels take so many elements in rows of n; torch computes all others."""
+    return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_BLOCKS
+
+
 def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
     """Compute ``forward`` for x of one of DTYPES on a usable device."""
     shape, numel = x.shape, x.numel()
     n = stride = shape[dim]
-    if numel == 0 or n > LONGEST_ROW or numel // n > MAX_BLOCKS:
+    if not has_kernel(numel, n):
         return _torch_forward(x, dim, log, dtype)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
     if dtype is None and x.is_contiguous():
@@ -55,7 +60,7 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     """Compute ``backward`` for g and y of DTYPES on one usable device."""
     shape, numel = y.shape, y.numel()
     n = shape[dim]
-    if numel == 0 or n > LONGEST_ROW or numel // n > MAX_BLOCKS:
+    if not has_kernel(numel, n):
         return _torch_backward(g, y, dim, log, dtype)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
     g, stride = _rows(g, n, inner)

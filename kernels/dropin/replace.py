@@ -14,7 +14,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..contract import LONGEST_ROW, MAX_BLOCKS
 from ..tensors import DTYPES
 from . import eligible, entry
 from .eligible import torch_private
@@ -111,8 +110,7 @@ def _taken(x: Tensor, dim: int) -> bool:
     """Return whether ``entry`` has a kernel: it would call torch, that is this module, again."""
     if not -x.dim() <= dim < x.dim() or not eligible.usable(x):
         return False
-    numel, n = x.numel(), x.shape[dim]
-    return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_BLOCKS
+    return entry.has_kernel(x.numel(), x.shape[dim])
 
 
 def _of_inductor() -> list:

@@ -86,11 +86,9 @@ def _unsupported(x: torch.Tensor) -> str | None:
     if reason := unsupported(x):
         return reason
     major, minor = torch.cuda.get_device_capability(x.device)
-    return (
-        None
-        if (major, minor) == (9, 0)
-        else (f"compute capability {major}.{minor}; Helion tuned these configurations for 9.0")
-    )
+    if (major, minor) != (9, 0):
+        return f"compute capability {major}.{minor}; Helion tuned these configurations for 9.0"
+    return None
 
 
 def with_config(config: str) -> SimpleNamespace:

@@ -93,6 +93,19 @@ def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp
         code, out, _ = compare(tmp_path / "rows", new)
         assert code == 0
         assert out.splitlines()[0] == "**24 same, 1 ok in neither of 25 points: passed.**"
+    lines[0]["flags"] = "throttled"  # each run is ranked by the flags that are given
+    assert (
+        "| not ranked in NEW: throttled |"
+        in compare(lines, lines, "--unranked-flags", "throttled")[1]
+    )
+
+
+def test_an_unclear_point_says_why():
+    """The interval of a difference reaches into the margin, or is beyond it as one of many."""
+    for factor, note in ((1.01, rooms.WIDE), (1.013, rooms.BY_CHANCE)):
+        runs = rows(1, None, MANY), rows(2, {("triton_row", 2048): factor}, MANY)
+        found = judged(*runs)
+        assert found["note"][found["change"] == rooms.UNCLEAR].tolist() == [note]
 
 
 def test_slower_exits_with_1_beyond_the_threshold_only(compare):
@@ -117,6 +130,15 @@ def test_broke_exits_with_1_and_works_now_does_not(compare):
     code, out, _ = compare(broken, fine)
     assert code == 0
     assert "1 works now" in out
+
+
+def test_one_wrong_replicate_breaks_a_point(compare):
+    old, new = rows(1, replicates=2), rows(2, replicates=2)
+    new.append(synthetic.row(variant="triton_row", N=1024, replicate=3, status="incorrect", **CODE))
+    code, out, _ = compare(old, new)
+    assert code == 1
+    assert out.startswith("**1 broke, ")
+    assert "ok, then incorrect" in out
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from analysis import __main__ as cli
+from analysis import schema
+from analysis.merge import with_ranking
 from tests.analysis import synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -98,8 +100,8 @@ COMPLAINTS = {
 def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, complaint):
     row = synthetic.row()
     synthetic.write_csv(tmp_path / "good.csv", [row])
-    origin = {"sweep": "s", "origin": "measured"}
-    synthetic.write_csv(tmp_path / "all.csv", [origin | row], ("sweep", "origin"))
+    (collected,) = with_ranking([{"sweep": "s", "origin": "measured"} | row])
+    synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
     before = sorted(tmp_path.rglob("*"))
     code, said = run(*command.split())

@@ -72,12 +72,6 @@ def test_collect_adds_recorded_gpus(recorded, tmp_path):
     assert found == {"cpu": ("online_softmax", "measured"), "h200": ("online_softmax", "recorded")}
 
 
-def test_collect_prefers_fresh_rows_of_the_same_gpu(recorded, row_files, tmp_path):
-    merge_rows(row_files, "mine", tmp_path / "h200.csv")
-    collect([tmp_path / "h200.csv"], files(recorded), tmp_path / "all.csv")
-    assert {row["origin"] for row in read(tmp_path / "all.csv")} == {"measured"}
-
-
 def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     boards = {"triton_row": "GPU-2", "triton_online": "GPU-2", "torch_softmax": "GPU-1"}
     rows = [synthetic.row(variant=name, gpu_uuid=uuid) for name, uuid in boards.items()]

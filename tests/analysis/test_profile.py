@@ -39,10 +39,11 @@ def test_a_profile_is_the_share_of_matrices_near_the_fastest(ranked, name, perce
     assert ranking.within(ranking.profile(ranked(ROWS))[name], percent) == share
 
 
-def test_what_a_variant_cannot_run_counts_against_it_and_what_was_not_measured_does_not(ranked):
+def test_what_a_variant_cannot_run_counts_against_it_and_what_was_not_timed_does_not(ranked):
     failed = [synthetic.row(variant="c", N=n, status="unsupported") for n in (1, 2, 3)]
     alone, third = of({"c": 1.0}, [99]), of({"c": 1.0}, [4])
-    found = ranking.profile(ranked([*ROWS, *failed, *alone, *third]))
+    excluded = of({"c": 1.0}, [5], flags="faster_than_copy")
+    found = ranking.profile(ranked([*ROWS, *failed, *alone, *third, *excluded]))
     assert len(found) == 20  # not the matrix without a competitor
     assert ranking.within(found["c"], 3) == 0.25
     assert ranking.within(found["a"], 1000) == 1
@@ -60,7 +61,7 @@ def test_the_figure_has_a_line_for_each_variant(ranked, tables):
     assert not any(lines["c"].get_ydata())
     words = " ".join(text.get_text() for text in figure.texts)
     assert "20 matrices" in figure._suptitle.get_text()
-    assert "cannot run it" in words
+    assert "cannot run or is wrong" in words
     assert "Dolan" in words
 
 
@@ -87,6 +88,7 @@ def test_the_report_has_a_line_for_each_kernel_and_goal(measurements):
     rows += [synthetic.row(variant="frontier", N=19, status="crash")]
     rows += of({"peer_quack": 1.0, "torch_softmax": 1.0}, [19])
     rows += of(fast, [4096], M=8192, of_copy=0.94) + of(fast, [4096], M=4096, of_copy=0.96)
+    rows += of({"frontier": 1.0}, [4096], M=16384, of_copy=1.1, flags="faster_than_copy")
     found = report(measurements, rows)
     assert found["frontier"] == ["20", "90 %", "95 %", "does not rank", "1024x19"]
     assert found["peer_quack"] == ["20", "10 %", "100 %", "1.020", "1024x1"]

@@ -174,6 +174,21 @@ def test_a_walkover_is_no_win(measurements):
     assert ranking.best_sets(found) == {n: [] for n in SIZES}
 
 
+def test_the_worst_status_of_the_replicates_is_that_of_the_variant(measurements):
+    """A kernel that is wrong in one process of three is wrong, however fast the others are."""
+    rows = [*of({"triton_row": 1.5, "torch_softmax": 1.0}), *of({"triton_row": 1.5}, replicate=2)]
+    fault = {"variant": "triton_row", "N": 65536, "message": "row 3 differs"}
+    rows.append(synthetic.row(status="incorrect", replicate=3, **fault))
+    found = ranking.summarise(measurements(rows)).set_index("variant")
+    assert found.loc["triton_row", ["status", "message"]].tolist() == ["incorrect", "row 3 differs"]
+    assert found["rank"].dropna().to_dict() == {"torch_softmax": 1}
+    assert not found.loc["triton_row", "in_best_set"]
+    assert found.loc["triton_row", "processes"] == 0
+    rows.append(synthetic.row(status="crash", replicate=4, **fault | {"message": "signal 11"}))
+    found = ranking.summarise(measurements(rows)).set_index("variant")
+    assert found.loc["triton_row", ["status", "message"]].tolist() == ["crash", "signal 11"]
+
+
 def test_variants_are_ranked_by_speed_up_not_by_time(measurements):
     rows = [
         synthetic.with_speedup(1.2, variant="triton_row", time_us=9),
@@ -193,7 +208,7 @@ def test_a_variant_without_a_speed_up_does_not_rank_and_the_others_do(measuremen
     assert found.loc["triton_online", "unranked_by"] == "no_speedup"
     assert not found.loc["triton_online", "in_best_set"]
     alone = ranking.summarise(measurements(rows)).set_index("variant")
-    assert found.loc[alone.index, ranking.RANKING].equals(alone[ranking.RANKING])
+    assert found.loc[alone.index, ranking.RANK_COLUMNS].equals(alone[ranking.RANK_COLUMNS])
     assert alone["in_best_set"].to_dict() == {"triton_row": True, "triton_fused": False}
 
 

@@ -84,7 +84,7 @@ def test_a_missing_file_is_named(folder, suffix):
 def test_provenance_that_its_rows_contradict_is_refused(folder, fact, value):
     path = folder / "online_softmax.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {fact: value}))
-    refused(folder, f"{fact} is .*, the rows say")
+    refused(folder, f"{fact} is .*, of the rows it is")
 
 
 def test_a_command_that_is_not_said_is_missed(folder):

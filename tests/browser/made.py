@@ -7,8 +7,8 @@ from PIL import Image
 
 from analysis import claims, frame, published, ranking
 from analysis.html import document
+from analysis.merge import with_ranking
 from analysis.report.document import Inputs
-from analysis.rows import with_ranking
 from tests.analysis import synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ def rows() -> list[dict[str, str]]:
 def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> pd.DataFrame:
     """The rows as a merged file would give them."""
     leading = {"sweep": sweep, "origin": "measured"}
-    return frame.from_rows([leading | with_ranking(row) for row in some])
+    return frame.from_rows(with_ranking(leading | row for row in some))
 
 
 def write(some: list[dict[str, str]], folder: Path) -> Path:

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from measure.fingerprint import ROOT
-
 SHELL = ("", "sh", "bash", "console")
 
 
@@ -15,12 +13,6 @@ class Fence(NamedTuple):
 
     language: str
     text: str
-
-
-def pages() -> list[Path]:
-    """Return README.md, CONTRIBUTING.md, studies/README.md and the pages of docs/."""
-    names = ("README.md", "CONTRIBUTING.md", "studies/README.md")
-    return [*(ROOT / name for name in names), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def fences(path: Path) -> Iterator[Fence]:

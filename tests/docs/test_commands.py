@@ -13,12 +13,13 @@ import yaml
 from analysis import __main__ as cli
 from measure.fingerprint import ROOT
 from tests import copies
-from tests.docs import fences, inserts
+from tests.docs import fences
 from tests.marks import slow
 from tests.workflow.forked import snakemake
 from tests.workflow.runner import configure, environment
+from tools import inserts
 
-PAGES = fences.pages()
+PAGES = inserts.pages()
 COMMANDS = {str(path.relative_to(ROOT)): fences.commands(path) for path in PAGES}
 # How a command begins -> why it is only parsed.
 PARSED = {

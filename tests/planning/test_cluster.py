@@ -1,6 +1,7 @@
 """profiles/slurm without a cluster: what it asks for, and what is refused before it asks."""
 
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,10 +16,25 @@ TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", 
 
 
 @pytest.mark.parametrize(
-    ("wanted", "known"), [(["h200", "a100"], TABLE), (["recorded"], TABLE), (["auto", "mi300"], {})]
+    "wanted",
+    [["h200", "a100"], ["recorded"]],
 )
-def test_gpus_of_the_table_are_fine_and_without_a_table_all(wanted, known):
-    cluster.check(wanted, known)
+def test_gpus_of_the_table_are_fine(wanted):
+    cluster.check(wanted, TABLE)
+
+
+def test_the_table_is_that_of_the_profile_in_use(tmp_path):
+    assert cluster.profile(["-n"], ROOT) == str(ROOT / "profiles/slurm")
+    mine = tmp_path / "mine"
+    for words in (["--workflow-profile", str(mine)], ["-n", f"--profile={mine}"]):
+        with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
+            cluster.profile(words, ROOT)
+    mine.mkdir()
+    (mine / "gpus.yaml").touch()
+    assert cluster.profile(["--workflow-profile", str(mine)], ROOT) == str(mine)
+    assert Path(cluster.profile(["--workflow-profile", "slurm"], ROOT)).samefile(
+        ROOT / "profiles/slurm"
+    )
 
 
 @pytest.mark.parametrize(

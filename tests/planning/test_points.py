@@ -1,5 +1,6 @@
 """From a configuration to points, to files, to figure sets."""
 
+import os
 import shlex
 
 import pytest
@@ -161,8 +162,8 @@ def test_bounds_with_too_few_random_shapes_are_an_error():
 def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
     variants = ["torch_jit", "triton_row", "cuda_oneflow"]
     config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": variants}
-    assert [planned.threads(p, 8) for p in planned.expand(config, "cpu")] == [8, 1, 1]
-    assert [planned.threads(p, 8) for p in planned.expand(config, "h200")] == [1, 1, 1]
+    assert [planned.threads(p) for p in planned.expand(config, "cpu")] == [os.cpu_count(), 1, 1]
+    assert [planned.threads(p) for p in planned.expand(config, "h200")] == [1, 1, 1]
 
 
 def test_recorded_measures_nothing():
@@ -182,7 +183,7 @@ def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
     (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
     assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
-    by_slurm = planned.command([], {"gpus": "[a100, h200]"}, **here, on_cluster=True)
+    by_slurm = planned.command([], {"gpus": "[a100, h200]"}, **here, profile="profiles/slurm")
     assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
     monkeypatch.chdir(tmp_path)
     there = planned.command([], {}, snakefile=tmp_path / "a b/Snakefile")

@@ -92,7 +92,7 @@ def test_rows_are_expected_to_be_of_the_current_code(tmp_path):
 def test_the_kinds_of_figures_are_those_that_analysis_draws():
     assert tables.OVER_N == write.OVER_N
     assert [*tables.OVER_N, tables.PROFILE, tables.PUBLISHED] == list(write.KINDS)
-    assert ranking.LEAST_MATRICES == tables.LEAST_MATRICES
+    assert ranking.MIN_MATRICES == tables.MIN_MATRICES
 
 
 def test_planning_needs_neither_torch_nor_pandas():

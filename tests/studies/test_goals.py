@@ -70,6 +70,19 @@ def test_a_row_without_a_valid_time_misses_its_goals(given, word, tmp_path, caps
     assert all(line.endswith(f"| float32 | 1 | 0 | 1024x131072 | {word} |") for line in lines)
 
 
+@pytest.mark.parametrize(("gpu", "fits"), [("h100", 0), ("h200", 1)])
+def test_the_cache_is_that_of_the_gpu(gpu, fits, tmp_path, capsys):
+    liger = row(1664, 4096, "peer_liger", gpu=gpu)  # 54.5 MB are moved
+    goals.main([str(write(tmp_path, row(1664, 4096, gpu=gpu), liger))])
+    assert capsys.readouterr().out.count("best of torch and Liger") == fits
+
+
+def test_a_gpu_whose_cache_is_unknown_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        goals.main([str(write(tmp_path, row(64, 256, gpu="a100")))])
+    assert "add it to CACHE_MB" in capsys.readouterr().err
+
+
 def test_a_table_without_such_rows_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         goals.main([str(write(tmp_path, row(64, 256, "triton_row")))])

@@ -3,7 +3,7 @@
 
 
 onsuccess:
-    if "html" in internals.rules_of(workflow):
+    if os.path.exists("results/report.html"):
         files = "results/report.html (for a browser), results/report.md"
         logger.info(f"Report: {files}    Figures: results/figures/")
 
@@ -204,7 +204,7 @@ rule report:
         recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
     output:
-        in_report("results/report.md", "report", "Report", form="Markdown"),
+        in_report("results/report.md", "report", "Report", format="Markdown"),
     log:
         "results/logs/report.log",
     conda:
@@ -236,7 +236,7 @@ use rule report as html with:
         figures=OVERVIEW,
         page=sorted(str(path) for path in ROOT.glob("analysis/html/page/*")),
     output:
-        in_report("results/report.html", "report", "Report", form="HTML"),
+        in_report("results/report.html", "report", "Report", format="HTML"),
     log:
         "results/logs/html.log",
     params:

@@ -1,5 +1,6 @@
 # What the rules share: the config, the points, and the names of all files.
 import os
+import sys
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -18,8 +19,12 @@ ROOT = Path(os.path.relpath(workflow.basedir))
 
 validate.check(config, internals.config_layers(workflow))
 ON_CLUSTER = internals.is_on_cluster(workflow)
-CLUSTER = cluster.table(ROOT / "profiles" / "slurm" / "gpus.yaml") if ON_CLUSTER else {}
-cluster.check(config["gpus"], CLUSTER)
+# an allocation is given its points, and not the profile
+PLANS_CLUSTER = ON_CLUSTER and not internals.is_in_allocation(workflow)
+PROFILE = cluster.profile(sys.argv[1:], ROOT) if PLANS_CLUSTER else None
+CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE)) if PLANS_CLUSTER else {}
+if PLANS_CLUSTER:
+    cluster.check(config["gpus"], CLUSTER)
 
 POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
@@ -27,7 +32,7 @@ ROWS = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_
 BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
 MEASURING_ORDER = points.in_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
-ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if ON_CLUSTER else {}
+ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
 if not internals.is_in_allocation(workflow):
     for gpu, chosen in POINTS.items():
         logger.info(points.announce(config, gpu, chosen))
@@ -45,7 +50,7 @@ ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
     *internals.given_configs(workflow),
     snakefile=Path(workflow.main_snakefile),
-    on_cluster=ON_CLUSTER,
+    profile=PROFILE,
 )
 
 

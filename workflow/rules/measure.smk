@@ -17,20 +17,20 @@ rule point:
         row=points.ROW,
         samples=str(row.samples_path(Path(points.ROW))),
     log:
-        points.ROW.replace("results/rows", "results/logs/points").replace(".csv", ".log"),
+        points.LOG,
     # the variants of a matrix follow each other
     priority: lambda wildcards: PRIORITIES[row_of(wildcards)]
     # only for a cluster: elsewhere a group would make planning slower
     group:
         (lambda wildcards: internals.as_one_group(workflow, ALLOCATIONS[row_of(wildcards)]))
-        if ON_CLUSTER and not internals.is_in_allocation(workflow)
+        if PLANS_CLUSTER
         else None
     # The Snakemake of an allocation runs the points itself, one after another. As a step of the
     # allocation each point would take 3 s more, to start the step and another Snakemake.
     localrule: internals.is_in_allocation(workflow)
     conda:
         "../../environment.yml"
-    threads: lambda wildcards: points.threads(point_of(wildcards), internals.given_cores(workflow))
+    threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
         gres=from_gpu_table("gres"),

@@ -4,8 +4,15 @@ import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from analysis.__main__ import main
+from analysis import InputError
+from analysis.merge import merge_rows
 
-arguments = ["merge", "--sweep", snakemake.params.sweep, "--expected", snakemake.input.expected]
-arguments += ["--output", snakemake.output[0], *snakemake.input.rows]
-sys.exit(main(arguments))
+try:
+    merge_rows(
+        snakemake.input.rows,
+        snakemake.params.sweep,
+        snakemake.output[0],
+        snakemake.input.expected,
+    )
+except InputError as error:
+    sys.exit(f"analysis merge: error: {error}")

@@ -1,6 +1,6 @@
 """Put the output of commands into the documents, so that no number is typed by hand.
 
-``python -m tests.docs.inserts`` runs the command of every block of the documents
+``python -m tools.inserts`` runs the command of every block of the documents
 
     <!-- output of: python -m studies.frontier.goals data/recorded/h200/frontier.csv -->
     …
@@ -16,9 +16,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.docs.fences import ROOT, pages
+from measure.fingerprint import ROOT
 
 BLOCK = re.compile(r"(<!-- output of: python (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """Return README.md, CONTRIBUTING.md, studies/README.md and the pages of docs/."""
+    names = ("README.md", "CONTRIBUTING.md", "studies/README.md")
+    return [*(ROOT / name for name in names), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def current(text: str) -> str:

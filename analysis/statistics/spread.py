@@ -1,0 +1,124 @@
+"""Estimate the spread between processes, and how far A/A intervals are too narrow.
+
+The controls are in every row: a second series of torch (A/A), and the ratio torch / copy.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from analysis.schema import SWEEP_MATRIX
+
+LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
+Z = 1.959964  # standard errors on each side of a normal 95 % interval
+SHORT_US = 10  # shorter calls are a separate class, because launches vary by a fixed time
+# A/A controls of an operation, and of its short or its long calls. Of 20, the 95 % quantile is
+# almost the largest, which widens too much rather than too little.
+MIN_ROWS, MIN_CLASS = 20, 60
+# The report names an operation as biased if more than this share of its A/A intervals lacks 1, and
+# if a fair control would have as many with at most the probability CHANCE.
+MAX_EXCLUDING, CHANCE = 0.08, 0.01
+BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
+# The grid of a, b and d in `process_spread`. It reaches from below the smallest spread of a
+# recorded board, 0.02 %, to above the largest.
+RELATIVE, PER_CALL_US = np.geomspace(5e-5, 5e-2, 30), np.append(0, np.geomspace(2e-3, 0.5, 24))
+DEGREES = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
+# With fewer degrees of freedom in a board's controls, a, b and d are DEFAULT. That spread is larger
+# than on any recorded host with one GPU.
+MIN_DEGREES, DEFAULT = 10, (5e-3, 5e-2, 4.0)
+
+
+def aa_controls(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with an A/A control; `z` of its ratio; `excludes`: its interval lacks 1.
+
+    A row whose A/A interval has no width is left out, because it has no standard error.
+    """
+    rows = rows[rows["aa_ratio"].notna() & (rows["aa_high"] > rows["aa_low"])]
+    z = np.log(rows["aa_ratio"]) * 2 * Z / np.log(rows["aa_high"] / rows["aa_low"])
+    excludes = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
+    return rows.assign(z=z, excludes=excludes, short=rows["torch_us"] <= SHORT_US)
+
+
+def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
+    """Return k of each row: the 95 % quantile of |z| over the A/A controls of its class, over Z.
+
+    A class is an operation on a GPU, of short or of long calls. A class of few rows takes the
+    quantile of the operation's calls of any length.
+    """
+    aa, k = aa_controls(controls), pd.Series(1.0, rows.index)
+    rows = rows.assign(short=rows["torch_us"] <= SHORT_US)
+    for by, least in ((["gpu", "op"], MIN_ROWS), (["gpu", "op", "short"], MIN_CLASS)):
+        for key, part in aa.groupby(by):
+            if len(part) >= least:
+                inside = (rows[by] == list(key)).all(axis=1)
+                k[inside] = max(1.0, part["z"].abs().quantile(1 - LEVEL) / Z)
+    return k
+
+
+def biased_operations(rows: pd.DataFrame) -> pd.Series:
+    """Return by (gpu, op) the share of A/A intervals without 1, where it is more than chance."""
+    aa = aa_controls(rows).groupby(["gpu", "op"])["excludes"].agg(["mean", "sum", "size"])
+    chance = [binomial_tail(k, n, LEVEL) for k, n in zip(aa["sum"], aa["size"], strict=True)]
+    biased = (aa["mean"] > MAX_EXCLUDING) & (np.array(chance) <= CHANCE)
+    return aa["mean"][biased & (aa["size"] >= MIN_ROWS)]
+
+
+def binomial_tail(least: int, n: int, rate: float) -> float:
+    """Return the probability of `least` or more of `n` events of probability `rate`."""
+
+    def probability(k: int) -> float:  # by logarithms: n of 15,000 would overflow
+        ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        return math.exp(ways + k * math.log(rate) + (n - k) * math.log1p(-rate))
+
+    return math.fsum(map(probability, range(least, n + 1)))
+
+
+def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a, b and the degrees d of the spread between processes, by BOARD.
+
+    That this spread is also that of a variant over torch is an assumption. Replicates test it, and
+    `statistics.point_estimates` then gives their own variance more weight.
+
+    In Smyth's model the sample variance of ln(torch / copy) over the n processes of a matrix is
+    distributed as (a² + (b / t)²) · F(n - 1, d). Of a grid, a, b and d have the largest likelihood.
+    The d returned is smaller, by the error of this estimate (`_with_error_of_estimate`). Where
+    single processes deviate and not matrices, d is too large: with d = 3 in a simulation, 10 % of
+    the sweeps of equal variants have a significant difference in place of 5 %.
+    """
+    rows = rows[(rows["torch_us"] > 0) & (rows["copy_us"] > 0)]
+    length = rows[["torch_us", "copy_us"]].min(axis=1)  # b weighs most on the shorter call
+    rows = rows.assign(log=np.log(rows["torch_us"] / rows["copy_us"]), length=length)
+    groups = rows.groupby([*BOARD, *SWEEP_MATRIX[3:]], sort=False)
+    controls = groups.agg(var=("log", "var"), n=("log", "size"), length=("length", "median"))
+    fits = {board: _fit(part[part["n"] > 1]) for board, part in controls.groupby(BOARD)}
+    return pd.DataFrame.from_dict(fits, orient="index", columns=["a", "b", "d"])
+
+
+def _fit(controls: pd.DataFrame) -> tuple[float, float, float]:
+    """Return a, b and d of one board; `controls` has `n` processes in each line."""
+    n = controls["n"].to_numpy(float) - 1
+    if n.sum() < MIN_DEGREES:
+        return DEFAULT
+    variance = np.maximum(controls["var"].to_numpy(), 1e-10)  # times that are equal by chance
+    per_call = (PER_CALL_US[:, None] / controls["length"].to_numpy()) ** 2
+    tau2 = RELATIVE[:, None, None] ** 2 + per_call
+    best = {}  # likelihood -> (a, b, d)
+    for d in DEGREES:
+        beta = sum(math.lgamma((m + d) / 2) - math.lgamma(m / 2) - math.lgamma(d / 2) for m in n)
+        scaled = n * variance / (d * tau2)
+        likelihood = (n / 2 * np.log(scaled) - (n + d) / 2 * np.log1p(scaled)).sum(axis=-1) + beta
+        i, j = np.unravel_index(likelihood.argmax(), likelihood.shape)
+        degrees = _with_error_of_estimate(d, n.sum())
+        best[likelihood[i, j]] = float(RELATIVE[i]), float(PER_CALL_US[j]), degrees
+    return best[max(best)]
+
+
+def _with_error_of_estimate(d: float, controls: float) -> float:
+    """Return the degrees of freedom of a variance that is itself estimated.
+
+    A variance with d degrees has the squared relative error 2 / d. The estimate of a² + (b / t)²
+    has 2 / (`controls` - 3): the degrees of all controls, less three fitted numbers. Both errors
+    are independent, so their squares add.
+    """
+    return 1 / (1 / d + 1 / (controls - 3))
