@@ -20,10 +20,16 @@ __device__ inline float exp2_approx(float x) {
 // The product is rounded: error 2 + |x| ulp, too small to matter in a sum or in 16 bits.
 __device__ inline float exp_approx(float x) { return exp2_approx(x * kLog2e); }
 
-// Compute an exp(x) that becomes an output of type T.
+// Compute an exp(x) that becomes an output of type T, x at most 0. For float32, make good what the
+// rounded product t lost: exp(x) = 2^t exp(x - t ln 2). 3 instructions more; expf() has 7 more.
 template <typename T>
 __device__ inline float exp_for(float x) {
-  return sizeof(T) < sizeof(float) ? exp_approx(x) : expf(x);
+  if constexpr (sizeof(T) < sizeof(float)) return exp_approx(x);
+  constexpr float kLn2 = 0.693147180559945309f;
+  const float t = x * kLog2e, power = exp2_approx(t);
+  // -inf - -inf is NaN, of which the minimum is the number
+  const float rest = fminf(fmaf(t, -kLn2, x), 1.0f);
+  return fmaf(power, rest, power);
 }
 
 // Compute the maximum element by element; of NaN and a number it is the number. A vector has four
