@@ -84,7 +84,8 @@ struct LaneElements {
     float sum[4] = {};
 #pragma unroll
     for (int i = 0; i < K; ++i) {
-      const float exp_x = exp_approx(value[i] - pivot);
+      const float shifted = value[i] - pivot;
+      const float exp_x = KEEP_EXP ? exp_for<T>(shifted) : exp_approx(shifted);
       sum[i % 4] += exp_x;
       if constexpr (KEEP_EXP) value[i] = exp_x;
     }
@@ -95,7 +96,7 @@ struct LaneElements {
   template <typename Epilogue>
   __device__ void put(T* elements, float max, const Epilogue& epilogue) const {
     float factor = 0.0f;
-    if constexpr (KEEP_EXP) factor = epilogue.factor(top - max);
+    if constexpr (KEEP_EXP) factor = epilogue.template factor<T>(top - max);
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       if (i == K - 1 && !full) continue;

@@ -4,13 +4,17 @@
 #include "row_tile.cuh"
 
 constexpr int kRegistersPerSm = 64 * 1024;
+constexpr int kThreadsPerSm = 2048;
 
 // Return for how many resident blocks the compiler limits registers; 0: the compiler decides. More
 // blocks hide the exchange inside a cluster, as long as nothing spills. Found by measuring.
 template <int BYTES, int K, int THREADS, int CLUSTER, bool UNALIGNED, bool KEEP_EXP>
 constexpr int min_blocks_per_sm() {
   constexpr int kRegistersPerThread = KEEP_EXP ? 80 : 72;
-  if (!UNALIGNED || K <= 4) return CLUSTER > 1 && K <= 4 ? 1 : 0;
+  if (K <= 4 && CLUSTER > 1) {
+    return BYTES >= 4 && !UNALIGNED && THREADS * CLUSTER < 8192 ? kThreadsPerSm / THREADS : 1;
+  }
+  if (!UNALIGNED || K <= 4) return 0;
   if (CLUSTER == 1 || BYTES >= 4) return 1;
   return kRegistersPerSm / (kRegistersPerThread * THREADS);
 }

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(THREADS)
       const float shifted = value[k][i] - top;
       // Columns beyond the row add nothing, even if the row is all -inf and shifted is NaN.
       const bool inside = FULL || (k * LANES + lane) * UNIT < width;
-      const float exponential = inside ? exp_approx(shifted) : 0.0f;
+      const float exponential = inside ? exp_for<T>(shifted) : 0.0f;
       sum += exponential;
       value[k][i] = Epilogue::keep(shifted, exponential);
     }

@@ -90,7 +90,7 @@ struct LaneVecs {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>];
-      exp_elements<T>((*this)[k], base, value);
+      exp_elements<T, false>((*this)[k], base, value);
       state.sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
     return state;

@@ -25,9 +25,12 @@ struct OnlineSoftmax {
     if constexpr (sizeof(T) < sizeof(float)) {
       return exp2_approx(fmaf(shifted, kLog2e, log2_scale));
     }
-    return exp_approx(shifted) * scale;
+    return exp_for<T>(shifted) * scale;
   }
-  __device__ float factor(float shift) const { return exp_approx(shift) * scale; }
+  template <typename T>
+  __device__ float factor(float shift) const {
+    return exp_for<T>(shift) * scale;
+  }
 };
 
 // For both kinds of kernels.

@@ -64,7 +64,7 @@ struct RowTile {
     float value[kVecElems<T>];
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      exp_elements<T>(vec[k], pivot, value);
+      exp_elements<T, KEEP_EXP>(vec[k], pivot, value);
       if constexpr (KEEP_EXP) {
 #pragma unroll
         for (int i = 0; i < kVecElems<T>; ++i) exp_x[k * kVecElems<T> + i] = value[i];
@@ -78,7 +78,7 @@ struct RowTile {
   template <typename Epilogue>
   __device__ uint4 result(int k, float max, const Epilogue& epilogue) {
     if constexpr (KEEP_EXP) {
-      const float factor = epilogue.factor(top - max);
+      const float factor = epilogue.template factor<T>(top - max);
       float value[kVecElems<T>];
 #pragma unroll
       for (int i = 0; i < kVecElems<T>; ++i) value[i] = exp_x[k * kVecElems<T> + i] * factor;
