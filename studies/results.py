@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis import claims, frame, merge, published, ranking
 from analysis.claims.claim import FAILS, HOLDS
-from analysis.markdown import table
+from analysis.markdown import number, table
 from analysis.schema import OTHER_BOARD
 from measure.fingerprint import ROOT
 
@@ -58,7 +58,8 @@ def glance(rows: pd.DataFrame) -> str:
     kept = rows[(rows["gpu"] == GPU) & (rows["status"] == "ok")]
     when, torch = kept["started_at"].str[:10], sorted(kept["torch"].str.split("+").str[0].unique())
     versions = f"torch {', '.join(torch)}"
-    return f"{text}\n\nOne {GPU.upper()}, {versions}, {when.min()} to {when.max()}. {NOTE}"
+    boards = f"{kept['gpu_uuid'].nunique()} boards of {GPU.upper()}"
+    return f"{text}\n\n{boards}, {versions}, {when.min()} to {when.max()}. {NOTE}"
 
 
 def summary(rows: pd.DataFrame) -> str:
@@ -105,8 +106,10 @@ def claim_list(rows: pd.DataFrame) -> str:
     """Return each claim with its verdict in float32, the verdict first."""
     lines = []
     for _, row in findings(rows).iterrows():
-        stated = f"published {row['published_value']:.4g}, " if row["published_value"] > 0 else ""
-        value = f"{row['quantity']}: {stated}here {row['value']:.4g}"
+        stated = (
+            f"published {number(row['published_value'])}, " if row["published_value"] > 0 else ""
+        )
+        value = f"{row['quantity']}: {stated}here {number(row['value'])}"
         value = row["why"].split(" (")[0] if pd.isna(row["value"]) else value
         lines.append(f"**{row['verdict']}**: {row['claim']}, “{row['statement']}”; {value}.")
     return _bullets(*lines)
@@ -143,16 +146,24 @@ def _range(values: pd.Series) -> str:
 
 
 def gpus(rows: pd.DataFrame) -> str:
-    """Return the recorded sweeps of each GPU: rows, boards and flags."""
+    """Return what each GPU has recorded, and how quiet it was in its worst sweep."""
+    timed = rows[rows["status"] == "ok"]
+    marks = {
+        "throttled or of a drifting clock": timed["flags"].str.contains("throttled|clock_drift"),
+        "with an A/A interval that excludes 1": (timed["aa_low"] > 1) | (timed["aa_high"] < 1),
+    }
     lines = []
-    for (gpu, sweep), part in rows.groupby(["gpu", "sweep"]):
-        timed = part[part["status"] == "ok"]
-        flagged = timed["flags"].str.contains("throttled|clock_drift").mean()
-        biased = ((timed["aa_low"] > 1) | (timed["aa_high"] < 1)).mean()
-        cells = len(part), len(timed), timed["gpu_uuid"].nunique(), int(timed["replicate"].max())
-        lines.append([gpu, f"`{sweep}`", *cells, f"{flagged:.0%}", f"{biased:.0%}"])
-    heads = ["GPU", "sweep", "rows", "ok", "boards", "replicates", "throttled", "A/A excludes 1"]
-    return table(heads, lines, "sweeps")
+    for gpu, part in timed.groupby("gpu"):
+        boards = part.groupby("sweep")["gpu_uuid"].nunique()
+        lines.append(
+            f"{gpu}: {(rows['gpu'] == gpu).sum()} rows of {len(boards)} sweeps, {len(part)} `ok`, "
+            f"replicates: {part['replicate'].max():.0f}; {(boards > 1).sum()} sweeps on two boards"
+        )
+        for what, mask in marks.items():
+            shares = mask[part.index].groupby(part["sweep"]).mean()
+            share, worst = mask[part.index].mean(), shares.idxmax()
+            lines.append(f"{gpu}: {share:.1%} {what}; {shares[worst]:.0%} in `{worst}`")
+    return _bullets(*lines)
 
 
 def _cell(row: pd.Series) -> str:

@@ -1,6 +1,6 @@
 """Print the reference pages of the documents from the sources that they describe.
 
-``python -m tools.reference commands`` (or ``config``, ``kernels``, ``rows``, ``sweeps``) prints one
+``python -m tools.reference commands`` (or ``config``, ``kernels``, ``sweeps``) prints one
 block in Markdown; ``make docs`` puts it between the comments that name the command.
 """
 
@@ -17,7 +17,6 @@ from kernels.__main__ import parser as kernels_parser
 from kernels.registry import source_scan
 from measure.__main__ import parser as measure_parser
 from measure.fingerprint import ROOT
-from measure.row import SCHEMA
 from planning import points
 
 PROGRAMS = {"measure": measure_parser, "analysis": analysis_parser, "kernels": kernels_parser}
@@ -29,7 +28,8 @@ CALLED_BY_RULES |= {"overview", "report", "html", "record"}
 def commands() -> str:
     """Return each target of make, and each command of the three programs with its arguments."""
     targets = re.findall(r"^([a-z-]+):.*  ## (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    lines = [f"`make {name}`: {text}" for name, text in targets]
+    named = (f"`{name}` ({text})" for name, text in targets)
+    lines = [f"`make TARGET`, where TARGET is one of {', '.join(named)}"]
     for program, parser in PROGRAMS.items():
         subparsers = next(a for a in parser()._actions if isinstance(a.choices, dict))
         helps = {choice.dest: choice.help for choice in subparsers._choices_actions}
@@ -71,15 +71,6 @@ def kernel_list() -> str:
     return _bullets(lines).replace("- `", "  - `")
 
 
-def row_columns() -> str:
-    """Return the columns of a row by their group, with units."""
-    lines = []
-    for group, columns in itertools.groupby(SCHEMA.values(), lambda column: column.group):
-        named = (f"`{c.name}`" + (f" ({c.unit})" if c.unit else "") for c in columns)
-        lines.append(f"{group}: {', '.join(named)}")
-    return _bullets(lines)
-
-
 def sweeps() -> str:
     """Return each file of sweeps/, the points that it measures on a GPU, and what it is for."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -102,7 +93,6 @@ PRINTED = {
     "commands": commands,
     "config": config,
     "kernels": kernel_list,
-    "rows": row_columns,
     "sweeps": sweeps,
 }
 
