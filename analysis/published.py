@@ -29,6 +29,7 @@ class Source:
     hardware: str
     distribution: str
     unit: str
+    url: str = ""
     beside_measured: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     title_english: str = ""

@@ -25,8 +25,8 @@ DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of
 MIN_CAPABILITY = (8, 0)  # bfloat16; Triton supports no older one
 CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
-# Compute capability -> the GPU whose tuning table serves the GPUs without a table. docs/frontier.md
-# says how much slower an H100 would be with this table than with its own.
+# Compute capability -> the GPU whose tuning table serves the GPUs without a table. What that costs
+# an H100 is in docs/notebook/frontier.md.
 FALLBACK_TUNING = {(9, 0): "NVIDIA H200"}
 
 LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits

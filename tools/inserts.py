@@ -33,7 +33,7 @@ def current(text: str) -> str:
     def output(block: re.Match) -> str:
         command = [sys.executable, *shlex.split(block[2])]
         done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-        return f"{block[1]}\n{done.stdout.strip()}\n\n{block[3]}"
+        return f"{block[1]}{done.stdout.strip()}\n{block[3]}"
 
     return BLOCK.sub(output, text)
 

@@ -3,30 +3,31 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from measure.fingerprint import ROOT
+from tools import inserts
 
 SHELL = ("", "sh", "bash", "console")
+# README.md and docs/ without the notebook, which is for maintainers, and the captions of figures.
+ALL_PAGES = [str(path.relative_to(ROOT)) for path in inserts.pages()]
+USER_PAGES = [
+    page
+    for page in ALL_PAGES
+    if page == "README.md" or re.match("docs/(?!notebook/|gallery.md)", page)
+]
 
 
-class Fence(NamedTuple):
-    """A fence: its language and its lines."""
-
-    language: str
-    text: str
-
-
-def fences(path: Path) -> Iterator[Fence]:
-    """Return the fences of a page, in order."""
-    matches = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
-    return (Fence(language, text) for language, text in matches)
+def fences(path: Path) -> Iterator[tuple[str, str]]:
+    """Return the language and the text of each fence of a page, in order."""
+    yield from re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def commands(path: Path) -> list[str]:
     """Return the commands of a page in order, once each, on one line and without comments."""
     commands = []
-    for fence in fences(path):
-        if fence.language in SHELL:
-            text = re.sub(r"\s*\\\n\s*", " ", fence.text)
+    for language, text in fences(path):
+        if language in SHELL:
+            text = re.sub(r"\s*\\\n\s*", " ", text)
             lines = (re.sub(r"(^|\s{2,})# .*", "", line).strip() for line in text.splitlines())
             commands += filter(None, lines)
     return list(dict.fromkeys(commands))

@@ -25,7 +25,7 @@ VARIANTS = ["torch_softmax", "torch_naive", "torch_jit", "triton_online"]
 class Sweep(runner.Runner):
     """A copy of the project with a configuration and with TABLE in the profile."""
 
-    # the command of docs/cluster.md, which looks at the queue after 2 s instead of 40
+    # the command of docs/howto/cluster.md, which looks at the queue after 2 s instead of 40
     how = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
 
     def __init__(self, folder: Path, lab: Lab, gpus: list[str], sizes: list[int], **change):

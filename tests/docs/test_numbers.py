@@ -1,0 +1,66 @@
+"""Every measured number of the user documents is printed from rows, or is checked here."""
+
+import math
+import re
+
+import pandas as pd
+import pytest
+import yaml
+
+from measure.clock import graph, sampling
+from measure.fingerprint import ROOT
+from measure.stats import interval
+from planning import points
+from tests.docs.fences import USER_PAGES
+from tests.marks import slow
+from tools import inserts
+
+MEASURED = re.compile(
+    r"\b0\.\d+(?![\de])|\b\d+(?:\.\d+)?(?= ?(?:µs|ms|x)\b| times as)|\b\d+\.\d+(?= %)"
+)
+PRINTED = re.compile(r"<!-- output of: .*?<!-- end -->|^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def binom_tail(n: int, k: int) -> float:
+    """P(at most k of n values are below their median)."""
+    return sum(math.comb(n, i) for i in range(k + 1)) / 2**n
+
+
+# Page -> numbers that no row has, each with what it is.
+STATED = {
+    "docs/explanation/method.md": {
+        "1.5": graph.MIN_REPLAY_US / 1000,
+        "0.5": 100 * sampling.SETTLED,
+        "96.7": round(100 - 200 * binom_tail(50, interval.left_out(50)), 1),
+        "10": 10,  # the first band of the table in the notebook
+    },
+}
+
+
+@pytest.mark.parametrize("page", USER_PAGES)
+def test_a_measured_number_is_printed_by_its_command_or_checked_here(page):
+    stated = STATED.get(page, {})
+    found = MEASURED.findall(PRINTED.sub("", (ROOT / page).read_text()))
+    assert set(found) <= set(stated)
+    assert all(float(number) == value for number, value in stated.items())
+
+
+def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    gpu, cpu = (len(points.expand(config, name)) for name in ("h200", "cpu"))
+    rows = pd.read_csv(ROOT / "data/recorded/h200/online_softmax.csv")
+    minutes = rows["wall_s"].sum() / rows["replicate"].max() / 60
+    text = f"{gpu} points, {minutes:.0f} minutes on one H200; {cpu} points on two CPU cores"
+    assert text in (ROOT / "README.md").read_text()
+
+
+WITH_BLOCKS = [path for path in inserts.pages() if inserts.BLOCK.search(path.read_text())]
+PAGES = [str(path.relative_to(ROOT)) for path in WITH_BLOCKS]
+
+
+# README.md reads rows, config.md reads a source; the other pages take a minute together.
+@pytest.mark.parametrize(
+    "page", [p if p in ("README.md", "docs/reference/config.md") else slow(p) for p in PAGES]
+)
+def test_the_tables_of_a_page_are_what_their_commands_print(page, capsys):
+    assert inserts.main(check=True, documents=[ROOT / page]) == 0, capsys.readouterr().err

@@ -1,0 +1,108 @@
+"""Print the reference pages of the documents from the sources that they describe.
+
+``python -m tools.reference commands`` (or ``config``, ``kernels``, ``sweeps``) prints one
+block in Markdown; ``make docs`` puts it between the comments that name the command.
+"""
+
+import argparse
+import itertools
+import re
+import sys
+
+import yaml
+
+import kernels
+from analysis.__main__ import parser as analysis_parser
+from kernels.__main__ import parser as kernels_parser
+from kernels.registry import source_scan
+from measure.__main__ import parser as measure_parser
+from measure.fingerprint import ROOT
+from planning import points
+
+PROGRAMS = {"measure": measure_parser, "analysis": analysis_parser, "kernels": kernels_parser}
+# Commands of analysis that a person does not call.
+CALLED_BY_RULES = {"merge", "collect", "summary", "claims", "figures", "profile", "published"}
+CALLED_BY_RULES |= {"overview", "report", "html", "record"}
+
+
+def commands() -> str:
+    """Return each target of make, and each command of the three programs with its arguments."""
+    targets = re.findall(r"^([a-z-]+):.*  ## (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = (f"`{name}` ({text})" for name, text in targets)
+    lines = [f"`make TARGET`, where TARGET is one of {', '.join(named)}"]
+    for program, parser in PROGRAMS.items():
+        subparsers = next(a for a in parser()._actions if isinstance(a.choices, dict))
+        helps = {choice.dest: choice.help for choice in subparsers._choices_actions}
+        for name, command in subparsers.choices.items():
+            if name in CALLED_BY_RULES:
+                continue
+            words = command.format_usage().split()
+            text = " ".join(words[words.index(name) + 1 :]).replace("[-h] ", "").replace("[-h]", "")
+            lines.append(f"`python -m {program} {f'{name} {text}'.strip()}`: {helps[name]}")
+    return _bullets(lines)
+
+
+def config() -> str:
+    """Return each key of config.yaml with its default and its comment."""
+    text = (ROOT / "config.yaml").read_text().split("\n\n", 1)[1]
+    lines = []
+    for part in text.split("\n\n"):
+        comment = " ".join(re.findall(r"^# (.+)$", part, re.MULTILINE))
+        key = re.search(r"^(\w+):", part, re.MULTILINE)[1]
+        value = re.search(rf"^{key}: (.+)", part, re.MULTILINE)
+        default = f" (`{value[1]}`)" if value else ""
+        lines.append(f"`{key}`{default}: {comment}")
+    return _bullets(lines)
+
+
+def kernel_list() -> str:
+    """Return each variant by its folder, with its idea, its operations and its configs."""
+    lines = []
+    files = {name: kernels.file(name).relative_to(ROOT) for name in kernels.names()}
+    for folder, names in itertools.groupby(sorted(files, key=files.get), lambda n: files[n].parent):
+        lines += [f"**[{folder}](../../{folder})**"]
+        for name in names:
+            also = sorted(kernels.ops(name) - {"softmax"})
+            more = f" Also {', '.join(also)}." if also else ""
+            chosen = ", ".join(kernels.configs(name))
+            more += f" Configs: {chosen}." if chosen else ""
+            idea = source_scan.docstring(kernels.file(name)).split("\n")[0].replace("``", "`")
+            lines += [f"`{name}`: {idea}{more}"]
+    return _bullets(lines).replace("- `", "  - `")
+
+
+def sweeps() -> str:
+    """Return each file of sweeps/, the points that it measures on a GPU, and what it is for."""
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    lines = []
+    for path in sorted((ROOT / "sweeps").glob("*.yaml")):
+        text = path.read_text()
+        about = " ".join(re.match(r"(?:# .+\n)+", text)[0].replace("\n# ", " ")[2:].split())
+        about = re.split(r"\. |\.$|: `|; ", about)[0]
+        given = default | yaml.safe_load(text)
+        count = 0 if given["gpus"] == ["recorded"] else len(points.expand(given, "h200"))
+        lines.append(f"[`{path.stem}`](../../sweeps/{path.name}), {count} points: {about}.")
+    return _bullets(lines)
+
+
+def _bullets(lines: list[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+PRINTED = {
+    "commands": commands,
+    "config": config,
+    "kernels": kernel_list,
+    "sweeps": sweeps,
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print one block."""
+    parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
+    parser.add_argument("block", choices=PRINTED)
+    sys.stdout.write(PRINTED[parser.parse_args(argv).block]() + "\n")
+
+
+if __name__ == "__main__":
+    main()
