@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import InputError, rows, schema
+from analysis import InputError, rows, schema, stats
 from analysis import markdown as md
-from analysis import statistics as stats
-from analysis.frame import distinct, from_rows, legend, mark, ranks
-from analysis.merge import with_ranking
+from analysis.frame import distinct, from_rows, is_ranked, legend, mark
+from analysis.merge import mark_ranked
 
 POINT = list(schema.POINT)
 # From worst to best.
@@ -71,7 +70,7 @@ def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFram
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
-    merge.with_ranking decides anew which rows rank, so that both runs follow one rule.
+    merge.mark_ranked decides anew which rows rank, so that both runs follow one rule.
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
     replicate of a point comes twice.
     """
@@ -90,7 +89,7 @@ def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFram
     rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
-    return from_rows(with_ranking(run, unranked))
+    return from_rows(mark_ranked(run, unranked))
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
@@ -188,7 +187,7 @@ def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     note = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
     note = note.where(old["timing"] != new["timing"], "")
     for run, when in ((old, "OLD"), (new, "NEW")):
-        unranked = ~ranks(run)
+        unranked = ~is_ranked(run)
         note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
     return note
 

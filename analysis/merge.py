@@ -75,7 +75,7 @@ def collect(
 ) -> int:
     """Write results/measurements.csv from `merged` and `recorded` files; return the number of rows.
 
-    Recorded files are {gpu}/{sweep}.csv. `with_ranking` decides which rows rank. `stale` is true
+    Recorded files are {gpu}/{sweep}.csv. `mark_ranked` decides which rows rank. `stale` is true
     for a row of other code than `expected_file` (results/expected.csv) names. Rows are sorted by
     sweep and identity. Raises InputError, before it writes, for broken, misplaced and duplicate
     rows.
@@ -85,7 +85,7 @@ def collect(
     for path in map(Path, recorded):
         leading = {"sweep": path.stem, "origin": "recorded"}
         entries += [(row | leading, path) for row in _recorded_rows(path)]
-    lines = with_ranking((row for row, _ in entries), unranked)
+    lines = mark_ranked((row for row, _ in entries), unranked)
     keyed = []
     for row, (_, path) in zip(lines, entries, strict=True):
         row["stale"] = str(known is not None and bool(differing(row, known))).lower()
@@ -93,7 +93,7 @@ def collect(
     return _write(output, (*schema.COLLECTED, *schema.COLUMNS), keyed)
 
 
-def with_ranking(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
+def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
     """Return rows with schema.RANK_STATUS; `table`: rows with schema.LEADING.
 
     A row ranks unless it has one of the flags `unranked`. Of the boards of a matrix only the one

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from analysis import InputError, frame, record, rows
-from analysis import statistics as stats
-from analysis.merge import with_ranking
+from analysis import InputError, frame, record, rows, stats
+from analysis.merge import mark_ranked
 
 SWEEP = "tuning"
 DISPATCH = "frontier"  # chooses among the variants whose names continue its name
@@ -32,8 +31,8 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
         for row in rows.read_table(path)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
-    points = stats.point_estimates(frame.from_rows(with_ranking(measured)))
-    points = points[frame.ranks(points)]
+    points = stats.point_estimates(frame.from_rows(mark_ranked(measured)))
+    points = points[frame.is_ranked(points)]
     if points.empty:
         raise InputError(
             f"no timed rows of the sweep {SWEEP!r}; run it on a GPU first: make tuning"
@@ -76,7 +75,7 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
     """Yield a line of COLUMNS for every KEY.
 
     ``present`` maps a KEY to its variant in the present table. This variant stays unless the
-    fastest one is significantly faster by more than statistics.TIE. ``lead`` is the speed of the
+    fastest one is significantly faster by more than stats.TIE. ``lead`` is the speed of the
     chosen variant over the runner-up's. It is below 1 where a slower variant stayed.
     """
     for key, part in points.groupby(KEY):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import statistics as stats
+from analysis import stats
 from analysis.claims.claim import NO_DATA, SOURCES, Claim, Evidence, Finding, NoDataError
 from analysis.claims.sources import ALL
 from analysis.frame import read_table

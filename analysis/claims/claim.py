@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis import markdown as md
-from analysis import statistics as stats
-from analysis.frame import legend, ranks
+from analysis import stats
+from analysis.frame import is_ranked, legend
 from analysis.schema import BASELINE
-from analysis.statistics import Estimate
+from analysis.stats import Estimate
 
 HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", "no data"
 OPEN = (INCONCLUSIVE, NO_DATA)
@@ -154,7 +154,7 @@ def close(decided: str) -> str:
 class Evidence:
     """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
 
-    `rows`: lines of statistics.point_estimates, or of a published table. `published`: the evidence
+    `rows`: lines of stats.point_estimates, or of a published table. `published`: the evidence
     of the claim's own table, or None. Two variants are compared if one board timed both. torch is
     on every board, because every process times it.
     """
@@ -165,7 +165,7 @@ class Evidence:
         self.published = published
         self.rows = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
         self.used: set[tuple[str, int]] = set()  # (variant, N) whose speed was read
-        counts = rows[ranks(rows, any_board=True)]
+        counts = rows[is_ranked(rows, any_board=True)]
         self._timed = set(zip(counts["variant"], counts["N"], strict=True))
         self._paired = "log" in rows
 

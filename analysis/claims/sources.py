@@ -3,11 +3,11 @@
 import math
 from functools import partial
 
-from analysis import statistics as stats
+from analysis import stats
 from analysis.claims import claim as terms
 from analysis.claims.claim import Claim, Evidence, Finding, Protocol
 from analysis.schema import BASELINE
-from analysis.statistics import Estimate
+from analysis.stats import Estimate
 
 ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 18)}, ("uniform",))
 ONLINE_TABLE = "a100_online_softmax_2024.csv"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import InputError, compare, frame, statistics
+from analysis import InputError, compare, frame, stats
 from analysis.markdown import table
 from kernels import DTYPES
 
@@ -75,9 +75,9 @@ def load(path: Path) -> pd.DataFrame:
     Columns: ``timed``, ``torch_latency_us``, and for QuACK and Liger ``over_…``, ``over_…_low``
     and the Estimate ``over_…_all``. Raises InputError for a table without rows of ``frontier``.
     """
-    points = statistics.point_estimates(compare.load(path)).set_index(KEY)
-    points["timed"] = frame.ranks(points)
-    points["speedup_all"] = [statistics.estimate(row) for row in points.to_dict("records")]
+    points = stats.point_estimates(compare.load(path)).set_index(KEY)
+    points["timed"] = frame.is_ranked(points)
+    points["speedup_all"] = [stats.estimate(row) for row in points.to_dict("records")]
     own = points[points["variant"] == VARIANT].copy()
     if own.empty:
         raise InputError(f"{path}: no rows of {VARIANT}; give those of sweeps/frontier.yaml")
@@ -91,7 +91,7 @@ def load(path: Path) -> pd.DataFrame:
             own["torch_latency_us"] = other["latency_us"]
             continue
         pairs = zip(own["speedup_all"], other["speedup_all"], strict=True)
-        over = [a.minus(b) if isinstance(b, statistics.Estimate) else None for a, b in pairs]
+        over = [a.minus(b) if isinstance(b, stats.Estimate) else None for a, b in pairs]
         own[f"over_{name}_all"] = over
         own[f"over_{name}"] = [e.value if e else np.nan for e in over]
         own[f"over_{name}_low"] = [e.interval[0] if e else np.nan for e in over]
@@ -127,7 +127,7 @@ def mean_table(own: pd.DataFrame) -> str:
     ):
         estimates = own.loc[own["timed"], value].dropna()
         if len(estimates):
-            mean = statistics.geometric_mean(estimates)
+            mean = stats.geometric_mean(estimates)
             low, high = mean.interval
             text = f"{low:.3f} … {high:.3f}"
             lines.append([name, goal, len(estimates), f"{mean.value:.3f}", text])

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import claims
+from analysis import claims, stats
 from analysis import claims as table
-from analysis import statistics as stats
 from analysis.claims import ALL
 from tests.analysis import synthetic
 from tests.analysis.conftest import frame_of

@@ -73,7 +73,7 @@ def test_figures_leave_it_out_and_name_the_flag(measurements, some, tables):
         return [text.get_text() for part in (figure, *figure.axes) for text in part.texts]
 
     def select_with(unranked):
-        found = ranking.ranked(measurements(some, unranked=unranked))
+        found = ranking.rank_variants(measurements(some, unranked=unranked))
         return select(found, tables, "h200", "float32", "online_softmax")
 
     chosen = select_with(["throttled"])
@@ -142,7 +142,7 @@ SIZES = [2**i for i in range(13, 18)]
 
 
 def table(measurements, *arguments, **given):
-    found = ranking.ranked(measurements(of(*arguments, **given)))
+    found = ranking.rank_variants(measurements(of(*arguments, **given)))
     return found.sort_values("rank").set_index("variant")
 
 
@@ -156,7 +156,7 @@ def table(measurements, *arguments, **given):
 )
 def test_the_best_set(measurements, second, half, tied):
     speeds = {"triton_row": 1.5, "triton_online": second, "torch_softmax": 1.0, "mine": 1.2}
-    found = ranking.ranked(measurements(of(speeds, half, SIZES)))
+    found = ranking.rank_variants(measurements(of(speeds, half, SIZES)))
     for _, part in found.groupby("N"):
         part = part.set_index("variant")
         assert bool(part.at["triton_online", "in_best_set"]) is tied
@@ -169,7 +169,7 @@ def test_the_best_set(measurements, second, half, tied):
 
 
 def test_a_walkover_is_no_win(measurements):
-    found = ranking.ranked(measurements(of({"triton_row": 1.5}, sizes=SIZES)))
+    found = ranking.rank_variants(measurements(of({"triton_row": 1.5}, sizes=SIZES)))
     assert ranking.win_tie_loss(found).empty
     assert ranking.best_sets(found) == {n: [] for n in SIZES}
 
@@ -224,14 +224,14 @@ def test_where_no_variant_has_a_speed_up_times_rank_and_nothing_is_significant(m
 def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant(measurements):
     """p = 0.03 would do alone; of 40 matrices it is one that chance gives."""
     few = [synthetic.row(variant=v, N=65536 + i) for i in range(40) for v in ("a", "b")]
-    found = ranking.ranked(measurements([r | {"speedup": "1.5"} for r in few]))
+    found = ranking.rank_variants(measurements([r | {"speedup": "1.5"} for r in few]))
     half = (found["speedup_high"] / found["speedup"]).iloc[0]
     lucky = [
         r | {"speedup": str(1.5 * half**1.6 if (r["N"], r["variant"]) == ("65536", "a") else 1.5)}
         for r in few
     ]
     lucky = [r | {"speedup_low": r["speedup"], "speedup_high": r["speedup"]} for r in lucky]
-    assert ranking.win_tie_loss(ranking.ranked(measurements(lucky)))["wins"].sum() == 0
+    assert ranking.win_tie_loss(ranking.rank_variants(measurements(lucky)))["wins"].sum() == 0
 
 
 def test_summary_file_reads_back(measurements, online_rows, tmp_path):

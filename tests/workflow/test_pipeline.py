@@ -40,7 +40,7 @@ def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
     for room in (
         "kernels/published/torch_naive.py",
         "measure/fingerprint.py",
-        "analysis/statistics/__init__.py",
+        "analysis/stats/points.py",
     ):
         runner.edit(room, '"""', '# mended\n"""Mended: ', count=1)
     assert runner.jobs() == {}
@@ -68,7 +68,7 @@ def test_edited_code_measures_again_what_uses_it(runner, file, measured):
 
 
 def test_editing_analysis_measures_nothing_again(runner):
-    runner.change("analysis/statistics/__init__.py")
+    runner.change("analysis/stats/points.py")
     jobs = runner.jobs()
     assert jobs.pop("plot_sweep") >= 4
     assert jobs.pop("plot_published") >= 1
