@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import claims, stats
-from analysis import claims as table
 from analysis.claims import ALL
 from tests.analysis import synthetic
 from tests.analysis.conftest import frame_of
@@ -159,7 +158,7 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     points = stats.point_estimates(frame_of(rows))
     noisy = points.copy()
     noisy["variance"] *= [(1 + wider[j % 20]) ** 4 for j in range(len(points))]
-    verdicts = [table.judge(one, each).verdict for each in (points, noisy)]
+    verdicts = [claims.judge(one, each).verdict for each in (points, noisy)]
     assert verdicts[1] in (verdicts[0], OPEN)
 
 
@@ -215,7 +214,7 @@ def test_two_boards_are_not_compared_and_torch_is_on_each(measurements, tables):
 def test_file_reads_back(measurements, tables, tmp_path):
     claims.write(measurements(T_ONLINE), tables, tmp_path / "c.csv")
     found = claims.read(tmp_path / "c.csv")
-    assert list(found) == claims.COLUMNS
+    assert list(found) == claims.table.COLUMNS
     assert len(found) == len(claims.check(measurements(T_ONLINE), tables))
 
 
