@@ -1,7 +1,7 @@
 """Compare two runs: which points became faster or slower, and with what confidence."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,41 +128,59 @@ def judge(
     if not paired:
         old, new = map(_over_copy, (old, new))
     baseline = schema.BASELINE if paired else None
-    runs = [
+    old, new = (
         stats.point_estimates(run, controls, baseline).set_index(POINT).loc[both]
         for run in (old, new)
-    ]
-    table = pd.DataFrame(index=both)
-    for side, run in zip(("old", "new"), runs, strict=True):
-        table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
-    table["flags"] = runs[0]["flags"] + " " + runs[1]["flags"]
-    hashes = [run["kernel_sha256"] for run in runs]
-    unknown = (hashes[0] == "") | (hashes[1] == "")
-    table["code"] = np.select([unknown, hashes[0] == hashes[1]], ["", "same"], "changed")
-    ok = [run["status"] == "ok" for run in runs]
-    table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
-    table["note"] = _not_comparable(*runs).where(ok[0] & ok[1], "")
-    table[["ratio", "low", "high"]] = math.nan
-    comparable = table.index[ok[0] & ok[1] & (table["note"] == "")]
+    )
+    table = _unjudged(old, new)
+    comparable = table.index[(table["change"] == UNCLEAR) & (table["note"] == "")]
     table["plain"] = (table["time_us_old"] / table["time_us_new"]).loc[comparable]
-    before, after = ([stats.estimate(run.loc[point]) for point in comparable] for run in runs)
-    ratios = [b.minus(a) for a, b in zip(before, after, strict=True)]
-    margin = math.log1p(limits.margin)
-    # two families: among many points that are the same, a false difference would pass
-    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
-    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
-    for at, (point, ratio) in enumerate(zip(comparable, ratios, strict=True)):
-        low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
-        table.loc[point, ["ratio", "low", "high"]] = ratio.value, low, high
-        if differs[at]:
-            table.loc[point, "change"] = FASTER if ratio.log > 0 else SLOWER
-        elif same[at]:
-            table.loc[point, "change"] = SAME
-        else:
-            clear = math.log(low) > margin or math.log(high) < -margin
-            table.loc[point, "note"] = BY_CHANCE if clear else WIDE
+    ratios = [
+        stats.estimate(new.loc[point]).minus(stats.estimate(old.loc[point])) for point in comparable
+    ]
+    columns = ["ratio", "low", "high", "change", "note"]
+    lines = pd.DataFrame(_verdicts(ratios, limits), index=comparable, columns=columns)
+    table[columns[:3]] = lines[columns[:3]].reindex(table.index).astype("float64")
+    table.loc[comparable, columns[3:]] = lines[columns[3:]]
     rank = table["change"].map(CLASSES.index)
     return table.iloc[np.lexsort((table["ratio"], rank))]
+
+
+def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return statuses, times, flags and code of each point; its change is UNCLEAR if ok in both."""
+    table = pd.DataFrame(index=old.index)
+    for side, run in (("old", old), ("new", new)):
+        table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
+    table["flags"] = old["flags"] + " " + new["flags"]
+    hashes = old["kernel_sha256"], new["kernel_sha256"]
+    unknown = (hashes[0] == "") | (hashes[1] == "")
+    table["code"] = np.select([unknown, hashes[0] == hashes[1]], ["", "same"], "changed")
+    ok = old["status"] == "ok", new["status"] == "ok"
+    table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
+    table["note"] = _not_comparable(old, new).where(ok[0] & ok[1], "")
+    return table
+
+
+def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple]:
+    """Yield ratio, low, high, change and note for each ratio.
+
+    Differences and equalities are two families of p-values: among many points that are the same, a
+    false difference would pass.
+    """
+    margin = math.log1p(limits.margin)
+    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
+    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
+    for ratio, is_different, is_same in zip(ratios, differs, same, strict=True):
+        low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
+        change, note = UNCLEAR, ""
+        if is_different:
+            change = FASTER if ratio.log > 0 else SLOWER
+        elif is_same:
+            change = SAME
+        else:
+            is_clear = math.log(low) > margin or math.log(high) < -margin
+            note = BY_CHANCE if is_clear else WIDE
+        yield ratio.value, low, high, change, note
 
 
 def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
