@@ -18,6 +18,7 @@ def edited(**change):
 def test_every_sweep_that_ships_is_accepted_and_the_schema_has_the_keys_of_the_default():
     schema = yaml.safe_load(validate.SCHEMA_FILE.read_text())
     assert set(schema["required"]) == schema["properties"].keys() == DEFAULT.keys()
+    assert all(each["description"] for each in schema["properties"].values())
     validate.check(DEFAULT, [])
     for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
         given = yaml.safe_load(overlay.read_text())

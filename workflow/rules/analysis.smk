@@ -1,11 +1,14 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
+import atexit
 
 
 onsuccess:
     if os.path.exists("results/report.html"):
         files = "results/report.html (for a browser), results/report.md"
-        logger.info(f"Report: {files}    Figures: results/figures/")
+        line = f"Report: {files}    Figures: results/figures/"
+        # at exit, because Snakemake still names its log; the last line says where the answer is
+        atexit.register(print, line, file=sys.stderr)
 
 
 localrules:

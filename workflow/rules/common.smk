@@ -3,6 +3,7 @@ import os
 import sys
 from pathlib import Path
 
+from snakemake.common.configfile import load_configfile
 from snakemake.logging import logger
 
 from measure import row
@@ -17,7 +18,8 @@ shell.prefix(
 # relative, so that a copy of the project has the same file names
 ROOT = Path(os.path.relpath(workflow.basedir))
 
-validate.check(config, internals.config_layers(workflow))
+CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
+validate.check(config, [*map(load_configfile, workflow.configfiles), CONFIG_OPTIONS])
 ON_CLUSTER = internals.is_on_cluster(workflow)
 # an allocation is given its points, and not the profile
 PLANS_CLUSTER = ON_CLUSTER and not internals.is_in_allocation(workflow)
@@ -26,7 +28,8 @@ CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE)) if PLANS_CLUSTER else {}
 if PLANS_CLUSTER:
     cluster.check(config["gpus"], CLUSTER)
 
-POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
+EXPANDED = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
+POINTS = {gpu: points.within_limits(each, config["cpu"]) for gpu, each in EXPANDED.items()}
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
 BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
@@ -35,7 +38,7 @@ PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_O
 ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
 if not internals.is_in_allocation(workflow):
     for gpu, chosen in POINTS.items():
-        logger.info(points.announce(config, gpu, chosen))
+        logger.info(points.announce(config, gpu, EXPANDED[gpu], chosen))
 
 PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
@@ -48,7 +51,8 @@ FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=FIGURE_NAME
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 COMMAND = points.command(
-    *internals.given_configs(workflow),
+    CONFIG_FILES,
+    CONFIG_OPTIONS,
     snakefile=Path(workflow.main_snakefile),
     profile=PROFILE,
 )
