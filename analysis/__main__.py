@@ -58,22 +58,22 @@ def _command(*arguments: str):
     return register
 
 
-@_command("files", "--sweep", "--output", "[--expected]")
+@_command("files", "--sweep", "--output", "[--only-current]")
 def _merge(given: Namespace) -> str:
     """merge the row files of one sweep into one file"""
     from analysis.merge import merge_rows
 
-    count = merge_rows(given.files, given.sweep, given.output, given.expected)
+    count = merge_rows(given.files, given.sweep, given.output, given.only_current)
     return f"{count} rows to {given.output}"
 
 
-@_command("merged", "[--recorded]", "--output", "[--unranked-flags]", "[--expected]")
+@_command("merged", "[--recorded]", "--output", "[--unranked-flags]")
 def _collect(given: Namespace) -> str:
     """collect merged rows, and recorded rows of the other GPUs"""
     from analysis.merge import collect
 
-    paths = given.merged, given.recorded, given.output
-    return f"{collect(*paths, given.unranked_flags, given.expected)} rows to {given.output}"
+    count = collect(given.merged, given.recorded, given.output, given.unranked_flags)
+    return f"{count} rows to {given.output}"
 
 
 @_command("--measurements", "--output")

@@ -43,7 +43,7 @@ ARGUMENTS = {
     "--figures-dir": _path("folder of the figures to link"),
     "--output": _path("file to write; of `record` and `tuning` the folder"),
     "--output-dir": _path("folder to write the figures to, and the Markdown of `compare`"),
-    "--expected": _path("hashes of the current code (results/expected.csv), to compare with"),
+    "--only-current": {"help": "refuse rows of other code", "action": "store_true"},
     "--recorded": _path(
         "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml",
         nargs="*",

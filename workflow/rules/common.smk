@@ -6,7 +6,7 @@ from pathlib import Path
 from snakemake.common.configfile import load_configfile
 from snakemake.logging import logger
 
-from measure import row
+from measure import fingerprint, row
 from measure.device import gpus
 from planning import cluster, internals, machine, points, tables, validate
 
@@ -50,6 +50,7 @@ FIGURE_NAMES = tables.figures(config["sweep"], POINT_BY_ROW.values(), RECORDED, 
 FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=FIGURE_NAMES, suffix=SUFFIXES)]
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
+MEASURING = [tables.code_sha256(ROOT / "kernels"), fingerprint.measure_sha256()]
 COMMAND = points.command(
     CONFIG_FILES,
     CONFIG_OPTIONS,
