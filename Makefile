@@ -50,9 +50,10 @@ format: $(VENV)/.ready  ## correct the style
 lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
 	python3 -m tools.pins
 
-docs: report rulegraph  ## draw the figures of the README and of the documents
+docs: report rulegraph  ## draw the figures of the documents, put the numbers into them
 	cp $(addprefix results/figures/,$(DRAWN)) docs/figures/
 	python3 -m tests.browser.screenshots results/report.html docs/figures
+	python3 -m tools.inserts
 
 rulegraph: $(VENV)/.ready  ## draw the rules; needs dot, of the package graphviz
 	@command -v dot >/dev/null || { echo "error: no dot here; on Debian or Ubuntu: sudo apt install graphviz"; exit 1; }

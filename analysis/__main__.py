@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         done = given.run(given) or given.output
     except InputError as error:
-        print(f"analysis {given.command}: error: {error}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 2 if given.command == "compare" else 1  # 1 of `compare`: a point became slower
     print(f"analysis {given.command}: {done} ({time.monotonic() - started:.1f} s)", file=sys.stderr)
     return given.code

@@ -74,7 +74,6 @@ def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFram
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
     replicate of a point comes twice.
     """
-    path = Path(path)
     if path.is_dir():
         files = sorted(path.rglob("*.csv"))
         if not files:

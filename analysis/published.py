@@ -60,7 +60,6 @@ def load(folder: Path) -> Published:
     2·M·N·itemsize. `speedup` is torch's time over the variant's. Raises InputError for a file that
     is missing or broken.
     """
-    folder = Path(folder)
     sources = _sources(folder / "sources.yaml")
     present = {path.name for path in folder.glob("*.csv")}
     for name in sorted(present ^ set(sources)):

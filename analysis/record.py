@@ -33,14 +33,14 @@ def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Pa
     and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
     written; the same input gives the same bytes. Raises InputError before it writes.
     """
-    merged_rows, output = rows.read_table(merged), Path(output)
+    merged_rows = rows.read_table(merged)
     _check_gpu(merged_rows, merged, output)
     if not merged_rows:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
-        samples = [line for row in part for line in _samples(row, Path(row_files))]
+        samples = [line for row in part for line in _samples(row, row_files)]
         packed = rows.csv_text([*schema.IDENTITY, *SAMPLE], samples).encode()
         contents |= {
             output / f"{sweep}.csv": rows.csv_text(schema.COLUMNS, part),
@@ -120,7 +120,7 @@ def check(folders: Iterable[Path]) -> str:
     Raises InputError with one line per faulty folder.
     """
     results, faults = [], []
-    for folder in map(Path, folders):
+    for folder in folders:
         try:
             results.append(_check_folder(folder))
         except InputError as error:

@@ -33,7 +33,7 @@ def is_in_allocation(workflow) -> bool:
 def gpus_to_measure(workflow) -> set[str]:
     """Return the GPUs of the points that are about to run on this machine.
 
-    On a cluster each job checks its own GPU, and ``--touch`` needs none: both give an empty set.
+    On a cluster each job checks its own GPU, and `--touch` needs none: both give an empty set.
     """
     if not workflow.local_exec or workflow.touch:
         return set()

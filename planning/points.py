@@ -34,7 +34,7 @@ def row_path(point: Point) -> str:
 
 
 def gpu_names(config: dict) -> list[str]:
-    """Return the GPUs to measure, each once: ``auto`` resolved, ``recorded`` left out."""
+    """Return the GPUs to measure, each once: `auto` resolved, `recorded` left out."""
     wanted = (gpu for gpu in config["gpus"] if gpu != RECORDED_ONLY)
     return list(dict.fromkeys(gpus.resolve(gpu) for gpu in wanted))
 
@@ -60,7 +60,7 @@ def expand(config: dict, gpu: str) -> list[Point]:
 
 
 def _matrices(shape: dict, dtypes: list[str], seed: int) -> list[tuple[str, int, int]]:
-    """Return every (dtype, M, N) of an entry of ``shapes``."""
+    """Return every (dtype, M, N) of an entry of `shapes`."""
     if "random" in shape:
         return random_shapes.draw(shape, dtypes, seed)
     if "elements" in shape:
@@ -116,7 +116,7 @@ def in_order(
 ) -> list[Point]:
     """Return the points in the order of measuring: matrix after matrix, each in random order.
 
-    The first replicate of a variant checks its results, so the others come later. ``boards``: the
+    The first replicate of a variant checks its results, so the others come later. `boards`: the
     GPUs of this machine. Each matrix belongs to one board, and the boards take turns.
     """
     by_matrix, by_board = {}, {}
@@ -140,7 +140,7 @@ def first_row(point: Point) -> list[str]:
 
 
 def options(point: Point) -> list[str]:
-    """Return the options of ``python -m measure point`` that name files."""
+    """Return the options of `python -m measure point` that name files."""
     # with an equals sign: a path may begin with a dash
     words = [f"--kernel={path}" for path in point.files]
     return words + [f"--checked={path}" for path in first_row(point)]

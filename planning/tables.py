@@ -35,8 +35,8 @@ def figures(
 ) -> list[str]:
     """Return the names of the figures of each GPU, dtype and sweep.
 
-    ``planned``: the points of ``sweep``; ``recorded``: the tables of other GPUs.
-    ``published``: the folder with sources.yaml, which names the sweep of every published table.
+    `planned`: the points of `sweep`; `recorded`: the tables of other GPUs.
+    `published`: the folder with sources.yaml, which names the sweep of every published table.
     """
     sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
     sets = {}  # set -> its matrices

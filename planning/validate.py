@@ -28,7 +28,7 @@ class ConfigError(WorkflowError):
 
 
 def check(config: dict, layers: Iterable[dict]) -> None:
-    """Raise ConfigError unless ``config`` fits the schema and names variants that exist.
+    """Raise ConfigError unless `config` fits the schema and names variants that exist.
 
     `layers`: what Snakemake merged into `config`. Merging drops an empty table, such as
     `variants: {}`, so only its layer shows it.

@@ -1,6 +1,6 @@
-"""Print which goals the variant ``frontier`` reaches, from rows of sweeps/frontier.yaml.
+"""Print which goals the variant `frontier` reaches, from rows of sweeps/frontier.yaml.
 
-``python -m studies.frontier.goals data/recorded/h200/frontier.csv`` prints two tables in Markdown:
+`python -m studies.frontier.goals data/recorded/h200/frontier.csv` prints two tables in Markdown:
 the goal of each region by dtype, with its worst point, and geometric means over all points. Only
 the goal that names an interval is judged by one; the others compare the measured values themselves.
 """
@@ -38,7 +38,7 @@ class Goal(NamedTuple):
 
 
 def goals(own: pd.DataFrame) -> list[Goal]:
-    """Return every goal for the rows of ``load``."""
+    """Return every goal for the rows of `load`."""
     M, N, copy = own["M"], own["N"], own["of_copy"]
     moved_mb = 2 * M * N * own["dtype"].map(DTYPES) / 1e6
     large, few = moved_mb >= LARGE_MB, (M <= 64) & (N >= 131072)
@@ -70,10 +70,10 @@ def goals(own: pd.DataFrame) -> list[Goal]:
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Return the points of ``frontier`` with their speed over peers.
+    """Return the points of `frontier` with their speed over peers.
 
-    Columns: ``timed``, ``torch_latency_us``, and for QuACK and Liger ``over_…``, ``over_…_low``
-    and the Estimate ``over_…_all``. Raises InputError for a table without rows of ``frontier``.
+    Columns: `timed`, `torch_latency_us`, and for QuACK and Liger `over_…`, `over_…_low`
+    and the Estimate `over_…_all`. Raises InputError for a table without rows of `frontier`.
     """
     points = stats.point_estimates(compare.load(path)).set_index(KEY)
     points["timed"] = frame.is_ranked(points)

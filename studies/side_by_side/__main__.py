@@ -1,4 +1,4 @@
-"""``python -m studies.side_by_side measure | table | draw``."""
+"""`python -m studies.side_by_side measure | table | draw`."""
 
 import argparse
 import sys

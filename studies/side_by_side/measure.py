@@ -23,7 +23,7 @@ MIN_SAMPLES = 5  # for quantiles
 
 
 def measure(output: Path, processes: int, tools: list[str]) -> None:
-    """Time the points in ``processes`` fresh processes of each tool, and write one table.
+    """Time the points in `processes` fresh processes of each tool, and write one table.
 
     Tools take turns, so that a drift of the machine hits all alike. Parts that exist are kept: an
     interrupted study resumes. Raises RuntimeError for a process that fails.

@@ -106,7 +106,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, compla
     before = sorted(tmp_path.rglob("*"))
     code, said = run(*command.split())
     assert code == 1
-    assert said.startswith(f"analysis {command.split()[0]}: error: ")
+    assert said.startswith("error: ")
     assert complaint in said
     assert said.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before

@@ -90,7 +90,7 @@ def test_following_the_advice_completes_the_sweep(finished):
     (finished.folder / MERGED).unlink()
     code, printed = finished.run(*UNTIL_MERGED)
     assert code != 0
-    (line,) = (line for line in printed.splitlines() if line.startswith("analysis merge: error: "))
+    (line,) = (line for line in printed.splitlines() if line.startswith("error: "))
     named = re.findall(r"results/rows/[\w/.]+\.(?:csv|gz)", line)
     assert len(named) == len(broken)
     assert "Traceback" not in printed

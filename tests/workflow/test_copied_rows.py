@@ -58,7 +58,7 @@ def test_rows_of_other_code_are_refused_by_name_and_kept(runner, other):
     (column,) = other
     assert f"measured this row ({column} differ" in output
     assert "Traceback" not in output
-    (line,) = (line for line in output.splitlines() if line.startswith("analysis merge: error"))
+    (line,) = (line for line in output.splitlines() if line.startswith("error: "))
     named = re.findall(r"results/rows/[\w/.]+\.csv", line)
     assert sorted(runner.folder / name for name in named) == sorted(paths)
     for path in paths:

@@ -74,7 +74,7 @@ wildcard_constraints:
 
 
 def require_in_sweep(known, name, what):
-    """Return ``known[name]``. Raise ConfigError if the sweep does not make the requested file."""
+    """Return `known[name]`. Raise ConfigError if the sweep does not make the requested file."""
     if name not in known:
         raise validate.ConfigError(
             f"the sweep {config['sweep']} has no {what} {name}: see its config"
@@ -104,12 +104,12 @@ def rows_of(wildcards):
 
 
 def published_folder(wildcards, input):
-    """Return the folder of the published tables; ``snakemake --lint`` refuses it as a constant."""
+    """Return the folder of the published tables; `snakemake --lint` refuses it as a constant."""
     return os.path.dirname(input.tables[0])
 
 
 def figure_outputs(kinds):
-    """Return the figures of a set; ``snakemake --report`` takes the SVG, the smallest file."""
+    """Return the figures of a set; `snakemake --report` takes the SVG, the smallest file."""
     for kind in kinds:
         figure = f"results/figures/{{gpu}}_{{dtype}}_{{sweep}}_{kind}"
         yield report(
@@ -123,5 +123,5 @@ def figure_outputs(kinds):
 
 
 def in_report(path, caption, category, **labels):
-    """Return an output file with its caption and category in ``snakemake --report``."""
+    """Return an output file with its caption and category in `snakemake --report`."""
     return report(path, caption=f"../report/{caption}.rst", category=category, labels=labels)

@@ -15,4 +15,4 @@ paths = map(Path, snakemake.input)
 try:
     merge_rows(paths, snakemake.params.sweep, Path(snakemake.output[0]), only_current=True)
 except InputError as error:
-    sys.exit(f"analysis merge: error: {error}")
+    sys.exit(f"error: {error}")
