@@ -9,7 +9,6 @@ from analysis import claims, stats
 from analysis.claims import ALL
 from tests.analysis import synthetic
 from tests.analysis.conftest import frame_of
-from tests.marks import slow
 
 N_ONLINE = synthetic.ONLINE_SIZES
 N_FUSED = [128 * i for i in range(3, 100, 8)]  # every eighth size of the protocol
@@ -162,17 +161,6 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     assert verdicts[1] in (verdicts[0], OPEN)
 
 
-def test_interval_of_the_reduction_follows_from_that_of_the_speed_up(measurements, tables):
-    line = judge(measurements, tables, T_ONLINE + online("triton_online", 1.36, 0.01)).iloc[0]
-    (point,) = stats.point_estimates(
-        measurements(online("triton_online", 1.36, 0.01, [131072]))
-    ).to_dict("records")
-    assert line["value"] == pytest.approx(1 - 1 / 1.36)
-    assert line["low"] < line["value"] < line["high"]
-    assert point["speedup"] == pytest.approx(1.36)
-    assert line["published_value"] == pytest.approx(1 - 1.159837 / 1.569379)
-
-
 def test_interpreted_rows_measure_nothing_and_say_so(measurements, tables):
     rows = [
         synthetic.row(gpu="cpu", N=n, variant=name, status="interpreted")
@@ -182,16 +170,6 @@ def test_interpreted_rows_measure_nothing_and_say_so(measurements, tables):
     own = judge(measurements, tables, rows)
     assert set(own["verdict"]) == {NONE}
     assert own["why"][own["claim"].str.startswith("S0")].str.contains("interpreted").sum() >= 5
-
-
-def test_each_sweep_dtype_and_gpu_has_its_line(measurements, tables):
-    rows = T_ONLINE + online("triton_online", 1.4) + online("triton_online", 1.2, dtype="float16")
-    own = judge(measurements, tables, rows)
-    own = own[(own["claim"] == "S0-a") & own["quantity"].str.contains("reduction")]
-    assert dict(zip(own["dtype"], own["verdict"], strict=True)) == {
-        "float16": FAILS,
-        "float32": HOLDS,
-    }
 
 
 def test_flagged_rows_are_no_evidence(measurements, tables):
@@ -218,20 +196,15 @@ def test_file_reads_back(measurements, tables, tmp_path):
     assert len(found) == len(claims.check(measurements(T_ONLINE), tables))
 
 
-@pytest.mark.parametrize(
-    "op", ["log_softmax", slow("softmax_backward"), slow("log_softmax_backward")]
-)
-def test_claims_about_softmax_do_not_see_another_operation(op, measurements, tables):
-    point = {"op": op, "N": 131072}
+def test_claims_about_softmax_do_not_see_another_operation(measurements, tables):
+    point = {"op": "log_softmax", "N": 131072}
     rows = [
         synthetic.with_speedup(1.36, variant="triton_online", **point),
         synthetic.row(variant="torch_softmax", **point),
     ]
-    table = claims.check(measurements(rows), tables)
-    own = table[table["origin"] == "measured"]
-    assert set(own["verdict"]) == {"no data"}
+    assert set(judge(measurements, tables, rows)["verdict"]) == {NONE}
     softmax = [row | {"op": "softmax"} for row in rows]
     other = {"speedup": "0.5", "speedup_low": "0.49", "speedup_high": "0.51"}
-    table = claims.check(measurements(softmax + [row | other for row in rows]), tables)
-    own = table[(table["origin"] == "measured") & table["quantity"].str.contains("reduction")]
-    assert own["why"].str.contains("1.360x").to_list() == [True]
+    own = judge(measurements, tables, softmax + [row | other for row in rows])
+    (why,) = own[own["quantity"].str.contains("reduction")]["why"]
+    assert "1.360x" in why
