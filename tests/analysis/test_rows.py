@@ -76,7 +76,7 @@ def test_a_row_file_has_one_row_in_its_place(row_file):
     with pytest.raises(InputError, match="2 rows, expected one"):
         rows.read_row_file(row_file)
     synthetic.write_csv(row_file, [synthetic.row(N=2048)])
-    with pytest.raises(InputError, match="belongs at .*/M1024_N2048/"):
+    with pytest.raises(InputError, match=r"belongs at .*/M1024_N2048/"):
         rows.read_row_file(row_file)
 
 
