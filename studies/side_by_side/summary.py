@@ -1,4 +1,4 @@
-"""Summarise the table of `measure` per tool and point: spread, ratio to CUPTI, cost."""
+"""Summarise the table of measured points per tool and point: spread, ratio to CUPTI, cost."""
 
 from pathlib import Path
 
@@ -19,12 +19,8 @@ LABELS = {  # the reference last
     "cupti": "CUPTI (torch.profiler)",
 }
 COLOURS = (
-    palette.VERMILION,
-    palette.BLUE,
-    palette.SKY,
-    palette.ORANGE,
-    palette.GREEN,
-    palette.BLACK,
+    *(palette.VERMILION, palette.BLUE, palette.SKY),
+    *(palette.ORANGE, palette.GREEN, palette.BLACK),
 )
 REFERENCE = "cupti"
 POINT = ["variant", "M", "N"]
