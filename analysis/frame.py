@@ -38,7 +38,7 @@ def from_rows(collected: list[rows.Row]) -> pd.DataFrame:
     return frame
 
 
-def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: str) -> pd.DataFrame:
+def read_output(path: Path, columns: Sequence[str], text: Sequence[str], step: str) -> pd.DataFrame:
     """Return a table that the command `step` wrote; the columns `text` are str, "" where empty.
 
     Raises InputError when the file is missing or has other columns.

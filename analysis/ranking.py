@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import palette, rows, stats
-from analysis.frame import is_ranked, read_table
+from analysis.frame import is_ranked, read_output
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
@@ -132,7 +132,7 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
 def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
     text = [*(name for name in SWEEP_MATRIX if name not in ("M", "N")), "variant", *OUTCOME]
-    return read_table(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
+    return read_output(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
 
 
 def best_sets(rows: pd.DataFrame) -> dict[int, list[str]]:

@@ -11,7 +11,7 @@ from analysis import stats
 from analysis.claims.claim import NO_DATA, SOURCES, Claim, Finding, NoDataError
 from analysis.claims.evidence import Evidence
 from analysis.claims.sources import ALL
-from analysis.frame import read_table
+from analysis.frame import read_output
 from analysis.published import Published
 from analysis.rows import write as write_file
 
@@ -48,7 +48,7 @@ def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote."""
     numbers = ("value", "low", "high", "published_value")
     text = [name for name in COLUMNS if name not in numbers]
-    return read_table(path, COLUMNS, text, "claims")
+    return read_output(path, COLUMNS, text, "claims")
 
 
 def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:
