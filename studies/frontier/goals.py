@@ -49,10 +49,8 @@ def goals(own: pd.DataFrame) -> list[Goal]:
     of_copy = "≥ {:.2f} of a copy"
     quack = "not slower than QuACK (interval not below {:.2f})"
     peers = "not slower than the best of torch and Liger (≥ {:.2f})"
-    faster, cached = (
-        "not slower than QuACK (≥ {:.2f})",
-        (moved_mb <= own["gpu"].map(CACHE_MB)) & ~few,
-    )
+    faster = "not slower than QuACK (≥ {:.2f})"
+    cached = (moved_mb <= own["gpu"].map(CACHE_MB)) & ~few
     host = "host time of a call at most 1.5 times torch's (torch's over ours ≥ {:.2f})"
     over_best = own[["speedup", "over_liger"]].min(axis=1, skipna=False)
     over_host = own["torch_latency_us"] / own["latency_us"]
@@ -83,14 +81,14 @@ def load(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}: no rows of {VARIANT}; give those of sweeps/frontier.yaml")
     if unknown := sorted(set(own["gpu"]) - set(CACHE_MB)):
         raise InputError(f"{path}: the size of L2 of {unknown[0]} is not known; add it to CACHE_MB")
-    others = points[points["timed"]].set_index("variant", append=True)
-    for peer in ("torch_softmax", "peer_quack", "peer_liger"):
-        mask = others.index.get_level_values("variant") == peer
-        name, other = peer.split("_")[1], others[mask].droplevel("variant").reindex(own.index)
-        if peer == "torch_softmax":
-            own["torch_latency_us"] = other["latency_us"]
-            continue
-        pairs = zip(own["speedup_all"], other["speedup_all"], strict=True)
+    timed = points[points["timed"]]
+
+    def beside(variant: str) -> pd.DataFrame:
+        return timed[timed["variant"] == variant].reindex(own.index)
+
+    own["torch_latency_us"] = beside("torch_softmax")["latency_us"]
+    for name in ("quack", "liger"):
+        pairs = zip(own["speedup_all"], beside(f"peer_{name}")["speedup_all"], strict=True)
         over = [a.minus(b) if isinstance(b, stats.Estimate) else None for a, b in pairs]
         own[f"over_{name}_all"] = over
         own[f"over_{name}"] = [e.value if e else np.nan for e in over]

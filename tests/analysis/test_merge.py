@@ -1,7 +1,5 @@
 """Merging rows of the current code, and collecting them with recorded rows."""
 
-import csv
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,11 +13,6 @@ from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
 
 LEADING = {"sweep": "s", "origin": "measured"}
-
-
-def read(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +30,7 @@ def row_files(folder):
 def test_merge_adds_sweep_and_origin_and_sorts_by_size(row_files, tmp_path):
     out = tmp_path / "h200.csv"
     assert merge_rows(reversed(row_files), "online_softmax", out) == 6
-    found = read(out)
+    found = synthetic.read_csv(out)
     assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
     assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
     assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
@@ -68,7 +61,10 @@ def test_collect_adds_recorded_gpus(recorded, tmp_path):
     file = synthetic.write_row(tmp_path, synthetic.row(gpu="cpu"))
     merge_rows([file], "online_softmax", tmp_path / "cpu.csv")
     assert collect([tmp_path / "cpu.csv"], files(recorded), tmp_path / "all.csv") == 2
-    found = {row["gpu"]: (row["sweep"], row["origin"]) for row in read(tmp_path / "all.csv")}
+    found = {
+        row["gpu"]: (row["sweep"], row["origin"])
+        for row in synthetic.read_csv(tmp_path / "all.csv")
+    }
     assert found == {"cpu": ("online_softmax", "measured"), "h200": ("online_softmax", "recorded")}
 
 
@@ -84,7 +80,7 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     rows.append(synthetic.row(N=4096, gpu_uuid="GPU-1"))
     table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
     collect([], [table], tmp_path / "all.csv")
-    found = read(tmp_path / "all.csv")
+    found = synthetic.read_csv(tmp_path / "all.csv")
     assert {(row["N"], row["gpu_uuid"]) for row in found if row["ranked"] == "true"} == {
         *(("1024", "GPU-2"), ("256", "GPU-1"), ("512", "GPU-1"), ("4096", "GPU-1")),
     }

@@ -1,6 +1,5 @@
 """Which rows rank is the configuration's choice; a best set stands in place of a winner."""
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -52,8 +51,7 @@ def ranked(rows_):
 def test_collected_rows_say_whether_they_rank(merged, unranked, expected):
     out = merged.with_name("all.csv")
     assert collect([merged], [], out, unranked) == 4
-    with out.open(newline="") as file:
-        found = list(csv.DictReader(file))
+    found = synthetic.read_csv(out)
     assert list(found[0]) == [*schema.COLLECTED, *schema.COLUMNS]
     assert {row["variant"]: row["ranked"] for row in found} == {
         name: "true" if name in expected else "false" for name in EVERY
