@@ -4,15 +4,20 @@ A command imports what it needs when it runs, so that merging does not wait for 
 """
 
 import argparse
-import math
 import sys
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analysis import InputError, schema
-from analysis.compare import Limits
+from analysis import InputError
+from analysis.arguments import ARGUMENTS
+
+SET = ("--gpu", "--dtype", "--sweep")
+TABLES = ("--measurements", "--published")
+REPORT = (*TABLES, "--command", "[--recorded]", "[--unranked-flags]", "--output")
+REPORT += ("--summary", "--claims", "--figures-dir")
+COMMANDS = []  # of (function, names of its arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,166 +25,92 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     started = time.monotonic()
     try:
-        done = given.run(given)
+        done = given.run(given) or given.output
     except InputError as error:
-        print(f"analysis {given.command}: error: {error}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 2 if given.command == "compare" else 1  # 1 of `compare`: a point became slower
     print(f"analysis {given.command}: {done} ({time.monotonic() - started:.1f} s)", file=sys.stderr)
     return given.code
 
 
-def _percent(text: str) -> float:
-    """Return a percentage as a fraction."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < 100:
-        raise argparse.ArgumentTypeError(f"{text} is not a percentage between 0 and 100")
-    return value / 100
-
-
-def parser() -> ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    root = ArgumentParser(prog="analysis", description="From rows to a report.")
+    root = argparse.ArgumentParser(prog="analysis", description="From rows to a report.")
     commands = root.add_subparsers(dest="command", required=True, metavar="command")
-
-    def add(run: Callable[[Namespace], str], *parents: ArgumentParser) -> ArgumentParser:
+    for run, arguments in COMMANDS:
         name = run.__name__.strip("_").replace("_", "-")
-        text = run.__doc__
-        command = commands.add_parser(name, help=text, description=text, parents=parents)
+        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         command.set_defaults(run=run, code=0)
-        return command
-
-    measurements = _file("--measurements", "merged rows of all GPUs (written by `collect`)")
-    published = _file("--published", "folder of the published tables and sources.yaml")
-    tables = measurements, published
-    output = _file("--output", "file to write; of `record` and `tuning` the folder")
-    output_dir = _file("--output-dir", "folder to write the figures to")
-    merged = _file("merged", "merged rows of one GPU (written by `merge`)", nargs="*")
-    recorded = "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml"
-    recorded = _file("--recorded", recorded, nargs="*", default=[], metavar="FILE")
-    expected = "hashes of the current code (results/expected.csv); without it, none are compared"
-    expected = _file("--expected", expected, default=None)
-    unranked = _shared(
-        "--unranked-flags",
-        "flags that exclude a row from the ranking; without any, all rows rank "
-        f"(default: {' '.join(schema.UNRANKED)})",
-        **{"nargs": "*", "default": schema.UNRANKED, "metavar": "FLAG", "choices": schema.flags()},
-    )
-    command = "the exact command that measures these rows, quoted in the output"
-    command = _shared("--command", command, dest="reproduce_with", metavar="COMMAND")
-    sweep = _shared("--sweep", "name of the sweep, e.g. online_softmax")
-    of_set = (
-        *tables,
-        _shared("--gpu", "slug of the GPU, e.g. a100"),
-        _shared("--dtype", "element type, e.g. float32"),
-        sweep,
-        output_dir,
-    )
-    of_report = (
-        *tables,
-        command,
-        recorded,
-        unranked,
-        output,
-        _file("--summary", "written by `summary`"),
-        _file("--claims", "written by `claims`"),
-        _file("--figures-dir", "folder of the figures to link"),
-    )
-    add(_merge, _file("files", "of one row", nargs="+", metavar="FILE"), sweep, output, expected)
-    add(_collect, merged, recorded, output, unranked, expected)
-    add(_summary, measurements, output)
-    add(_claims, *tables, output)
-    add(_figures, *of_set)
-    add(_profile, *of_set)
-    add(_published, *of_set)
-    add(_overview, *tables, output_dir)
-    add(_report, *of_report)
-    add(_html, *of_report)
-    compare = add(_compare, unranked)
-    run = "folder of row files (results/rows), results/measurements.csv, or recorded table"
-    compare.add_argument("old", type=Path, metavar="OLD", help=f"{run}, to compare with")
-    compare.add_argument("new", type=Path, metavar="NEW", help=f"{run}, to judge")
-    for name, default, text in (
-        ("threshold", Limits().threshold, "exit with 1 for a point slower by more"),
-        ("margin", Limits().margin, "a smaller difference counts as the same"),
-        ("false-discoveries", Limits().rate, "share of the changes that may be wrong"),
-    ):
-        text += f" (default: {100 * default:g} %%)"  # argparse formats it
-        options = {"type": _percent, "metavar": "PERCENT", "help": text}
-        compare.add_argument(f"--{name}", default=default, **options)
-    text = "compare although the conditions differ"
-    compare.add_argument("--allow", action="store_true", help=text)
-    text = "folder to write the Markdown and the figure to"
-    compare.add_argument("--output-dir", type=Path, help=text)
-    one = _file("--merged", "merged rows of one GPU (written by `merge`)")
-    add(_record, one, _file("--rows", "folder of the row files with samples"), output, command)
-    add(_check_recorded, _file("folders", "data/recorded/{gpu}", nargs="+"))
-    add(_tuning, merged, output, command)
+        for argument in arguments:
+            name = argument.strip("[]")
+            options = {"required": name == argument} if name.startswith("--") else {}
+            command.add_argument(name, **options, **ARGUMENTS[name])
     return root
 
 
-def _shared(name: str, text: str, **options) -> ArgumentParser:
-    """Return a parent of commands with one argument; an option without a default is required."""
-    if name.startswith("--"):
-        options.setdefault("required", "default" not in options)
-    parent = ArgumentParser(add_help=False)
-    parent.add_argument(name, help=text, **options)
-    return parent
+def _command(*arguments: str):
+    """Register a function as a command with these arguments; brackets mark the optional ones."""
+
+    def register(run: Callable[[Namespace], str | None]):
+        COMMANDS.append((run, arguments))
+        return run
+
+    return register
 
 
-def _file(name: str, text: str, **options) -> ArgumentParser:
-    return _shared(name, text, type=Path, **options)
-
-
+@_command("files", "--sweep", "--output", "[--only-current]")
 def _merge(given: Namespace) -> str:
     """merge the row files of one sweep into one file"""
     from analysis.merge import merge_rows
 
-    count = merge_rows(given.files, given.sweep, given.output, given.expected)
+    count = merge_rows(given.files, given.sweep, given.output, given.only_current)
     return f"{count} rows to {given.output}"
 
 
+@_command("merged", "[--recorded]", "--output", "[--unranked-flags]")
 def _collect(given: Namespace) -> str:
     """collect merged rows, and recorded rows of the other GPUs"""
     from analysis.merge import collect
 
-    paths = given.merged, given.recorded, given.output
-    return f"{collect(*paths, given.unranked_flags, given.expected)} rows to {given.output}"
+    count = collect(given.merged, given.recorded, given.output, given.unranked_flags)
+    return f"{count} rows to {given.output}"
 
 
-def _summary(given: Namespace) -> str:
+@_command("--measurements", "--output")
+def _summary(given: Namespace) -> None:
     """rank the variants at every point"""
     from analysis import frame, ranking
 
     ranking.write(frame.load(given.measurements), given.output)
-    return str(given.output)
 
 
-def _claims(given: Namespace) -> str:
+@_command(*TABLES, "--output")
+def _claims(given: Namespace) -> None:
     """check every published claim"""
     from analysis import claims
 
     claims.write(*_tables(given), given.output)
-    return str(given.output)
 
 
+@_command(*TABLES, *SET, "--output-dir")
 def _figures(given: Namespace) -> str:
     """draw a set over N"""
     return _write_set(given)
 
 
+@_command(*TABLES, *SET, "--output-dir")
 def _profile(given: Namespace) -> str:
     """draw the performance profile of a set"""
     return _write_set(given, kinds=["profile"])
 
 
+@_command(*TABLES, *SET, "--output-dir")
 def _published(given: Namespace) -> str:
     """draw published times beside a set's"""
     return _write_set(given, kinds=["published"])
 
 
+@_command(*TABLES, "--output-dir")
 def _overview(given: Namespace) -> str:
     """draw the fraction of the copy bandwidth, of all sets"""
     from analysis.figures.write import write_overview
@@ -187,22 +118,26 @@ def _overview(given: Namespace) -> str:
     return _named(write_overview(*_tables(given), given.output_dir))
 
 
-def _report(given: Namespace) -> str:
+@_command(*REPORT)
+def _report(given: Namespace) -> None:
     """write the report in Markdown"""
     from analysis.report import document
 
     document.write(_inputs(given), given.figures_dir, given.output)
-    return str(given.output)
 
 
-def _html(given: Namespace) -> str:
+@_command(*REPORT)
+def _html(given: Namespace) -> None:
     """write the report as one page for a browser"""
     from analysis.html import document
 
     document.write(_inputs(given), given.figures_dir, given.output)
-    return str(given.output)
 
 
+@_command(
+    *("old", "new", "[--unranked-flags]", "[--threshold]", "[--margin]"),
+    *("[--false-discoveries]", "[--allow]", "[--output-dir]"),
+)
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
     from analysis import compare
@@ -213,7 +148,7 @@ def _compare(given: Namespace) -> str:
             f"--threshold {100 * given.threshold:g} is less than --margin {100 * given.margin:g}: "
             "a difference within the margin counts as the same; give a smaller --margin as well"
         )
-    limits = Limits(given.margin, given.threshold, given.false_discoveries)
+    limits = compare.Limits(given.margin, given.threshold, given.false_discoveries)
     runs = (compare.load(path, given.unranked_flags) for path in (given.old, given.new))
     comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
@@ -223,6 +158,7 @@ def _compare(given: Namespace) -> str:
     return compare.counts(comparison.changes)
 
 
+@_command("--merged", "--rows", "--output", "--command")
 def _record(given: Namespace) -> str:
     """keep rows and samples of a GPU as recorded data"""
     from analysis.record import record
@@ -230,6 +166,7 @@ def _record(given: Namespace) -> str:
     return _named(record(given.merged, given.rows, given.output, given.reproduce_with))
 
 
+@_command("folders")
 def _check_recorded(given: Namespace) -> str:
     """check recorded data before it is shared"""
     from analysis.record import check
@@ -237,6 +174,7 @@ def _check_recorded(given: Namespace) -> str:
     return check(given.folders)
 
 
+@_command("merged", "--output", "--command")
 def _tuning(given: Namespace) -> str:
     """choose the kernels of kernels/frontier from its tuning sweep"""
     from analysis import tuning

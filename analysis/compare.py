@@ -1,36 +1,25 @@
 """Compare two runs: which points became faster or slower, and with what confidence."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis import InputError, rows, schema
+from analysis import InputError, rows, schema, stats
 from analysis import markdown as md
-from analysis import statistics as stats
-from analysis.frame import distinct, from_rows, legend, mark, ranks
-from analysis.merge import with_ranking
+from analysis.frame import distinct, from_rows, is_ranked, legend, mark
+from analysis.merge import mark_ranked
 
 POINT = list(schema.POINT)
 # From worst to best.
 CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
-CONDITIONS = (
-    "gpu_name",
-    "gpu_uuid",
-    "driver",
-    "cuda",
-    "torch",
-    "triton",
-    *schema.OPTIONAL,
-    "measure_sha256",
-    "seed",
-    "blocks",
-)
+CONDITIONS = ("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL)
+CONDITIONS += ("measure_sha256", "seed", "blocks")
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `repeats`"
@@ -71,11 +60,10 @@ def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFram
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
-    merge.with_ranking decides anew which rows rank, so that both runs follow one rule.
+    merge.mark_ranked decides anew which rows rank, so that both runs follow one rule.
     Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
     replicate of a point comes twice.
     """
-    path = Path(path)
     if path.is_dir():
         files = sorted(path.rglob("*.csv"))
         if not files:
@@ -90,7 +78,7 @@ def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFram
     rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
-    return from_rows(with_ranking(run, unranked))
+    return from_rows(mark_ranked(run, unranked))
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
@@ -129,41 +117,59 @@ def judge(
     if not paired:
         old, new = map(_over_copy, (old, new))
     baseline = schema.BASELINE if paired else None
-    runs = [
+    old, new = (
         stats.point_estimates(run, controls, baseline).set_index(POINT).loc[both]
         for run in (old, new)
-    ]
-    table = pd.DataFrame(index=both)
-    for side, run in zip(("old", "new"), runs, strict=True):
-        table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
-    table["flags"] = runs[0]["flags"] + " " + runs[1]["flags"]
-    hashes = [run["kernel_sha256"] for run in runs]
-    unknown = (hashes[0] == "") | (hashes[1] == "")
-    table["code"] = np.select([unknown, hashes[0] == hashes[1]], ["", "same"], "changed")
-    ok = [run["status"] == "ok" for run in runs]
-    table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
-    table["note"] = _not_comparable(*runs).where(ok[0] & ok[1], "")
-    table[["ratio", "low", "high"]] = math.nan
-    comparable = table.index[ok[0] & ok[1] & (table["note"] == "")]
+    )
+    table = _unjudged(old, new)
+    comparable = table.index[(table["change"] == UNCLEAR) & (table["note"] == "")]
     table["plain"] = (table["time_us_old"] / table["time_us_new"]).loc[comparable]
-    before, after = ([stats.estimate(run.loc[point]) for point in comparable] for run in runs)
-    ratios = [b.minus(a) for a, b in zip(before, after, strict=True)]
-    margin = math.log1p(limits.margin)
-    # two families: among many points that are the same, a false difference would pass
-    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
-    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
-    for at, (point, ratio) in enumerate(zip(comparable, ratios, strict=True)):
-        low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
-        table.loc[point, ["ratio", "low", "high"]] = ratio.value, low, high
-        if differs[at]:
-            table.loc[point, "change"] = FASTER if ratio.log > 0 else SLOWER
-        elif same[at]:
-            table.loc[point, "change"] = SAME
-        else:
-            clear = math.log(low) > margin or math.log(high) < -margin
-            table.loc[point, "note"] = BY_CHANCE if clear else WIDE
+    ratios = [
+        stats.estimate(new.loc[point]).minus(stats.estimate(old.loc[point])) for point in comparable
+    ]
+    columns = ["ratio", "low", "high", "change", "note"]
+    lines = pd.DataFrame(_verdicts(ratios, limits), index=comparable, columns=columns)
+    table[columns[:3]] = lines[columns[:3]].reindex(table.index).astype("float64")
+    table.loc[comparable, columns[3:]] = lines[columns[3:]]
     rank = table["change"].map(CLASSES.index)
     return table.iloc[np.lexsort((table["ratio"], rank))]
+
+
+def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return statuses, times, flags and code of each point; its change is UNCLEAR if ok in both."""
+    table = pd.DataFrame(index=old.index)
+    for side, run in (("old", old), ("new", new)):
+        table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
+    table["flags"] = old["flags"] + " " + new["flags"]
+    hashes = old["kernel_sha256"], new["kernel_sha256"]
+    unknown = (hashes[0] == "") | (hashes[1] == "")
+    table["code"] = np.select([unknown, hashes[0] == hashes[1]], ["", "same"], "changed")
+    ok = old["status"] == "ok", new["status"] == "ok"
+    table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
+    table["note"] = _not_comparable(old, new).where(ok[0] & ok[1], "")
+    return table
+
+
+def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple]:
+    """Yield ratio, low, high, change and note for each ratio.
+
+    Differences and equalities are two families of p-values: among many points that are the same, a
+    false difference would pass.
+    """
+    margin = math.log1p(limits.margin)
+    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
+    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
+    for ratio, is_different, is_same in zip(ratios, differs, same, strict=True):
+        low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
+        change, note = UNCLEAR, ""
+        if is_different:
+            change = FASTER if ratio.log > 0 else SLOWER
+        elif is_same:
+            change = SAME
+        else:
+            is_clear = math.log(low) > margin or math.log(high) < -margin
+            note = BY_CHANCE if is_clear else WIDE
+        yield ratio.value, low, high, change, note
 
 
 def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
@@ -188,7 +194,7 @@ def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     note = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
     note = note.where(old["timing"] != new["timing"], "")
     for run, when in ((old, "OLD"), (new, "NEW")):
-        unranked = ~ranks(run)
+        unranked = ~is_ranked(run)
         note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
     return note
 

@@ -38,7 +38,7 @@ def from_rows(collected: list[rows.Row]) -> pd.DataFrame:
     return frame
 
 
-def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: str) -> pd.DataFrame:
+def read_output(path: Path, columns: Sequence[str], text: Sequence[str], step: str) -> pd.DataFrame:
     """Return a table that the command `step` wrote; the columns `text` are str, "" where empty.
 
     Raises InputError when the file is missing or has other columns.
@@ -52,7 +52,7 @@ def read_table(path: Path, columns: Sequence[str], text: Sequence[str], step: st
     return table.fillna(dict.fromkeys(text, ""))
 
 
-def ranks(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
+def is_ranked(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
     """Return the mask of the rows that rank: status `ok`, a time, and no excluding flag.
 
     `any_board`: rows that only their board excludes (schema.OTHER_BOARD) count, too.

@@ -1,36 +1,31 @@
 """Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
-import csv
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+import kernels
 from analysis import InputError, rows, schema
 from analysis.rows import Row
+from measure import fingerprint
 
 NAMED = 20  # paths that a message names; of more it gives the number
-KEY = ("gpu", "variant")
-
-Expected = Mapping[tuple[str, str], Mapping[str, str]]
 
 
-def merge_rows(
-    paths: Iterable[Path], sweep: str, output: Path, expected_file: Path | None = None
-) -> int:
+def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bool = False) -> int:
     """Write the rows of the files `paths` to `output`, sorted by identity; return their number.
 
-    `expected_file`: results/expected.csv, the hashes that rows of the current code have. Values
-    keep the digits of the files. Raises one InputError for all broken files, before it writes.
+    `only_current`: refuse rows that other code than the current one measured. Values keep the
+    digits of the files. Raises one InputError for all broken files, before it writes.
     """
     if not sweep:
         raise InputError("the name of the sweep is empty; give --sweep a name")
-    known = read_expected(expected_file) if expected_file else None
     keyed, broken = [], {}
-    for path in map(Path, paths):
+    for path in paths:
         try:
             row = rows.read_row_file(path)
             rows.check_samples(path)
-            if known is not None and (names := differing(row, known)):
+            if only_current and (names := differing(row)):
                 raise InputError(
                     f"{path}: other code than the current one measured this row "
                     f"({', '.join(names)} differ); delete it and run again, or check out its "
@@ -71,29 +66,26 @@ def collect(
     recorded: Iterable[Path],
     output: Path,
     unranked: Collection[str] = schema.UNRANKED,
-    expected_file: Path | None = None,
 ) -> int:
     """Write results/measurements.csv from `merged` and `recorded` files; return the number of rows.
 
-    Recorded files are {gpu}/{sweep}.csv. `with_ranking` decides which rows rank. `stale` is true
-    for a row of other code than `expected_file` (results/expected.csv) names. Rows are sorted by
-    sweep and identity. Raises InputError, before it writes, for broken, misplaced and duplicate
-    rows.
+    Recorded files are {gpu}/{sweep}.csv. `mark_ranked` decides which rows rank. `stale` is true
+    for a recorded row of other code than the current one. Rows are sorted by sweep and identity.
+    Raises InputError, before it writes, for broken, misplaced and duplicate rows.
     """
-    known = read_expected(expected_file) if expected_file else None
-    entries = [(row, path) for path in map(Path, merged) for row in rows.read_table(path)]
-    for path in map(Path, recorded):
+    entries = [(row, path) for path in merged for row in rows.read_table(path)]
+    for path in recorded:
         leading = {"sweep": path.stem, "origin": "recorded"}
         entries += [(row | leading, path) for row in _recorded_rows(path)]
-    lines = with_ranking((row for row, _ in entries), unranked)
+    lines = mark_ranked((row for row, _ in entries), unranked)
     keyed = []
     for row, (_, path) in zip(lines, entries, strict=True):
-        row["stale"] = str(known is not None and bool(differing(row, known))).lower()
+        row["stale"] = str(row["origin"] == "recorded" and bool(differing(row))).lower()
         keyed.append(((row["sweep"], *rows.identity_of(row)), path, row))
     return _write(output, (*schema.COLLECTED, *schema.COLUMNS), keyed)
 
 
-def with_ranking(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
+def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
     """Return rows with schema.RANK_STATUS; `table`: rows with schema.LEADING.
 
     A row ranks unless it has one of the flags `unranked`. Of the boards of a matrix only the one
@@ -133,20 +125,14 @@ def _recorded_rows(path: Path) -> list[Row]:
     return recorded
 
 
-def read_expected(path: Path) -> Expected:
-    """Return (gpu, variant) -> the hashes that rows of the current code have.
+def differing(row: Row) -> list[str]:
+    """Return the hashes in which a row differs from the current code.
 
-    Raises InputError when the file is missing or lacks a column.
+    `variant` stands for those of a variant that the project no longer has.
     """
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            lines = list(csv.DictReader(file))
-        return {tuple(line.pop(name) for name in KEY): line for line in lines}
-    except (OSError, KeyError, csv.Error) as error:
-        raise InputError(f"{path}: not the hashes of the code ({error}); run again") from error
-
-
-def differing(row: Row, expected: Expected) -> list[str]:
-    """Return the hashes in which a row differs, or `variant` where its variant is unknown."""
-    hashes = expected.get((row["gpu"], row["variant"]), {"variant": ""})
-    return [name for name, value in hashes.items() if row[name] != value]
+        current = {"kernel_sha256": kernels.sha256(row["variant"], row["gpu"])}
+    except KeyError:
+        return ["variant"]
+    current["measure_sha256"] = fingerprint.measure_sha256()
+    return [name for name, value in current.items() if row[name] != value]

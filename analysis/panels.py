@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis import InputError, palette
-from analysis.frame import ranks
+from analysis.frame import is_ranked
 from analysis.published import Published, Source
 
 SET = ["gpu", "dtype", "sweep"]
@@ -107,7 +107,7 @@ def every_panel(selection: Selection, only_timed: bool) -> list[Panel]:
     """
     own, tables = selection.own, selection.published
     if only_timed:
-        own, tables = own[ranks(own)], tables[ranks(tables)]
+        own, tables = own[is_ranked(own)], tables[is_ranked(tables)]
     by_key: dict[tuple, Panel] = {}
     for (op, distribution), part in own.groupby(["op", "distribution"], sort=True):
         for number, rows in enumerate(split_by_m(part)):

@@ -9,8 +9,12 @@ import yaml
 from analysis import InputError, schema
 from analysis.schema import BASELINE
 
-# Unit in sources.yaml -> the column of the table with the value.
-VALUE_COLUMN = {"ms": "time_ms", "us": "time_us", "GB/s": "throughput_gbps"}
+# Unit in sources.yaml -> column of the table, and µs from its values and the kB that a call moves.
+UNITS = {
+    "ms": ("time_ms", lambda ms, kb: 1000 * ms),
+    "us": ("time_us", lambda us, kb: us),
+    "GB/s": ("throughput_gbps", lambda gbps, kb: kb / gbps),  # a GB/s is a kB/µs
+}
 COLUMNS = [*schema.COLLECTED, *schema.COLUMNS, "table"]
 
 
@@ -61,7 +65,6 @@ def load(folder: Path) -> Published:
     2·M·N·itemsize. `speedup` is torch's time over the variant's. Raises InputError for a file that
     is missing or broken.
     """
-    folder = Path(folder)
     sources = _sources(folder / "sources.yaml")
     present = {path.name for path in folder.glob("*.csv")}
     for name in sorted(present ^ set(sources)):
@@ -77,59 +80,57 @@ def _sources(path: Path) -> dict[str, Source]:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))
         sources = {name: Source(file=name, **entry) for name, entry in (entries or {}).items()}
     except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file; give --published the folder that has it"
-        ) from error
+        fault = "no such file; give --published the folder that has it"
+        raise InputError(f"{path}: {fault}") from error
     except (yaml.YAMLError, TypeError, AttributeError) as error:
         fault = " ".join(str(error).split())
         raise InputError(f"{path}: not a list of sources ({fault}); correct the entry") from error
     for name, source in sources.items():
-        if source.unit not in VALUE_COLUMN:
+        if source.unit not in UNITS:
             raise InputError(
-                f"{path}: {name} has unit {source.unit!r}; allowed are {', '.join(VALUE_COLUMN)}"
+                f"{path}: {name} has unit {source.unit!r}; allowed are {', '.join(UNITS)}"
             )
     return sources
 
 
 def _table(path: Path, source: Source) -> pd.DataFrame:
-    value = VALUE_COLUMN[source.unit]
-    needed = ["gpu", "gpu_name", "dtype", "M", "N", "variant", value]
-    try:
-        given = pd.read_csv(path)
-        lacking = [name for name in needed if name not in given]
-        if lacking:
-            raise InputError(
-                f"{path}: column {lacking[0]} is missing; a table in {source.unit} "
-                f"has the columns {', '.join(needed)}"
-            )
-        given = given.astype({"M": "int64", "N": "int64", value: "float64"})
-        moved_kb = 2 * given["M"] * given["N"] * given["dtype"].map(schema.ITEMSIZE) / 1000
-    except (ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error
-    table = given[needed[:-1]].assign(
+    value, us_of = UNITS[source.unit]
+    given = _read_numbers(path, source.unit, value)
+    moved_kb = 2 * given["M"] * given["N"] * given["dtype"].map(schema.ITEMSIZE) / 1000
+    us = us_of(given[value], moved_kb)
+    torch = us[given["variant"] == BASELINE].set_axis(_shapes(given)[given["variant"] == BASELINE])
+    table = given.assign(
         sweep=source.sweep,
         origin="published",
         ranked="true",
         stale="false",
-        unranked_by="",
         op="softmax",
         distribution=source.distribution,
         status="ok",
         table=path.stem,
-    )
-    # A GB/s is a kB/µs.
-    if source.unit == "GB/s":
-        table["throughput_gbps"] = given[value]
-        table["time_us"] = moved_kb / given[value]
-    else:
-        table["time_us"] = given[value] * (1000 if source.unit == "ms" else 1)
-        table["throughput_gbps"] = moved_kb / table["time_us"]
-    torch = table[table["variant"] == BASELINE].set_index(["M", "N"])["time_us"]
-    baseline = torch.reindex(pd.MultiIndex.from_frame(table[["M", "N"]])).to_numpy()
-    table["speedup"] = baseline / table["time_us"]
-    table = table.reindex(columns=COLUMNS)
-    text = [c.name for c in schema.SCHEMA.values() if c.type in ("str", "bool")]
+        time_us=us,
+        throughput_gbps=moved_kb / us,
+        speedup=torch.reindex(_shapes(given)).to_numpy() / us,
+    ).reindex(columns=COLUMNS)
+    text = [c.name for c in schema.SCHEMA.values() if c.type in ("str", "bool")] + ["unranked_by"]
     table[text] = table[text].astype("object").fillna("").astype("str")
     numbers = [c.name for c in schema.SCHEMA.values() if c.type == "float"]
-    table[numbers] = table[numbers].astype("float64")
-    return table
+    return table.astype(dict.fromkeys(numbers, "float64"))
+
+
+def _shapes(table: pd.DataFrame) -> pd.MultiIndex:
+    return pd.MultiIndex.from_frame(table[["M", "N"]])
+
+
+def _read_numbers(path: Path, unit: str, value: str) -> pd.DataFrame:
+    needed = ["gpu", "gpu_name", "dtype", "M", "N", "variant", value]
+    try:
+        given = pd.read_csv(path)
+        if lacking := [name for name in needed if name not in given]:
+            raise InputError(
+                f"{path}: column {lacking[0]} is missing; a table in {unit} "
+                f"has the columns {', '.join(needed)}"
+            )
+        return given[needed].astype({"M": "int64", "N": "int64", value: "float64"})
+    except (ValueError, pd.errors.ParserError) as error:
+        raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error

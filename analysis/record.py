@@ -33,14 +33,14 @@ def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Pa
     and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
     written; the same input gives the same bytes. Raises InputError before it writes.
     """
-    merged_rows, output = rows.read_table(merged), Path(output)
+    merged_rows = rows.read_table(merged)
     _check_gpu(merged_rows, merged, output)
     if not merged_rows:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
-        samples = [line for row in part for line in _samples(row, Path(row_files))]
+        samples = [line for row in part for line in _samples(row, row_files)]
         packed = rows.csv_text([*schema.IDENTITY, *SAMPLE], samples).encode()
         contents |= {
             output / f"{sweep}.csv": rows.csv_text(schema.COLUMNS, part),
@@ -120,7 +120,7 @@ def check(folders: Iterable[Path]) -> str:
     Raises InputError with one line per faulty folder.
     """
     results, faults = [], []
-    for folder in map(Path, folders):
+    for folder in folders:
         try:
             results.append(_check_folder(folder))
         except InputError as error:
@@ -190,11 +190,12 @@ def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
     """Check every fact of the provenance against the rows, but for the command."""
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        command = given["command"]
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path}: not readable ({error}); record the sweep again") from error
-    if not isinstance(given, dict) or not given.get("command"):
-        raise InputError(f"{path}: the command that measured the rows is missing")
-    expected = provenance(part, sweep, given["command"])
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path}: the command that measured the rows is missing") from error
+    expected = provenance(part, sweep, command)
     for fact in sorted({*given, *expected}):
         if given.get(fact) != expected.get(fact):
             values = f"{fact} is {given.get(fact)!r}, of the rows it is {expected.get(fact)!r}"
@@ -212,17 +213,16 @@ def _check_samples(path: Path, part: list[Row]) -> None:
     own = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
     known = own.agg(["size", "median"]).to_dict("index")
     for row in part:
-        samples = known.pop(identity := rows.identity_of(row), {"size": 0, "median": math.nan})
-        size, median = samples["size"], samples["median"]
-        where = f"{path}: {' '.join(map(str, identity))}"
-        if size != int(row["n_samples"] or 0):
-            raise InputError(f"{where}: {size} samples, the row says {row['n_samples']}")
-        if not row["time_us"] and not size:
+        identity = rows.identity_of(row)
+        found = known.pop(identity, {"size": 0, "median": math.nan})
+        size, us = int(row["n_samples"] or 0), float(row["time_us"] or "nan")
+        is_near = abs(found["median"] - us) <= ABSOLUTE_US + RELATIVE * us
+        if found["size"] != size:
+            fault = f"{found['size']} samples, the row says {size}"
+        elif (size or row["time_us"]) and not is_near:
+            fault = f"the samples' median is {found['median']} µs, the row says {us}"
+        else:
             continue
-        expected = float(row["time_us"])
-        if not abs(median - expected) <= ABSOLUTE_US + RELATIVE * expected:
-            raise InputError(
-                f"{where}: the samples' median is {median} µs, the row says {expected}"
-            )
+        raise InputError(f"{path}: {' '.join(map(str, identity))}: {fault}; measure it again")
     if known:
         raise InputError(f"{path}: {' '.join(map(str, next(iter(known))))}: samples of no row")

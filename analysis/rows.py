@@ -58,9 +58,9 @@ def read_row_file(path: Path) -> Row:
         raise _broken(path, f"{len(rows)} rows, expected one")
     (row,) = rows
     depth = len(Path(PATH).parts)
-    if Path(path).parts[-depth - 1 : -depth] == ("rows",):
+    if path.parts[-depth - 1 : -depth] == ("rows",):
         expected = row_path(Path(), row)
-        if Path(*Path(path).parts[-depth:]) != expected:
+        if Path(*path.parts[-depth:]) != expected:
             raise InputError(
                 f"{path}: its row belongs at {expected}; "
                 "a row lies under its own identity, so delete the file and run again"
@@ -70,7 +70,7 @@ def read_row_file(path: Path) -> Row:
 
 def check_samples(row_file: Path) -> None:
     """Raise InputError when a row has raw samples and their file is broken."""
-    path = samples_path(Path(row_file))
+    path = samples_path(row_file)
     if not path.exists():
         return
     try:
@@ -116,7 +116,6 @@ def write(target: Path, content: str | bytes) -> None:
 
     Raises InputError when the folder cannot be made or written.
     """
-    target = Path(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         row.replace(target, content.encode() if isinstance(content, str) else content)
@@ -131,7 +130,7 @@ def _broken(path: Path, fault: str) -> InputError:
 
 def _text(path: Path) -> str:
     try:
-        text = Path(path).read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the step that writes it first") from error
     except OSError as error:

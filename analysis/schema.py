@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 
 from kernels import DTYPES as ITEMSIZE  # torch's name of a dtype -> bytes of an element
-from measure.row import COLUMNS, IDENTITY, POINT, SCHEMA
+from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA
 
 __all__ = ["COLUMNS", "IDENTITY", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parsers"]
 
@@ -16,7 +16,7 @@ BASELINE = "torch_softmax"
 # `recorded` (data/recorded/).
 LEADING = ("sweep", "origin")
 # What the variants of one matrix share, in merged rows.
-SWEEP_MATRIX = [*LEADING, *POINT[:-1]]
+SWEEP_MATRIX = [*LEADING, *MATRIX]
 
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and
 # whether other code than the current one measured it.

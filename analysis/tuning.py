@@ -1,4 +1,4 @@
-"""Turn the rows of the tuning sweep into the table by which the variant ``frontier`` chooses."""
+"""Turn the rows of the tuning sweep into the table by which the variant `frontier` chooses."""
 
 import io
 import math
@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from analysis import InputError, frame, record, rows
-from analysis import statistics as stats
-from analysis.merge import with_ranking
+from analysis import InputError, frame, record, rows, stats
+from analysis.merge import mark_ranked
 
 SWEEP = "tuning"
 DISPATCH = "frontier"  # chooses among the variants whose names continue its name
@@ -20,9 +19,9 @@ COLUMNS = [*KEY, "variant", "speedup", "of_copy", "runner_up", "lead", "points"]
 
 
 def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
-    """Write {gpu}.csv and {gpu}.yaml to ``output`` for every GPU with rows of the sweep.
+    """Write {gpu}.csv and {gpu}.yaml to `output` for every GPU with rows of the sweep.
 
-    The .yaml has the provenance of the rows, with ``command``. Lines of the present table for other
+    The .yaml has the provenance of the rows, with `command`. Lines of the present table for other
     sizes stay. Returns the files written. Raises InputError when no row is timed, and when the
     present table is broken.
     """
@@ -32,15 +31,15 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
         for row in rows.read_table(path)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
-    points = stats.point_estimates(frame.from_rows(with_ranking(measured)))
-    points = points[frame.ranks(points)]
+    points = stats.point_estimates(frame.from_rows(mark_ranked(measured)))
+    points = points[frame.is_ranked(points)]
     if points.empty:
         raise InputError(
             f"no timed rows of the sweep {SWEEP!r}; run it on a GPU first: make tuning"
         )
     contents = {}
     for gpu, part in points.groupby("gpu"):
-        table, about = (Path(output) / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
+        table, about = (output / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
         before, provenance = _present(table, about)
         present = {(*key[:2], int(key[2])): name for *key, name in before[[*KEY, "variant"]].values}
         new = _as_text(pd.DataFrame(winners(part, present), columns=COLUMNS))
@@ -61,7 +60,7 @@ def _as_text(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _present(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
-    """Return the table at ``path`` and its provenance in ``about``, both empty without one."""
+    """Return the table at `path` and its provenance in `about`, both empty without one."""
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS, dtype=str), {}
     try:
@@ -75,8 +74,8 @@ def _present(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
 def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tuple]:
     """Yield a line of COLUMNS for every KEY.
 
-    ``present`` maps a KEY to its variant in the present table. This variant stays unless the
-    fastest one is significantly faster by more than statistics.TIE. ``lead`` is the speed of the
+    `present` maps a KEY to its variant in the present table. This variant stays unless the
+    fastest one is significantly faster by more than stats.TIE. `lead` is the speed of the
     chosen variant over the runner-up's. It is below 1 where a slower variant stayed.
     """
     for key, part in points.groupby(KEY):
@@ -95,14 +94,14 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
 
 
 def _is_significantly_faster(speeds: Mapping[str, stats.Estimate], fast: str, slow: str) -> bool:
-    """Return whether ``fast``, the fastest of all, is significantly faster than ``slow``."""
+    """Return whether `fast`, the fastest of all, is significantly faster than `slow`."""
     # Times the number of the others, because the data chose the fastest one.
     p = speeds[fast].minus(speeds[slow]).p(math.log1p(stats.TIE))
     return fast != slow and p * (len(speeds) - 1) <= stats.LEVEL
 
 
 def mean_speeds(part: pd.DataFrame) -> dict[str, stats.Estimate]:
-    """Return variant -> geometric mean over M of its speed-up over torch; ``part`` has one KEY.
+    """Return variant -> geometric mean over M of its speed-up over torch; `part` has one KEY.
 
     A variant that was not timed at every M is left out, because one choice serves every M.
     """

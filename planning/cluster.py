@@ -71,7 +71,7 @@ def check(wanted: Iterable[str], known: Table) -> None:
 def allocations(points: Iterable[Point], known: Table) -> dict[str, str]:
     """Return path of a row -> name of its allocation.
 
-    ``points``: the points of a matrix must follow each other. An allocation takes whole matrices,
+    `points`: the points of a matrix must follow each other. An allocation takes whole matrices,
     up to the number of points in the table. A matrix is never divided, because its variants are
     compared and another allocation may get another board.
     """

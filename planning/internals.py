@@ -5,16 +5,9 @@ They exist in Snakemake 9.19 and 9.27. If another version renames one, change it
 
 from pathlib import Path
 
-from snakemake.common.configfile import load_configfile
-
-
-def config_layers(workflow) -> list[dict]:
-    """Return the parts that Snakemake merged into the config; merging drops empty tables."""
-    return [*map(load_configfile, workflow.configfiles), workflow.config_settings.config]
-
 
 def given_configs(workflow) -> tuple[list[Path], dict]:
-    """Return the values of --configfile and --config, which the report repeats."""
+    """Return the values of --configfile and --config."""
     return workflow.config_settings.configfiles, workflow.config_settings.config
 
 
@@ -40,7 +33,7 @@ def is_in_allocation(workflow) -> bool:
 def gpus_to_measure(workflow) -> set[str]:
     """Return the GPUs of the points that are about to run on this machine.
 
-    On a cluster each job checks its own GPU, and ``--touch`` needs none: both give an empty set.
+    On a cluster each job checks its own GPU, and `--touch` needs none: both give an empty set.
     """
     if not workflow.local_exec or workflow.touch:
         return set()

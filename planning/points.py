@@ -5,7 +5,7 @@ import itertools
 import os
 import random
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from pathlib import Path
 
 import kernels
@@ -34,58 +34,13 @@ def row_path(point: Point) -> str:
 
 
 def gpu_names(config: dict) -> list[str]:
-    """Return the GPUs to measure, each once: ``auto`` resolved, ``recorded`` left out."""
+    """Return the GPUs to measure, each once: `auto` resolved, `recorded` left out."""
     wanted = (gpu for gpu in config["gpus"] if gpu != RECORDED_ONLY)
     return list(dict.fromkeys(gpus.resolve(gpu) for gpu in wanted))
 
 
 def expand(config: dict, gpu: str) -> list[Point]:
-    """Return every point of the sweep on one GPU, in the config's order, once per replicate.
-
-    Points beyond the config's limits for a CPU are left out. Raises ConfigError if none remains.
-    """
-    points = [p for p in _all_points(config, gpu) if _fits(p, config["cpu"])]
-    if not points:
-        raise ConfigError(
-            f"nothing to measure on {gpu}: every point is larger than the limits under 'cpu'; "
-            "raise them or choose smaller shapes"
-        )
-    return points
-
-
-def in_order(
-    points: Iterable[Point], seed: int, boards: Iterable[gpus.VisibleGpu] = ()
-) -> list[Point]:
-    """Return the points in the order of measuring: matrix after matrix, each in random order.
-
-    The first replicate of a variant checks its results, so the others come later. ``boards``: the
-    GPUs of this machine. Each matrix belongs to one board, and the boards take turns.
-    """
-    by_matrix, by_board = {}, {}
-    for point in points:
-        by_matrix.setdefault(matrix(point), []).append(point)
-    draw = random.Random(seed)
-    for same in by_matrix.values():
-        variants = [point.variant for point in same]
-        draw.shuffle(variants)
-        # the iterators give the replicates of a variant in order
-        rest = {name: iter([p for p in same if p.variant == name]) for name in variants}
-        queue = by_board.setdefault(assigned_gpu(same[0], boards), [])
-        queue += [next(rest[name]) for name in variants]
-    turns = itertools.zip_longest(*by_board.values())
-    return [point for turn in turns for point in turn if point]
-
-
-def announce(config: dict, gpu: str, points: list[Point]) -> str:
-    """Return a line with the sweep's number of points on a GPU."""
-    repeats = config["repeats"]
-    count, left = len(points) // repeats, (len(_all_points(config, gpu)) - len(points)) // repeats
-    each = f", {repeats} replicates each" if repeats > 1 else ""
-    note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
-    return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
-
-
-def _all_points(config: dict, gpu: str) -> list[Point]:
+    """Return every point of the sweep on one GPU, in the config's order, once per replicate."""
     settings = {key: config[key] for key in SETTINGS}
     files = {kernels.add(path): path for path in config["kernels"]}
     points = {}
@@ -105,7 +60,7 @@ def _all_points(config: dict, gpu: str) -> list[Point]:
 
 
 def _matrices(shape: dict, dtypes: list[str], seed: int) -> list[tuple[str, int, int]]:
-    """Return every (dtype, M, N) of an entry of ``shapes``."""
+    """Return every (dtype, M, N) of an entry of `shapes`."""
     if "random" in shape:
         return random_shapes.draw(shape, dtypes, seed)
     if "elements" in shape:
@@ -126,11 +81,57 @@ def _sizes(given) -> Iterable[int]:
     return given
 
 
+def within_limits(points: Iterable[Point], limits: dict) -> list[Point]:
+    """Return the points of a GPU, or those of a CPU within its limits, the config's `cpu`.
+
+    Raises ConfigError if none remains.
+    """
+    fitting = [point for point in points if _fits(point, limits)]
+    if not fitting:
+        raise ConfigError(
+            "nothing to measure on cpu: every point is larger than the limits under 'cpu'; "
+            "raise them or choose smaller shapes"
+        )
+    return fitting
+
+
 def _fits(point: Point, limits: dict) -> bool:
     if not point.is_cpu:
         return True
     short = not point.interpreted or limits["max_interpreted_N"] >= point.N
     return short and limits["max_elements"] >= point.M * point.N
+
+
+def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
+    """Return a line with the number of points of a sweep on a GPU, of those that it expanded to."""
+    repeats = config["repeats"]
+    count, left = len(points) // repeats, (len(expanded) - len(points)) // repeats
+    each = f", {repeats} replicates each" if repeats > 1 else ""
+    note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
+    return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
+
+
+def in_order(
+    points: Iterable[Point], seed: int, boards: Iterable[gpus.VisibleGpu] = ()
+) -> list[Point]:
+    """Return the points in the order of measuring: matrix after matrix, each in random order.
+
+    The first replicate of a variant checks its results, so the others come later. `boards`: the
+    GPUs of this machine. Each matrix belongs to one board, and the boards take turns.
+    """
+    by_matrix, by_board = {}, {}
+    for point in points:
+        by_matrix.setdefault(matrix(point), []).append(point)
+    draw = random.Random(seed)
+    for same in by_matrix.values():
+        variants = [point.variant for point in same]
+        draw.shuffle(variants)
+        # the iterators give the replicates of a variant in order
+        rest = {name: iter([p for p in same if p.variant == name]) for name in variants}
+        queue = by_board.setdefault(assigned_gpu(same[0], boards), [])
+        queue += [next(rest[name]) for name in variants]
+    turns = itertools.zip_longest(*by_board.values())
+    return [point for turn in turns for point in turn if point]
 
 
 def first_row(point: Point) -> list[str]:
@@ -139,7 +140,7 @@ def first_row(point: Point) -> list[str]:
 
 
 def options(point: Point) -> list[str]:
-    """Return the options of ``python -m measure point`` that name files."""
+    """Return the options of `python -m measure point` that name files."""
     # with an equals sign: a path may begin with a dash
     words = [f"--kernel={path}" for path in point.files]
     return words + [f"--checked={path}" for path in first_row(point)]

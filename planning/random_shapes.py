@@ -3,7 +3,7 @@
 M and N are independent and log-uniform; a pair counts where M·N is within its bounds, too. The
 dtypes take turns. From turn to turn N is odd, even, or a multiple of 8, which is 16 bytes in every
 dtype. The draw follows from the entry, the dtypes and the seed. Every machine draws the same:
-Python keeps the numbers of ``random.Random.random``, and decimal rounds logarithms correctly.
+Python keeps the numbers of `random.Random.random`, and decimal rounds logarithms correctly.
 """
 
 import random
@@ -17,7 +17,7 @@ MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
 
 
 def draw(entry: dict, dtypes: Sequence[str], seed: int) -> list[tuple[str, int, int]]:
-    """Return ``entry["random"]`` different (dtype, M, N) within the bounds of the entry.
+    """Return `entry["random"]` different (dtype, M, N) within the bounds of the entry.
 
     Raises ConfigError if the bounds do not have so many.
     """

@@ -1,6 +1,5 @@
 """The recorded and published tables of the project, and the figures that they need."""
 
-import contextlib
 import csv
 import functools
 from collections.abc import Collection, Iterable
@@ -9,7 +8,6 @@ from pathlib import Path
 import yaml
 
 import kernels
-from measure import fingerprint
 from measure.device import gpus
 from measure.point import Point
 from measure.row import MATRIX
@@ -17,7 +15,7 @@ from measure.row import MATRIX
 # Kinds of figures: of every set, of a set with MIN_MATRICES, of one beside a published table.
 OVER_N, PROFILE, PUBLISHED = ("time", "throughput", "speedup"), "profile", "published"
 MIN_MATRICES = 20
-EXPECTED = ("gpu", "variant", "kernel_sha256", "measure_sha256")  # of the current code
+CODE = {".py", ".cu", ".cuh", ".csv"}  # the last: tuning tables
 
 
 def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
@@ -37,8 +35,8 @@ def figures(
 ) -> list[str]:
     """Return the names of the figures of each GPU, dtype and sweep.
 
-    ``planned``: the points of ``sweep``; ``recorded``: the tables of other GPUs.
-    ``published``: the folder with sources.yaml, which names the sweep of every published table.
+    `planned`: the points of `sweep`; `recorded`: the tables of other GPUs.
+    `published`: the folder with sources.yaml, which names the sweep of every published table.
     """
     sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
     sets = {}  # set -> its matrices
@@ -60,23 +58,7 @@ def figures(
     return names
 
 
-def expected(planned: Iterable[Point], recorded: Iterable[Path]) -> list[tuple[str, ...]]:
-    """Return the lines of results/expected.csv, one for each GPU and variant; see EXPECTED.
-
-    A recorded variant that the project no longer has gets no line.
-    """
-    known = {(point.gpu, point.variant) for point in planned}
-    for path in recorded:
-        known |= {(path.parent.name, row["variant"]) for row in _recorded_rows(path)}
-    lines = [EXPECTED]
-    for gpu, variant in sorted(known):
-        with contextlib.suppress(KeyError):
-            digest = kernels.sha256(variant, gpu)
-            lines.append((gpu, variant, digest, fingerprint.measure_sha256()))
-    return lines
-
-
 @functools.cache
 def code_sha256(folder: Path) -> str:
-    """Return the hash over the Python files of a folder; when it changes, rules run again."""
-    return kernels.digest(folder.rglob("*.py"))
+    """Return the hash over the code of a folder; when it changes, rules run again."""
+    return kernels.digest(path for path in folder.rglob("*") if path.suffix in CODE)

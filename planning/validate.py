@@ -28,10 +28,10 @@ class ConfigError(WorkflowError):
 
 
 def check(config: dict, layers: Iterable[dict]) -> None:
-    """Raise ConfigError unless ``config`` fits the schema and names variants that exist.
+    """Raise ConfigError unless `config` fits the schema and names variants that exist.
 
-    ``layers``: the parts that Snakemake merged into ``config``. Merging drops an empty table, such
-    as ``variants: {}``, so only its layer shows it.
+    `layers`: what Snakemake merged into `config`. Merging drops an empty table, such as
+    `variants: {}`, so only its layer shows it.
     """
     for layer in layers:
         config = config | {key: value for key, value in layer.items() if value == {}}

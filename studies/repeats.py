@@ -1,7 +1,7 @@
-"""Print how much several runs of the same points differ, and what ``analysis compare`` makes of it.
+"""Print how much several runs of the same points differ, and what `analysis compare` makes of it.
 
-``python -m studies.repeats [--allow] RUN RUN …`` takes folders of row files, or recorded tables, of
-one GPU. In the classes of ``compare``, for each run and the one before, every difference is a false
+`python -m studies.repeats [--allow] RUN RUN …` takes folders of row files, or recorded tables, of
+one GPU. In the classes of `compare`, for each run and the one before, every difference is a false
 alarm.
 """
 
@@ -33,7 +33,7 @@ LIMITS = compare.Limits()
 
 
 def spread_table(rows: pd.DataFrame) -> str:
-    """Return a line per band of ``time_us``; ``rows``: the ok rows of all runs.
+    """Return a line per band of `time_us`; `rows`: the ok rows of all runs.
 
     Spread is (max - min) / median over the runs.
     """

@@ -42,7 +42,7 @@ def recorded() -> pd.DataFrame:
 
 def glance(rows: pd.DataFrame) -> str:
     """Return a line for each point of GLANCE: torch, the best set, and what ``frontier`` does."""
-    ranks, lines = ranking.ranked(rows[rows["gpu"] == GPU]), []
+    ranks, lines = ranking.rank_variants(rows[rows["gpu"] == GPU]), []
     for point in GLANCE:
         fits = (ranks[["sweep", "dtype", "M", "N"]] == list(point)).all(axis=1)
         part = ranks[fits].sort_values("rank")
@@ -64,7 +64,7 @@ def glance(rows: pd.DataFrame) -> str:
 
 def summary(rows: pd.DataFrame) -> str:
     """Return what ``frontier`` wins and loses over all recorded matrices, and the claims' count."""
-    ranks = ranking.ranked(rows[rows["gpu"] == GPU])
+    ranks = ranking.rank_variants(rows[rows["gpu"] == GPU])
     own = ranks[(ranks["variant"] == OURS) & ranks["rank"].notna()]
     wide, met = own[own["sweep"] == OURS], own[own["competitors"] > 1]
     low, middle, high = (f"{value:.2f}x" for value in wide["speedup"].quantile([0.25, 0.5, 0.75]))
@@ -119,7 +119,7 @@ def peers(rows: pd.DataFrame) -> str:
     """Return the speed of each peer over torch, a line for each point of the sweep ``peers``."""
     part = rows[(rows["gpu"] == GPU) & (rows["sweep"] == "peers")]
     lines = []
-    for (dtype, m, n), points in ranking.ranked(part).groupby(["dtype", "M", "N"]):
+    for (dtype, m, n), points in ranking.rank_variants(part).groupby(["dtype", "M", "N"]):
         by = points.set_index("variant", drop=False)
         cells = [_cell(by.loc[name]) if name in by.index else "" for name in PEERS]
         lines.append([f"{m}x{n}", dtype, *cells])

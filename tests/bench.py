@@ -1,4 +1,4 @@
-"""``python -m measure point`` as a test calls it, with workers forked from a warm server."""
+"""`python -m measure point` as a test calls it, with workers forked from a warm server."""
 
 import csv
 import os
@@ -21,7 +21,7 @@ def softmax(x, out=None):
 
 
 def kernel(act: str, head: str = "") -> str:
-    """Return the source of a right kernel that also does what ``act`` says, after ``head``."""
+    """Return the source of a right kernel that also does what `act` says, after `head`."""
     return head + KERNEL.format(act=act.strip().replace("\n", "\n    "))
 
 
@@ -48,14 +48,14 @@ class Bench:
         self.project = copies.copy_project(folder)
 
     def add(self, name: str, source: str) -> None:
-        """Make ``source`` the kernel ``name``."""
+        """Make `source` the kernel `name`."""
         (self.project / "kernels/contributed" / f"{name}.py").write_text(source)
 
     def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
         """Measure one point: (its row, or None where there is none; the process).
 
-        ``options`` are the command's, without dashes: M=64, N=96 and 6 blocks if not
-        given; ``served=False`` measures in a fresh Python.
+        `options` are the command's, without dashes: M=64, N=96 and 6 blocks if not
+        given; `served=False` measures in a fresh Python.
         """
         output = self.project / "row.csv"
         output.unlink(missing_ok=True)

@@ -7,9 +7,9 @@ from measure.fingerprint import ROOT
 
 
 def copy_project(target: Path, recorded: str = "*") -> Path:
-    """Copy the project to ``target``, without its tests and without results of runs.
+    """Copy the project to `target`, without its tests and without results of runs.
 
-    ``recorded``: a pattern of the recorded sweeps to keep. A report draws all that there are.
+    `recorded`: a pattern of the recorded sweeps to keep. A report draws all that there are.
     """
     copy = shutil.copytree(ROOT, target, ignore=_not_copied)
     for path in (copy / "data" / "recorded").glob("*/*"):

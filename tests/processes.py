@@ -26,7 +26,7 @@ def until(condition: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
 
 
 def ask(question: Callable[[], T], gone: T) -> T:
-    """Return the answer, or ``gone`` where the process has ended or is another user's."""
+    """Return the answer, or `gone` where the process has ended or is another user's."""
     try:
         return question()
     except (psutil.NoSuchProcess, psutil.AccessDenied):  # a zombie is a NoSuchProcess, too
@@ -71,6 +71,6 @@ def kill(processes: list[psutil.Process]) -> None:
 
 
 def run_code(code: str, *words: str, cwd: Path = ROOT) -> str:
-    """Return what Python prints when it runs ``code`` in a new process, which must succeed."""
+    """Return what Python prints when it runs `code` in a new process, which must succeed."""
     command = [sys.executable, "-c", code, *words]
     return subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout

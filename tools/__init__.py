@@ -1,1 +1,1 @@
-"""What maintainers run: pin the dependencies, record a GPU."""
+"""What maintainers run: pin dependencies, record a GPU, put numbers into the documents."""

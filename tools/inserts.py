@@ -1,12 +1,12 @@
 """Put the output of commands into the documents, so that no number is typed by hand.
 
-``python -m tools.inserts`` runs the command of every block of the documents
+`python -m tools.inserts` runs the command of every block of the documents
 
     <!-- output of: python -m studies.frontier.goals data/recorded/h200/frontier.csv -->
     …
     <!-- end -->
 
-and replaces what stands between the two lines; ``--check`` only names documents that would change.
+and replaces what stands between the two lines; `--check` only names documents that would change.
 """
 
 import re
@@ -28,7 +28,7 @@ def pages() -> list[Path]:
 
 
 def current(text: str) -> str:
-    """Return ``text`` with the output of each command. Raises CalledProcessError."""
+    """Return `text` with the output of each command. Raises CalledProcessError."""
 
     def output(block: re.Match) -> str:
         command = [sys.executable, *shlex.split(block[2])]
@@ -39,7 +39,7 @@ def current(text: str) -> str:
 
 
 def main(check: bool, documents: Sequence[Path] = ()) -> int:
-    """Return 1 if ``check`` is given and a document is not current."""
+    """Return 1 if `check` is given and a document is not current."""
     stale = 0
     for document in documents or pages():
         before = document.read_text()

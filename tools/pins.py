@@ -1,8 +1,8 @@
-"""``make lock``: write the lock and the conda environments from the installed packages.
+"""`make lock`: write the lock and the conda environments from the installed packages.
 
 pyproject.toml names the direct dependencies. This module pins them, and all that they need, at the
 installed versions: in requirements.txt, and for the jobs in environment.yml and
-workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: ``-r`` inside it would
+workflow/envs/analysis.yml. Conda takes pip's pins from the file itself: `-r` inside it would
 break, because Snakemake copies the file elsewhere.
 """
 
@@ -49,7 +49,7 @@ def groups() -> dict[str, list[Requirement]]:
 
 
 def closure(roots: list[Requirement]) -> dict[str, str]:
-    """Return name -> installed version of all that ``roots`` need here.
+    """Return name -> installed version of all that `roots` need here.
 
     Raises PackageNotFoundError for a package that is not installed.
     """

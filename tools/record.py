@@ -1,6 +1,6 @@
-"""``make record``: measure the standard sweeps on the GPU that is here, and record them.
+"""`make record`: measure the standard sweeps on the GPU that is here, and record them.
 
-``make record SWEEPS="fused_softmax frontier"`` records only these and keeps the others. An
+`make record SWEEPS="fused_softmax frontier"` records only these and keeps the others. An
 interrupted call goes on where it stopped.
 """
 
@@ -78,9 +78,9 @@ def fault_of(wanted: Sequence[str]) -> str | None:
 
 
 def commands(sweep: str, gpu: str, again: str) -> list[list[str]]:
-    """Return the two commands, after ``python -m``, that measure a sweep and record its rows.
+    """Return the two commands, after `python -m`, that measure a sweep and record its rows.
 
-    ``again``: the command that repeats both, for the table.
+    `again`: the command that repeats both, for the table.
     """
     # Two points for each GPU of this kind: one is timed, one waits for its turn. Else the GPU would
     # wait after every point until Snakemake has begun the next.

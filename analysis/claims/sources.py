@@ -3,11 +3,12 @@
 import math
 from functools import partial
 
-from analysis import statistics as stats
-from analysis.claims import claim as terms
-from analysis.claims.claim import Claim, Evidence, Finding, Protocol
+from analysis import stats
+from analysis.claims import verdict
+from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, Claim, Finding, NoDataError, Protocol
+from analysis.claims.evidence import Evidence
 from analysis.schema import BASELINE
-from analysis.statistics import Estimate
+from analysis.stats import Estimate
 
 ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 18)}, ("uniform",))
 ONLINE_TABLE = "a100_online_softmax_2024.csv"
@@ -33,17 +34,17 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
 
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(fast, slow, least)
-        mean, sides = stats.geometric_mean(every.values()), terms.sides_of(every)
-        judged = [terms.side(mean), *(sides.values() if stably else [])]
+        mean, sides = stats.geometric_mean(every.values()), verdict.sides_of(every)
+        judged = [verdict.side(mean), *(sides.values() if stably else [])]
         complete = not stably or len(every) == len(evidence.protocol.shapes)
-        decided = terms.verdict_on_all(judged, complete)
-        close = terms.close(decided) if terms.UNCLEAR in judged else ""
+        decided = verdict.on_all(judged, complete)
+        close = verdict.too_close(decided) if verdict.UNCLEAR in judged else ""
         values = [ratio.value for ratio in every.values()]
         why = (
             f"geometric mean {mean} over {len(every)} of "
             f"{len(evidence.protocol.shapes)} sizes{close}, from {min(values):.3f}x "
-            f"to {max(values):.3f}x; slower at {terms.sizes_on(terms.BELOW, sides)}; "
-            f"no significant difference at {terms.sizes_on(terms.UNCLEAR, sides)}"
+            f"to {max(values):.3f}x; slower at {verdict.sizes_on(verdict.BELOW, sides)}; "
+            f"no significant difference at {verdict.sizes_on(verdict.UNCLEAR, sides)}"
         )
         return Finding.of(decided, mean, why)
 
@@ -55,8 +56,8 @@ def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduct
 
     def judge(evidence: Evidence) -> Finding:
         ratio = evidence.speed_ratio(fast, slow, n)
-        decided = terms.verdict_on_number(ratio, stated, decimals)
-        why = f"{ratio} at N = {n}{terms.close(decided)}, "
+        decided = verdict.on_number(ratio, stated, decimals)
+        why = f"{ratio} at N = {n}{verdict.too_close(decided)}, "
         why += f"the article says {stated:.{decimals}f}x"
         values = ratio.value, *ratio.interval
         return Finding(decided, why, *((1 - 1 / x for x in values) if reduction else values))
@@ -67,7 +68,7 @@ def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduct
 def online_stable(evidence: Evidence) -> Finding:
     """Judge "stably": triton_online is faster than torch at every size."""
     every = evidence.speed_ratios("triton_online", BASELINE, MIN_ONLINE)
-    return _share(terms.sides_of(every), "faster", "slower")
+    return _share(verdict.sides_of(every), "faster", "slower")
 
 
 def fused_turns(evidence: Evidence) -> Finding:
@@ -77,24 +78,24 @@ def fused_turns(evidence: Evidence) -> Finding:
     """
     every = {n: ratios for n in ONLINE.shapes if (ratios := _over_others(evidence, n))}
     if len(every) < MIN_ONLINE or min(every) >= TURN or max(every) < TURN:
-        raise terms.NoDataError(
+        raise NoDataError(
             f"triton_fused and another version are timed at {len(every)} sizes; {MIN_ONLINE} are "
             f"needed, on both sides of N = {TURN} ({evidence.counts('triton_fused')})"
         )
-    p = {n: terms.p_values(ratios) for n, ratios in every.items()}
+    p = {n: verdict.p_values(ratios) for n, ratios in every.items()}
     claimed = {n: pair[::-1] if n >= TURN else pair for n, pair in p.items()}
-    return _share(terms.sides(claimed), "as claimed", "the other way")
+    return _share(verdict.sides(claimed), "as claimed", "the other way")
 
 
 def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
     """Return the share of the sizes that are above 1; the claim is about every size."""
-    above = list(sides.values()).count(terms.ABOVE)
+    above = list(sides.values()).count(verdict.ABOVE)
     why = (
         f"{as_claimed} at {above} of {len(sides)} sizes (the protocol has {len(ONLINE.shapes)}); "
-        f"{otherwise} at {terms.sizes_on(terms.BELOW, sides)}; "
-        f"too close to call at {terms.sizes_on(terms.UNCLEAR, sides)}"
+        f"{otherwise} at {verdict.sizes_on(verdict.BELOW, sides)}; "
+        f"too close to call at {verdict.sizes_on(verdict.UNCLEAR, sides)}"
     )
-    decided = terms.verdict_on_all(sides.values(), len(sides) == len(ONLINE.shapes))
+    decided = verdict.on_all(sides.values(), len(sides) == len(ONLINE.shapes))
     return Finding(decided, why, above / len(sides))
 
 
@@ -116,10 +117,10 @@ def fused_limit(evidence: Evidence) -> Finding:
     outcome = f"{beyond['status']} at N = {2 * LARGEST}"
     outcome += f" ({beyond['message']})" if beyond["message"] else ""
     if beyond["status"] == "ok":
-        return Finding(terms.FAILS, f"it ran: {outcome}", 2 * LARGEST)
+        return Finding(FAILS, f"it ran: {outcome}", 2 * LARGEST)
     if beyond["status"] in ("unsupported", "compile_error") and below["status"] == "ok":
-        return Finding(terms.HOLDS, f"ok at N = {LARGEST}, {outcome}", LARGEST)
-    raise terms.NoDataError(f"{below['status']} at N = {LARGEST}, {outcome}")
+        return Finding(HOLDS, f"ok at N = {LARGEST}, {outcome}", LARGEST)
+    raise NoDataError(f"{below['status']} at N = {LARGEST}, {outcome}")
 
 
 def difference(evidence: Evidence) -> Finding:
@@ -127,9 +128,9 @@ def difference(evidence: Evidence) -> Finding:
     rows = [evidence.row(name, 32768) for name in ("triton_online", BASELINE)]
     e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):
-        raise terms.NoDataError("an error against float64 is not in the rows")
+        raise NoDataError("an error against float64 is not in the rows")
     low, high, limit = abs(e - t), e + t, 1.55e-11  # 1.5e-11 to two digits
-    decided = terms.HOLDS if high < limit else terms.FAILS if low >= limit else terms.INCONCLUSIVE
+    decided = HOLDS if high < limit else FAILS if low >= limit else INCONCLUSIVE
     why = (
         f"not the difference itself but its bounds: errors against float64 are {e:.2e} (online) "
         f"and {t:.2e} (torch), so the difference is between {low:.2e} and {high:.2e}"
@@ -140,11 +141,11 @@ def difference(evidence: Evidence) -> Finding:
 def torch_ahead(evidence: Evidence) -> Finding:
     """Judge torch over triton_row at the smallest size of the protocol."""
     ratio = evidence.speed_ratio(BASELINE, "triton_row", SMALLEST)
-    sides = terms.sides_of(evidence.speed_ratios(BASELINE, "triton_row", least=1))
-    decided = terms.verdict_on_all([terms.side(ratio)])
+    sides = verdict.sides_of(evidence.speed_ratios(BASELINE, "triton_row", least=1))
+    decided = verdict.on_all([verdict.side(ratio)])
     why = (
-        f"torch is {ratio} as fast at N = {SMALLEST}{terms.close(decided)}; ahead "
-        f"at {terms.sizes_on(terms.ABOVE, sides)} of {len(sides)} sizes"
+        f"torch is {ratio} as fast at N = {SMALLEST}{verdict.too_close(decided)}; ahead "
+        f"at {verdict.sizes_on(verdict.ABOVE, sides)} of {len(sides)} sizes"
     )
     return Finding.of(decided, ratio, why)
 
@@ -153,14 +154,14 @@ def oneflow_faster(evidence: Evidence) -> Finding:
     """Judge OneFlow over FasterTransformer at all five sizes, each beside the published ratio."""
     pair = "cuda_oneflow", "cuda_fastertransformer"
     every = {n: evidence.speed_ratio(*pair, n) for n in ONEFLOW.shapes}
-    decided = terms.verdict_on_all(terms.sides_of(every).values())
+    decided = verdict.on_all(verdict.sides_of(every).values())
     parts = []
     for n, ratio in every.items():
         source = evidence.published and evidence.published.speed_ratio(*pair, n)
         beside = f" (published {source})" if source else ""
         parts.append(f"{ratio} at N = {n}{beside}")
     smallest = min(every.values(), key=lambda ratio: ratio.log)
-    return Finding.of(decided, smallest, "; ".join(parts) + terms.close(decided).replace(",", ";"))
+    return Finding.of(decided, smallest, "; ".join(parts) + verdict.too_close(decided))
 
 
 online = partial(Claim, protocol=ONLINE, table=ONLINE_TABLE)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.frame import ranks
+from analysis.frame import is_ranked
 from analysis.schema import BASELINE, OTHER_BOARD, SWEEP_MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds
@@ -16,7 +16,7 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     The row has the median of `torch_us` over the rows of the matrix, and the flag CONTROL. Added
     rows come last, and the index continues.
     """
-    controls = _torch(frame[ranks(frame) & frame["torch_us"].notna()])
+    controls = _torch(frame[is_ranked(frame) & frame["torch_us"].notna()])
     on_board = frame["unranked_by"] != OTHER_BOARD
     torch = frame.loc[on_board & (frame["variant"] == BASELINE), SWEEP_MATRIX]
     known = pd.MultiIndex.from_frame(torch)

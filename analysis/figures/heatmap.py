@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from analysis import palette
 from analysis.figures import axes as shared
 from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, text_width
-from analysis.frame import mark, ranks
+from analysis.frame import is_ranked, mark
 from analysis.panels import Panel, Selection, evenly, panels
 
 # Blue is faster than torch, red is slower; the colour-blind can tell them apart.
@@ -126,7 +126,7 @@ def _cell_height(bands: list[Band]) -> float:
 
 def _bands(panel: Panel, most: int) -> list[Band]:
     rows = panel.own if len(panel.own) else panel.published
-    rows = rows.assign(timed=ranks(rows))
+    rows = rows.assign(timed=is_ranked(rows))
     names = sorted(rows["variant"].unique(), key=palette.order)
     every = sorted(rows["N"].unique().tolist())
     sizes = evenly(every, most)

@@ -13,11 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis import palette
-from analysis import statistics as stats
+from analysis import palette, stats
 from analysis.figures import axes as shared
 from analysis.figures.layout import DOUBLE, Page, fine_print, heading, text_width
-from analysis.frame import mark, ranks
+from analysis.frame import is_ranked, mark
 from analysis.panels import Selection
 from analysis.schema import BASELINE
 
@@ -59,7 +58,7 @@ def draw_published(selection: Selection) -> Figure:
     of a point is `{variant} {origin} {N}`.
     """
     with matplotlib.rc_context({**shared.THEME, "axes.grid.axis": "y"}):
-        own = selection.own[ranks(selection.own)]
+        own = selection.own[is_ranked(selection.own)]
         tables = selection.published
         series = [one for rows in (tables, own) for one in _series(rows, selection.styles)]
         points = sorted({point for one in series for point in one.rows}, key=lambda p: p[::-1])

@@ -51,7 +51,7 @@ def write(
 
     Raises InputError, before anything is written, when there are no rows of the set.
     """
-    measurements = with_controls(ranking.ranked(measurements))
+    measurements = with_controls(ranking.rank_variants(measurements))
     figures = {}
     for kind in kinds:
         choose, draw = KINDS[kind]
@@ -62,7 +62,7 @@ def write(
 
 def write_overview(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
     """Write overview.svg, .pdf and .png, the page of all sets, to `folder`; return these paths."""
-    figure = overview.draw_overview(with_controls(ranking.ranked(measurements)), tables)
+    figure = overview.draw_overview(with_controls(ranking.rank_variants(measurements)), tables)
     return save(figure, Path(folder, "overview"))
 
 

@@ -32,7 +32,7 @@ _INLINE = MarkdownIt("zero").enable(["emphasis", "backticks"])
 
 def write(inputs: Inputs, figures: Path, output: Path) -> None:
     """Write the page to `output`, with overview.png of `figures`; equal inputs give equal bytes."""
-    measurements, published = ranking.ranked(inputs.measurements), inputs.published
+    measurements, published = ranking.rank_variants(inputs.measurements), inputs.published
     drawn = with_controls(measurements)
     looks = data.variant_styles({*drawn["variant"], *published.rows["variant"]})
     charts = data.charts(drawn, published)

@@ -23,7 +23,7 @@ HOW = (
 def section(rows: pd.DataFrame, what: str) -> list[Block]:
     """Return both tables for one gpu, dtype, sweep and operation; [] for few matrices.
 
-    `rows`: as of `ranking.ranked`.
+    `rows`: as of `ranking.rank_variants`.
     """
     table = profile(rows)
     if len(table) < MIN_MATRICES:

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import schema
 from analysis.markdown import Block, Prose, Table
-from analysis.statistics import spread
+from analysis.stats import spread
 
 
 def biased(measurements: pd.DataFrame) -> list[Block]:

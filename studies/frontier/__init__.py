@@ -1,1 +1,1 @@
-"""Goals and measurements of the variant ``frontier``, quoted by docs/notebook/frontier.md."""
+"""Goals and measurements of the variant `frontier`, quoted by docs/notebook/frontier.md."""

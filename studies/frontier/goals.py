@@ -1,6 +1,6 @@
-"""Print which goals the variant ``frontier`` reaches, from rows of sweeps/frontier.yaml.
+"""Print which goals the variant `frontier` reaches, from rows of sweeps/frontier.yaml.
 
-``python -m studies.frontier.goals data/recorded/h200/frontier.csv`` prints two tables in Markdown:
+`python -m studies.frontier.goals data/recorded/h200/frontier.csv` prints two tables in Markdown:
 the goal of each region by dtype, with its worst point, and geometric means over all points. Only
 the goal that names an interval is judged by one; the others compare the measured values themselves.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import InputError, compare, frame, statistics
+from analysis import InputError, compare, frame, stats
 from analysis.markdown import table
 from kernels import DTYPES
 
@@ -38,7 +38,7 @@ class Goal(NamedTuple):
 
 
 def goals(own: pd.DataFrame) -> list[Goal]:
-    """Return every goal for the rows of ``load``."""
+    """Return every goal for the rows of `load`."""
     M, N, copy = own["M"], own["N"], own["of_copy"]
     moved_mb = 2 * M * N * own["dtype"].map(DTYPES) / 1e6
     large, few = moved_mb >= LARGE_MB, (M <= 64) & (N >= 131072)
@@ -49,10 +49,8 @@ def goals(own: pd.DataFrame) -> list[Goal]:
     of_copy = "≥ {:.2f} of a copy"
     quack = "not slower than QuACK (interval not below {:.2f})"
     peers = "not slower than the best of torch and Liger (≥ {:.2f})"
-    faster, cached = (
-        "not slower than QuACK (≥ {:.2f})",
-        (moved_mb <= own["gpu"].map(CACHE_MB)) & ~few,
-    )
+    faster = "not slower than QuACK (≥ {:.2f})"
+    cached = (moved_mb <= own["gpu"].map(CACHE_MB)) & ~few
     host = "host time of a call at most 1.5 times torch's (torch's over ours ≥ {:.2f})"
     over_best = own[["speedup", "over_liger"]].min(axis=1, skipna=False)
     over_host = own["torch_latency_us"] / own["latency_us"]
@@ -70,28 +68,28 @@ def goals(own: pd.DataFrame) -> list[Goal]:
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Return the points of ``frontier`` with their speed over peers.
+    """Return the points of `frontier` with their speed over peers.
 
-    Columns: ``timed``, ``torch_latency_us``, and for QuACK and Liger ``over_…``, ``over_…_low``
-    and the Estimate ``over_…_all``. Raises InputError for a table without rows of ``frontier``.
+    Columns: `timed`, `torch_latency_us`, and for QuACK and Liger `over_…`, `over_…_low`
+    and the Estimate `over_…_all`. Raises InputError for a table without rows of `frontier`.
     """
-    points = statistics.point_estimates(compare.load(path)).set_index(KEY)
-    points["timed"] = frame.ranks(points)
-    points["speedup_all"] = [statistics.estimate(row) for row in points.to_dict("records")]
+    points = stats.point_estimates(compare.load(path)).set_index(KEY)
+    points["timed"] = frame.is_ranked(points)
+    points["speedup_all"] = [stats.estimate(row) for row in points.to_dict("records")]
     own = points[points["variant"] == VARIANT].copy()
     if own.empty:
         raise InputError(f"{path}: no rows of {VARIANT}; give those of sweeps/frontier.yaml")
     if unknown := sorted(set(own["gpu"]) - set(CACHE_MB)):
         raise InputError(f"{path}: the size of L2 of {unknown[0]} is not known; add it to CACHE_MB")
-    others = points[points["timed"]].set_index("variant", append=True)
-    for peer in ("torch_softmax", "peer_quack", "peer_liger"):
-        mask = others.index.get_level_values("variant") == peer
-        name, other = peer.split("_")[1], others[mask].droplevel("variant").reindex(own.index)
-        if peer == "torch_softmax":
-            own["torch_latency_us"] = other["latency_us"]
-            continue
-        pairs = zip(own["speedup_all"], other["speedup_all"], strict=True)
-        over = [a.minus(b) if isinstance(b, statistics.Estimate) else None for a, b in pairs]
+    timed = points[points["timed"]]
+
+    def beside(variant: str) -> pd.DataFrame:
+        return timed[timed["variant"] == variant].reindex(own.index)
+
+    own["torch_latency_us"] = beside("torch_softmax")["latency_us"]
+    for name in ("quack", "liger"):
+        pairs = zip(own["speedup_all"], beside(f"peer_{name}")["speedup_all"], strict=True)
+        over = [a.minus(b) if isinstance(b, stats.Estimate) else None for a, b in pairs]
         own[f"over_{name}_all"] = over
         own[f"over_{name}"] = [e.value if e else np.nan for e in over]
         own[f"over_{name}_low"] = [e.interval[0] if e else np.nan for e in over]
@@ -127,7 +125,7 @@ def mean_table(own: pd.DataFrame) -> str:
     ):
         estimates = own.loc[own["timed"], value].dropna()
         if len(estimates):
-            mean = statistics.geometric_mean(estimates)
+            mean = stats.geometric_mean(estimates)
             low, high = mean.interval
             text = f"{low:.3f} … {high:.3f}"
             lines.append([name, goal, len(estimates), f"{mean.value:.3f}", text])

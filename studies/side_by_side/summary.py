@@ -1,4 +1,4 @@
-"""Summarise the table of ``measure`` per tool and point: spread, ratio to CUPTI, cost."""
+"""Summarise the table of measured points per tool and point: spread, ratio to CUPTI, cost."""
 
 from pathlib import Path
 
@@ -19,12 +19,8 @@ LABELS = {  # the reference last
     "cupti": "CUPTI (torch.profiler)",
 }
 COLOURS = (
-    palette.VERMILION,
-    palette.BLUE,
-    palette.SKY,
-    palette.ORANGE,
-    palette.GREEN,
-    palette.BLACK,
+    *(palette.VERMILION, palette.BLUE, palette.SKY),
+    *(palette.ORANGE, palette.GREEN, palette.BLACK),
 )
 REFERENCE = "cupti"
 POINT = ["variant", "M", "N"]
@@ -46,8 +42,8 @@ def load(data: Path) -> pd.DataFrame:
 def per_point(lines: pd.DataFrame) -> pd.DataFrame:
     """Return one line per tool and point, with medians over processes.
 
-    ``between``: (max - min) / median of the processes; ``within``: (high - low) / time;
-    ``kernel_us``: the reference's time of the point; ``ratio``: time_us / kernel_us.
+    `between`: (max - min) / median of the processes; `within`: (high - low) / time;
+    `kernel_us`: the reference's time of the point; `ratio`: time_us / kernel_us.
     """
     within = (lines["high"] - lines["low"]) / lines["time_us"]
     groups = lines.assign(within=within, failed=lines["error"] != "").groupby(["harness", *POINT])

@@ -1,7 +1,7 @@
 """The tools: each times points in this process, as its documentation tells its users to.
 
-A tool returns a dict for each point: ``samples`` in µs per call and ``cost_s``, the seconds that
-they took, or ``error``.
+A tool returns a dict for each point: `samples` in µs per call and `cost_s`, the seconds that
+they took, or `error`.
 """
 
 import csv
@@ -43,7 +43,7 @@ def prepare(point: Point) -> tuple:
 
 
 def one_by_one(time_us: Callable, points: list[Point]) -> list[dict]:
-    """Time points with ``time_us(call, x, out)``, which returns samples."""
+    """Time points with `time_us(call, x, out)`, which returns samples."""
     results = []
     for point in points:
         try:

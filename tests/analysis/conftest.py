@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from analysis import frame, published, ranking, schema
-from analysis.merge import with_ranking
+from analysis.merge import mark_ranked
 from tests.analysis import synthetic
 
 # The same examples in every run, so that a failure is one of the code.
@@ -30,7 +30,7 @@ def tables():
 def frame_of(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
     """A typed frame of measurements from synthetic rows."""
     leading = {"sweep": sweep, "origin": origin}
-    return frame.from_rows(with_ranking((leading | row for row in rows), unranked))
+    return frame.from_rows(mark_ranked((leading | row for row in rows), unranked))
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def measurements():
 @pytest.fixture(scope="session")
 def ranked(measurements):
     """Function that makes a frame of ranked variants from synthetic rows, for figures."""
-    return lambda rows, **given: ranking.ranked(measurements(rows, **given))
+    return lambda rows, **given: ranking.rank_variants(measurements(rows, **given))
 
 
 @pytest.fixture(scope="session")

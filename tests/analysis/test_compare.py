@@ -132,15 +132,6 @@ def test_broke_exits_with_1_and_works_now_does_not(compare):
     assert "1 works now" in out
 
 
-def test_one_wrong_replicate_breaks_a_point(compare):
-    old, new = rows(1, replicates=2), rows(2, replicates=2)
-    new.append(synthetic.row(variant="triton_row", N=1024, replicate=3, status="incorrect", **CODE))
-    code, out, _ = compare(old, new)
-    assert code == 1
-    assert out.startswith("**1 broke, ")
-    assert "ok, then incorrect" in out
-
-
 @pytest.mark.parametrize(
     ("column", "value", "paired"),
     [

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import __main__ as cli
 from analysis import schema
-from analysis.merge import with_ranking
+from analysis.merge import mark_ranked
 from tests.analysis import synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -100,13 +100,13 @@ COMPLAINTS = {
 def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, complaint):
     row = synthetic.row()
     synthetic.write_csv(tmp_path / "good.csv", [row])
-    (collected,) = with_ranking([{"sweep": "s", "origin": "measured"} | row])
+    (collected,) = mark_ranked([{"sweep": "s", "origin": "measured"} | row])
     synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
     before = sorted(tmp_path.rglob("*"))
     code, said = run(*command.split())
     assert code == 1
-    assert said.startswith(f"analysis {command.split()[0]}: error: ")
+    assert said.startswith("error: ")
     assert complaint in said
     assert said.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before

@@ -1,25 +1,18 @@
 """Merging rows of the current code, and collecting them with recorded rows."""
 
-import csv
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kernels
 from analysis import InputError, frame, rows, schema
 from analysis.merge import collect, merge_rows
 from analysis.report.document import environment
+from measure import fingerprint
 from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
 
 LEADING = {"sweep": "s", "origin": "measured"}
-HASHES = ("kernel_sha256", "measure_sha256")
-CURRENT = dict.fromkeys(HASHES, "1" * 64)
-
-
-def read(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +30,7 @@ def row_files(folder):
 def test_merge_adds_sweep_and_origin_and_sorts_by_size(row_files, tmp_path):
     out = tmp_path / "h200.csv"
     assert merge_rows(reversed(row_files), "online_softmax", out) == 6
-    found = read(out)
+    found = synthetic.read_csv(out)
     assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
     assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
     assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
@@ -68,7 +61,10 @@ def test_collect_adds_recorded_gpus(recorded, tmp_path):
     file = synthetic.write_row(tmp_path, synthetic.row(gpu="cpu"))
     merge_rows([file], "online_softmax", tmp_path / "cpu.csv")
     assert collect([tmp_path / "cpu.csv"], files(recorded), tmp_path / "all.csv") == 2
-    found = {row["gpu"]: (row["sweep"], row["origin"]) for row in read(tmp_path / "all.csv")}
+    found = {
+        row["gpu"]: (row["sweep"], row["origin"])
+        for row in synthetic.read_csv(tmp_path / "all.csv")
+    }
     assert found == {"cpu": ("online_softmax", "measured"), "h200": ("online_softmax", "recorded")}
 
 
@@ -84,7 +80,7 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     rows.append(synthetic.row(N=4096, gpu_uuid="GPU-1"))
     table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
     collect([], [table], tmp_path / "all.csv")
-    found = read(tmp_path / "all.csv")
+    found = synthetic.read_csv(tmp_path / "all.csv")
     assert {(row["N"], row["gpu_uuid"]) for row in found if row["ranked"] == "true"} == {
         *(("1024", "GPU-2"), ("256", "GPU-1"), ("512", "GPU-1"), ("4096", "GPU-1")),
     }
@@ -98,51 +94,35 @@ def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
     assert not (tmp_path / "all.csv").exists()
 
 
-@pytest.fixture
-def expected(tmp_path):
-    """results/expected.csv for triton_row on an H200."""
-    line = {"gpu": "h200", "variant": "triton_row"} | CURRENT
-    path = tmp_path / "expected.csv"
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([line.keys(), line.values()])
-    return path
+def current(**change):
+    """A row of the current code."""
+    code = {"kernel_sha256": kernels.sha256("triton_row", "h200")}
+    code |= {"measure_sha256": fingerprint.measure_sha256()}
+    return synthetic.row(**{"variant": "triton_row"} | code | change)
 
 
-def test_rows_of_the_current_code_are_merged(expected, tmp_path):
-    file = synthetic.write_row(tmp_path, synthetic.row(variant="triton_row", **CURRENT))
-    assert merge_rows([file], "s", tmp_path / "merged.csv", expected) == 1
+def test_rows_of_other_code_are_not_merged(tmp_path):
+    out = tmp_path / "merged.csv"
+    files = [synthetic.write_row(tmp_path, current())]
+    assert merge_rows(files, "s", out, only_current=True) == 1
+    out.unlink()
+    for column in ("kernel_sha256", "measure_sha256"):
+        files = [synthetic.write_row(tmp_path, current(**{column: "7"}))]
+        with pytest.raises(InputError) as raised:
+            merge_rows(files, "s", out, only_current=True)
+        assert f"{files[0]}: " in str(raised.value)
+        assert f"({column} differ)" in str(raised.value)
+        assert not out.exists()
 
 
-@pytest.mark.parametrize("column", HASHES)
-def test_rows_of_other_code_are_not_merged(expected, tmp_path, column):
-    values = CURRENT | {column: "7"}
-    file = synthetic.write_row(tmp_path, synthetic.row(variant="triton_row", **values))
-    with pytest.raises(InputError) as raised:
-        merge_rows([file], "s", tmp_path / "merged.csv", expected)
-    assert str(file) in str(raised.value)
-    assert f"({column} differ)" in str(raised.value)
-    assert not (tmp_path / "merged.csv").exists()
-
-
-def test_recorded_rows_of_other_code_are_marked_kept_and_reported(expected, tmp_path):
-    rows = [
-        synthetic.row(variant="triton_row", N=8, **CURRENT),
-        synthetic.row(variant="triton_row", N=9, **CURRENT | {"kernel_sha256": "7"}),
-        synthetic.row(variant="torch_softmax", N=8, **CURRENT),  # no longer in the project
-    ]
+def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
+    rows = [current(N=8), current(N=9, kernel_sha256="7"), current(N=10, variant="gone")]
     table = synthetic.write_csv(tmp_path / "recorded" / "h200" / "mine.csv", rows)
     out = tmp_path / "all.csv"
-    collect([], [table], out, expected_file=expected)
-    found = frame.load(out)
-    stale = found.set_index(["variant", "N"])["stale"].to_dict()
-    assert stale == {
-        ("triton_row", 8): "false",
-        ("triton_row", 9): "true",
-        ("torch_softmax", 8): "true",
-    }
-    assert "measured 2 of these rows, in the sweeps mine" in environment(found)[-1].text
     collect([], [table], out)
-    assert set(frame.load(out)["stale"]) == {"false"}
+    found = frame.load(out)
+    assert found.set_index("N")["stale"].to_dict() == {8: "false", 9: "true", 10: "true"}
+    assert "measured 2 of these rows, in the sweeps mine" in environment(found)[-1].text
 
 
 @EXAMPLES

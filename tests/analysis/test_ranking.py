@@ -1,19 +1,13 @@
 """Which rows rank is the configuration's choice; a best set stands in place of a winner."""
 
-import csv
 from pathlib import Path
 
 import pytest
 import yaml
 
 from analysis import __main__ as cli
-from analysis import claims, frame, ranking, schema
-from analysis.figures.curves import draw_time
-from analysis.figures.heatmap import draw_speedup
-from analysis.markdown import render
+from analysis import frame, ranking, schema
 from analysis.merge import collect, merge_rows
-from analysis.panels import select
-from analysis.report import document, quality
 from tests.analysis import synthetic
 
 CONFIG = Path(__file__).resolve().parents[2] / "config.yaml"
@@ -46,71 +40,23 @@ def ranked(rows_):
     return table["variant"].to_list()
 
 
-CHOICES = [
-    (schema.UNRANKED, EVERY - {"triton_fused"}),
-    (["throttled"], EVERY - {"triton_online"}),
-    (["throttled", "faster_than_copy"], {"torch_softmax", "triton_row"}),
-    (["aa_biased"], {"torch_softmax", "triton_online"}),
-    ([], EVERY),
-]
-
-
-@pytest.mark.parametrize(("unranked", "expected"), CHOICES)
+@pytest.mark.parametrize(
+    ("unranked", "expected"),
+    [
+        (schema.UNRANKED, EVERY - {"triton_fused"}),
+        (["throttled", "faster_than_copy"], {"torch_softmax", "triton_row"}),
+        ([], EVERY),
+    ],
+)
 def test_collected_rows_say_whether_they_rank(merged, unranked, expected):
     out = merged.with_name("all.csv")
     assert collect([merged], [], out, unranked) == 4
-    with out.open(newline="") as file:
-        found = list(csv.DictReader(file))
+    found = synthetic.read_csv(out)
     assert list(found[0]) == [*schema.COLLECTED, *schema.COLUMNS]
     assert {row["variant"]: row["ranked"] for row in found} == {
         name: "true" if name in expected else "false" for name in EVERY
     }
     assert set(ranked(frame.load(out))) == expected
-
-
-def test_figures_leave_it_out_and_name_the_flag(measurements, some, tables):
-    def words(figure):
-        return [text.get_text() for part in (figure, *figure.axes) for text in part.texts]
-
-    def select_with(unranked):
-        found = ranking.ranked(measurements(some, unranked=unranked))
-        return select(found, tables, "h200", "float32", "online_softmax")
-
-    chosen = select_with(["throttled"])
-    figure = draw_time(chosen)
-    assert "triton_online" not in {line.get_gid() for line in figure.axes[0].lines}
-    assert any("without a time that counts: 1 not ranked (throttled)" in t for t in words(figure))
-    assert "throttled" in words(draw_speedup(chosen))
-    chosen = select_with(list(schema.flags()))
-    assert "triton_online" not in {line.get_gid() for line in draw_time(chosen).axes[0].lines}
-    assert "not\nranked" in words(draw_speedup(chosen))
-    chosen = select_with([])
-    assert "triton_fused" in {line.get_gid() for line in draw_time(chosen).axes[0].lines}
-    assert not any("without a time that counts" in text for text in words(draw_time(chosen)))
-
-
-def report_of(found, tables, folder, unranked):
-    ranking.write(found, folder / "summary.csv")
-    claims.write(found, tables, folder / "claims.csv")
-    summary, judged = ranking.read(folder / "summary.csv"), claims.read(folder / "claims.csv")
-    inputs = document.Inputs(found, summary, judged, tables, "make run", unranked=unranked)
-    document.write(inputs, folder, folder / "report.md")
-    return (folder / "report.md").read_text()
-
-
-def test_the_report_says_which_flags_keep_a_row_from_ranking(measurements, some, tables, tmp_path):
-    unranked = ["throttled", "faster_than_copy"]
-    text = report_of(measurements(some, unranked=unranked), tables, tmp_path, unranked)
-    (line,) = [line for line in text.splitlines() if "unranked_flags" in line]
-    assert line.startswith("A row flagged `throttled` or `faster_than_copy` is not ranked")
-    assert "2 rows here" in line
-    assert "**triton_row** wins at 1 of 1 matrix" in text
-    assert ". Not ranked: 2 rows (faster_than_copy, throttled)." in text
-    assert "Not ranked" not in report_of(measurements(some, unranked=[]), tables, tmp_path, [])
-    assert "No flag keeps a row from ranking" in render(quality.flags(measurements(some), []))
-    plain = render(quality.flags(measurements([synthetic.row()]), schema.UNRANKED))
-    assert "A row flagged `faster_than_copy` is not ranked" in plain
-    assert plain.endswith("No row carries a flag.\n")
 
 
 def test_an_unknown_flag_is_refused(merged, capsys):
@@ -141,11 +87,6 @@ def of(speeds, half=0.0005, sizes=(65536,), **given):
 SIZES = [2**i for i in range(13, 18)]
 
 
-def table(measurements, *arguments, **given):
-    found = ranking.ranked(measurements(of(*arguments, **given)))
-    return found.sort_values("rank").set_index("variant")
-
-
 @pytest.mark.parametrize(
     ("second", "half", "tied"),
     [
@@ -156,7 +97,7 @@ def table(measurements, *arguments, **given):
 )
 def test_the_best_set(measurements, second, half, tied):
     speeds = {"triton_row": 1.5, "triton_online": second, "torch_softmax": 1.0, "mine": 1.2}
-    found = ranking.ranked(measurements(of(speeds, half, SIZES)))
+    found = ranking.rank_variants(measurements(of(speeds, half, SIZES)))
     for _, part in found.groupby("N"):
         part = part.set_index("variant")
         assert bool(part.at["triton_online", "in_best_set"]) is tied
@@ -169,7 +110,7 @@ def test_the_best_set(measurements, second, half, tied):
 
 
 def test_a_walkover_is_no_win(measurements):
-    found = ranking.ranked(measurements(of({"triton_row": 1.5}, sizes=SIZES)))
+    found = ranking.rank_variants(measurements(of({"triton_row": 1.5}, sizes=SIZES)))
     assert ranking.win_tie_loss(found).empty
     assert ranking.best_sets(found) == {n: [] for n in SIZES}
 
@@ -224,14 +165,14 @@ def test_where_no_variant_has_a_speed_up_times_rank_and_nothing_is_significant(m
 def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant(measurements):
     """p = 0.03 would do alone; of 40 matrices it is one that chance gives."""
     few = [synthetic.row(variant=v, N=65536 + i) for i in range(40) for v in ("a", "b")]
-    found = ranking.ranked(measurements([r | {"speedup": "1.5"} for r in few]))
+    found = ranking.rank_variants(measurements([r | {"speedup": "1.5"} for r in few]))
     half = (found["speedup_high"] / found["speedup"]).iloc[0]
     lucky = [
         r | {"speedup": str(1.5 * half**1.6 if (r["N"], r["variant"]) == ("65536", "a") else 1.5)}
         for r in few
     ]
     lucky = [r | {"speedup_low": r["speedup"], "speedup_high": r["speedup"]} for r in lucky]
-    assert ranking.win_tie_loss(ranking.ranked(measurements(lucky)))["wins"].sum() == 0
+    assert ranking.win_tie_loss(ranking.rank_variants(measurements(lucky)))["wins"].sum() == 0
 
 
 def test_summary_file_reads_back(measurements, online_rows, tmp_path):

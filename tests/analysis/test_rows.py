@@ -32,17 +32,6 @@ def test_schema_is_the_contract():
     assert schema.SCHEMA["distribution"].allowed == DISTRIBUTIONS
 
 
-def test_values_come_back_as_they_were_written(row_file):
-    written = synthetic.row()
-    assert rows.read_row_file(row_file) == written
-
-
-def test_message_with_comma_quote_and_form_feed(tmp_path):
-    message = 'a "b", c\x0c d \u2028 e'
-    path = synthetic.write_row(tmp_path, synthetic.row(status="crash", message=message))
-    assert rows.read_row_file(path)["message"] == message
-
-
 def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
     wrong = synthetic.row(status="incorrect", max_abs_error="nan", max_rel_error="inf")
     rows.read_row_file(synthetic.write_row(tmp_path, wrong))
@@ -55,10 +44,8 @@ def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
     ("old", "new", "complaint"),
     [
         ("speedup_low,", "", "column speedup_low is missing"),
-        ("speedup_low,", "speedup_lwo,", "column speedup_low is missing"),
         ("wall_s\n", "wall_s,extra\n", "column extra is unknown"),
         ("gpu,op,", "op,gpu,", "its columns come in another order, or twice"),
-        ("gpu,op,", "gpu,gpu,op,", "its columns come in another order, or twice"),
     ],
 )
 def test_wrong_header_names_the_column(row_file, old, new, complaint):
@@ -84,23 +71,12 @@ def test_value_that_is_not_allowed(tmp_path, change, complaint):
         rows.read_rows(path)
 
 
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ({"gpu": "a100"}, "belongs at a100/softmax/"),
-        ({"N": "2048"}, "belongs at .*/M1024_N2048/"),
-        ({"variant": "triton_row"}, "belongs at .*/triton_row.1.csv"),
-    ],
-)
-def test_row_in_the_place_of_another_point(row_file, change, complaint):
-    synthetic.write_csv(row_file, [synthetic.row() | change])
-    with pytest.raises(InputError, match=complaint):
-        rows.read_row_file(row_file)
-
-
-def test_row_file_with_two_rows(row_file):
+def test_a_row_file_has_one_row_in_its_place(row_file):
     synthetic.write_csv(row_file, [synthetic.row(), synthetic.row()])
     with pytest.raises(InputError, match="2 rows, expected one"):
+        rows.read_row_file(row_file)
+    synthetic.write_csv(row_file, [synthetic.row(N=2048)])
+    with pytest.raises(InputError, match=r"belongs at .*/M1024_N2048/"):
         rows.read_row_file(row_file)
 
 

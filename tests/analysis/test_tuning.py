@@ -1,7 +1,5 @@
 """From the rows of the tuning sweep to the table by which the frontier chooses."""
 
-import csv
-
 import pytest
 import yaml
 
@@ -24,11 +22,6 @@ def row(variant, M, speedup, N=1024, **more):
     return synthetic.row(variant=variant, M=M, N=N, speedup=speedup, of_copy=0.9, **more)
 
 
-def table(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_the_winner_is_fastest_over_all_M_and_its_lead_is_said(tmp_path):
     rows = [
         *(row(FAST, M, 2.0) for M in (16, 1024)),
@@ -42,7 +35,7 @@ def test_the_winner_is_fastest_over_all_M_and_its_lead_is_said(tmp_path):
     ]
     chosen, about = write([merged(tmp_path, rows)], tmp_path / "out", "make tuning")
     assert (chosen.name, about.name) == ("h200.csv", "h200.yaml")
-    first, second = table(chosen)
+    first, second = synthetic.read_csv(chosen)
     assert (first["N"], first["variant"], first["runner_up"]) == ("1024", FAST, SLOW)
     assert float(first["lead"]) == pytest.approx(2.0 / (2.2 * 1.0) ** 0.5, rel=1e-3)
     assert (first["points"], first["speedup"], first["of_copy"]) == ("2", "2", "0.9")
@@ -66,7 +59,7 @@ def test_the_tables_variant_stays_until_another_is_clearly_ahead(tmp_path):
     now = [row(SLOW, 16, 2.0, N=N) for N in (1024, 2048)]
     now += [row(FAST, 16, 2.01), row(FAST, 16, 3.0, N=2048)]
     write([merged(tmp_path / "now", now)], out, "y")
-    stays, changes = table(out / "h200.csv")
+    stays, changes = synthetic.read_csv(out / "h200.csv")
     assert (stays["variant"], stays["runner_up"], stays["lead"]) == (SLOW, FAST, "0.995")
     assert (changes["variant"], changes["lead"]) == (FAST, "1.5")
 
@@ -75,11 +68,11 @@ def test_other_sizes_are_kept_with_their_provenance(tmp_path):
     out = tmp_path / "out"
     before = [row(FAST, 16, 2.0, N=N) for N in (512, 1024, 10240)]
     write([merged(tmp_path / "before", before)], out, "make tuning")
-    kept, _, last = table(out / "h200.csv")
+    kept, _, last = synthetic.read_csv(out / "h200.csv")
     facts = yaml.safe_load((out / "h200.yaml").read_text())
     now = [merged(tmp_path / "now", [row(SLOW, 16, 3.0, N=N) for N in (1024, 2048)])]
     write(now, out, "make tuning of two sizes")
-    lines = table(out / "h200.csv")
+    lines = synthetic.read_csv(out / "h200.csv")
     assert [line["N"] for line in lines] == ["512", "1024", "2048", "10240"]
     assert [lines[0], lines[3]] == [kept, last]
     said = yaml.safe_load((out / "h200.yaml").read_text())

@@ -7,7 +7,7 @@ from PIL import Image
 
 from analysis import claims, frame, published, ranking
 from analysis.html import document
-from analysis.merge import with_ranking
+from analysis.merge import mark_ranked
 from analysis.report.document import Inputs
 from tests.analysis import synthetic
 
@@ -31,7 +31,7 @@ def rows() -> list[dict[str, str]]:
 def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> pd.DataFrame:
     """The rows as a merged file would give them."""
     leading = {"sweep": sweep, "origin": "measured"}
-    return frame.from_rows(with_ranking(leading | row for row in some))
+    return frame.from_rows(mark_ranked(leading | row for row in some))
 
 
 def write(some: list[dict[str, str]], folder: Path) -> Path:

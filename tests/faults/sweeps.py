@@ -22,7 +22,7 @@ MERGED = "results/measurements/cpu.csv"
 
 
 def configure(folder: Path, **change) -> None:
-    """Write the config of a sweep of four quick points, or of what ``change`` makes of it."""
+    """Write the config of a sweep of four quick points, or of what `change` makes of it."""
     runner.configure(folder, **{"variants": ["torch_naive", "torch_softmax"]} | change)
 
 
@@ -44,7 +44,7 @@ class Sweep(runner.Runner):
         return found | {MARK: self._mark}
 
     def write_kernel(self, name: str, act: str, head: str = "") -> None:
-        """A kernel that is right, and does what ``act`` says; ``head`` comes before all."""
+        """A kernel that is right, and does what `act` says; `head` comes before all."""
         (self.folder / "kernels/contributed" / f"{name}.py").write_text(kernel(act, head))
 
     def point(self, variant: str, *options: str, **more) -> tuple[dict | None, str]:

@@ -32,13 +32,15 @@ def test_the_default_sweep_is_the_online_softmax_protocol_with_every_variant():
 
 
 def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
-    points = planned.expand(DEFAULT, "cpu")
+    every = planned.expand(DEFAULT, "cpu")
+    points = planned.within_limits(every, DEFAULT["cpu"])
     assert max(p.M * p.N for p in points) == DEFAULT["cpu"]["max_elements"]
     assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
-    everywhere = planned.expand(DEFAULT, "h200")
-    left = len(everywhere) - len(points)
-    assert f"({left} left out" in planned.announce(DEFAULT, "cpu", points)
-    assert "left out" not in planned.announce(DEFAULT, "h200", everywhere)
+    left = len(every) - len(points)
+    assert f"({left} left out" in planned.announce(DEFAULT, "cpu", every, points)
+    on_gpu = planned.expand(DEFAULT, "h200")
+    assert planned.within_limits(on_gpu, DEFAULT["cpu"]) == on_gpu
+    assert "left out" not in planned.announce(DEFAULT, "h200", on_gpu, on_gpu)
 
 
 def test_protocols_have_the_sizes_of_their_sources():
@@ -110,7 +112,7 @@ def test_a_further_replicate_takes_the_row_of_the_first():
 def test_nothing_to_measure_is_an_error():
     config = DEFAULT | {"shapes": [{"M": 2**20, "N": 2**20}]}
     with pytest.raises(ConfigError, match="nothing to measure on cpu"):
-        planned.expand(config, "cpu")
+        planned.within_limits(planned.expand(config, "cpu"), config["cpu"])
     backwards = DEFAULT | {"shapes": [{"M": 4, "N": {"from": 9, "to": 8, "step": 1}}]}
     with pytest.raises(ConfigError, match="'to' is smaller"):
         planned.expand(backwards, "h200")

@@ -6,10 +6,8 @@ import dataclasses
 import pytest
 import yaml
 
-import kernels
 from analysis import ranking
 from analysis.figures import write
-from measure import fingerprint
 from measure.fingerprint import ROOT
 from measure.point import Point
 from planning import tables
@@ -71,22 +69,6 @@ def test_what_is_said_of_a_published_table_is_true():
         with (PUBLISHED / name).open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert {(row["gpu"], row["dtype"]) for row in rows} == {(source["gpu"], source["dtype"])}
-
-
-def test_rows_are_expected_to_be_of_the_current_code(tmp_path):
-    (tmp_path / "h200").mkdir()
-    recorded = tmp_path / "h200" / "old.csv"
-    recorded.write_text(
-        "gpu,op,dtype,distribution,M,N,variant\n"
-        "h200,softmax,float32,normal,4,8,torch_naive\nh200,softmax,float32,normal,4,8,gone\n"
-    )
-    planned = [point("a100"), point("a100", "float16")]
-    measure = fingerprint.measure_sha256()
-    assert tables.expected(planned, [recorded]) == [
-        tables.EXPECTED,
-        ("a100", "triton_row", kernels.sha256("triton_row", "a100"), measure),
-        ("h200", "torch_naive", kernels.sha256("torch_naive", "h200"), measure),
-    ]
 
 
 def test_the_kinds_of_figures_are_those_that_analysis_draws():

@@ -18,6 +18,7 @@ def edited(**change):
 def test_every_sweep_that_ships_is_accepted_and_the_schema_has_the_keys_of_the_default():
     schema = yaml.safe_load(validate.SCHEMA_FILE.read_text())
     assert set(schema["required"]) == schema["properties"].keys() == DEFAULT.keys()
+    assert all(each["description"] for each in schema["properties"].values())
     validate.check(DEFAULT, [])
     for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
         given = yaml.safe_load(overlay.read_text())
@@ -41,7 +42,6 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
     ("change", "words"),
     [
         ({"varaints": "all"}, "unknown key 'varaints'; did you mean 'variants'?"),
-        ({"cpu": DEFAULT["cpu"] | {"max_elemnts": 3}}, "cpu: unknown key 'max_elemnts'"),
         (
             {"shapes": [{"M": 4, "N": {"from": 1, "to": 2, "stepp": 1, "step": 1}}]},
             "shapes[0].N: unknown key 'stepp'; did you mean 'step'?",
@@ -58,16 +58,11 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
         ({"shapes": [{"M": 4}]}, "shapes[0]: missing N"),
         ({"shapes": [{"N": 8}]}, "shapes[0]: give M or elements"),
         ({"shapes": [SHAPE | {"elements": 64}]}, "shapes[0]: give M or elements, not both"),
-        ({"shapes": [{"elements": 0, "N": 8}]}, "shapes[0].elements = 0: must be at least 1"),
-        ({"shapes": [RANDOM | {"random": 0}]}, "shapes[0].random = 0: must be at least 1"),
         ({"shapes": [RANDOM | {"N": 8}]}, "shapes[0].N = 8: must be {from, to}"),
         ({"shapes": [RANDOM | {"M": {"from": 1}}]}, "shapes[0].M: missing to"),
-        ({"shapes": [{"random": 9, "M": RANGE}]}, "shapes[0]: missing N, elements"),
-        ({"shapes": [RANDOM | {"odd": 3}]}, "shapes[0]: unknown key 'odd'"),
         ({"shapes": [4]}, "shapes[0] = 4: must be a table, as {key: value}"),
         ({"op": "log_sotfmax"}, "op: unknown value 'log_sotfmax'; did you mean 'log_softmax'?"),
         ({"shapes": [{"M": 4, "N": [8, -8]}]}, "shapes[0].N[1] = -8: must be at least 1"),
-        ({"shapes": [{"M": 4, "N": [8.5]}]}, "shapes[0].N[0] = 8.5: must be a whole number"),
         ({"shapes": [{"M": 4, "N": 1024.0}]}, "shapes[0].N = 1024.0: must be a whole number, a"),
         ({"shapes": [{"M": "4", "N": 8}]}, "shapes[0].M = '4': must be a whole number, a list"),
         ({"blocks": 5}, "blocks = 5: must be at least 6"),
@@ -76,8 +71,6 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
             {"unranked_flags": ["not_cold", "thortled"]},
             "unranked_flags[1]: unknown value 'thortled'; did you mean 'throttled'?",
         ),
-        ({"unranked_flags": ["xyz"]}, "unranked_flags[0]: unknown value 'xyz'; allowed: aa_biased"),
-        ({"unranked_flags": "throttled"}, "unranked_flags = 'throttled': must be a list"),
         ({"timeout_s": "long"}, "timeout_s = 'long': must be a number"),
         ({"sweep": "my sweep; rm -rf /"}, "only lower-case letters, digits and underscores"),
     ],

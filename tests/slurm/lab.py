@@ -95,7 +95,7 @@ def can_fake_gpus() -> bool:
 
 
 class Lab:
-    """The cluster, while a ``with`` block lasts; ``environment`` is what its users need."""
+    """The cluster, while a `with` block lasts; `environment` is what its users need."""
 
     def __init__(self):
         # not below pytest's own folder, which only root may enter: munge wants an open path
@@ -144,7 +144,7 @@ class Lab:
         return dict(line.split() for line in lines)
 
     def jobs(self, folder: Path) -> list[dict[str, str]]:
-        """Jobs submitted from ``folder``, in order, as ``scontrol show job`` has them."""
+        """Jobs submitted from `folder`, in order, as `scontrol show job` has them."""
         blocks = self.ask("scontrol", "show", "job", "--oneliner").splitlines()
         found = [dict(w.split("=", 1) for w in b.split() if "=" in w) for b in blocks]
         found = [job for job in found if job.get("WorkDir") == str(folder)]
@@ -217,7 +217,7 @@ class Lab:
         processes.until(lambda: self.ask("munge", "-n", f"--socket={folder}/socket"), START_S)
 
     def _daemon(self, name: str, *command: str, **variables: str) -> None:
-        """Start a daemon; before its name in ``command`` may stand options of setpriv."""
+        """Start a daemon; before its name in `command` may stand options of setpriv."""
         with (self.folder / f"{name}.out").open("ab") as output:
             daemon = subprocess.Popen(
                 # it ends with the thread that started it, should nobody be left to end it

@@ -1,8 +1,8 @@
 """Stands in for measuring, where GPUs are fakes: writes down who asked, and makes up a row.
 
 A copy of the project gets this file as measure/standin.py, so that the rule's command, the command
-line of ``measure`` and the writing of rows are the real ones. A file ``crash`` names variants that
-crash. While there is a file ``hold``, which says a number, no point after so many goes on.
+line of `measure` and the writing of rows are the real ones. A file `crash` names variants that
+crash. While there is a file `hold`, which says a number, no point after so many goes on.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ GPU_NAMES = {"a100": "NVIDIA A100-SXM4-80GB", "h200": "NVIDIA H200", "l40s": "NV
 
 
 def measure_point(point, *_) -> tuple[dict, list[tuple]]:
-    """A row as ``run_point.measure_point`` gives it."""
+    """A row as `run_point.measure_point` gives it."""
     visit = {
         "id": f"{time.time_ns()} {os.getpid()}",
         "point": f"{point.gpu}/M{point.M}_N{point.N}/{point.variant}.{point.replicate}",

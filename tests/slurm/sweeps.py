@@ -60,7 +60,7 @@ class Sweep(runner.Runner):
         (self.folder / "hold").unlink(missing_ok=True)
 
     def visits(self) -> list[dict]:
-        """Points that began, in order; with ``end`` where they ended."""
+        """Points that began, in order; with `end` where they ended."""
         file = self.folder / "visits.jsonl"
         begun = {}
         for line in file.read_text().splitlines() if file.exists() else []:

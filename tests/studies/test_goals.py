@@ -15,7 +15,7 @@ def row(M, N, variant="frontier", **more):
 
 
 def quack(M, N, over):
-    """A row of QuACK that is as many times slower over torch as ``over`` says."""
+    """A row of QuACK that is as many times slower over torch as `over` says."""
     return row(M, N, "peer_quack", **speedup(1 / over))
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from torch.autograd import DeviceType
 
-from studies.side_by_side import measure as study
+from studies.side_by_side import __main__ as study
 from studies.side_by_side import summary, tools
 from studies.side_by_side.__main__ import main
 from studies.side_by_side.tools import Point

@@ -1,4 +1,4 @@
-"""``make record`` without a GPU: what it refuses, and the commands that it would run."""
+"""`make record` without a GPU: what it refuses, and the commands that it would run."""
 
 import itertools
 import subprocess
@@ -13,7 +13,7 @@ from tools import record
 
 
 def refusal(project, *sweeps: str, gpu: bool = True) -> str:
-    """The one line of ``python -m tools.record``; ``gpu``: with an nvidia-smi that shows one."""
+    """The one line of `python -m tools.record`; `gpu`: with an nvidia-smi that shows one."""
     tools = project.parent / "tools"
     tools.mkdir(exist_ok=True)
     if gpu:

@@ -13,7 +13,7 @@ from tests.workflow.runner import Runner, configure
 def finished_sweep(tmp_path_factory) -> tuple[Path, dict[str, int]]:
     """A project in which the tiny sweep has run to the report, and what was planned before.
 
-    Not to be changed: see ``runner``.
+    Not to be changed: see `runner`.
     """
     folder = tmp_path_factory.mktemp("pipeline") / "project"
     copies.copy_project(folder, recorded="oneflow")  # each recorded sweep has figures to draw

@@ -14,7 +14,7 @@ _context.set_forkserver_preload(["snakemake.cli", "pytest"])
 
 
 def snakemake(*options: str, cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess:
-    """Run ``snakemake OPTIONS`` in ``cwd``, as ``subprocess.run`` with captured output."""
+    """Run `snakemake OPTIONS` in `cwd`, as `subprocess.run` with captured output."""
     with tempfile.TemporaryDirectory() as folder:
         outputs = [Path(folder, name) for name in ("stdout", "stderr")]
         child = _context.Process(target=_run, args=(options, cwd, env, outputs))

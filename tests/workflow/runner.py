@@ -56,7 +56,7 @@ class Runner:
         return snakemake(*self.how, *options, cwd=self.folder, env=self.environment())
 
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
-        """Start what a user types, or the command ``words``, in a new session; see ``printed``."""
+        """Start what a user types, or the command `words`, in a new session; see `printed`."""
         command = [sys.executable, "-m", "snakemake", *self.how, *options]
         with self._output.open("w") as output:  # a pipe would stay open in what a kernel leaves
             return subprocess.Popen(
@@ -71,7 +71,7 @@ class Runner:
             )
 
     def run(self, *options: str, words: list[str] | None = None, **more) -> tuple[int, str]:
-        """(exit code, output) of ``start``."""
+        """(exit code, output) of `start`."""
         code = self.start(*options, words=words, **more).wait(400)
         return code, self.printed()
 

@@ -1,4 +1,4 @@
-"""``snakemake --report``: which files it holds, in which order, with which words."""
+"""`snakemake --report`: which files it holds, in which order, with which words."""
 
 import json
 import zipfile
@@ -7,7 +7,7 @@ from tests.workflow.runner import Runner
 
 
 def given(page: str, name: str) -> dict:
-    """What the page says in ``var name = …``."""
+    """What the page says in `var name = …`."""
     start = page.rindex(f"var {name} = ") + len(f"var {name} = ")
     return json.JSONDecoder().raw_decode(page, start)[0]
 

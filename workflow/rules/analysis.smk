@@ -1,18 +1,20 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
+import atexit
 
 
 onsuccess:
     if os.path.exists("results/report.html"):
         files = "results/report.html (for a browser), results/report.md"
-        logger.info(f"Report: {files}    Figures: results/figures/")
+        line = f"Report: {files}    Figures: results/figures/"
+        # at exit, because Snakemake still names its log; the last line says where the answer is
+        atexit.register(print, line, file=sys.stderr)
 
 
 localrules:
     all,
     rows,
     figures,
-    expected,
     merge,
     collect,
     summary,
@@ -37,27 +39,10 @@ rule figures:
         FIGURES,
 
 
-rule expected:
-    """Write the hashes that rows of the current code have."""
-    output:
-        "results/expected.csv",
-    log:
-        "results/logs/expected.log",
-    conda:
-        "../envs/analysis.yml"
-    params:
-        lines=tables.expected(POINT_BY_ROW.values(), RECORDED),
-    message:
-        "Writing the hashes of the current code"
-    script:
-        "../scripts/expected.py"
-
-
 rule merge:
     """Merge the rows of one GPU into one table."""
     input:
-        rows=rows_of,
-        expected="results/expected.csv",
+        rows_of,
     output:
         "results/measurements/{gpu}.csv",
     log:
@@ -67,6 +52,7 @@ rule merge:
     params:
         code=ANALYSIS,
         sweep=config["sweep"],
+        kernels=config["kernels"],
     message:
         "Merging the rows of {wildcards.gpu}"
     script:
@@ -78,7 +64,6 @@ rule collect:
     input:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
         recorded=RECORDED,
-        expected="results/expected.csv",
     output:
         "results/measurements.csv",
     log:
@@ -87,11 +72,12 @@ rule collect:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
+        measuring=MEASURING,  # the code that decides which recorded rows are stale
         unranked=config["unranked_flags"],
     message:
         "Collecting measured and recorded rows"
     shell:
-        "python3 -m analysis collect --recorded {input.recorded:q} --expected {input.expected:q}"
+        "python3 -m analysis collect --recorded {input.recorded:q}"
         " --unranked-flags {params.unranked:q}"
         " --output {output:q} {input.merged:q} > {log:q} 2>&1"
 

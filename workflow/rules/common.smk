@@ -3,9 +3,10 @@ import os
 import sys
 from pathlib import Path
 
+from snakemake.common.configfile import load_configfile
 from snakemake.logging import logger
 
-from measure import row
+from measure import fingerprint, row
 from measure.device import gpus
 from planning import cluster, internals, machine, points, tables, validate
 
@@ -17,7 +18,8 @@ shell.prefix(
 # relative, so that a copy of the project has the same file names
 ROOT = Path(os.path.relpath(workflow.basedir))
 
-validate.check(config, internals.config_layers(workflow))
+CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
+validate.check(config, [*map(load_configfile, workflow.configfiles), CONFIG_OPTIONS])
 ON_CLUSTER = internals.is_on_cluster(workflow)
 # an allocation is given its points, and not the profile
 PLANS_CLUSTER = ON_CLUSTER and not internals.is_in_allocation(workflow)
@@ -26,7 +28,8 @@ CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE)) if PLANS_CLUSTER else {}
 if PLANS_CLUSTER:
     cluster.check(config["gpus"], CLUSTER)
 
-POINTS = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
+EXPANDED = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
+POINTS = {gpu: points.within_limits(each, config["cpu"]) for gpu, each in EXPANDED.items()}
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
 BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
@@ -35,7 +38,7 @@ PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_O
 ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
 if not internals.is_in_allocation(workflow):
     for gpu, chosen in POINTS.items():
-        logger.info(points.announce(config, gpu, chosen))
+        logger.info(points.announce(config, gpu, EXPANDED[gpu], chosen))
 
 PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
@@ -47,8 +50,10 @@ FIGURE_NAMES = tables.figures(config["sweep"], POINT_BY_ROW.values(), RECORDED, 
 FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=FIGURE_NAMES, suffix=SUFFIXES)]
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
+MEASURING = [tables.code_sha256(ROOT / "kernels"), fingerprint.measure_sha256()]
 COMMAND = points.command(
-    *internals.given_configs(workflow),
+    CONFIG_FILES,
+    CONFIG_OPTIONS,
     snakefile=Path(workflow.main_snakefile),
     profile=PROFILE,
 )
@@ -69,7 +74,7 @@ wildcard_constraints:
 
 
 def require_in_sweep(known, name, what):
-    """Return ``known[name]``. Raise ConfigError if the sweep does not make the requested file."""
+    """Return `known[name]`. Raise ConfigError if the sweep does not make the requested file."""
     if name not in known:
         raise validate.ConfigError(
             f"the sweep {config['sweep']} has no {what} {name}: see its config"
@@ -99,12 +104,12 @@ def rows_of(wildcards):
 
 
 def published_folder(wildcards, input):
-    """Return the folder of the published tables; ``snakemake --lint`` refuses it as a constant."""
+    """Return the folder of the published tables; `snakemake --lint` refuses it as a constant."""
     return os.path.dirname(input.tables[0])
 
 
 def figure_outputs(kinds):
-    """Return the figures of a set; ``snakemake --report`` takes the SVG, the smallest file."""
+    """Return the figures of a set; `snakemake --report` takes the SVG, the smallest file."""
     for kind in kinds:
         figure = f"results/figures/{{gpu}}_{{dtype}}_{{sweep}}_{kind}"
         yield report(
@@ -118,5 +123,5 @@ def figure_outputs(kinds):
 
 
 def in_report(path, caption, category, **labels):
-    """Return an output file with its caption and category in ``snakemake --report``."""
+    """Return an output file with its caption and category in `snakemake --report`."""
     return report(path, caption=f"../report/{caption}.rst", category=category, labels=labels)

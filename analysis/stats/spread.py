@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.schema import SWEEP_MATRIX
+from analysis.stats.ratio import LEVEL, Z
 
-LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
-Z = 1.959964  # standard errors on each side of a normal 95 % interval
 SHORT_US = 10  # shorter calls are a separate class, because launches vary by a fixed time
 # A/A controls of an operation, and of its short or its long calls. Of 20, the 95 % quantile is
 # almost the largest, which widens too much rather than too little.
@@ -78,7 +77,7 @@ def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a, b and the degrees d of the spread between processes, by BOARD.
 
     That this spread is also that of a variant over torch is an assumption. Replicates test it, and
-    `statistics.point_estimates` then gives their own variance more weight.
+    `stats.point_estimates` then gives their own variance more weight.
 
     In Smyth's model the sample variance of ln(torch / copy) over the n processes of a matrix is
     distributed as (a² + (b / t)²) · F(n - 1, d). Of a grid, a, b and d have the largest likelihood.
@@ -89,7 +88,7 @@ def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[(rows["torch_us"] > 0) & (rows["copy_us"] > 0)]
     length = rows[["torch_us", "copy_us"]].min(axis=1)  # b weighs most on the shorter call
     rows = rows.assign(log=np.log(rows["torch_us"] / rows["copy_us"]), length=length)
-    groups = rows.groupby([*BOARD, *SWEEP_MATRIX[3:]], sort=False)
+    groups = rows.groupby([*SWEEP_MATRIX, "gpu_uuid"], sort=False)
     controls = groups.agg(var=("log", "var"), n=("log", "size"), length=("length", "median"))
     fits = {board: _fit(part[part["n"] > 1]) for board, part in controls.groupby(BOARD)}
     return pd.DataFrame.from_dict(fits, orient="index", columns=["a", "b", "d"])

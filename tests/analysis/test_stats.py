@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import ranking
-from analysis import statistics as stats
-from analysis.statistics import Estimate, spread
+from analysis import ranking, stats
+from analysis.stats import Estimate, ratio, spread
 from tests.analysis import synthetic
 from tests.marks import slow
 
@@ -43,7 +42,7 @@ def run(
                 t = scale * rng.standard_normal(2) if by_matrix else rng.standard_t(heavy, 2)
                 control, own = sd * t / math.sqrt(heavy / (heavy - 2))
                 aa, within = 0.0005 * rng.standard_normal(2) * (wide, 1)
-                half = math.exp(0.0005 * stats.Z)
+                half = math.exp(0.0005 * ratio.Z)
                 for name, value in (
                     ("speedup", 1.5 * math.exp(own + wide * within)),
                     ("aa", math.exp(aa)),
@@ -75,7 +74,7 @@ def test_one_kernel_under_two_names_differs_in_at_most_5_percent_of_pairs(measur
     for seed in range(25):
         given = {"spread": 0.01, "heavy": 4, "sizes": sizes}
         rows = run(measurements, seed, ("one", "two"), replicates, **given)
-        table = ranking.ranked(rows)
+        table = ranking.rank_variants(rows)
         pairs += len(sizes)
         wins += ranking.win_tie_loss(table)["wins"].sum()
     assert pairs == 300
@@ -87,7 +86,7 @@ def test_intervals_are_widened_until_a_a_excludes_1_as_often_as_it_may(measureme
     assert spread.aa_controls(narrow)["excludes"].mean() > 0.3
     k = spread.widening(narrow, narrow)
     assert 3 < k.mean() < 5
-    assert (spread.aa_controls(narrow)["z"].abs() > stats.Z * k).mean() <= 0.05
+    assert (spread.aa_controls(narrow)["z"].abs() > ratio.Z * k).mean() <= 0.05
     assert spread.biased_operations(narrow).index.tolist() == [("h200", "softmax")]
     fair = run(measurements, 1, [f"mine_{i}" for i in range(10)])
     assert spread.widening(fair, fair).max() < 1.4
@@ -126,7 +125,7 @@ def test_replicates_count_with_their_own_variance(measurements):
     own = np.var(np.log([1.4, 1.5, 1.6]), ddof=1)
     a, b, d = spread.DEFAULT
     us = rows[["time_us", "torch_us"]].min(axis=None)
-    within = np.log((rows["speedup"] + 0.002) / (rows["speedup"] - 0.002)) / (2 * stats.Z)
+    within = np.log((rows["speedup"] + 0.002) / (rows["speedup"] - 0.002)) / (2 * ratio.Z)
     prior = (within**2).mean() + a**2 + (b / us) ** 2
     assert point["variance"] == pytest.approx((d * prior + 2 * own) / (d + 2) / 3, rel=1e-3)
     assert (point["degrees"], point["processes"]) == (d + 2, 3)
@@ -180,7 +179,7 @@ def test_of_equal_variants_none_is_slower_in_95_percent_of_sweeps(measurements, 
     for seed in range(sweeps):
         variants = [f"mine_{i}" for i in range(6)]
         rows = run(measurements, seed, variants, by_matrix=True, **given)
-        wrong += not ranking.ranked(rows)["in_best_set"].all()
+        wrong += not ranking.rank_variants(rows)["in_best_set"].all()
     assert wrong <= 0.05 * sweeps + 2 * math.sqrt(0.05 * 0.95 * sweeps)
 
 
@@ -200,8 +199,8 @@ def test_quotients_and_means():
     ("degrees", "t"), [(1, 12.706), (3, 3.182), (8, 2.306), (30, 2.042), (math.inf, 1.960)]
 )
 def test_students_t_as_in_its_tables(degrees, t):
-    assert stats.t_quantile(degrees) == pytest.approx(t, rel=2e-3)
-    assert stats.two_sided_p(t, degrees) == pytest.approx(0.05, rel=1e-2)
+    assert ratio.t_quantile(degrees) == pytest.approx(t, rel=2e-3)
+    assert ratio.two_sided_p(t, degrees) == pytest.approx(0.05, rel=1e-2)
 
 
 def test_nothing_is_beyond_a_margin_that_it_is_within():

@@ -1,0 +1,104 @@
+"""Write and read the table of claims, results/claims.csv."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import stats
+from analysis.claims.claim import NO_DATA, SOURCES, Claim, Finding, NoDataError
+from analysis.claims.evidence import Evidence
+from analysis.claims.sources import ALL
+from analysis.frame import read_output
+from analysis.published import Published
+from analysis.rows import write as write_file
+
+WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
+COLUMNS = ["claim", "source", "statement", *WHERE]
+COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why"]
+
+
+def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return the table of claims, columns COLUMNS.
+
+    Each claim has first a line of origin `published`, recomputed from the source's own table. One
+    line follows for every gpu, dtype, origin and sweep with rows of the claim's protocol. A gpu,
+    dtype and origin without such rows has one `no data` line. `published_value` is the recomputed
+    value, or the number in the source's text where no table gives one.
+    """
+    measurements = stats.point_estimates(measurements)
+    lines = []
+    for claim in ALL:
+        where, finding, table = _published(claim, published)
+        published_value = claim.stated if math.isnan(finding.value) else finding.value
+        findings = [(where, finding), *_measured(claim, measurements, table)]
+        lines += [_line(claim, *each, published_value) for each in findings]
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def write(measurements: pd.DataFrame, published: Published, output: Path) -> None:
+    """Write `check` as CSV, NaN as an empty value."""
+    table = check(measurements, published)
+    write_file(output, table.to_csv(index=False, lineterminator="\n"))
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return what `write` wrote."""
+    numbers = ("value", "low", "high", "published_value")
+    text = [name for name in COLUMNS if name not in numbers]
+    return read_output(path, COLUMNS, text, "claims")
+
+
+def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:
+    """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
+    evidence = Evidence(rows, claim.protocol, published)
+    try:
+        finding = claim.judge(evidence)
+        return dataclasses.replace(finding, why="; ".join([finding.why, *evidence.marks()]))
+    except NoDataError as error:
+        return Finding(NO_DATA, str(error))
+
+
+def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
+    where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
+    if not claim.table:
+        return where, Finding(NO_DATA, claim.untabled), None
+    rows = published.rows[published.rows["table"] == Path(claim.table).stem]
+    if rows.empty:
+        return where, Finding(NO_DATA, f"{claim.table} is not among the published tables"), None
+    finding = judge(claim, rows)
+    if finding.verdict != NO_DATA:
+        why = f"{finding.why}; no intervals in the source: point values only"
+        finding = dataclasses.replace(finding, why=why)
+    return rows.iloc[0][WHERE].to_dict(), finding, Evidence(rows, claim.protocol)
+
+
+def _measured(
+    claim: Claim, measurements: pd.DataFrame, published: Evidence | None
+) -> Iterator[tuple[dict, Finding]]:
+    for _, rows in measurements.groupby(["origin", "gpu", "dtype"], sort=True):
+        where = rows.iloc[0][WHERE].to_dict()
+        fitting = [
+            sweep
+            for sweep, part in rows.groupby("sweep", sort=True)
+            if len(claim.protocol.select(part))
+        ]
+        if not fitting:
+            reason = f"no rows of {claim.protocol}"
+            yield where | {"sweep": ""}, Finding(NO_DATA, reason)
+        for sweep in fitting:
+            yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep], published)
+
+
+def _line(claim: Claim, where: dict, finding: Finding, published_value: float) -> dict:
+    return {
+        **where,
+        **dataclasses.asdict(finding),
+        "claim": claim.id,
+        "source": SOURCES[claim.id.split("-")[0]],
+        "statement": claim.statement,
+        "quantity": claim.quantity,
+        "published_value": published_value,
+    }

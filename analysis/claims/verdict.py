@@ -1,0 +1,76 @@
+"""Decide on which side of 1 ratios are, and from that whether a claim holds.
+
+The verdicts `holds` and `does not hold` need a whole interval, or a p-value, on one side of the
+claim, so noise can only make a verdict `inconclusive`. A claim about every size holds when each of
+them is significant (Berger, Technometrics 24(4), 1982). It fails when one size is significant on
+the other side, with p-values corrected over sizes (Holm).
+"""
+
+from collections.abc import Iterable, Mapping
+
+from analysis import stats
+from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE
+from analysis.stats import Estimate
+
+SIDES = ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
+
+
+def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
+    """Return the p-values of "all ratios are above 1" and of "one ratio is below 1".
+
+    The first is the largest p, the second the smallest p times the number of ratios.
+    """
+    ratios = list(ratios)
+    above = [ratio.p() if ratio.log > 0 else 1.0 for ratio in ratios]
+    below = [ratio.p() if ratio.log < 0 else 1.0 for ratio in ratios]
+    return max(above), min(1.0, len(below) * min(below))
+
+
+def sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
+    """Return size -> its side of 1, from its `p_values`; those of `below` are corrected (Holm)."""
+    below = stats.holm(p for _, p in every.values())
+    return {
+        n: ABOVE if p <= stats.LEVEL else BELOW if other <= stats.LEVEL else UNCLEAR
+        for (n, (p, _)), other in zip(every.items(), below, strict=True)
+    }
+
+
+def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
+    """Return size -> the side of 1 of its ratio."""
+    return sides({n: p_values([ratio]) for n, ratio in every.items()})
+
+
+def side(ratio: Estimate) -> str:
+    """Return on which side of 1 one ratio is, or `unclear`."""
+    return sides_of({0: ratio})[0]
+
+
+def on_all(sides: Iterable[str], complete: bool = True) -> str:
+    """Return the verdict on "every ratio is above 1", from the sides of the ratios.
+
+    It holds only if the ratios are `complete`, because a size that was not timed may be slower.
+    """
+    sides = set(sides)
+    return FAILS if BELOW in sides else HOLDS if complete and UNCLEAR not in sides else INCONCLUSIVE
+
+
+def on_number(ratio: Estimate, stated: float, decimals: int) -> str:
+    """Return the verdict on "faster by `stated`", a number with `decimals` decimals.
+
+    It holds if the whole interval reaches `stated`, and fails if no part of the interval does.
+    """
+    low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
+    # A source prints 2.948 as 2.95, so half a unit of the last digit is allowed.
+    least = stated - 0.5 * 10**-decimals
+    return HOLDS if low >= least else FAILS if high < least else INCONCLUSIVE
+
+
+def too_close(decided: str) -> str:
+    """Return a clause that explains an inconclusive verdict; "" for the others."""
+    return ", too close to call" if decided == INCONCLUSIVE else ""
+
+
+def sizes_on(where: str, sides: Mapping[int, str]) -> str:
+    """Return the sizes on the side `where` of 1, for a sentence: `N = 256, 512`, or `no N`."""
+    text = ", ".join(str(n) for n, side in sides.items() if side == where)
+    return f"N = {text}" if text else "no N"
