@@ -70,13 +70,8 @@ def parser() -> ArgumentParser:
     command = "the exact command that measures these rows, quoted in the output"
     command = _shared("--command", command, dest="reproduce_with", metavar="COMMAND")
     sweep = _shared("--sweep", "name of the sweep, e.g. online_softmax")
-    of_set = (
-        *tables,
-        _shared("--gpu", "slug of the GPU, e.g. a100"),
-        _shared("--dtype", "element type, e.g. float32"),
-        sweep,
-        output_dir,
-    )
+    gpu = "slug of the GPU, e.g. a100; without it, the figures that no GPU owns are drawn"
+    gpu = _shared("--gpu", gpu, default="")
     of_report = (
         *tables,
         command,
@@ -91,10 +86,7 @@ def parser() -> ArgumentParser:
     add(_collect, merged, recorded, output, unranked, expected)
     add(_summary, measurements, output)
     add(_claims, *tables, output)
-    add(_figures, *of_set)
-    add(_profile, *of_set)
-    add(_published, *of_set)
-    add(_overview, *tables, output_dir)
+    add(_figures, *tables, gpu, output_dir)
     add(_report, *of_report)
     add(_html, *of_report)
     compare = add(_compare, unranked)
@@ -166,25 +158,12 @@ def _claims(given: Namespace) -> str:
 
 
 def _figures(given: Namespace) -> str:
-    """draw a set over N"""
-    return _write_set(given)
+    """draw every figure of a GPU"""
+    from analysis.figures import write
 
-
-def _profile(given: Namespace) -> str:
-    """draw the performance profile of a set"""
-    return _write_set(given, kinds=["profile"])
-
-
-def _published(given: Namespace) -> str:
-    """draw published times beside a set's"""
-    return _write_set(given, kinds=["published"])
-
-
-def _overview(given: Namespace) -> str:
-    """draw the fraction of the copy bandwidth, of all sets"""
-    from analysis.figures.write import write_overview
-
-    return _named(write_overview(*_tables(given), given.output_dir))
+    if given.gpu:
+        return _named(write.write_gpu(*_tables(given), given.gpu, given.output_dir))
+    return _named(write.write_shared(*_tables(given), given.output_dir))
 
 
 def _report(given: Namespace) -> str:
@@ -206,7 +185,7 @@ def _html(given: Namespace) -> str:
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
     from analysis import compare
-    from analysis.figures import changes
+    from analysis.figures import heatmap
 
     if given.threshold < given.margin:
         raise InputError(
@@ -218,7 +197,7 @@ def _compare(given: Namespace) -> str:
     comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:
-        changes.write(text, comparison.changes, limits, given.output_dir)
+        heatmap.write_changes(text, comparison.changes, limits, given.output_dir)
     given.code = int(compare.failed(comparison.changes, limits).any())
     return compare.counts(comparison.changes)
 
@@ -258,13 +237,6 @@ def _inputs(given: Namespace):
     summary, judged = ranking.read(given.summary), claims.read(given.claims)
     settings = given.reproduce_with, given.recorded, given.unranked_flags
     return Inputs(measurements, summary, judged, published, *settings)
-
-
-def _write_set(given: Namespace, **kinds) -> str:
-    from analysis.figures.write import write
-
-    key = given.gpu, given.dtype, given.sweep
-    return _named(write(*_tables(given), *key, given.output_dir, **kinds))
 
 
 def _named(paths: list[Path]) -> str:
