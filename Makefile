@@ -8,7 +8,7 @@ export PATH := $(BIN):$(PATH)
 ARGS ?=
 SWEEPS ?=
 # The figures of the documents that a run draws; studies and a browser make the others.
-DRAWN = $(filter-out aa_bias.png side_by_side.png report_%.png,$(notdir $(wildcard docs/figures/*.png)))
+DRAWN = $(patsubst docs/figures/%,%,$(wildcard $(addprefix docs/figures/,*/*.png hero.png gpus_*.png)))
 
 .PHONY: run report tuning record test test-all lint format lock docs rulegraph clean help
 
@@ -51,7 +51,7 @@ lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
 	python3 -m tools.pins
 
 docs: report rulegraph  ## draw the figures of the documents, print their tables again
-	cp $(addprefix results/figures/,$(DRAWN)) docs/figures/
+	cd results/figures && cp --parents $(DRAWN) "$(CURDIR)/docs/figures"
 	python3 -m tests.browser.screenshots results/report.html docs/figures
 	python3 -m tools.inserts
 

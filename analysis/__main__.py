@@ -13,7 +13,6 @@ from pathlib import Path
 from analysis import InputError
 from analysis.arguments import ARGUMENTS
 
-SET = ("--gpu", "--dtype", "--sweep")
 TABLES = ("--measurements", "--published")
 REPORT = (*TABLES, "--command", "[--recorded]", "[--unranked-flags]", "--output")
 REPORT += ("--summary", "--claims", "--figures-dir")
@@ -92,30 +91,14 @@ def _claims(given: Namespace) -> None:
     claims.write(*_tables(given), given.output)
 
 
-@_command(*TABLES, *SET, "--output-dir")
+@_command(*TABLES, "[--gpu]", "--output-dir")
 def _figures(given: Namespace) -> str:
-    """draw a set over N"""
-    return _write_set(given)
+    """draw every figure of a GPU"""
+    from analysis.figures import write
 
-
-@_command(*TABLES, *SET, "--output-dir")
-def _profile(given: Namespace) -> str:
-    """draw the performance profile of a set"""
-    return _write_set(given, kinds=["profile"])
-
-
-@_command(*TABLES, *SET, "--output-dir")
-def _published(given: Namespace) -> str:
-    """draw published times beside a set's"""
-    return _write_set(given, kinds=["published"])
-
-
-@_command(*TABLES, "--output-dir")
-def _overview(given: Namespace) -> str:
-    """draw the fraction of the copy bandwidth, of all sets"""
-    from analysis.figures.write import write_overview
-
-    return _named(write_overview(*_tables(given), given.output_dir))
+    if given.gpu:
+        return _named(write.write_gpu(*_tables(given), given.gpu, given.output_dir))
+    return _named(write.write_shared(*_tables(given), given.output_dir))
 
 
 @_command(*REPORT)
@@ -141,7 +124,7 @@ def _html(given: Namespace) -> None:
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
     from analysis import compare
-    from analysis.figures import changes
+    from analysis.figures import heatmap
 
     if given.threshold < given.margin:
         raise InputError(
@@ -153,7 +136,7 @@ def _compare(given: Namespace) -> str:
     comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:
-        changes.write(text, comparison.changes, limits, given.output_dir)
+        heatmap.write_changes(text, comparison.changes, limits, given.output_dir)
     given.code = int(compare.failed(comparison.changes, limits).any())
     return compare.counts(comparison.changes)
 
@@ -196,13 +179,6 @@ def _inputs(given: Namespace):
     summary, judged = ranking.read(given.summary), claims.read(given.claims)
     settings = given.reproduce_with, given.recorded, given.unranked_flags
     return Inputs(measurements, summary, judged, published, *settings)
-
-
-def _write_set(given: Namespace, **kinds) -> str:
-    from analysis.figures.write import write
-
-    key = given.gpu, given.dtype, given.sweep
-    return _named(write(*_tables(given), *key, given.output_dir, **kinds))
 
 
 def _named(paths: list[Path]) -> str:

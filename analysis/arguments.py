@@ -63,8 +63,10 @@ ARGUMENTS = {
         "dest": "reproduce_with",
         "metavar": "COMMAND",
     },
-    "--gpu": {"help": "short name of the GPU, e.g. a100"},
-    "--dtype": {"help": "element type, e.g. float32"},
+    "--gpu": {
+        "help": "short name of a GPU; without it, the figures that no GPU owns",
+        "default": "",
+    },
     "--sweep": {"help": "name of the sweep, e.g. online_softmax"},
     "--threshold": _limit("exit with 1 for a point slower by more", Limits().threshold),
     "--margin": _limit("a smaller difference counts as the same", Limits().margin),

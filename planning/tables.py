@@ -12,9 +12,7 @@ from measure.device import gpus
 from measure.point import Point
 from measure.row import MATRIX
 
-# Kinds of figures: of every set, of a set with MIN_MATRICES, of one beside a published table.
-OVER_N, PROFILE, PUBLISHED = ("time", "throughput", "speedup"), "profile", "published"
-MIN_MATRICES = 20
+SOURCES = "sources.yaml"
 CODE = {".py", ".cu", ".cuh", ".csv"}  # the last: tuning tables
 
 
@@ -30,32 +28,27 @@ def _recorded_rows(path: Path) -> list[dict[str, str]]:
         return [{name: row[name] for name in (*MATRIX, "variant")} for row in csv.DictReader(file)]
 
 
-def figures(
+def gpus_of_sets(
     sweep: str, planned: Iterable[Point], recorded: Iterable[Path], published: Path
-) -> list[str]:
-    """Return the names of the figures of each GPU, dtype and sweep.
+) -> dict[tuple[str, str], set[str]]:
+    """Return the GPUs of every dtype and sweep.
 
     `planned`: the points of `sweep`; `recorded`: the tables of other GPUs.
     `published`: the folder with sources.yaml, which names the sweep of every published table.
     """
-    sources = yaml.safe_load((published / "sources.yaml").read_text()).values()
-    sets = {}  # set -> its matrices
-    rows = [(sweep, vars(point)) for point in planned]
-    rows += [(path.stem, row) for path in recorded for row in _recorded_rows(path)]
-    for name, row in rows:
-        matrices = sets.setdefault((row["gpu"], row["dtype"], name), set())
-        matrices.add(tuple(row[key] for key in MATRIX))
-    for source in sources:
-        sets.setdefault((source["gpu"], source["dtype"], source["sweep"]), set())
-    beside = {(source["dtype"], source["sweep"]) for source in sources if source["beside_measured"]}
-    names = []
-    for (gpu, *others), matrices in sets.items():
-        kinds = list(OVER_N)
-        kinds += [PROFILE] if len(matrices) >= MIN_MATRICES else []
-        # times of a CPU are never drawn beside those of a GPU
-        kinds += [PUBLISHED] if tuple(others) in beside and gpu != gpus.CPU else []
-        names += ["_".join([gpu, *others, kind]) for kind in kinds]
-    return names
+    rows = [(vars(point), sweep) for point in planned]
+    rows += [(row, path.stem) for path in recorded for row in _recorded_rows(path)]
+    rows += [(s, s["sweep"]) for s in yaml.safe_load((published / SOURCES).read_text()).values()]
+    sets = {}
+    for row, name in rows:
+        sets.setdefault((row["dtype"], name), set()).add(row["gpu"])
+    return sets
+
+
+def shared_figures(sets: dict[tuple[str, str], set[str]]) -> list[str]:
+    """Return the names of the figures that no GPU owns; a CPU never stands beside GPUs."""
+    several = [key for key, gpu in sets.items() if len(gpu - {gpus.CPU}) > 1]
+    return ["hero", *(f"gpus_{dtype}_{sweep}" for dtype, sweep in sorted(several))]
 
 
 @functools.cache

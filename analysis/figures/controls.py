@@ -3,7 +3,7 @@
 import pandas as pd
 
 from analysis.frame import is_ranked
-from analysis.schema import BASELINE, OTHER_BOARD, SWEEP_MATRIX
+from analysis.schema import BASELINE, SWEEP_MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds
 # Columns that a control leaves empty.
@@ -11,15 +11,14 @@ UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low",
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return `frame` with a row of torch added for each matrix that has none on its board.
+    """Return `frame` with a row of torch added for each matrix without a timed one.
 
     The row has the median of `torch_us` over the rows of the matrix, and the flag CONTROL. Added
     rows come last, and the index continues.
     """
     controls = _torch(frame[is_ranked(frame) & frame["torch_us"].notna()])
-    on_board = frame["unranked_by"] != OTHER_BOARD
-    torch = frame.loc[on_board & (frame["variant"] == BASELINE), SWEEP_MATRIX]
-    known = pd.MultiIndex.from_frame(torch)
+    timed = is_ranked(frame, any_board=True) & (frame["variant"] == BASELINE)
+    known = pd.MultiIndex.from_frame(frame.loc[timed, SWEEP_MATRIX])
     controls = controls[~pd.MultiIndex.from_frame(controls[SWEEP_MATRIX]).isin(known)]
     return pd.concat([frame, controls], ignore_index=True) if len(controls) else frame
 

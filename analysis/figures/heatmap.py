@@ -1,251 +1,246 @@
-"""Speed-up over torch as a heat map, variant by N, in bands of a page's width."""
+"""Heat maps: the speed-up over torch, who is the fastest where, and the changes between runs."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-import matplotlib
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import FuncNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analysis import palette
-from analysis.figures import axes as shared
-from analysis.figures.layout import DOUBLE, SINGLE, Page, fine_print, heading, text_width
-from analysis.frame import is_ranked, mark
-from analysis.panels import Panel, Selection, evenly, panels
+from analysis import compare, palette, rows, schema
+from analysis.figures import style
+from analysis.figures.style import themed
+from analysis.frame import is_ranked
+from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
+from analysis.published import Published, Source
 
-# Blue is faster than torch, red is slower; the colour-blind can tell them apart.
-COLOURS = "RdBu"
-# Colours saturate at 2x and 1/2x, so that 1.1 and 1.3 differ; beyond, the cell has the number.
-LIMIT = 1.0
-INTERVAL = "±: half of the 95 % interval"
-FRAME = "frame: the best set at that N, dashed where it has several variants"
-TICKS = {"½x": 1 / 2, "⅔x": 2 / 3, "1x": 1, "1.5x": 1.5, "2x": 2}
-# Inches: the smallest and the largest width of a cell; the space at the right for the colour bar;
-# the height and width of that bar.
-NARROW, WIDE, RIGHT = 0.36, 0.5, 0.66
-BAR = (1.1, 0.1)
-NAME, VALUE, WORD = 6.5, 5.5, 4.8  # points
-
-COLUMNS = 14  # sizes of a band
-# Beyond this number of bands, over all panels, evenly chosen sizes are drawn: the text of a cell
-# takes milliseconds, and a PNG is at most 65,536 pixels high.
-MAX_BANDS = 12
-# Inches: the height of a cell, the lower one of a page that would be higher than PAGE, and PAGE.
-CELL, LOW, PAGE = 0.25, 0.19, 8.5
-# Inches: above the first band of a panel (title), below a band (N), below the last band (N and the
-# name of the axis), and for the line of M where M varies.
-ABOVE, BETWEEN, BELOW, OF_M = 0.2, 0.21, 0.4, 0.12
-
-# Statuses whose word is wider than a cell.
-HYPHENATED = {
-    "unsupported": "unsup-\nported",
-    "interpreted": "inter-\npreted",
-    "incorrect": "incor-\nrect",
-    "unavailable": "unavail-\nable",
-}
-LEAST_HALF_WIDTH = 0.0005  # a smaller one would be 0 in three decimals
+# Blue is faster, red is slower. Limit of the colours -> the ticks above 1.
+TICKS = {2: (1.02, 1.1, 1.3, 2), 10: (1.1, 1.5, 2.5, 5, 10), 100: (1.2, 2, 5, 20, 100)}
+COLUMNS = 22  # of a band
+LEAST = 0.01  # the smallest half interval that is written
+# Statuses that do not fit into a cell.
+WORDS = {"unsupported": "unsup.", "interpreted": "interp.", "incorrect": "wrong"}
+INTERVAL = f"±: half of the 95 % interval, spread between processes included, from {LEAST:.0%} on"
+SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
+SIZES = ["op", "distribution", "M", "N"]
+MATRIX, DTYPES = [*schema.SWEEP_MATRIX], list(schema.ITEMSIZE)
+MAP = (
+    "cell: the kernel that is the fastest at most sizes from that N up to twice as many, and % of "
+    "the speed of a copy (of a published table: of the data sheet's bandwidth); colour: the least; "
+    "frame: without a tie at all its sizes; in brackets: no other kernel competes there"
+)
 
 
-@dataclass(frozen=True)
-class Band:
-    """Cells of a panel, variant by N: a row (dict) or None. Only the `first` band has a title."""
+class Band(NamedTuple):
+    """Cells: values, texts, and the style of the frames ("" for none)."""
 
     title: str
-    cells: pd.DataFrame
-    first: bool
-    last: bool
-
-    @property
-    def rows(self) -> list[int]:
-        """Return the M of every column."""
-        return [next(row["M"] for row in self.cells[n] if row) for n in self.cells.columns]
-
-    @property
-    def varying(self) -> bool:
-        """Return whether M differs between columns."""
-        return len(set(self.rows)) > 1
-
-    @property
-    def around(self) -> tuple[float, float]:
-        """Return the inches above and below the cells."""
-        below = (BELOW if self.last else BETWEEN) + (OF_M if self.varying else 0)
-        return ABOVE if self.first else 0, below
+    values: pd.DataFrame
+    texts: pd.DataFrame
+    frames: pd.DataFrame
+    xlabel: str
 
 
+@themed
 def draw_speedup(selection: Selection) -> Figure:
-    """Draw `speedup` with log colours centred at 1, its value and half of its 95 % interval.
+    """Draw the speed-up over torch of every variant (row) at every size (column).
 
     A point without a time shows its status, or the reason why it does not rank. An empty cell is a
     point outside the sweep. A published table is drawn where nothing was measured.
     """
-    with matplotlib.rc_context({**shared.THEME, "axes.grid": False}):
-        chosen, total = panels(selection, only_timed=False)
-        bands = fold(chosen)
-        high = _cell_height(bands)
-        heights = [len(band.cells.index) * high for band in bands]
-        names = [text_width(name, NAME) for band in bands for name in band.cells.index]
-        left = 0.12 + max(names)
-        columns = max(len(band.cells.columns) for band in bands)
-        narrow = left + columns * NARROW + RIGHT <= SINGLE
-        cell = ((SINGLE if narrow else DOUBLE) - left - RIGHT) / columns
-        cell = min(max(cell, NARROW), WIDE)
-        across = left + columns * cell + RIGHT
-        page = Page(
-            max(across, SINGLE if narrow else DOUBLE),
-            max(sum(heights) + sum(sum(band.around) for band in bands), ABOVE + BAR[0] + 0.1),
-            heading(selection, "speed-up over torch"),
-            fine_print(selection, len(chosen), total, *_notes(bands)),
-        )
-        y = 0.0
-        for band, height in zip(bands, heights, strict=True):
-            above, below = band.around
-            _draw_band(page.axes(left, y + above, len(band.cells.columns) * cell, height), band)
-            y += above + height + below
-        _colour_bar(page.axes(across - RIGHT + 0.12, ABOVE, BAR[1], BAR[0]))
-        return page.figure
+    table = selection.own if len(selection.own) else selection.published
+    timed = is_ranked(table, any_board=True)
+    why = table["unranked_by"].str.replace(".* .*", "not ranked", regex=True)
+    why = why.where(table["status"] == "ok", table["status"])
+    table = table.assign(value=table["speedup"].where(timed), frame="", text="")
+    table["text"] = _texts(table, style.signs(table), why)
+    if len(selection.own):
+        best = table["in_best_set"] & (table["competitors"] > 1)
+        several = best.groupby([table[name] for name in SIZES]).transform("sum") > 1
+        table["frame"] = np.select([best & several, best], ["--", "-"], "")
+    bands = [band for _, part in table.groupby(SIZES[:2]) for band in _bands(part, SIZES[:2])]
+    notes = [f"frame: the best set at that size, dashed where it has several variants; {INTERVAL}"]
+    notes = style.footer(selection.own, selection.sources, notes)
+    title = style.heading(selection, "Speed-up over torch")
+    return _draw_ratios(bands, title, notes, "time of torch / time", [100])
 
 
-def fold(panels: list[Panel]) -> list[Band]:
-    """Return the bands of all panels; the title says where sizes are left out."""
-    most = COLUMNS * max(1, MAX_BANDS // len(panels))
-    return [band for panel in panels for band in _bands(panel, most)]
+@themed
+def draw_changes(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
+    """Draw old time / new time of every point; `changes`: as of compare.judge."""
+    table = changes.reset_index().rename(columns={"ratio": "value"})
+    table = table.assign(speedup_low=table["low"], speedup_high=table["high"])
+    table["text"] = _texts(table, table["change"].map(SIGNS).fillna(""), table["change"])
+    failed = compare.failed(changes, limits).to_numpy()
+    moved = table["change"].isin([compare.SLOWER, compare.FASTER])
+    table["frame"] = np.select([failed, moved], ["-", "--"], "")
+    key = ["gpu", "op", "dtype", "distribution"]
+    bands = [band for _, part in table.groupby(key) for band in _bands(part, key)]
+    signs = ", ".join(f"{sign} {name}" for name, sign in SIGNS.items())
+    notes = [
+        f"{signs}, no sign: {compare.SAME}; frame: failed, dashed: slower or faster; {INTERVAL}"
+    ]
+    title = f"NEW against OLD: {compare.counts(changes)}"
+    return _draw_ratios(bands, title, notes, "old time / new time", list(TICKS))
 
 
-def _cell_height(bands: list[Band]) -> float:
-    """Return the height in inches: LOW where cells of the usual height exceed a page."""
-    lines = sum(len(band.cells.index) for band in bands)
-    around = sum(sum(band.around) for band in bands)
-    return LOW if len(bands) > 1 and lines * CELL + around > PAGE else CELL
+def write_changes(text: str, changes: pd.DataFrame, limits: compare.Limits, folder: Path) -> None:
+    """Write compare.md and its figure to `folder`; the same bytes for the same rows."""
+    rows.write(Path(folder) / "compare.md", f"{text}\n![Every point](compare.png)\n")
+    style.save(draw_changes(changes, limits), Path(folder) / "compare")
 
 
-def _bands(panel: Panel, most: int) -> list[Band]:
-    rows = panel.own if len(panel.own) else panel.published
-    rows = rows.assign(timed=is_ranked(rows))
-    names = sorted(rows["variant"].unique(), key=palette.order)
-    every = sorted(rows["N"].unique().tolist())
-    sizes = evenly(every, most)
-    title = panel.title
-    if len(sizes) < len(every):
-        title += f"; {len(sizes)} of {len(every)} sizes are shown, evenly chosen"
-    rows = rows[rows["N"].isin(sizes)]
-    by_point = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
-    count = math.ceil(len(sizes) / COLUMNS)
-    each = math.ceil(len(sizes) / count)
+@themed
+def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figure:
+    """Draw the fastest variants of a GPU, and the least fraction of copy bandwidth they reach.
+
+    A line is an operation, dtype, sweep and rule of M; a column holds the sizes from a power of two
+    up to the next. `measurements`: as of ranking.rank_variants.
+    """
+    own, tables = (rows[rows["gpu"] == gpu] for rows in (measurements, published.rows))
+    sources = [source for source in published.sources.values() if source.gpu == gpu]
+    notes = style.footer(own, sources, [MAP])
+    timed = pd.concat([own[is_ranked(own)], _ranked(tables, sources)], ignore_index=True)
+    name = [*own["gpu_name"], *tables["gpu_name"]][0].split(" (")[0]
+    title = f"Which kernel is the fastest where, and % of copy bandwidth: {name}"
+    if timed.empty:
+        return style.nothing_timed(title, own, notes)
+    timed["best"] = timed["in_best_set"].groupby([timed[key] for key in MATRIX]).transform("sum")
+    cells = {}  # (order, name of the line, least N) -> value, text, frame
+    for (op, dtype, sweep), same in timed.groupby(["op", "dtype", "sweep"]):
+        for number, part in enumerate(split_by_m(same)):
+            name = f"{op}, {dtype}, {sweep}: {describe_m(part)}"
+            first = part[part["rank"] == 1]
+            for n, cell in first.groupby(2 ** np.log2(first["N"]).astype(int)):
+                place = (len(op), op, DTYPES.index(dtype), sweep, number, name)
+                cells[*place, n] = _winner(cell)
+    table = pd.DataFrame(list(cells.values()), pd.MultiIndex.from_tuples(cells)).sort_index()
+    cells = [table[i].unstack().droplevel([0, 1, 2, 3, 4]) for i in range(3)]
+    cells = [cells[0].astype(float), cells[1].fillna(""), cells[2].fillna("")]
+    cells = [table.rename(columns=style.size_label) for table in cells]
+    band, look = Band("", *cells, "N (columns)"), {"cmap": "cividis", "norm": Normalize(0.4, 1)}
+    bar = {"label": "of copy bandwidth", "format": "{x:.0%}", "extend": "min"}
+    return _draw([band], title, notes, look, bar)
+
+
+def _winner(cell: pd.DataFrame) -> tuple[float, str, str]:
+    """Return the least share, the text and the frame of a cell; `cell`: the fastest rows in it."""
+    counts, share = cell["variant"].value_counts(), 100 * cell["of_copy"]
+    name = min(counts.index, key=lambda each: (-counts[each], palette.order(each)))
+    part = f"\n{counts[name]}/{len(cell)}" if len(cell) > 1 else ""
+    ends = "-".join(dict.fromkeys(f"{end:.0f}" for end in (share.min(), share.max())))
+    alone = (cell["competitors"] < 2).all()
+    sole = (cell["best"] == 1).all() and len(counts) == 1 and not alone
+    text = name.replace("_", "\n").replace("\n\n", "\n") + f"{part}\n{ends} %"
+    return share.min() / 100, f"({text})" if alone else text, "-" if sole else ""
+
+
+def _ranked(rows: pd.DataFrame, sources: Sequence[Source]) -> pd.DataFrame:
+    """Return published rows with the columns of ranked ones, in % of the data sheet's peak."""
+    peaks = {source.file.removesuffix(".csv"): source.memory_peak_gbps for source in sources}
+    share = rows["throughput_gbps"] / rows["table"].map(peaks).astype(float)
+    times = rows.groupby(["table", "M", "N"])["time_us"]
+    rank, size = times.rank(method="first"), times.transform("size")
+    return rows.assign(of_copy=share, rank=rank, competitors=size, in_best_set=rank == 1)
+
+
+def _texts(table: pd.DataFrame, signs: pd.Series, why: pd.Series) -> list[str]:
+    """Return a ratio of about three digits and its marks, or why there is none."""
+    texts = []
+    halves = (table["speedup_high"] - table["speedup_low"]) / 2 / table["value"]
+    for ratio, half, sign, word in zip(table["value"], halves, signs, why, strict=True):
+        decimals = 2 - (ratio >= 10) - (ratio >= 100) + (ratio < 0.1)
+        text = WORDS.get(word, word.replace("_", "\n").replace(" ", "\n")) or "no\ntorch"
+        text = text if math.isnan(ratio) else f"{ratio:.{decimals}f}{sign}"
+        texts.append(f"{text}\n±{half:.0%}" if half >= LEAST else text)
+    return texts
+
+
+def _bands(part: pd.DataFrame, key: Sequence[str]) -> list[Band]:
+    """Return the bands of rows with `value`, `text` and `frame`, a column for each M and N."""
+    rule = rule_of_m(part)
+    fixed, order = part["M"].nunique() == 1, ["N", "M"] if rule else ["M", "N"]
+    shapes = part[order].drop_duplicates().sort_values(order)
+    names = sorted(part["variant"].unique(), key=palette.order)
+    by_point = part.set_index(["variant", *order])
+    tables = [by_point[name].unstack("variant").T for name in ("value", "text", "frame")]
+    title = ", ".join([*part[list(key)].iloc[0], *([rule] if rule else [])])
     bands = []
-    for start in range(0, len(sizes), each):
-        part = sizes[start : start + each]
-        cells = [[by_point.get((name, n)) for n in part] for name in names]
-        first, last = start == 0, start + each >= len(sizes)
-        frame = pd.DataFrame(cells, names, part, object)
-        bands.append(Band(title if first else "", frame, first, last))
+    for chunk in np.array_split(np.arange(len(shapes)), math.ceil(len(shapes) / COLUMNS)):
+        points = shapes.iloc[chunk]
+        cells = [
+            table.reindex(index=names, columns=pd.MultiIndex.from_frame(points)) for table in tables
+        ]
+        labels = points["N"].map(style.size_label)
+        for table in cells:
+            table.columns = labels if fixed else labels + "\n" + points["M"].map(style.size_label)
+        xlabel = "N (columns)" if fixed else "N (columns), and below it M (rows)"
+        bands.append(
+            Band("" if bands else title, cells[0], *(t.fillna("") for t in cells[1:]), xlabel)
+        )
     return bands
 
 
-def _draw_band(axes: Axes, band: Band) -> None:
-    cells = band.cells
-    values = cells.map(_log_speedup).astype("float64")
-    sns.heatmap(
-        values.clip(-LIMIT, LIMIT),
-        ax=axes,
-        cmap=COLOURS,
-        vmin=-LIMIT,
-        vmax=LIMIT,
-        cbar=False,
-        # Set below, because seaborn would render the figure once per label to find overlaps.
-        xticklabels=False,
-        yticklabels=False,
-        linewidths=0.5,
-        linecolor="white",
+def _draw_ratios(
+    bands: Sequence[Band], title: str, notes: Sequence[str], label: str, limits: Sequence[int]
+) -> Figure:
+    """Draw ratios with colours up to the first of `limits` that includes all of them."""
+    largest = np.exp(max(np.log(band.values).abs().max(axis=None) for band in bands))
+    limit = next((each for each in limits if each >= largest), limits[-1])
+    # the square root of the logarithm keeps 1.1 and 1.3 apart, and 20 and 100
+    scale = (
+        lambda ratio: np.sign(ratio - 1) * np.sqrt(np.abs(np.log(np.maximum(ratio, 1e-9)))),
+        lambda place: np.exp(np.sign(place) * np.square(place)),
     )
-    axes.set_facecolor("0.93")
-    # seaborn would write white text at a contrast of 2.3, and nothing where a value is missing.
-    # Here such a cell says why.
-    grounds = _scale().to_rgba(values.to_numpy())
-    for (i, j), value in np.ndenumerate(values.to_numpy()):
-        if math.isnan(value):
-            style = {"fontsize": WORD, "color": "0.3"}
-        else:
-            colour = shared.text_colour(grounds[i, j])
-            style = {"fontsize": VALUE, "color": colour, "linespacing": 1.0}
-        place = (j + 0.5, i + 0.5, cell_text(cells.iat[i, j]))
-        axes.text(*place, ha="center", va="center", **style)
-    for j, n in enumerate(cells.columns):
-        best = [row["variant"] for row in cells[n] if row and row.get("in_best_set")]
-        if not best or any(row and row.get("competitors") == 1 for row in cells[n]):
-            continue
-        frame = {"fill": False, "edgecolor": "black", "linewidth": 1.1, "clip_on": False}
-        frame |= {"linestyle": "--" if len(best) > 1 else "-"}
-        for name in best:
-            place = (j, list(cells.index).index(name))
-            axes.add_patch(Rectangle(place, 1, 1, **frame, gid=f"fastest {name} {n}"))
-    powers = shared.all_powers(cells.columns)
-    labels = [shared.size_label(n, powers) for n in cells.columns]
-    if band.varying:
-        labels = [f"{label}\n{m}" for label, m in zip(labels, band.rows, strict=True)]
-    axes.set_xticks(np.arange(len(labels)) + 0.5, labels, fontsize=NAME)
-    axes.set_yticks(np.arange(len(cells.index)) + 0.5, cells.index, fontsize=NAME)
-    axes.tick_params(length=0)
-    axes.set_title(band.title, loc="left")
-    name = "N (columns), and below it M (rows)" if band.varying else "N (columns)"
-    axes.set_xlabel(name if band.last else "")
-    axes.set_ylabel("")
+    bar = {"ticks": sorted([1, *TICKS[limit], *(1 / tick for tick in TICKS[limit])])}
+    bar |= {"extend": "both" if largest > limit else "neither", "label": label, "format": "{x:.3g}"}
+    look = {"cmap": "RdBu", "norm": FuncNorm(scale, 1 / limit, limit)}
+    return _draw(bands, title, notes, look, bar)
 
 
-def cell_text(row: dict | None) -> str:
-    """Return the speed-up and half of its interval, or why there is none; "" for None."""
-    if row is None:
-        return ""
-    if not row["timed"]:
-        why = _why_untimed(row)
-        return HYPHENATED.get(why, why.replace("_", "\n").replace(" ", "\n"))
-    if math.isnan(row["speedup"]):
-        return "no\ntorch"
-    value, half = f"{row['speedup']:.2f}{mark(row['flags'])}", _half_width(row)
-    if math.isnan(half):
-        return value
-    small = half < LEAST_HALF_WIDTH
-    return f"{value}\n±<.001" if small else f"{value}\n±{half:.3f}".replace("±0", "±")
+def _draw(
+    bands: Sequence[Band], title: str, notes: Sequence[str], look: Mapping, bar: Mapping
+) -> Figure:
+    lines = [len(band.values) for band in bands]
+    columns = max(len(band.values.columns) for band in bands)
+    deep = 1 + max(text.count("\n") for band in bands for text in band.texts.to_numpy().flat)
+    cell = max(0.27, 0.08 * deep)  # inches
+    names = 0.06 * max(len(name) for band in bands for name in band.values.index)
+    width = max(5.5, min(style.WIDTH - 1 + names, 1 + names + 0.6 * columns))
+    above = sum(0.42 + 0.2 * bool(b.title) + 0.1 * ("\n" in b.values.columns[0]) for b in bands)
+    figure = style.page(max(2.0, sum(lines) * cell + above), title, notes, width)
+    grid = figure.subplots(len(bands), 1, squeeze=False, height_ratios=lines).ravel()
+    for axes, band in zip(grid, bands, strict=True):
+        _draw_band(axes, band, look, (width - names - 1) / len(band.values.columns), cell / deep)
+    place = {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25}
+    figure.colorbar(ScalarMappable(**look), ax=grid, pad=0.01, **place, **bar).minorticks_off()
+    return figure
 
 
-def _log_speedup(row: dict | None) -> float:
-    return math.log2(row["speedup"]) if row and row["timed"] else math.nan
-
-
-def _half_width(row: dict) -> float:
-    return (row["speedup_high"] - row["speedup_low"]) / 2
-
-
-def _why_untimed(row: dict) -> str:
-    """Return why a row does not count as timed, in words that fit into a cell."""
-    if row["status"] != "ok":
-        return row["status"]
-    flags = row["unranked_by"].split()
-    if not flags:
-        return "no time"
-    return flags[0] if len(flags) == 1 else "not ranked"
-
-
-def _notes(bands: list[Band]) -> list[str]:
-    """Return the line that explains ± and frames, if there are any."""
-    cells = [cell for band in bands for cell in band.cells.to_numpy().flat]
-    rows = [row for row in cells if row and row["timed"]]
-    with_interval = any(not math.isnan(_half_width(row)) for row in rows)
-    return ["; ".join([*([INTERVAL] if with_interval else []), FRAME])] if rows else []
-
-
-def _scale() -> ScalarMappable:
-    return ScalarMappable(Normalize(-LIMIT, LIMIT), COLOURS)
-
-
-def _colour_bar(axes: Axes) -> None:
-    ticks = np.log2(list(TICKS.values()))
-    colours = axes.figure.colorbar(_scale(), cax=axes, extend="both", ticks=ticks)
-    colours.set_ticklabels(TICKS, fontsize=NAME)
-    colours.set_label("time of torch / variant", fontsize=NAME)
-    colours.outline.set_visible(False)
+def _draw_band(axes: Axes, band: Band, look: Mapping, cell: float, line: float) -> None:
+    """Draw cells that are `cell` inches wide, with text lines of `line` inches."""
+    values, columns = band.values.to_numpy(float), band.values.columns
+    axes.pcolormesh(np.ma.masked_invalid(values), edgecolors="white", linewidth=0.6, **look)
+    axes.set(facecolor="0.95", ylim=(len(values), 0))
+    axes.grid(False)
+    grounds = ScalarMappable(**look).to_rgba(values)
+    longest = max(map(len, "\n".join(band.texts.to_numpy().flat).split("\n")))
+    size = min(6.5, 110 * cell / longest, 66 * line)  # a letter is 0.6 of its size wide
+    for (i, j), text in np.ndenumerate(band.texts.to_numpy()):
+        colour = style.text_colour(grounds[i, j]) if math.isfinite(values[i, j]) else "0.3"
+        if text:
+            middle = {"ha": "center", "va": "center", "linespacing": 0.95}
+            axes.text(j + 0.5, i + 0.5, text, fontsize=size, color=colour, **middle)
+        if frame := band.frames.iat[i, j]:
+            edge = {"fill": False, "edgecolor": "black", "lw": 1.1, "clip_on": False, "ls": frame}
+            axes.add_patch(Rectangle((j, i), 1, 1, gid=f"frame {band.values.index[i]}", **edge))
+    axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
+    axes.set_yticks(np.arange(len(values)) + 0.5, band.values.index)
+    axes.tick_params(length=0, labelsize=6.5 if len(columns) <= 14 else 6)
+    axes.set(title=band.title, xlabel=band.xlabel)

@@ -1,88 +1,62 @@
-"""The kinds of figures, and their files: the same bytes for the same rows."""
+"""Choose and write the figures of a GPU, and those that no GPU owns; see `write_gpu`."""
 
-import io
-from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 
-import matplotlib
-import numpy as np
 import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from PIL import Image
 
-from analysis import ranking, rows
-from analysis.figures import curves, heatmap, overview, profile, published
-from analysis.figures.axes import THEME
-from analysis.figures.controls import with_controls
-from analysis.panels import beside_published, select
+from analysis import InputError, ranking
+from analysis.figures import heatmap, lines, style
+from analysis.figures.controls import CONTROL, with_controls
+from analysis.panels import existing, select
 from analysis.published import Published
 
-# kind -> (which rows it shows, how it is drawn); `profile` needs many matrices, and `published` a
-# short published table
-KINDS = {
-    "time": (select, curves.draw_time),
-    "throughput": (select, curves.draw_throughput),
-    "speedup": (select, heatmap.draw_speedup),
-    "profile": (select, profile.draw_profile),
-    "published": (beside_published, published.draw_published),
-}
-OVER_N = ("time", "throughput", "speedup")  # the kinds of every set
-
-# Without the date and the version of the software, a file changes only with its content.
-VECTORS = {
-    "svg": {"Date": None, "Creator": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
-PNG_DPI = 200
-PNG_COLOURS = 256  # enough for lines and letters; a file is a third as large as with all colours
+CPU = "cpu"  # its times never stand beside those of a GPU
 
 
-def write(
-    measurements: pd.DataFrame,
-    tables: Published,
-    gpu: str,
-    dtype: str,
-    sweep: str,
-    folder: Path,
-    kinds: Iterable[str] = OVER_N,
-) -> list[Path]:
-    """Write {gpu}_{dtype}_{sweep}_{kind}.svg, .pdf and .png to `folder`; return these paths.
+def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path) -> list[Path]:
+    """Write the figures of a GPU to `folder`/`gpu` as SVG and PNG; return the paths.
 
-    Raises InputError, before anything is written, when there are no rows of the set.
+    They are map, and of each dtype and sweep {dtype}_{sweep}_{kind}: time, throughput, speedup
+    where it is known, profile of at least ranking.MIN_MATRICES matrices, and published where a
+    short published table has the same dtype and sweep. Raises InputError for a GPU without rows.
+    """
+    every = existing(measurements, tables)
+    if gpu not in (known := sorted({key[0] for key in every})):
+        raise InputError(f"no rows of gpu {gpu}; there are rows of: {', '.join(known) or 'no GPU'}")
+    measurements = with_controls(ranking.rank_variants(measurements))
+    folder = Path(folder, gpu)
+    paths = style.save(heatmap.draw_map(measurements, tables, gpu), folder / "map")
+    for key in every:
+        if key[0] != gpu:
+            continue
+        stem, chosen = f"{key[1]}_{key[2]}", select(measurements, tables, *key)
+        figures = {"time": lines.draw_time(chosen), "throughput": lines.draw_throughput(chosen)}
+        if len(chosen.own) or chosen.published["speedup"].notna().any():
+            figures["speedup"] = heatmap.draw_speedup(chosen)
+        competing = chosen.own[chosen.own["flags"] != CONTROL]
+        if len(competing) and len(ranking.profile(competing)) >= ranking.MIN_MATRICES:
+            figures["profile"] = lines.draw_profile(chosen)
+        sources = [s for s in tables.sources.values() if (s.dtype, s.sweep) == key[1:]]
+        if gpu != CPU and (sources := [s for s in sources if s.beside_measured]):
+            names = [source.file.removesuffix(".csv") for source in sources]
+            rows = tables.rows[tables.rows["table"].isin(names)]
+            figures["published"] = lines.draw_published(chosen, rows, sources)
+        for kind, figure in figures.items():
+            paths += style.save(figure, folder / f"{stem}_{kind}")
+    return paths
+
+
+def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
+    """Write the figures that no GPU owns to `folder` as SVG and PNG; return the paths.
+
+    They are hero, and gpus_{dtype}_{sweep} where two GPUs have rows of a dtype and sweep.
     """
     measurements = with_controls(ranking.rank_variants(measurements))
-    figures = {}
-    for kind in kinds:
-        choose, draw = KINDS[kind]
-        figure = draw(choose(measurements, tables, gpu, dtype, sweep))
-        figures[Path(folder, f"{gpu}_{dtype}_{sweep}_{kind}")] = figure
-    return [path for stem, figure in figures.items() for path in save(figure, stem)]
-
-
-def write_overview(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
-    """Write overview.svg, .pdf and .png, the page of all sets, to `folder`; return these paths."""
-    figure = overview.draw_overview(with_controls(ranking.rank_variants(measurements)), tables)
-    return save(figure, Path(folder, "overview"))
-
-
-def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write `figure` to `stem`.svg, .pdf and .png; return these paths."""
-    contents = {suffix: io.BytesIO() for suffix in (*VECTORS, "png")}
-    with matplotlib.rc_context(THEME):
-        for suffix, metadata in VECTORS.items():
-            figure.savefig(contents[suffix], format=suffix, metadata=metadata)
-        figure.set_dpi(PNG_DPI)
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()
-    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    # MAXCOVERAGE, then k-means. The usual method chooses colours by frequency, and would merge the
-    # rare reds of a scale into one.
-    few = picture.quantize(
-        PNG_COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
-    )
-    few.save(contents["png"], format="png", dpi=(PNG_DPI, PNG_DPI))
-    targets = {stem.with_name(f"{stem.name}.{suffix}"): c for suffix, c in contents.items()}
-    for path, content in targets.items():
-        rows.write(path, content.getvalue())
-    return list(targets)
+    paths = style.save(lines.draw_hero(measurements), Path(folder, "hero"))
+    keys = [key for key in existing(measurements, tables) if key[0] != CPU]
+    for (dtype, sweep), same in groupby(sorted(keys, key=lambda k: k[1:]), key=lambda k: k[1:]):
+        chosen = [select(measurements, tables, *key) for key in same]
+        if len(chosen) > 1:
+            paths += style.save(lines.draw_gpus(chosen), Path(folder, f"gpus_{dtype}_{sweep}"))
+    return paths

@@ -79,7 +79,6 @@ def _column(values: pd.Series) -> object:
 def charts(measurements: pd.DataFrame, published: Published) -> list[dict[str, object]]:
     """Return one chart for each panel of every GPU, dtype and sweep; those with own rows first.
 
-    Of many values of M evenly chosen ones are drawn, as in the figures, and `note` says so.
     `measurements`: as of with_controls. `own` and `published` are positions of rows there and in
     the published tables. `copy` is the copy bandwidth as (N, GB/s); a chart of published rows has
     the vendor's memory `peak` instead.
@@ -87,9 +86,7 @@ def charts(measurements: pd.DataFrame, published: Published) -> list[dict[str, o
     drawn = []
     for gpu, dtype, sweep in existing(measurements, published):
         selection = select(measurements, published, gpu, dtype, sweep)
-        chosen, total = panels(selection, only_timed=True)
-        few = f"{len(chosen)} of {total} values of M of this sweep are drawn, evenly chosen."
-        drawn += [_chart(panel, selection, few if len(chosen) < total else "") for panel in chosen]
+        drawn += [_chart(panel, selection, "") for panel in panels(selection)]
     return sorted(drawn, key=_order)
 
 
@@ -102,7 +99,8 @@ def _order(chart: dict) -> tuple:
 
 
 def _chart(panel: Panel, selection: Selection, few: str) -> dict[str, object]:
-    own, tables = panel.own, panel.published
+    published = panel.rows["origin"] == "published"
+    own, tables = panel.rows[~published], panel.rows[published]
     rows = own if len(own) else tables
     peaks = [s.memory_peak_gbps for s in selection.sources if own.empty and s.memory_peak_gbps]
     origins = ", ".join(sorted({*own["origin"], *tables["origin"]}))
@@ -110,8 +108,8 @@ def _chart(panel: Panel, selection: Selection, few: str) -> dict[str, object]:
         "place": f"{rows['gpu_name'].iloc[0]} ({origins})",
         "label": f"{selection.sweep}: {selection.dtype}, {panel.title}",
         "note": " ".join([*(f"{line}." for line in controls_note(own)), few]).strip(),
-        "own": own.index.tolist(),
-        "published": tables.index.tolist(),
+        "own": own["row"].tolist(),
+        "published": tables["row"].tolist(),
         "copy": [[int(n), rate] for n, rate in copy_rate(own).items()],
         "peak": peaks[0] if peaks else None,
     }

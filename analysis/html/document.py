@@ -31,7 +31,7 @@ _INLINE = MarkdownIt("zero").enable(["emphasis", "backticks"])
 
 
 def write(inputs: Inputs, figures: Path, output: Path) -> None:
-    """Write the page to `output`, with overview.png of `figures`; equal inputs give equal bytes."""
+    """Write the page to `output`, with hero.png of `figures`; equal inputs give equal bytes."""
     measurements, published = ranking.rank_variants(inputs.measurements), inputs.published
     drawn = with_controls(measurements)
     looks = data.variant_styles({*drawn["variant"], *published.rows["variant"]})
@@ -56,7 +56,7 @@ def write(inputs: Inputs, figures: Path, output: Path) -> None:
         cards=data.claims_view(inputs.claims),
         counts=data.counts(inputs.claims),
         charts=charts,
-        overview=_image(Path(figures, "overview.png")),
+        overview=_image(Path(figures, "hero.png")),
         data=embedded(content),
         styles=Markup((PAGE / "page.css").read_text(encoding="utf-8")),
         script=Markup(script),

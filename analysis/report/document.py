@@ -99,8 +99,8 @@ def figure_links(
     def image(text: str, path: Path) -> str:
         return f"![{text}]({Path(os.path.relpath(path, base)).as_posix()})\n\n"
 
-    page = figures / "overview.png"
-    text = image("Fraction of the copy, of all sets", page) if page.is_file() else ""
+    page = figures / "hero.png"
+    text = image("Fraction of the copy", page) if page.is_file() else ""
     here = set(measurements["gpu"])
     for key in sorted(existing(measurements, published), key=lambda key: (key[0] not in here, key)):
         own, tables = (
@@ -111,7 +111,7 @@ def figure_links(
         present = {
             what: path
             for kind, what in FIGURES.items()
-            if (path := figures / f"{'_'.join(key)}_{kind}.png").is_file()
+            if (path := figures / key[0] / f"{'_'.join(key[1:])}_{kind}.png").is_file()
             and (known or kind != "speedup")
         }
         if present:

@@ -1,20 +1,20 @@
-"""Lines, heat maps and their files, also of rows that are few, failed, or without intervals."""
+"""Figures and their files, also of rows that are few, failed, flagged, or published."""
 
-import re
+import math
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from analysis import palette
-from analysis.figures import write
-from analysis.figures.curves import draw_throughput, draw_time
-from analysis.figures.heatmap import draw_speedup
-from analysis.figures.overview import draw_overview
+from analysis import InputError, compare, palette
+from analysis.figures import heatmap, lines, write
+from analysis.figures.controls import with_controls
 from analysis.panels import select
 from tests.analysis import oneflow_rows as oneflow
 from tests.analysis import synthetic
 
 SET = ("float32", "online_softmax")
-A100_VARIANTS = ["torch_softmax", *synthetic.TRITON[:5]]
+PAIR = ("cuda_oneflow", "cuda_fastertransformer")
 
 
 @pytest.fixture(scope="module")
@@ -25,174 +25,251 @@ def own(ranked, online_rows, tables):
     return select(ranked([*rows, failed]), tables, "h200", *SET)
 
 
-@pytest.fixture(scope="module")
-def a100(ranked, tables):
-    """Only the published table."""
-    return select(ranked([]), tables, "a100", *SET)
+@pytest.fixture
+def drawn(ranked, tables):
+    """Function that draws the figures of some rows: kind -> figure."""
+
+    def draw(rows, sweep="online_softmax"):
+        frame = with_controls(ranked(rows, sweep=sweep))
+        chosen = select(frame, tables, "h200", "float32", sweep)
+        found = {"time": lines.draw_time(chosen), "throughput": lines.draw_throughput(chosen)}
+        speedup = heatmap.draw_speedup(chosen)
+        return found | {"speedup": speedup, "map": heatmap.draw_map(frame, tables, "h200")}
+
+    return draw
 
 
-def lines(figure):
-    return {line.get_gid(): line for axes in figure.axes for line in axes.lines}
+def drawn_lines(figure, panel=0):
+    return {line.get_gid(): line for line in figure.axes[panel].lines}
 
 
-def bands(axes):
-    """The gids of the bands from the 0.2 to the 0.8 quantile."""
-    return {band.get_gid() for band in axes.collections}
+def cells(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
 
 
 def words(figure):
-    texts = list(figure.texts) + [text for axes in figure.axes for text in axes.texts]
-    return [figure._suptitle.get_text(), *(text.get_text() for text in texts)]
+    return figure._suptitle.get_text() + "\n" + figure._supxlabel.get_text()
 
 
-def test_time_has_one_line_for_each_variant(own):
-    figure = draw_time(own)
-    drawn = lines(figure)
-    assert set(drawn) == {*synthetic.VARIANTS, "copy"}
+def test_time_has_a_line_a_band_and_a_label_for_each_variant_and_a_footer(own):
+    figure = lines.draw_time(own)
     (axes,) = figure.axes
+    found = drawn_lines(figure)
+    assert set(found) == {*synthetic.VARIANTS, "copy"}
+    assert {text.get_text() for text in axes.texts} == {*synthetic.VARIANTS, "copy (roofline)"}
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("N (columns)", "time (µs)")
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["2⁸", "2⁹"]
-    assert bands(axes) == {f"{name} band" for name in synthetic.VARIANTS}
+    bands = {band.get_gid() for band in axes.collections}
+    assert bands == {f"{name} band" for name in synthetic.VARIANTS if name != "torch_softmax"}
     expected = [synthetic.time_us("triton_online", 1024, n, 4) for n in synthetic.ONLINE_SIZES]
-    assert drawn["triton_online"].get_ydata() == pytest.approx(expected)
-    assert drawn["triton_online"].get_color() == palette.style("triton_online").colour
-    (footer,) = [text for text in words(figure) if "driver" in text]
-    for part in ("NVIDIA H200", "float32", "M = 1024", "570.124", "2.11.0", "triton 3.6.0"):
-        assert part in footer
+    assert found["triton_online"].get_ydata() == pytest.approx(expected)
+    assert found["triton_online"].get_color() == palette.KNOWN["triton_online"].colour
+    for part in (
+        "NVIDIA H200",
+        "GPU-1",
+        "570.124",
+        "torch 2.11.0",
+        "triton 3.6.0",
+        "1 compile_error",
+    ):
+        assert part in words(figure)
+    assert max(found["triton_fused"].get_xdata()) == 65536
 
 
-def test_a_failed_point_is_left_out_of_its_line_and_named(own):
-    figure = draw_time(own)
-    assert max(lines(figure)["triton_fused"].get_xdata()) == 65536
-    assert any("1 compile_error" in text for text in words(figure))
+def test_a_band_includes_the_spread_between_processes(own):
+    (band,) = [
+        b for b in lines.draw_time(own).axes[0].collections if b.get_gid() == "triton_row band"
+    ]
+    at_256 = band.get_paths()[0].vertices[:, 1][band.get_paths()[0].vertices[:, 0] == 256]
+    within = 1.003 / 0.997  # of one process
+    assert at_256.max() / at_256.min() > 1.003 * within
 
 
-def test_a100_is_drawn_from_the_published_table(a100):
-    for draw in (draw_time, draw_throughput):
-        figure = draw(a100)
-        drawn = lines(figure)
-        assert set(drawn) == {*A100_VARIANTS, "peak"}
-        assert not bands(figure.axes[0])
-        assert any("published, not measured here" in text for text in words(figure))
-        assert any("wu-kan" in text for text in words(figure))
-    drawn = lines(draw_time(a100))
-    assert drawn["triton_online"].get_ydata()[-1] == pytest.approx(1159.837)
-    assert drawn["triton_online"].get_markerfacecolor() == "white"
-    assert drawn["peak"].get_ydata()[-1] == pytest.approx(2 * 1024 * 131072 * 4 / 1555 / 1000)
+def test_published_lines_are_hollow_and_have_the_data_sheet_as_roofline(ranked, tables):
+    chosen = select(ranked([]), tables, "a100", *SET)
+    for draw in (lines.draw_time, lines.draw_throughput):
+        figure = draw(chosen)
+        assert set(drawn_lines(figure)) == {"torch_softmax", *synthetic.TRITON[:5], "peak"}
+        assert not figure.axes[0].collections
+        assert "published, not measured here" in words(figure)
+        assert "wu-kan" in words(figure)
+    found = drawn_lines(lines.draw_time(chosen))
+    assert found["triton_online"].get_ydata()[-1] == pytest.approx(1159.837)
+    assert found["triton_online"].get_markerfacecolor() == "white"
+    assert found["peak"].get_ydata()[-1] == pytest.approx(2 * 1024 * 131072 * 4 / 1555 / 1000)
 
 
-def test_heat_map_shows_value_half_width_and_status(own):
-    figure = draw_speedup(own)
-    cells = figure.axes[0]
-    names = [label.get_text() for label in cells.get_yticklabels()]
-    assert names == list(synthetic.VARIANTS)
-    shown = [text.get_text() for text in cells.texts]
+def test_sizes_without_a_rule_for_m_are_points_over_their_elements(drawn):
+    """As random shapes: a line would join what has nothing in common, and no size is left out."""
+    shapes = [(96, 7000), (3000, 17), (96, 50), (11, 900), (5, 60000), (700, 17)]
+    rows = [synthetic.row(M=m, N=n, variant=v) for m, n in shapes for v in synthetic.VARIANTS[:2]]
+    found = drawn(rows)
+    line = drawn_lines(found["time"])["torch_naive"]
+    assert sorted(line.get_xdata()) == sorted(m * n for m, n in shapes)
+    assert line.get_linestyle() == "None"
+    assert found["time"].axes[0].get_xlabel() == "M·N (elements)"
+    assert len(cells(found["speedup"])) == len(rows)
+
+
+def test_many_sizes_fold_into_bands_and_every_one_has_its_number(drawn):
+    rows = synthetic.sweep_rows([100 * n for n in range(1, 61)], synthetic.VARIANTS[:3])
+    *bands, _ = drawn(rows)["speedup"].axes
+    assert len(bands) == 3
+    assert sum(len(axes.texts) for axes in bands) == len(rows)
+
+
+def test_the_heat_map_has_numbers_statuses_and_colours_apart_up_to_100(own, drawn):
+    shown = cells(heatmap.draw_speedup(own))
     assert len(shown) == len(synthetic.VARIANTS) * len(synthetic.ONLINE_SIZES)
     assert "1.00" in shown  # torch, by pairing
-    assert sum("\n±" in text for text in shown) == len(shown) - len(synthetic.ONLINE_SIZES) - 1
     assert shown.count("compile\nerror") == 1
-    mesh = cells.collections[0]
-    assert mesh.norm.vmin == -mesh.norm.vmax  # log scale, centred at a speed-up of 1
+    speeds = dict(zip((1, 2, 4, 8, 16), (0.011, 1.0, 1.2, 30.0, 99.0), strict=True))
+    rows = [synthetic.with_speedup(v, 0.001, variant="triton_row", N=n) for n, v in speeds.items()]
+    mesh = drawn(rows)["speedup"].axes[0].collections[0]
+    colours = mesh.to_rgba([*speeds.values(), 1.1])[:, :3]
+    apart = [np.abs(a - b).max() for i, a in enumerate(colours) for b in colours[:i]]
+    assert min(apart) > 0.04
 
 
-def test_files_are_written_whole_and_the_same_twice(measurements, tables, tmp_path):
-    frame = measurements(synthetic.sweep_rows([256, 512], ["torch_softmax", "triton_online"]))
-    kinds = ("time", "speedup")  # lines and a heat map
-    first = write.write(frame, tables, "h200", *SET, tmp_path / "a", kinds)
-    second = write.write(frame, tables, "h200", *SET, tmp_path / "b", kinds)
-    assert sorted(path.name for path in first) == sorted(
-        f"h200_float32_online_softmax_{kind}.{suffix}"
-        for kind in kinds
-        for suffix in ("svg", "pdf", "png")
-    )
-    assert sorted((tmp_path / "a").iterdir()) == sorted(first)
-    for one, other in zip(first, second, strict=True):
-        content = one.read_bytes()
-        assert content == other.read_bytes()
-        assert len(content) > 5000
-        assert content.startswith({".png": b"\x89PNG", ".pdf": b"%PDF"}.get(one.suffix, b"<?xml"))
-    svg = next(path for path in first if path.name.endswith("time.svg")).read_text()
-    assert "triton_online</text>" in svg  # text stays text
-    pdf = next(path for path in first if path.suffix == ".pdf").read_bytes()
-    assert re.search(rb"/Subtype /(CIDFontType2|TrueType)", pdf)
-    assert b"/FontFile2" in pdf
+def test_the_heat_map_names_the_m_of_each_column(drawn):
+    axes = drawn(oneflow.rows(oneflow.WIDE), "oneflow_wide")["speedup"].axes[0]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels[:3] == ["2⁷\n786432", "768\n2¹⁷", "1000\n100663"]
+    assert axes.get_xlabel() == "N (columns), and below it M (rows)"
 
 
-@pytest.fixture(scope="module")
-def wide(ranked, tables):
-    rows = ranked(oneflow.rows(oneflow.WIDE), sweep="oneflow_wide")
-    return select(rows, tables, "h200", "float32", "oneflow_wide")
+@pytest.mark.parametrize("half", [0.01, 0.3])
+def test_the_best_set_of_each_size_is_framed_and_the_map_names_it(drawn, half):
+    """Dashed where it has several variants, which is a tie in the map."""
+    speeds = {256: ("triton_row", "triton_fused"), 512: ("triton_fused", "triton_row")}
+    rows = [
+        synthetic.with_speedup(value, half, variant=name, N=n, of_copy=value / 2)
+        for n, names in speeds.items()
+        for name, value in zip(names, (1.5, 1.2), strict=True)
+    ]
+    found = drawn(rows)
+    frames = [patch.get_linestyle() for patch in found["speedup"].axes[0].patches]
+    assert frames == (["-"] * 2 if half < 0.1 else ["--"] * 4)
+    assert cells(found["map"]) == ["triton\nrow\n75 %", "triton\nfused\n75 %"]
+    assert len(found["map"].axes[0].patches) == (2 if half < 0.1 else 0)
 
 
-def test_the_heat_map_names_the_m_of_each_column(wide):
-    cells, _ = draw_speedup(wide).axes  # one band and the colour bar
-    labels = [label.get_text() for label in cells.get_xticklabels()]
-    assert labels[:3] == ["128\n786432", "768\n131072", "1000\n100663"]
-    assert cells.get_xlabel() == "N (columns), and below it M (rows)"
-    assert len(cells.texts) == len(oneflow.WIDE) * len(oneflow.VARIANTS)
-
-
-@pytest.fixture
-def drawn(ranked, tables):
-    """Function that draws all kinds of figures of some rows: kind -> figure."""
-
-    def draw(rows):
-        frame = ranked(rows)
-        chosen = select(frame, tables, "h200", *SET)
-        kinds = {"time": draw_time, "throughput": draw_throughput, "speedup": draw_speedup}
-        found = {kind: draw(chosen) for kind, draw in kinds.items()}
-        return found | {"overview": draw_overview(frame, tables)}
-
-    return draw
+def test_sizes_of_one_cell_of_the_map_are_counted(drawn):
+    of_copy = {260: 0.5, 300: 0.9, 400: 0.7}
+    rows = [
+        synthetic.with_speedup(1.5 if (n == 400) == (v == "a") else 1.0, variant=v, N=n, of_copy=c)
+        for n, c in of_copy.items()
+        for v in "ab"
+    ]
+    assert cells(drawn(rows)["map"]) == ["b\n2/3\n50-90 %"]
 
 
 def test_one_row(drawn):
     found = drawn([synthetic.row(variant="triton_row")])
     for kind in ("time", "throughput"):
-        shown = lines(found[kind])
-        assert set(shown) == {"triton_row", "triton_row band", "copy"}
+        shown = drawn_lines(found[kind])
+        assert set(shown) == {"triton_row", "torch_softmax", "copy"}
         assert shown["copy"].get_marker() == "_"  # a line through one size has no length
         (axes,) = found[kind].axes
-        inside = axes.get_window_extent()
         points = axes.transData.transform(shown["triton_row"].get_xydata())
-        assert all(inside.contains(*point) for point in points)
-    cells, _ = found["speedup"].axes
-    assert len(cells.texts) == 1
-    (panel,) = found["overview"].axes
-    assert {"triton_row", "copy"} <= set(lines(found["overview"]))
-    assert not panel.patches  # one competitor has no strip
+        assert all(axes.get_window_extent().contains(*point) for point in points)
+    (cell,) = cells(found["map"])
+    assert cell.startswith("(triton\nrow\n")  # no other kernel competes
 
 
 def test_no_row_that_is_ok(drawn):
     found = drawn([synthetic.row(variant=name, status="crash") for name in synthetic.VARIANTS])
-    for kind in ("time", "throughput", "overview"):
-        assert not found[kind].axes
-        assert any("10 crash" in text.get_text() for text in found[kind].texts)
-    cells, _ = found["speedup"].axes
-    assert [text.get_text() for text in cells.texts] == ["crash"] * 10
-    assert not cells.patches  # no frame around a fastest one
+    assert cells(found.pop("speedup")) == ["crash"] * 10
+    for figure in found.values():
+        assert not figure.axes
+        assert any("10 crash" in text.get_text() for text in figure.texts)
 
 
-@pytest.mark.parametrize("half", [0.01, 0.3])
-def test_the_best_set_of_each_size_is_framed(drawn, half):
-    """Dashed where it has several variants."""
-    speeds = {256: ("triton_row", "triton_fused"), 512: ("triton_fused", "triton_row")}
-    rows = [
-        synthetic.with_speedup(value, half, variant=name, N=n)
-        for n, names in speeds.items()
-        for name, value in zip(names, (1.5, 1.2), strict=True)
-    ]
-    cells, _ = drawn(rows)["speedup"].axes
-    best = {f"fastest {names[0]} {n}": "-" for n, names in speeds.items()}
-    every = {f"fastest {name} {n}": "--" for n, names in speeds.items() for name in names}
-    found = {patch.get_gid(): patch.get_linestyle() for patch in cells.patches}
-    assert found == (best if half < 0.1 else every)
-
-
-def test_a_throttled_time_has_a_mark_and_a_legend(drawn):
+def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn):
     rows = [synthetic.row(N=n, flags="throttled" if n == 256 else "") for n in (256, 512)]
-    for kind, figure in drawn(rows).items():
-        marked = [t for axes in figure.axes for t in axes.texts if "†" in t.get_text()]
-        assert len(marked) == 1, kind
-        assert any("† the GPU was throttled" in text.get_text() for text in figure.texts), kind
+    rows += [synthetic.row(N=256, variant=v) for v in ("triton_row", "torch_softmax")]
+    rows += [synthetic.row(N=256, variant="triton_fused", gpu_uuid="GPU-2")]
+    found = drawn(rows)
+    for figure in found.values():
+        assert "† the GPU was throttled" in words(figure)
+        assert "° 1 row of another board" in words(figure)
+    marked = drawn_lines(found["time"])
+    assert marked["triton_online †"].get_xdata().tolist() == [256]
+    assert "triton_fused" in marked
+    assert ["°" in text for text in cells(found["speedup"])].count(True) == 1
+    assert ["†" in text for text in cells(found["speedup"])].count(True) == 1
+
+
+def test_published_stands_beside_measured_with_the_ratios_of_both(ranked, tables):
+    rows = ranked(oneflow.rows(oneflow.PROTOCOL | {256: 2048 * 256}), sweep="oneflow")
+    chosen = select(rows, tables, "h200", "float32", "oneflow")
+    (source,) = [s for s in tables.sources.values() if s.sweep == "oneflow"]
+    table = tables.rows[tables.rows["sweep"] == "oneflow"]
+    figure = lines.draw_published(chosen, table, [source])
+    both = [{name, f"{name} (published)"} for name in PAIR]
+    assert set(drawn_lines(figure)) == {"copy"}.union(*both)
+    ratios = drawn_lines(figure, 1)
+    sizes = ratios["cuda_oneflow"].get_xdata().tolist()
+    assert sizes == list(oneflow.PROTOCOL)  # the published ones
+    expected = oneflow.speedup(oneflow.WARP, 512) / 0.4
+    assert ratios["cuda_oneflow"].get_ydata()[-1] == pytest.approx(expected, rel=0.05)
+    assert ratios["cuda_oneflow (published)"].get_ydata()[0] == pytest.approx(26.4 / 9.66, rel=0.01)
+
+
+def test_gpus_stand_side_by_side_with_one_axis(ranked, online_rows, tables):
+    rows = ranked(online_rows)
+    figure = lines.draw_gpus([select(rows, tables, gpu, *SET) for gpu in ("a100", "h200")])
+    titles = [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes]
+    assert titles == ["NVIDIA A100-PCIE-40GB (published)", "NVIDIA H200 (measured)"]
+    tops = [axes.get_ylim()[1] for axes in figure.axes]
+    fastest = max(max(line.get_ydata()) for axes in figure.axes for line in axes.lines)
+    assert tops[0] == tops[1] > fastest
+
+
+def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wrong(ranked):
+    wrong = synthetic.row(variant="peer_quack", N=512, status="incorrect")
+    rows = [synthetic.row(variant=name, N=n) for name in lines.HERO for n in (256, 1024)]
+    rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
+    figure = lines.draw_hero(ranked([*rows, wrong]))
+    assert set(drawn_lines(figure)) == {*lines.HERO, "copy"}
+    assert "M = 1024" in words(figure)
+    assert "1 incorrect" in words(figure)
+    assert not lines.draw_hero(ranked([synthetic.row(gpu="cpu", variant="frontier")])).axes
+
+
+def test_changes_of_a_comparison_are_cells_with_signs():
+    names = ["gpu", "op", "dtype", "distribution", "M", "N", "variant"]
+    ratios = {"a": (0.5, compare.SLOWER), "b": (1.02, compare.SAME), "c": (math.nan, compare.BROKE)}
+    table = {"ratio": [r for r, _ in ratios.values()], "change": [c for _, c in ratios.values()]}
+    index = [("h200", "softmax", "float32", "normal", 4, 8, name) for name in ratios]
+    changes = pd.DataFrame(table, pd.MultiIndex.from_tuples(index, names=names))
+    changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
+    figure = heatmap.draw_changes(changes, compare.Limits())
+    assert cells(figure) == ["0.50▼\n±5%", "1.02\n±5%", "broke"]
+    assert [patch.get_linestyle() for patch in figure.axes[0].patches] == ["-", "-"]
+    assert "1 broke, 1 slower, 1 same of 3 points" in words(figure)
+
+
+def test_the_files_of_a_gpu_are_the_same_twice(measurements, tables, tmp_path):
+    rows = oneflow.rows(oneflow.PROTOCOL, ["torch_softmax", *PAIR])
+    frame = measurements([*rows, *(r | {"gpu": "cpu"} for r in rows)], "oneflow")
+    first = write.write_gpu(frame, tables, "h200", tmp_path / "a")
+    second = write.write_gpu(frame, tables, "h200", tmp_path / "b")
+    kinds = ("time", "throughput", "speedup", "published")
+    expected = {"map", *(f"float32_oneflow_{kind}" for kind in kinds)}
+    assert {path.stem for path in first} == expected
+    assert sorted((tmp_path / "a/h200").iterdir()) == sorted(first)
+    for one, other in zip(first, second, strict=True):
+        content = one.read_bytes()
+        assert content == other.read_bytes()
+        assert content.startswith(b"\x89PNG" if one.suffix == ".png" else b"<?xml")
+    svg = (tmp_path / "a/h200/float32_oneflow_time.svg").read_text()
+    assert "cuda_oneflow</text>" in svg  # text stays text
+    # times of a CPU stand beside no GPU's, and a table without torch has no speed-up
+    cpu = {path.stem for path in write.write_gpu(frame, tables, "cpu", tmp_path)}
+    assert cpu == expected - {"float32_oneflow_published"}
+    shared = {path.stem for path in write.write_shared(frame, tables, tmp_path)}
+    assert shared == {"hero", "gpus_float32_oneflow"}
+    with pytest.raises(InputError, match="no rows of gpu h100; there are rows of: a100, cpu, h200"):
+        write.write_gpu(frame, tables, "h100", tmp_path)

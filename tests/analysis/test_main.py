@@ -45,7 +45,6 @@ def test_from_row_files_to_report(run, tmp_path):
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
     of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
-    a100 = ("--gpu", "a100", "--dtype", "float32", "--sweep", "oneflow")
     steps = [
         ("merge", "--sweep", "mine", "--output", "h200.csv", *files),
         (
@@ -54,12 +53,8 @@ def test_from_row_files_to_report(run, tmp_path):
         ),
         ("summary", *read, "--output", "s.csv"),
         ("claims", *read, *published, "--output", "c.csv"),
-        *(
-            ("figures", *read, *published, *set_, "--output-dir", "f")
-            for set_ in [("--gpu", "h200", "--dtype", "float32", "--sweep", "mine")]
-        ),
-        ("published", *read, *published, *a100, "--output-dir", "f"),
-        ("overview", *read, *published, "--output-dir", "f"),
+        ("figures", *read, *published, "--gpu", "h200", "--output-dir", "f"),
+        ("figures", *read, *published, "--output-dir", "f"),
         ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
         (
             *("html", *read, *of_report, *published, "--command", "make run"),
@@ -73,13 +68,12 @@ def test_from_row_files_to_report(run, tmp_path):
         assert said.count("\n") == 1
     report = (tmp_path / "r.md").read_text()
     assert "**triton_online** wins at 2 of 2 matrices" in report
-    assert report.count("](f/h200_float32_mine_") == 3
-    assert "](f/a100_float32_oneflow_published.png)" in report
-    assert "](f/overview.png)" in report
+    assert report.count("](f/h200/float32_mine_") == 3
+    assert "](f/hero.png)" in report
     page = (tmp_path / "r.html").read_text()
     assert "<strong>triton_online</strong> wins at 2 of 2 matrices" in page
     assert "<code>make run</code>" in page
-    assert 'src="data:image/png;base64,' in page, "the overview"
+    assert 'src="data:image/png;base64,' in page, "the hero"
 
 
 COMPLAINTS = {
@@ -88,7 +82,7 @@ COMPLAINTS = {
     "collect --recorded none --output out": "none: no such file",
     "summary --measurements bad.csv --output out": "column sweep is missing",
     "claims --measurements all.csv --published none --output out": "sources.yaml: no such file",
-    f"figures --measurements all.csv --published {PUBLISHED} --gpu h100 --dtype float32 --sweep s "
+    f"figures --measurements all.csv --published {PUBLISHED} --gpu h100 "
     "--output-dir out": "no rows of gpu h100",
     f"report --measurements all.csv --published {PUBLISHED} --summary bad.csv --claims bad.csv "
     "--figures-dir . --command x --output out": "not written by `summary`",

@@ -14,3 +14,10 @@ def test_thirty_unknown_variants_are_all_different_and_unlike_known_ones():
     found = palette.styles([*names, *palette.KNOWN])
     assert len(set(found.values())) == len(found)
     assert {name: found[name] for name in palette.KNOWN} == palette.KNOWN
+
+
+def test_other_projects_have_colours_of_their_own():
+    owner = {}
+    for name, style in [*palette.KNOWN.items(), *(("mine", style) for style in palette.OTHERS)]:
+        project = name.split("__")[0] if name.startswith("peer_") else "this"
+        assert owner.setdefault(style.colour, project) == project

@@ -7,7 +7,10 @@ import yaml
 
 from analysis import __main__ as cli
 from analysis import frame, ranking, schema
+from analysis.figures.heatmap import draw_speedup
+from analysis.figures.lines import draw_time
 from analysis.merge import collect, merge_rows
+from analysis.panels import select
 from tests.analysis import synthetic
 
 CONFIG = Path(__file__).resolve().parents[2] / "config.yaml"
@@ -57,6 +60,27 @@ def test_collected_rows_say_whether_they_rank(merged, unranked, expected):
         name: "true" if name in expected else "false" for name in EVERY
     }
     assert set(ranked(frame.load(out))) == expected
+
+
+def test_figures_leave_it_out_and_name_the_flag(measurements, some, tables):
+    def words(figure):
+        return [figure._supxlabel.get_text(), *(t.get_text() for t in figure.axes[0].texts)]
+
+    def select_with(unranked):
+        found = ranking.rank_variants(measurements(some, unranked=unranked))
+        return select(found, tables, "h200", "float32", "online_softmax")
+
+    chosen = select_with(["throttled"])
+    figure = draw_time(chosen)
+    assert "triton_online" not in {line.get_gid() for line in figure.axes[0].lines}
+    assert any("without a time that counts: 1 not ranked (throttled)" in t for t in words(figure))
+    assert "throttled" in words(draw_speedup(chosen))
+    chosen = select_with(list(schema.flags()))
+    assert "triton_online" not in {line.get_gid() for line in draw_time(chosen).axes[0].lines}
+    assert "not\nranked" in words(draw_speedup(chosen))
+    chosen = select_with([])
+    assert "triton_fused" in {line.get_gid() for line in draw_time(chosen).axes[0].lines}
+    assert not any("without a time that counts" in text for text in words(draw_time(chosen)))
 
 
 def test_an_unknown_flag_is_refused(merged, capsys):

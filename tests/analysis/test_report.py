@@ -19,7 +19,9 @@ def written(tables, tmp_path_factory):
         ranking.write(frame, tmp_path / "summary.csv")
         claims.write(frame, tables, tmp_path / "claims.csv")
         (tmp_path / "figures").mkdir(exist_ok=True)
-        (tmp_path / "figures" / "a100_float32_online_softmax_time.png").write_bytes(b"x")
+        figure = tmp_path / "figures" / "a100" / "float32_online_softmax_time.png"
+        figure.parent.mkdir(exist_ok=True)
+        figure.write_bytes(b"x")
         summary = ranking.read(tmp_path / "summary.csv")
         found = claims.read(tmp_path / "claims.csv")
         inputs = document.Inputs(frame, summary, found, tables, "snakemake --cores 1 --use-conda")

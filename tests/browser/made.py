@@ -42,6 +42,6 @@ def write(some: list[dict[str, str]], folder: Path) -> Path:
     claims.write(data, tables, folder / "claims.csv")
     summary, found = ranking.read(folder / "summary.csv"), claims.read(folder / "claims.csv")
     inputs = Inputs(data, summary, found, tables, "snakemake --cores 1 --use-conda")
-    Image.new("RGB", (1400, 2000)).save(folder / "overview.png")  # of the real one's size
+    Image.new("RGB", (1400, 2000)).save(folder / "hero.png")  # of the real one's size
     document.write(inputs, folder, folder / "report.html")
     return folder / "report.html"

@@ -7,7 +7,7 @@ from tests import copies
 from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
-AFTER_POINTS = {"merge", "collect", "summary", "claims", "plot_sweep", "report", "all"}
+AFTER_POINTS = {"merge", "collect", "summary", "claims", "figures_of_gpu", "report", "all"}
 DRAW = AFTER_POINTS - {"merge"}
 
 
@@ -16,17 +16,25 @@ DRAW = AFTER_POINTS - {"merge"}
     [
         # each target that the documents name, of all jobs
         (["-F", "rows"], {"rows", "point"}, AFTER_POINTS),
-        (["-F", "summary"], {"point", "merge", "summary"}, {"claims", "plot_sweep", "report"}),
-        (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "plot_sweep", "report"}),
-        (["-F", "figures"], {"point", "plot_sweep", "plot_published"}, {"summary", "report"}),
+        (["-F", "summary"], {"point", "merge", "summary"}, {"claims", "figures_of_gpu", "report"}),
+        (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "figures_of_gpu", "report"}),
+        (["-F", "figures"], {"point", "figures_of_gpu", "shared_figures"}, {"summary", "report"}),
         (["-F", "report"], {"point"} | AFTER_POINTS - {"all"}, {"all"}),
         # a part of the graph, from either end
-        (["-F", "--until", "plot_sweep"], {"point", "merge", "plot_sweep"}, {"summary", "report"}),
+        (
+            ["-F", "--until", "figures_of_gpu"],
+            {"point", "merge", "figures_of_gpu"},
+            {"summary", "report"},
+        ),
         slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),
         # what runs again after a run
-        (["--forcerun", "summary"], {"summary", "report", "all"}, {"point", "merge", "plot_sweep"}),
+        (
+            ["--forcerun", "summary"],
+            {"summary", "report", "all"},
+            {"point", "merge", "figures_of_gpu"},
+        ),
         # the same configuration, but the report tells the command that repeats it
-        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "plot_sweep"}),
+        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "figures_of_gpu"}),
         (["--config", "gpus=[recorded]"], DRAW, {"point", "merge"}),
         (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
     ],

@@ -10,15 +10,13 @@ from tests.workflow.runner import Runner, configure, table
 POINTS = 8
 ONCE = (
     *("merge", "collect", "summary", "claims"),
-    *("plot_overview", "report", "html", "all"),
+    *("shared_figures", "report", "html", "all"),
 )
-AFTER_POINTS = dict.fromkeys(ONCE, 1)
+AFTER_POINTS = dict.fromkeys(ONCE, 1) | {"figures_of_gpu": 2}
 
 
 def test_from_empty_to_a_report(finished_sweep):
     folder, planned = finished_sweep
-    planned = dict(planned)
-    figures, bars = planned.pop("plot_sweep"), planned.pop("plot_published")
     assert planned == {"point": POINTS} | AFTER_POINTS
     measured = [r for r in table(folder / "results/measurements.csv") if r["origin"] == "measured"]
     assert len(measured) == POINTS
@@ -27,11 +25,13 @@ def test_from_empty_to_a_report(finished_sweep):
     report = (folder / "results/report.md").read_text()
     assert "torch_softmax" in report
     assert "snakemake --cores all" in report
-    assert len(list((folder / "results/figures").glob("*.svg"))) == 3 * figures + bars + 1
-    # the A100's are always drawn
+    figures = folder / "results/figures"
+    # its own, the A100's, and those of all GPUs; not every recorded one
+    assert {path.name for path in figures.iterdir() if path.is_dir()} == {"cpu", "a100"}
+    for name in ("hero", "gpus_float32_oneflow", "cpu/map", "cpu/float32_tiny_time", "a100/map"):
+        assert (figures / f"{name}.png").stat().st_size > 5000, name
     for kind in ("time", "throughput"):
-        svg = folder / f"results/figures/a100_float32_online_softmax_{kind}.svg"
-        assert svg.stat().st_size > 10_000
+        assert (figures / f"a100/float32_online_softmax_{kind}.svg").stat().st_size > 10_000
     assert {r["claim"] for r in table(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
     *_, last = Runner(folder).printed().splitlines()
     assert last.startswith("Report: results/report.html")
@@ -71,8 +71,6 @@ def test_edited_code_measures_again_what_uses_it(runner, file, measured):
 def test_editing_analysis_measures_nothing_again(runner):
     runner.change("analysis/stats/points.py")
     jobs = runner.jobs()
-    assert jobs.pop("plot_sweep") >= 4
-    assert jobs.pop("plot_published") >= 1
     assert jobs == AFTER_POINTS
 
 
@@ -98,7 +96,7 @@ def test_another_config_measures_what_it_changes(runner, change, measured):
     "name",
     [
         "results/claims.csv",  # what the report reads
-        "results/figures/a100_float32_oneflow_published.png",  # one of a rule's many files
+        "results/figures/hero.png",  # one of a rule's many files
     ],
 )
 def test_a_deleted_product_is_made_again_without_measuring(runner, name):
@@ -110,7 +108,7 @@ def test_a_deleted_product_is_made_again_without_measuring(runner, name):
 
 def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner):
     configure(runner.folder, unranked_flags=["launch_bound"])
-    assert {"collect", "plot_sweep", "report"} <= runner.jobs().keys() - {"point", "merge"}
+    assert {"collect", "figures_of_gpu", "report"} <= runner.jobs().keys() - {"point", "merge"}
     done = runner("--until", "collect")
     assert done.returncode == 0, done.stderr
     rows = table(runner.folder / "results/measurements.csv")
@@ -151,6 +149,6 @@ def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project, tmp_p
     report = (project / "results/report.md").read_text()
     assert "NVIDIA H200" in report
     assert "(recorded, not measured in this run)" in report
-    assert (project / "results/figures/rtx4090_float32_online_softmax_throughput.svg").exists()
+    assert (project / "results/figures/rtx4090/float32_online_softmax_throughput.svg").exists()
     for document in (report, (project / "results/report.html").read_text()):
         assert "NVIDIA GeForce RTX 4090" in document

@@ -19,10 +19,8 @@ localrules:
     collect,
     summary,
     claims,
-    plot_sweep,
-    plot_profile,
-    plot_published,
-    plot_overview,
+    figures_of_gpu,
+    shared_figures,
     report,
     html,
 
@@ -121,63 +119,54 @@ rule claims:
         " --published {params.published:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule plot_sweep:
-    """Draw the figures over N of one GPU, dtype and sweep."""
+rule figures_of_gpu:
+    """Draw the figures of one GPU; ``snakemake --report`` takes the SVG, the smallest files."""
     input:
         measurements="results/measurements.csv",
         tables=TABLES,
     output:
-        *figure_outputs(tables.OVER_N),
+        report(
+            directory("results/figures/{gpu}"),
+            patterns=["{figure}.svg"],
+            caption="../report/figures.rst",
+            category="Figures",
+            subcategory="{gpu}",
+            labels={"figure": "{figure}"},
+        ),
     log:
-        "results/logs/plot_sweep/{gpu}_{dtype}_{sweep}.log",
+        "results/logs/figures/{gpu}.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        subcommand="figures --gpu {gpu} --dtype {dtype} --sweep {sweep}",
+        subcommand="figures --gpu {gpu}",
         published=published_folder,
     message:
-        "Drawing {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
+        "Drawing the figures of {wildcards.gpu}"
     shell:
         "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
         " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
 
 
-use rule plot_sweep as plot_profile with:
-    """Draw the performance profile of one GPU, dtype and sweep."""
+use rule figures_of_gpu as shared_figures with:
+    """Draw the figures that no GPU owns: the hero, and GPUs side by side."""
     output:
-        *figure_outputs([tables.PROFILE]),
+        [
+            (
+                report(
+                    path, caption="../report/shared.rst", category="Figures", subcategory="GPUs"
+                )
+                if path.endswith(".svg")
+                else path
+            )
+            for path in SHARED_FIGURES
+        ],
     log:
-        "results/logs/plot_profile/{gpu}_{dtype}_{sweep}.log",
+        "results/logs/figures.log",
     params:
-        subcommand="profile --gpu {gpu} --dtype {dtype} --sweep {sweep}",
+        subcommand="figures",
     message:
-        "Drawing the profile of {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
-
-
-use rule plot_sweep as plot_published with:
-    """Draw a short published table beside the rows of one GPU, dtype and sweep."""
-    output:
-        *figure_outputs([tables.PUBLISHED]),
-    log:
-        "results/logs/plot_published/{gpu}_{dtype}_{sweep}.log",
-    params:
-        subcommand="published --gpu {gpu} --dtype {dtype} --sweep {sweep}",
-    message:
-        "Drawing published beside measured, {wildcards.sweep} on {wildcards.gpu}, {wildcards.dtype}"
-
-
-use rule plot_sweep as plot_overview with:
-    """Draw the fraction of the copy bandwidth of every timed row, on one page."""
-    output:
-        report(OVERVIEW[0], caption="../report/overview.rst", category="Overview"),
-        OVERVIEW[1:],
-    log:
-        "results/logs/plot_overview.log",
-    params:
-        subcommand="overview",
-    message:
-        "Drawing the overview"
+        "Drawing the figures of all GPUs"
 
 
 rule report:
@@ -219,7 +208,7 @@ use rule report as html with:
         claims="results/claims.csv",
         tables=TABLES,
         recorded=RECORDED_PROVENANCE,
-        figures=OVERVIEW,
+        figures=FIGURES,
         page=sorted(str(path) for path in ROOT.glob("analysis/html/page/*")),
     output:
         in_report("results/report.html", "report", "Report", format="HTML"),

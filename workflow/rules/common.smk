@@ -44,10 +44,13 @@ PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
-SUFFIXES = [".svg", ".pdf", ".png"]
-OVERVIEW = [f"results/figures/overview{suffix}" for suffix in SUFFIXES]
-FIGURE_NAMES = tables.figures(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
-FIGURES = [*OVERVIEW, *expand("results/figures/{name}{suffix}", name=FIGURE_NAMES, suffix=SUFFIXES)]
+SETS = tables.gpus_of_sets(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
+# a run draws what it measured, and the A100 of the literature
+FIGURED = [*POINTS, "a100"] if POINTS else sorted(set().union(*SETS.values()))
+SHARED_FIGURES = expand(
+    "results/figures/{name}.{suffix}", name=tables.shared_figures(SETS), suffix=["svg", "png"]
+)
+FIGURES = [*SHARED_FIGURES, *expand("results/figures/{gpu}", gpu=dict.fromkeys(FIGURED))]
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 MEASURING = [tables.code_sha256(ROOT / "kernels"), fingerprint.measure_sha256()]
@@ -106,20 +109,6 @@ def rows_of(wildcards):
 def published_folder(wildcards, input):
     """Return the folder of the published tables; `snakemake --lint` refuses it as a constant."""
     return os.path.dirname(input.tables[0])
-
-
-def figure_outputs(kinds):
-    """Return the figures of a set; `snakemake --report` takes the SVG, the smallest file."""
-    for kind in kinds:
-        figure = f"results/figures/{{gpu}}_{{dtype}}_{{sweep}}_{kind}"
-        yield report(
-            f"{figure}.svg",
-            caption=f"../report/{kind}.rst",
-            category="{gpu}",
-            subcategory="{sweep}",
-            labels={"dtype": "{dtype}", "figure": kind},
-        )
-        yield from (f"{figure}{suffix}" for suffix in SUFFIXES[1:])
 
 
 def in_report(path, caption, category, **labels):
