@@ -131,7 +131,7 @@ def differing(row: Row) -> list[str]:
     `variant` stands for those of a variant that the project no longer has.
     """
     try:
-        current = {"kernel_sha256": kernels.sha256(row["variant"], row["gpu"])}
+        current = {"kernel_sha256": kernels.kernel_sha256(row["variant"], row["gpu"])}
     except KeyError:
         return ["variant"]
     current["measure_sha256"] = fingerprint.measure_sha256()

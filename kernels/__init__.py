@@ -17,9 +17,25 @@ import importlib
 from collections.abc import Callable
 
 from .contract import DTYPES, OPS, Variant  # noqa: F401
-from .registry.dependencies import loaded_modules, own_sha256, packages, sha256, sources  # noqa: F401
-from .registry.discover import add, by_default, check_name, configs, file, load, names, ops, split  # noqa: F401
-from .registry.source_hash import digest  # noqa: F401
+from .registry.dependencies import (  # noqa: F401
+    kernel_sha256,
+    loaded_modules,
+    packages,
+    registry_sha256,
+    source_files,
+)
+from .registry.discover import (  # noqa: F401
+    add_variant,
+    check_name,
+    configs,
+    default_variants,
+    load,
+    names,
+    ops,
+    split_config,
+    variant_file,
+)
+from .registry.source_hash import code_sha256  # noqa: F401
 from .registry.source_scan import BadKernel  # noqa: F401
 
 # For users. The other names are for planning and measuring a sweep.

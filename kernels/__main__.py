@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import DTYPES, BadKernel, configs, file, names, ops, packages
+from . import DTYPES, BadKernel, configs, names, ops, packages, variant_file
 from .contract import LONGEST_ROW
 from .registry import scaffold, source_scan
 from .registry.discover import PACKAGE
@@ -65,7 +65,7 @@ def listing() -> str:
     """Return a text that lists every kernel: its idea, operations, packages and configs."""
     lines = []
     for name in names():
-        idea = source_scan.docstring(file(name)).partition("\n")[0] or "(no docstring)"
+        idea = source_scan.docstring(variant_file(name)).partition("\n")[0] or "(no docstring)"
         facts = [" ".join(sorted(ops(name)))]
         facts += [" ".join(sorted(packages(name) - sys.stdlib_module_names))]
         facts += [f"configs {' '.join(offered)}"] if (offered := configs(name)) else []

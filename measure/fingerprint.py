@@ -31,7 +31,7 @@ def measure_sha256() -> str:
     The hash leaves out __main__.py, whose help and summary change no number.
     """
     files = (ROOT / "measure").rglob("*.py")
-    code = kernels.digest(path for path in files if path.name != "__main__.py")
+    code = kernels.code_sha256(path for path in files if path.name != "__main__.py")
     return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 
@@ -55,7 +55,7 @@ def provenance(device: "Device", variant: str) -> dict:
         **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
         "python": platform.python_version(),
         **git_state(),
-        "kernel_sha256": kernels.sha256(variant, device.slug),
+        "kernel_sha256": kernels.kernel_sha256(variant, device.slug),
         "measure_sha256": measure_sha256(),
         "hostname": platform.node(),
     }

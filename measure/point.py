@@ -57,7 +57,7 @@ class Point:
             raise BadPoint(f"timeout_s = {self.timeout_s!r}: it must be above 0")
         try:
             for path in self.files:
-                kernels.add(path)
+                kernels.add_variant(path)
             kernels.check_name(self.variant)
         except (kernels.BadKernel, KeyError) as error:
             raise BadPoint(error.args[0]) from None

@@ -42,17 +42,17 @@ def gpu_names(config: dict) -> list[str]:
 def expand(config: dict, gpu: str) -> list[Point]:
     """Return every point of the sweep on one GPU, in the config's order, once per replicate."""
     settings = {key: config[key] for key in SETTINGS}
-    files = {kernels.add(path): path for path in config["kernels"]}
+    files = {kernels.add_variant(path): path for path in config["kernels"]}
     points = {}
     for shape in config["shapes"]:
         variants = shape.get("variants", config["variants"])
-        variants = kernels.by_default(config["op"], files) if variants == "all" else variants
+        variants = kernels.default_variants(config["op"], files) if variants == "all" else variants
         dtypes = shape.get("dtypes", config["dtypes"])
         replicates = range(1, config["repeats"] + 1)
         matrices = _matrices(shape, dtypes, config["seed"])
         for (dtype, M, N), variant, replicate in itertools.product(matrices, variants, replicates):
             # only the point's own file, so that a change of another file measures nothing again
-            stem = kernels.split(variant)[0]
+            stem = kernels.split_config(variant)[0]
             own = (files[stem],) if stem in files else ()
             point = Point(gpu, dtype, M, N, variant, replicate=replicate, files=own, **settings)
             points.setdefault(row_path(point), point)

@@ -54,4 +54,4 @@ def shared_figures(sets: dict[tuple[str, str], set[str]]) -> list[str]:
 @functools.cache
 def code_sha256(folder: Path) -> str:
     """Return the hash over the code of a folder; when it changes, rules run again."""
-    return kernels.digest(path for path in folder.rglob("*") if path.suffix in CODE)
+    return kernels.code_sha256(path for path in folder.rglob("*") if path.suffix in CODE)

@@ -91,7 +91,7 @@ def _bad_kernels(config: dict) -> list[str]:
     faults = []
     for index, path in enumerate(config["kernels"]):
         try:
-            kernels.add(path)
+            kernels.add_variant(path)
         except kernels.BadKernel as error:
             faults.append(f"  kernels[{index}]: {error}")
     return faults

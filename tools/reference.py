@@ -58,7 +58,7 @@ def config() -> str:
 def kernel_list() -> str:
     """Return each variant by its folder, with its idea, its operations and its configs."""
     lines = []
-    files = {name: kernels.file(name).relative_to(ROOT) for name in kernels.names()}
+    files = {name: kernels.variant_file(name).relative_to(ROOT) for name in kernels.names()}
     for folder, names in itertools.groupby(sorted(files, key=files.get), lambda n: files[n].parent):
         lines += [f"**[{folder}](../../{folder})**"]
         for name in names:
@@ -66,7 +66,9 @@ def kernel_list() -> str:
             more = f" Also {', '.join(also)}." if also else ""
             chosen = ", ".join(kernels.configs(name))
             more += f" Configs: {chosen}." if chosen else ""
-            idea = source_scan.docstring(kernels.file(name)).split("\n")[0].replace("``", "`")
+            idea = (
+                source_scan.docstring(kernels.variant_file(name)).split("\n")[0].replace("``", "`")
+            )
             lines += [f"`{name}`: {idea}{more}"]
     return _bullets(lines).replace("- `", "  - `")
 

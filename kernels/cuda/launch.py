@@ -16,7 +16,6 @@ from cuda.core import Device, Kernel
 from ..contract import MAX_BLOCKS, MIN_CAPABILITY
 from ..tensors import current_device, empty_output
 from .driver import checked
-from .launcher import launcher
 from .nvrtc import build_once
 from .plan import (
     GPUS,
@@ -29,6 +28,7 @@ from .plan import (
     problem_of,
     widest_pack,
 )
+from .submit import submitter
 
 MAX_CACHED = 4096  # launches
 TOO_LONG = "the row is longer than this kernel can hold"
@@ -39,7 +39,7 @@ class LoadedLaunch(NamedTuple):
 
     kernel: Kernel
     plan: LaunchPlan
-    launch: Callable[..., None]  # of ``launcher``
+    launch: Callable[..., None]  # of ``submitter``
 
     @property
     def blocks_per_sm(self) -> int:
@@ -93,7 +93,7 @@ def launch_rows(
     """Launch as ``run`` on tensors of any rank that have the memory layout of such matrices.
 
     Their device is the current one. Shape and strides are numbers, because each view would cost the
-    host 0.8 µs. Returns ``launch(out, x, out_stride, x_stride, rows, cols)`` of ``launcher``, for
+    host 0.8 µs. Returns ``launch(out, x, out_stride, x_stride, rows, cols)`` of ``submitter``, for
     addresses and strides of the same alignment.
     """
     to, of = out.data_ptr(), x.data_ptr()
@@ -112,7 +112,7 @@ def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> Callable[..., N
     return launch
 
 
-class Functions(NamedTuple):
+class ForwardFunctions(NamedTuple):
     """The functions of a variant; see ``kernels.Variant``."""
 
     softmax: Callable
@@ -120,7 +120,7 @@ class Functions(NamedTuple):
     unsupported: Callable
 
 
-class Config(NamedTuple):
+class ConfiguredKernel(NamedTuple):
     """The functions of a variant in one config, and their planner."""
 
     softmax: Callable
@@ -129,7 +129,7 @@ class Config(NamedTuple):
     plan: Planner
 
 
-def functions(planner: Planner, limit: str = TOO_LONG) -> Functions:
+def functions(planner: Planner, limit: str = TOO_LONG) -> ForwardFunctions:
     """Return the functions of the kernels that ``planner`` chooses.
 
     ``limit`` says why there is no plan for a length of row.
@@ -148,14 +148,14 @@ def functions(planner: Planner, limit: str = TOO_LONG) -> Functions:
             return f"M = {x.shape[0]}: it takes {blocks} blocks; a launch has at most 2^31 - 1"
         return why_no_gpu(x, max(plan.min_capability for plan in plans))
 
-    return Functions(softmax, log_softmax, unsupported)
+    return ForwardFunctions(softmax, log_softmax, unsupported)
 
 
 @functools.cache  # one planner for each config, because launches are cached by it
-def configured(plan: Callable, config: str) -> Config:
+def configured(plan: Callable, config: str) -> ConfiguredKernel:
     """Return the functions of the kernels that ``plan(problem, config)`` chooses."""
     planner = functools.partial(plan, config=config)
-    return Config(*functions(planner), planner)
+    return ConfiguredKernel(*functions(planner), planner)
 
 
 def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = MIN_CAPABILITY) -> str | None:
@@ -200,7 +200,7 @@ def _prepare(key: Key) -> LoadedLaunch:
         # The largest block that costs no resident block: more threads for as many rows.
         most = _resident(kernel, plan)
         kernel, plan = [each for each in loaded if _resident(*each) == most][-1]
-    launch = launcher(int(kernel.handle), plan, _blocks(plan, kernel, device), device)
+    launch = submitter(int(kernel.handle), plan, _blocks(plan, kernel, device), device)
     if len(_loaded) >= MAX_CACHED:
         _loaded.clear()
     found = _loaded[key] = LoadedLaunch(kernel, plan, launch)

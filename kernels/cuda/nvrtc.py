@@ -11,7 +11,7 @@ from cuda.core import ObjectCode, Program, ProgramOptions
 from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
 from ..cache import folder
-from ..registry.source_hash import digest
+from ..registry.source_hash import code_sha256
 from .plan import GPUS, Planner, problem_of
 
 INCLUDE = Path(__file__).parent / "include"
@@ -85,7 +85,7 @@ def _options(source: Path, arch: str, **options) -> ProgramOptions:
 @functools.cache
 def _extra_key(folder: Path) -> bytes:
     """Return what cuda-core's key lacks: headers of a source in ``folder``, NVRTC's patch."""
-    headers, version = digest([*folder.glob("*.cuh"), *INCLUDE.glob("*.cuh")]), ""
+    headers, version = code_sha256([*folder.glob("*.cuh"), *INCLUDE.glob("*.cuh")]), ""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         version = importlib.metadata.version("nvidia-cuda-nvrtc")
     return f"{headers} {version}".encode()

@@ -11,7 +11,7 @@ Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unali
 ``frontier_packed`` and ``frontier_staged``.
 """
 
-from .. import split
+from .. import split_config
 from ..cuda import launch
 from ..cuda.plan import LaunchPlan, Problem
 from . import (
@@ -49,7 +49,7 @@ def choices(problem: Problem) -> list[str]:
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the launch plan of the first choice that takes the row; see ``plan.Planner``."""
     for variant in choices(problem):
-        part, config = split(variant)
+        part, config = split_config(variant)
         if plans := PARTS[part].plan(problem, config or PARTS[part].DEFAULT_CONFIG):
             return plans
     return ()

@@ -6,20 +6,20 @@ from pathlib import Path
 
 from ..contract import FALLBACK_TUNING
 from . import source_scan
-from .discover import KERNELS, PACKAGE, file
-from .source_hash import digest
+from .discover import KERNELS, PACKAGE, variant_file
+from .source_hash import code_sha256
 
 INCLUDE = KERNELS / "cuda" / "include"
 
 
 @functools.cache
-def sources(name: str) -> tuple[Path, ...]:
+def source_files(name: str) -> tuple[Path, ...]:
     """Return the variant's file, and all files of the project or beside it on which it depends.
 
     These are Python modules, CUDA sources, headers and tables. A change of any of them may change
     the kernel's time.
     """
-    files, todo = set(), [file(name)]
+    files, todo = set(), [variant_file(name)]
     root = todo[0].parent
     while todo:
         path = todo.pop()
@@ -55,35 +55,35 @@ def _modules(path: Path, root: Path) -> list[Path]:
 
 
 @functools.cache
-def sha256(name: str, gpu: str) -> str:
-    """Return the hash over the code of ``sources(name)``, for a GPU of this slug.
+def kernel_sha256(name: str, gpu: str) -> str:
+    """Return the hash over the code of ``source_files(name)``, for a GPU of this slug.
 
     If the GPU has a tuning table, the hash leaves out all others but those of FALLBACK_TUNING.
     """
-    table, files = KERNELS / "frontier" / "tuning" / f"{gpu}.csv", set(sources(name))
+    table, files = KERNELS / "frontier" / "tuning" / f"{gpu}.csv", set(source_files(name))
     if table in files:
         others = {path for path in files if path.parent == table.parent and path != table}
         names = [f"\n{name}," for name in FALLBACK_TUNING.values()]
         files -= {path for path in others if not any(n in path.read_text() for n in names)}
-    return digest(files)
+    return code_sha256(files)
 
 
 @functools.cache
-def own_sha256() -> str:
+def registry_sha256() -> str:
     """Return the hash over the code that finds and loads variants."""
-    return digest([KERNELS / "contract.py", *Path(__file__).parent.glob("*.py")])
+    return code_sha256([KERNELS / "contract.py", *Path(__file__).parent.glob("*.py")])
 
 
 @functools.cache
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
-    files = [path for path in sources(name) if path.suffix == ".py"]
+    files = [path for path in source_files(name) if path.suffix == ".py"]
     modules = {module for path in files for dots, module in source_scan.imports(path) if not dots}
     return frozenset(module.partition(".")[0] for module in modules)
 
 
 def loaded_modules(name: str) -> list[str]:
-    """Return the imported modules among ``sources(name)``."""
-    files = {str(path) for path in sources(name)}
+    """Return the imported modules among ``source_files(name)``."""
+    files = {str(path) for path in source_files(name)}
     modules = list(sys.modules.items())
     return [key for key, module in modules if getattr(module, "__file__", None) in files]

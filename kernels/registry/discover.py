@@ -8,8 +8,8 @@ A file may offer configs of its kernel, such as block sizes: ``CONFIGS = ("w4", 
 ``with_config(config)``, which returns an object with the same functions. A config is a variant
 named ``file__config``. A file with ``ON_REQUEST = True`` is measured only if its name is given.
 
-A variant may also be a file from elsewhere; see ``add``. Such a file imports this project as
-``kernels``, and the modules beside it by name, with or without a leading dot.
+A variant may also be a file from elsewhere; see ``add_variant``. Such a file imports this project
+as ``kernels``, and the modules beside it by name, with or without a leading dot.
 """
 
 import difflib
@@ -67,7 +67,7 @@ def why_bad_name(name: str) -> str | None:
 
 
 @functools.cache
-def add(given: str | Path) -> str:
+def add_variant(given: str | Path) -> str:
     """Make a file from elsewhere a variant of this process; return its name, the file's stem.
 
     Raises BadKernel for a missing file, for a name that is not allowed or is taken, and for a
@@ -92,18 +92,20 @@ def add(given: str | Path) -> str:
     return name
 
 
-def by_default(op: str, added: Iterable[str] = ()) -> list[str]:
+def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
     """Return the variants of ``variants: all``: those with this op, ``added`` ones too."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]
-    return [name for name in candidates if not source_scan.literal(file(name), "ON_REQUEST")]
+    return [
+        name for name in candidates if not source_scan.literal(variant_file(name), "ON_REQUEST")
+    ]
 
 
 def configs(name: str) -> tuple[str, ...]:
     """Return the configs that a variant's file offers, read from its text."""
-    return source_scan.literal(file(name), "CONFIGS") or ()
+    return source_scan.literal(variant_file(name), "CONFIGS") or ()
 
 
-def split(name: str) -> tuple[str, str]:
+def split_config(name: str) -> tuple[str, str]:
     """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
     stem, _, config = name.partition(CONFIG_MARK)
     return stem, config
@@ -111,7 +113,7 @@ def split(name: str) -> tuple[str, str]:
 
 def check_name(name: str) -> None:
     """Raise KeyError, naming the nearest variants, unless ``name`` is one."""
-    known, (stem, config) = sorted(_files()), split(name)
+    known, (stem, config) = sorted(_files()), split_config(name)
     if stem in known or stem in _added:
         if not config or config in configs(stem):
             return
@@ -121,10 +123,10 @@ def check_name(name: str) -> None:
     raise KeyError(f"unknown variant {name!r}; {hint}")
 
 
-def file(name: str) -> Path:
+def variant_file(name: str) -> Path:
     """Return the file of a variant, or of a config. Raises KeyError as ``check_name``."""
     check_name(name)
-    stem = split(name)[0]
+    stem = split_config(name)[0]
     return _files().get(stem) or _added[stem]
 
 
@@ -134,8 +136,8 @@ def load(name: str) -> Variant:
     Raises KeyError for an unknown name, ImportError when a package that it needs is absent,
     TypeError when its file defines none of OPS.
     """
-    path = file(name)
-    stem, config = split(name)
+    path = variant_file(name)
+    stem, config = split_config(name)
     if stem in _added:
         module = _load_added(path)
     else:
@@ -172,4 +174,4 @@ def ops(name: str) -> frozenset[str]:
 
     Returns all of OPS if the text defines none: the variant's row then says what is wrong.
     """
-    return source_scan.defined_names(file(name), OPS) or frozenset(OPS)
+    return source_scan.defined_names(variant_file(name), OPS) or frozenset(OPS)

@@ -24,7 +24,7 @@ CUDA_TEXT = re.compile(rf"({NUMBER}|{STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 CUDA_TOKEN = re.compile(rf"{NUMBER}|{STRING}|\w+|[^\w\s\"']+|[\"']")
 
 
-def digest(paths: Iterable[Path]) -> str:
+def code_sha256(paths: Iterable[Path]) -> str:
     """Return the SHA-256 over the meaning of these files, in any order."""
     hashes = sorted(_digest_of_file(path, path.stat().st_mtime_ns) for path in paths)
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()

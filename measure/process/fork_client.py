@@ -163,7 +163,7 @@ def address(environment: dict[str, str], owner: int) -> str:
         for name, value in environment.items()
         if name not in PER_JOB_VARIABLES and not name.startswith("SLURM_")
     }
-    code = fingerprint.measure_sha256(), kernels.own_sha256(), str(fingerprint.ROOT)
+    code = fingerprint.measure_sha256(), kernels.registry_sha256(), str(fingerprint.ROOT)
     # the mount namespace: containers may share the network, and with it abstract names
     machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix
     text = json.dumps([owner, machine, code, variables], sort_keys=True)

@@ -57,7 +57,7 @@ def measure_point(
 
 
 def _of_this_code(row: dict, point: Point) -> bool:
-    now = fingerprint.measure_sha256(), kernels.sha256(point.variant, row["gpu"])
+    now = fingerprint.measure_sha256(), kernels.kernel_sha256(point.variant, row["gpu"])
     return (row["measure_sha256"], row["kernel_sha256"]) == now
 
 

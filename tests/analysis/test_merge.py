@@ -96,7 +96,7 @@ def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
 
 def current(**change):
     """A row of the current code."""
-    code = {"kernel_sha256": kernels.sha256("triton_row", "h200")}
+    code = {"kernel_sha256": kernels.kernel_sha256("triton_row", "h200")}
     code |= {"measure_sha256": fingerprint.measure_sha256()}
     return synthetic.row(**{"variant": "triton_row"} | code | change)
 

@@ -25,7 +25,7 @@ def check(name):
     if there is not None:
         delattr(owner, last)
     import kernels
-    from kernels.cuda import launcher
+    from kernels.cuda import submit
     from kernels.dropin import eligible, entry
     if there is not None and last != "_current_level":  # read at each call
         setattr(owner, last, there)  # torch needs it
@@ -44,7 +44,7 @@ def check(name):
         torch.testing.assert_close(*mapped)
     if last == "_cuda_getCurrentRawStream":
         torch.cuda.current_stream = lambda device: types.SimpleNamespace(cuda_stream=device + 7)
-        assert launcher._raw_stream(1) == 8
+        assert submit._raw_stream(1) == 8
 
 for name in json.loads(sys.argv[1]):
     read, write = os.pipe()

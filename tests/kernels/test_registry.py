@@ -20,8 +20,8 @@ KERNEL = "import torch\n\n\ndef softmax(x, out=None):\n    return torch.softmax(
 BESIDE = ("from helper import f", "import helper", "from . import helper", "from .helper import f")
 IMPORTS = ["from ._b import f", "from . import _b", "from ..published._b import f"]
 IMPORTS += ["from kernels.published._b import f", "import kernels.published._b"]
-CACHED = (discover._files, kernels.add, kernels.ops)
-CACHED += (kernels.sources, kernels.sha256, kernels.packages)
+CACHED = (discover._files, kernels.add_variant, kernels.ops)
+CACHED += (kernels.source_files, kernels.kernel_sha256, kernels.packages)
 
 
 def forget():
@@ -62,7 +62,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", kernels.names())
 def test_every_variant_has_the_interface(name):
-    text = ast.get_docstring(ast.parse(kernels.file(name).read_text()))
+    text = ast.get_docstring(ast.parse(kernels.variant_file(name).read_text()))
     for part in ("Source:", "Bytes:"):
         assert part in text, f"the docstring of kernels/{name}.py lacks {part}"
     variant = loaded(name)
@@ -98,8 +98,8 @@ def test_a_variant_may_have_some_operations_alone():
             kernels.load(name).function(op)
     for op in ("softmax_backward", "log_softmax_backward"):
         assert kernels.names(op) == ["cuda_backward", "torch_softmax", "triton_backward"]
-        assert "triton_row" not in kernels.by_default(op)
-    found = kernels.by_default("softmax")
+        assert "triton_row" not in kernels.default_variants(op)
+    found = kernels.default_variants("softmax")
     assert "frontier" in found
     assert not [name for name in found if name.startswith(("peer_", "frontier_"))]
 
@@ -107,9 +107,11 @@ def test_a_variant_may_have_some_operations_alone():
 def test_a_config_is_a_variant_with_the_hash_of_its_file():
     variant = kernels.load("frontier_rows__k2w16")
     assert callable(variant.softmax)
-    assert kernels.sha256(variant.name, "cpu") == kernels.sha256("frontier_rows", "cpu")
+    assert kernels.kernel_sha256(variant.name, "cpu") == kernels.kernel_sha256(
+        "frontier_rows", "cpu"
+    )
     assert kernels.ops(variant.name) == {"softmax", "log_softmax"}
-    files = {path.name for path in kernels.sources("frontier")}
+    files = {path.name for path in kernels.source_files("frontier")}
     assert {"frontier_spread.cu", "vec.cuh", "_tuning.py", "h200.csv"} <= files
 
 
@@ -119,7 +121,7 @@ def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
     (folder / "_helper.py").write_text("")
     (folder / ".#mine.py").symlink_to("nobody@nowhere")
     assert kernels.names() == ["mine"]
-    assert len(kernels.sha256("mine", "cpu")) == 64
+    assert len(kernels.kernel_sha256("mine", "cpu")) == 64
     assert kernels.packages("mine") == frozenset()
 
 
@@ -145,14 +147,14 @@ def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
 def test_every_kind_of_import_is_followed(folder, line):
     (folder / "a.py").write_text(f"{line}\n")
     (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
-    assert [path.name for path in kernels.sources("a")] == ["_b.py", "a.py"]
+    assert [path.name for path in kernels.source_files("a")] == ["_b.py", "a.py"]
     assert "triton" in kernels.packages("a")
 
 
 def test_two_files_of_one_name_are_refused(folder, write):
-    kernels.add(write("mine.py"))
+    kernels.add_variant(write("mine.py"))
     with pytest.raises(kernels.BadKernel, match="has the same name; rename one of them"):
-        kernels.add(write("other/mine.py"))
+        kernels.add_variant(write("other/mine.py"))
     (folder / "deeper").mkdir()
     for path in (folder / "a.py", folder / "deeper" / "a.py"):
         path.write_text("")
@@ -163,14 +165,14 @@ def test_two_files_of_one_name_are_refused(folder, write):
 
 def test_a_file_becomes_a_variant_under_its_stem(write):
     path = write("mine.py", f"CONFIGS = ('a', 'b')\n{KERNEL}")
-    assert kernels.add(path) == kernels.add(str(path)) == "mine"
-    assert kernels.file("mine") == path
+    assert kernels.add_variant(path) == kernels.add_variant(str(path)) == "mine"
+    assert kernels.variant_file("mine") == path
     assert kernels.ops("mine") == {"softmax"}
     assert kernels.packages("mine") == {"torch"}
     assert kernels.load("mine").softmax.__code__.co_filename == str(path)
     assert "mine" not in kernels.names()
-    assert "mine" in kernels.by_default("softmax", ["mine"])
-    assert "mine" not in kernels.by_default("log_softmax", ["mine"])
+    assert "mine" in kernels.default_variants("softmax", ["mine"])
+    assert "mine" not in kernels.default_variants("log_softmax", ["mine"])
     kernels.check_name("mine__b")
     with pytest.raises(KeyError, match=r"did you mean mine__. or mine__."):
         kernels.check_name("mine__c")
@@ -186,8 +188,8 @@ def test_a_file_becomes_a_variant_under_its_stem(write):
     ],
 )
 def test_constants_are_the_literals_of_a_module(write, line, on_request, configs):
-    kernels.add(write("mine.py", f"{line}\n{KERNEL}"))
-    assert ("mine" not in kernels.by_default("softmax", ["mine"])) == on_request
+    kernels.add_variant(write("mine.py", f"{line}\n{KERNEL}"))
+    assert ("mine" not in kernels.default_variants("softmax", ["mine"])) == on_request
     assert kernels.configs("mine") == configs
 
 
@@ -205,7 +207,7 @@ def test_constants_are_the_literals_of_a_module(write, line, on_request, configs
 def test_a_constant_of_the_wrong_type_is_refused(write, line, allowed):
     path = write("mine.py", f"{line}\n{KERNEL}")
     with pytest.raises(kernels.BadKernel) as caught:
-        kernels.add(path)
+        kernels.add_variant(path)
     assert str(caught.value) == f"{path}: {line}: it must be a literal, such as {allowed}"
 
 
@@ -225,14 +227,14 @@ def test_a_file_that_cannot_be_a_variant_is_refused(write, name, words):
     if name == "absent.py":
         path.unlink()
     with pytest.raises(kernels.BadKernel, match=words):
-        kernels.add(path)
+        kernels.add_variant(path)
     size = {"gpu": "cpu", "dtype": "float32", "M": 4, "N": 8}
     with pytest.raises(BadPoint, match=words):
         Point(**size, variant=path.stem, files=(str(path),))
 
 
 def test_a_file_without_a_function_says_which_it_may_have(write):
-    kernels.add(write("mine.py", "def softmaks(x, out=None): ...\n"))
+    kernels.add_variant(write("mine.py", "def softmaks(x, out=None): ...\n"))
     with pytest.raises(TypeError, match=r"mine.py defines no function of these: softmax\(x, out"):
         kernels.load("mine")
 
@@ -243,19 +245,19 @@ def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     source, deeper = write("mine.cu", '#include "pack.cuh"\n'), write("deep/er.py", "")
     imports = f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n"
     path = write("mine.py", f"{imports}{KERNEL}")
-    kernels.add(path)
+    kernels.add_variant(path)
     ours = {Path(kernels.__file__).with_name(name) for name in ("tensors.py", "contract.py")}
     ours |= {dependencies.INCLUDE / name for name in ("pack.cuh", "types.cuh")}
-    assert set(kernels.sources("mine")) == {path, source, helper, deeper, *ours}
-    before = kernels.sha256("mine", "cpu")
+    assert set(kernels.source_files("mine")) == {path, source, helper, deeper, *ours}
+    before = kernels.kernel_sha256("mine", "cpu")
     moved = shutil.copytree(path.parent, path.parent.with_name("there")) / "mine.py"
     forget()
-    kernels.add(moved)
-    assert kernels.sha256("mine", "cpu") == before, "the place of a file means nothing"
+    kernels.add_variant(moved)
+    assert kernels.kernel_sha256("mine", "cpu") == before, "the place of a file means nothing"
     moved.with_name("helper.py").write_text("f = 2\n")
     forget()
-    kernels.add(moved)
-    assert kernels.sha256("mine", "cpu") != before
+    kernels.add_variant(moved)
+    assert kernels.kernel_sha256("mine", "cpu") != before
 
 
 def test_what_lies_beside_a_file_is_imported_and_hides_no_installed_package(write):
@@ -269,7 +271,7 @@ def test_what_lies_beside_a_file_is_imported_and_hides_no_installed_package(writ
     code = (
         "import sys, kernels\n"
         "for i, path in enumerate(sys.argv[1:]):\n"
-        "    kernels.add(path); kernels.load(f'mine{i}')\n"
+        "    kernels.add_variant(path); kernels.load(f'mine{i}')\n"
         "    names = kernels.loaded_modules(f'mine{i}')\n"
         "    names = sorted(name.rpartition('.')[2] for name in names)\n"
         "    assert names == [f'helper{i}', f'mine{i}'], names\n"
@@ -279,5 +281,5 @@ def test_what_lies_beside_a_file_is_imported_and_hides_no_installed_package(writ
 
 def test_a_server_is_known_by_the_code_that_finds_kernels(monkeypatch):
     name = fork_client.address({}, 1)
-    monkeypatch.setattr(kernels, "own_sha256", lambda: "another")
+    monkeypatch.setattr(kernels, "registry_sha256", lambda: "another")
     assert fork_client.address({}, 1) != name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernels import digest
+from kernels import code_sha256
 from kernels.registry.source_hash import meaning
 
 PYTHON = '''"""A docstring."""
@@ -65,7 +65,7 @@ def test_code_means_something_and_prose_nothing(tmp_path, name, before, after):
     for number, each in enumerate((text, text.replace(before, after))):
         path = tmp_path / f"{number}{name}"  # nor does the name of the file
         path.write_text(each)
-        hashes.append(digest([path]))
+        hashes.append(code_sha256([path]))
     assert (hashes[0] == hashes[1]) == ((name, before, after) in SAME)
 
 
@@ -79,7 +79,7 @@ def test_the_order_of_files_does_not_matter_and_an_edit_is_noticed(tmp_path):
     a, b = tmp_path / "a.py", tmp_path / "b.py"
     a.write_text("x = 1\n")
     b.write_text("x = 2\n")
-    assert digest([a, b]) == digest([b, a]) != digest([a])
-    before = digest([a])
+    assert code_sha256([a, b]) == code_sha256([b, a]) != code_sha256([a])
+    before = code_sha256([a])
     a.write_text("x = 33\n")
-    assert digest([a]) != before
+    assert code_sha256([a]) != before

@@ -17,10 +17,10 @@ def test_it_is_compiled_for_two_gpus_and_unsupported(bench):
 
 
 def test_a_source_that_does_not_compile_is_a_compile_error(bench):
-    source = kernels.file("cuda_oneflow_smem").with_suffix(".cu").read_text()
+    source = kernels.variant_file("cuda_oneflow_smem").with_suffix(".cu").read_text()
     broken = bench.project / "kernels/published/oneflow/cuda_broken"
     broken.with_suffix(".cu").write_text(source.replace("row_max", "row_min", 1))
-    shutil.copy(kernels.file("cuda_oneflow_smem"), broken.with_suffix(".py"))
+    shutil.copy(kernels.variant_file("cuda_oneflow_smem"), broken.with_suffix(".py"))
     row = bench.row("cuda_broken", N=2048)
     assert row["status"] == "compile_error"
     assert "NVRTC_ERROR_COMPILATION" in row["message"]

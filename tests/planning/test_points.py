@@ -26,7 +26,7 @@ def test_the_default_sweep_is_the_online_softmax_protocol_with_every_variant():
     assert {p.N for p in points} == sizes | {262144}
     assert {p.M for p in points} == {1024}
     for n in sizes:
-        assert {p.variant for p in points if n == p.N} == set(kernels.by_default("softmax"))
+        assert {p.variant for p in points if n == p.N} == set(kernels.default_variants("softmax"))
     assert {p.variant for p in points if p.N == 262144} == {"torch_softmax", "triton_fused"}
     assert {(p.distribution, p.seed, p.dtype) for p in points} == {("uniform", 3407, "float32")}
 

@@ -32,7 +32,13 @@ def mine(tmp_path):
     (folder / "mine.py").write_text(KERNEL)
     yield folder / "mine.py"
     discover._added.clear()
-    for cached in (kernels.add, kernels.ops, kernels.sources, kernels.sha256, kernels.packages):
+    for cached in (
+        kernels.add_variant,
+        kernels.ops,
+        kernels.source_files,
+        kernels.kernel_sha256,
+        kernels.packages,
+    ):
         cached.cache_clear()
 
 
@@ -40,7 +46,7 @@ def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
     config = edited(kernels=[str(mine)], shapes=[{"M": 4, "N": 8}])
     validate.check(config, [])
     by_variant = {point.variant: point for point in points.expand(config, "h200")}
-    assert set(by_variant) == {*kernels.by_default("softmax"), "mine"}
+    assert set(by_variant) == {*kernels.default_variants("softmax"), "mine"}
     assert by_variant["mine"].files == (str(mine),)
     assert {p.files for name, p in by_variant.items() if name != "mine"} == {()}
 
@@ -92,12 +98,12 @@ def test_a_sweep_measures_it_again_when_it_or_what_it_imports_was_edited(
         assert runner.jobs("rows")["point"] == (2 if text == HELPER else 1)
         done = runner("rows")
         assert done.returncode == 0, done.stderr
-        kernels.sha256.cache_clear()
-        kernels.sources.cache_clear()
-        kernels.add(mine)
+        kernels.kernel_sha256.cache_clear()
+        kernels.source_files.cache_clear()
+        kernels.add_variant(mine)
         row = read_row(next(path for path in runner.rows() if path.stem == "mine.1"))
         assert (row["status"], row["variant"]) == ("ok", "mine")
-        assert row["kernel_sha256"] == kernels.sha256("mine", "cpu")
+        assert row["kernel_sha256"] == kernels.kernel_sha256("mine", "cpu")
     assert not list(project.rglob("gone")) + list(mine.parent.rglob("gone"))
     (mine.parent / "another.py").write_text(KERNEL)
     change["variants"] = [*change["variants"], "another"]

@@ -44,7 +44,7 @@ rule point:
         tmpdir=None,
     params:
         # hashes, not file times, so that a fresh clone or a touched file measures nothing again
-        kernel=lambda wildcards: kernels.sha256(wildcards.variant, wildcards.gpu),
+        kernel=lambda wildcards: kernels.kernel_sha256(wildcards.variant, wildcards.gpu),
         measure=fingerprint.measure_sha256(),
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:

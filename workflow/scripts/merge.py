@@ -10,7 +10,7 @@ from analysis import InputError
 from analysis.merge import merge_rows
 
 for path in snakemake.params.kernels:
-    kernels.add(path)
+    kernels.add_variant(path)
 paths = map(Path, snakemake.input)
 try:
     merge_rows(paths, snakemake.params.sweep, Path(snakemake.output[0]), only_current=True)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernels.cuda import grid_workspace, launcher
+from kernels.cuda import grid_workspace, submit
 from kernels.cuda.plan import LaunchPlan
 
 HANDLE, STREAM = 77, 2**40 + 5
@@ -44,21 +44,21 @@ def launched(monkeypatch):
         found.launches.append(read(config, parameters, found.count))
         return found.errors.pop(0) if found.errors else 0
 
-    monkeypatch.setattr(launcher, "_driver_launch", lambda: driver)
-    monkeypatch.setattr(launcher, "_raw_stream", lambda device: STREAM + device)
+    monkeypatch.setattr(submit, "_driver_launch", lambda: driver)
+    monkeypatch.setattr(submit, "_raw_stream", lambda device: STREAM + device)
     return found
 
 
 def made(blocks: int = 3, **more):
     plan = LaunchPlan(Path("a.cu"), "f", 96, 0, 1024, **more)
-    return launcher.launcher(HANDLE, plan, blocks, 1)
+    return submit.submitter(HANDLE, plan, blocks, 1)
 
 
 def test_a_launch_has_the_plan_and_what_the_call_gives(launched, monkeypatch):
     launch = made(cluster=4, extra_args=(-6,))
     launched.count = 4
     launch(2**47, -1, 5)
-    monkeypatch.setattr(launcher, "_raw_stream", lambda device: 0)
+    monkeypatch.setattr(submit, "_raw_stream", lambda device: 0)
     launch(3, 4, 5)
     first, second = launched.launches
     assert first == {
@@ -90,7 +90,7 @@ def test_blocks_that_share_a_row_are_launched_together_with_the_streams_workspac
 def test_a_thread_without_a_context_gets_one(launched, monkeypatch):
     entered = []
     device = lambda number: SimpleNamespace(set_current=lambda: entered.append(number))  # noqa: E731
-    monkeypatch.setattr(launcher, "Device", device)
+    monkeypatch.setattr(submit, "Device", device)
     launched.count, launched.errors = 1, [NO_CONTEXT]
     made()(1)
     assert (entered, len(launched.launches)) == ([1], 2)
@@ -114,7 +114,7 @@ def test_calls_at_the_same_time_write_to_memory_of_their_own(launched, monkeypat
         seen[threading.current_thread().name] = read(config, parameters, 1)["arguments"]
         return 0
 
-    monkeypatch.setattr(launcher, "_driver_launch", lambda: driver)
+    monkeypatch.setattr(submit, "_driver_launch", lambda: driver)
     launch = made()
     threads = [threading.Thread(target=launch, args=(n,), name=str(n)) for n in range(4)]
     for each in threads:

@@ -1,6 +1,6 @@
 """Launch a loaded kernel by one call of the CUDA driver.
 
-``cuLaunchKernelEx`` reads its arguments from memory. A launcher lays that memory out once, and a
+``cuLaunchKernelEx`` reads its arguments from memory. A submitter lays that memory out once, and a
 call writes only what changes: the arguments and the stream. Host: such a call costs 0.5 µs beside
 the driver's own time, cuda-core's 1 µs, Triton's 16 µs (measured on an H100 machine).
 """
@@ -31,17 +31,21 @@ _raw_stream = getattr(
 )
 
 
-class Attribute(ctypes.Structure):
+class LaunchAttribute(ctypes.Structure):
     """CUlaunchAttribute in cuda.h; its value has up to 64 bytes."""
 
     _fields_ = [("id", c_uint), ("padding", c_uint), ("value", c_uint * 16)]
 
 
-class Config(ctypes.Structure):
+class LaunchConfig(ctypes.Structure):
     """CUlaunchConfig in cuda.h."""
 
     _fields_ = [("grid", c_uint * 3), ("block", c_uint * 3), ("shared_bytes", c_uint)]
-    _fields_ += [("stream", c_void_p), ("attributes", ctypes.POINTER(Attribute)), ("count", c_uint)]
+    _fields_ += [
+        ("stream", c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("count", c_uint),
+    ]
 
 
 @functools.cache
@@ -52,7 +56,7 @@ def _driver_launch() -> Callable[..., int]:
     return function
 
 
-def launcher(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callable[..., None]:
+def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callable[..., None]:
     """Return ``launch(*arguments)``, which launches a kernel on the device's current stream.
 
     ``kernel`` is the driver's handle, and ``blocks`` counts clusters if the kernel has clusters.
@@ -62,7 +66,7 @@ def launcher(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callabl
     """
     asked = [(CLUSTER, 0, (plan.cluster, 1, 1))] * (plan.cluster > 1)
     asked += [(COOPERATIVE, 0, (1,))] * (plan.row_blocks > 0)
-    attributes = (Attribute * len(asked))(*asked)
+    attributes = (LaunchAttribute * len(asked))(*asked)
     sizes = (blocks * plan.cluster, 1, 1), (plan.threads, 1, 1), plan.shared_bytes
     shares_rows, extra = plan.row_blocks > 0, plan.extra_args
     driver_launch, free = _driver_launch(), []
@@ -73,7 +77,7 @@ def launcher(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callabl
         words = (ctypes.c_int64 * count)()
         begin = ctypes.addressof(words)
         pointers = (c_void_p * count)(*range(begin, begin + 8 * count, 8))
-        config = Config(*sizes, None, attributes, len(attributes))
+        config = LaunchConfig(*sizes, None, attributes, len(attributes))
         return words, pointers, config, ctypes.addressof(config), ctypes.addressof(pointers)
 
     def launch(*arguments: int) -> None:
