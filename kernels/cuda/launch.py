@@ -169,6 +169,7 @@ def why_no_gpu(x: torch.Tensor, needed: tuple[int, int] = MIN_CAPABILITY) -> str
     return None
 
 
+@functools.cache
 def gpu_info(device: torch.device | int) -> GpuProperties:
     """Return the properties of a GPU that decide which kernel runs."""
     properties = torch.cuda.get_device_properties(device)
@@ -190,7 +191,6 @@ def _prepare(key: Key) -> LoadedLaunch:
     device = key.device
     if key.dtype not in TYPES:
         raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, TYPES))}")
-    Device(device).set_current()
     plans = key.planner(Problem(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
     if not plans:
         raise ValueError(f"N = {key.cols}: {TOO_LONG}, on cuda:{device}")
@@ -222,6 +222,7 @@ def _load(plan: LaunchPlan, device: int) -> Kernel:
 # A kernel has a few hundred instances at most, so this cache needs no bound.
 @functools.cache
 def _kernel(source: Path, name: str, device: int, shared: bool, large_cluster: bool) -> Kernel:
+    Device(device).set_current()  # a new thread has no context
     major, minor = torch.cuda.get_device_capability(device)
     kernel = build_once(source, name, f"sm_{major}{minor}").get_kernel(name)
     if shared:  # more than 48 KiB must be allowed
@@ -242,13 +243,13 @@ def _blocks(plan: LaunchPlan, kernel: Kernel, device: int) -> int:
 
     Raises ValueError if the blocks that share a row are not resident at once.
     """
+    if not plan.row_blocks and plan.waves is None:
+        return plan.blocks
     gpu = torch.cuda.get_device_properties(device)
     if plan.row_blocks:
         resident = _resident(kernel, plan) * gpu.multi_processor_count
         if resident < plan.row_blocks:
             raise ValueError(f"a row takes {plan.row_blocks} blocks; {resident} are resident")
         return min(plan.blocks, resident // plan.row_blocks * plan.row_blocks)
-    if plan.waves is None:
-        return plan.blocks
     wave = gpu.multi_processor_count * gpu.max_threads_per_multi_processor // plan.threads
     return min(plan.blocks, plan.waves * wave)

@@ -49,10 +49,10 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     differentiable = x.requires_grad and torch.is_grad_enabled()
     # autocast's softmax is in float32
     as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
-    if dtype is None and as_given and not differentiable:
-        y = entry.repeat(x, dim, log)
-        if y is not None:
-            return y
+    if dtype is None and as_given and (known := entry.known_launch(x, dim, log)):
+        if differentiable:
+            return operators.apply(x, dim, log, None, known)
+        return entry.repeat(x, known)
     if not eligible.usable(x) or not eligible.address_of(x):
         return None
     if not -x.dim() <= dim < x.dim():
@@ -60,8 +60,9 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
         return None
     x, dtype = _cast(x, dtype)
-    compute = operators.apply if differentiable else entry.launch_forward
-    return compute(x, dim % x.dim(), log, dtype)
+    if differentiable:
+        return operators.apply(x, dim % x.dim(), log, dtype, None)
+    return entry.launch_forward(x, dim % x.dim(), log, dtype)
 
 
 def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:

@@ -93,8 +93,15 @@ class Softmax(torch.autograd.Function):
     """Differentiate as the operator does, for eager callers and in less host time."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
-        y = entry.launch_forward(x, dim, log, dtype)
+    def forward(
+        ctx,
+        x: Tensor,
+        dim: int,
+        log: bool,
+        dtype: torch.dtype | None,
+        known: entry.KnownLaunch | None,
+    ) -> Tensor:
+        y = entry.repeat(x, known) if known else entry.launch_forward(x, dim, log, dtype)
         ctx.save_for_backward(y)
         ctx.rest = dim, log, x.dtype
         return y
@@ -102,10 +109,11 @@ class Softmax(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g: Tensor):
         (y,) = ctx.saved_tensors
+        dim, log, dtype = ctx.rest
         # With gradients enabled, the caller wants the derivative of this derivative.
         if torch.is_grad_enabled() or not (plain(g) and plain(y) and address_of(g)):
-            return _backward(ctx, g)
-        return entry.launch_backward(g, y, *ctx.rest), None, None, None
+            return softmax_backward(g, y, dim % y.dim(), log, dtype), None, None, None, None
+        return entry.launch_backward(g, y, dim % y.dim(), log, dtype), None, None, None, None
 
 
 # torch.autograd.Function.apply without its support for torch.func, which plain tensors never need:

@@ -8,6 +8,7 @@ cluster here. M and the address never decide, so a row gives the same bits in an
 import bisect
 import csv
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..contract import DTYPES, FALLBACK_TUNING
@@ -19,8 +20,8 @@ FRONTIER = Path(__file__).parent
 TABLES = "tuning/*.csv"
 
 
-def candidates(problem: Problem) -> list[str]:
-    """Return the winning variants of N and of other lengths, the best guess first; [] if none.
+def candidates(problem: Problem) -> Iterator[str]:
+    """Generate the winning variants of N and of other lengths, the best guess first.
 
     Rows whose bytes are a multiple of a vector have other winners than all other rows. A dtype
     without winners takes those of a dtype of the same size. A GPU without winners takes those of
@@ -30,7 +31,8 @@ def candidates(problem: Problem) -> list[str]:
     fallback = FALLBACK_TUNING.get(problem.gpu.capability, "")
     winners = _winners(problem.gpu.name, *kind) or _winners(fallback, *kind)
     longer = bisect.bisect_left(winners, (problem.cols,))
-    return [variant for _, variant in (*winners[longer:], *reversed(winners[:longer]))]
+    for index in (*range(longer, len(winners)), *reversed(range(longer))):
+        yield winners[index][1]
 
 
 @functools.cache

@@ -11,6 +11,8 @@ Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unali
 ``frontier_packed`` and ``frontier_staged``.
 """
 
+from collections.abc import Iterator
+
 from .. import split_config
 from ..cuda import launch
 from ..cuda.plan import LaunchPlan, Problem
@@ -39,11 +41,14 @@ RULE = {
 }
 
 
-def choices(problem: Problem) -> list[str]:
-    """Return variants that may take the row, the best first; the last takes almost any."""
-    row_bytes, rule = problem.cols * problem.dtype.itemsize, RULE[is_vector_multiple(problem)]
-    by_rule = [name for max_bytes, name in rule if row_bytes <= max_bytes]
-    return [*_tuning.candidates(problem), *by_rule, "frontier_spread"]
+def choices(problem: Problem) -> Iterator[str]:
+    """Generate variants that may take the row, the best first; the last takes almost any."""
+    yield from _tuning.candidates(problem)
+    row_bytes = problem.cols * problem.dtype.itemsize
+    for max_bytes, name in RULE[is_vector_multiple(problem)]:
+        if row_bytes <= max_bytes:
+            yield name
+    yield "frontier_spread"
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:

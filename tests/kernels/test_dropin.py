@@ -1,5 +1,6 @@
 """The drop-in as torch's functions: names, errors, and all that is torch's own to answer."""
 
+import functools
 import inspect
 import pickle
 import pydoc
@@ -152,7 +153,9 @@ def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device,
     for dtype in (torch.float32, torch.float16):
         for dim in (1, -1):
             key = x.shape, dtype, x.get_device(), dim, False
-            entry._known[key] = lambda *words: taken.append(words), (8, 8, 4, 8)
+            allocate = functools.partial(torch.empty_like, x, dtype=dtype)
+            launch = lambda *words: taken.append(words)
+            entry._known[key] = entry.KnownLaunch(allocate, launch, (8, 8, 4, 8))
     if "autocast" in name:
         monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
     call, known = CALLS[name]

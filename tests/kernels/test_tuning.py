@@ -38,7 +38,7 @@ def test_the_next_longer_row_decides_or_else_the_nearest(tables):
         (1024, torch.float16, "frontier_rows__k2w8"),  # as bfloat16, until it has its own
         (1023, torch.float32, "frontier_rows__k4w16"),  # rows are no multiple of a vector
     ):
-        assert frontier.choices(problem(cols, dtype))[0] == expected
+        assert next(frontier.choices(problem(cols, dtype))) == expected
 
 
 def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
@@ -52,16 +52,16 @@ def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
         ("NVIDIA H20", torch.float32, "frontier_rows__k8w4"),
         ("NVIDIA H20", torch.bfloat16, "frontier_rows__k4w8"),  # its table has no bfloat16
     ):
-        assert frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))[0] == expected
+        assert next(frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))) == expected
     for arch in ("sm_80", "sm_100"):
-        assert not _tuning.candidates(problem(1024, gpu=GPUS[arch]))
+        assert not list(_tuning.candidates(problem(1024, gpu=GPUS[arch])))
 
 
 def test_the_gpu_of_a_fallback_has_a_table_and_the_compute_capability():
     of = {gpu.name: gpu for gpu in GPUS.values()}
     for capability, name in contract.FALLBACK_TUNING.items():
         assert of[name].capability == capability
-        assert _tuning.candidates(problem(1024, gpu=of[name]))
+        assert list(_tuning.candidates(problem(1024, gpu=of[name])))
 
 
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
@@ -127,7 +127,8 @@ def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
     """Otherwise the same row would have other sums at another address, or in another batch."""
 
     def division(config: str, given: Problem) -> list[tuple]:
-        assert frontier.choices(given) == frontier.choices(given._replace(pack=1, rows=64))
+        other = given._replace(pack=1, rows=64)
+        assert list(frontier.choices(given)) == list(frontier.choices(other))
         found = frontier.PARTS[stem].plan(given, config)
         return [(p.threads, p.cluster, p.row_blocks, p.extra_args) for p in found]
 
