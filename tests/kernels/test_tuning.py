@@ -52,7 +52,9 @@ def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
         ("NVIDIA H20", torch.float32, "frontier_rows__k8w4"),
         ("NVIDIA H20", torch.bfloat16, "frontier_rows__k4w8"),  # its table has no bfloat16
     ):
-        assert next(frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))) == expected
+        assert (
+            next(frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))) == expected
+        )
     for arch in ("sm_80", "sm_100"):
         assert not list(_tuning.candidates(problem(1024, gpu=GPUS[arch])))
 
