@@ -97,7 +97,7 @@ def known_launch(x: Tensor, dim: int, log: bool) -> KnownLaunch | None:
 
 
 def repeat(x: Tensor, known: KnownLaunch) -> Tensor:
-    """Return what ``launch_forward`` computes, in a third of the host's time: nothing is decided."""
+    """Return what ``launch_forward`` computes, in a third of the host's time: all is decided."""
     allocate, launch, rows, cols = known
     out = allocate()
     launch(out.data_ptr(), x.data_ptr(), cols, cols, rows, cols)

@@ -105,6 +105,7 @@ def configs(name: str) -> tuple[str, ...]:
     return source_scan.literal(variant_file(name), "CONFIGS") or ()
 
 
+@functools.cache  # the drop-in asks for each new shape
 def split_config(name: str) -> tuple[str, str]:
     """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
     stem, _, config = name.partition(CONFIG_MARK)

@@ -149,13 +149,16 @@ CALLS = {
 def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device, monkeypatch):
     """The others would get another function's results, or read other memory."""
     x, taken = torch.zeros(4, 8, device=device), []
+
+    def note(*words):
+        taken.append(words)
+
     monkeypatch.setattr(entry, "current_device", x.get_device)
     for dtype in (torch.float32, torch.float16):
         for dim in (1, -1):
             key = x.shape, dtype, x.get_device(), dim, False
             allocate = functools.partial(torch.empty_like, x, dtype=dtype)
-            launch = lambda *words: taken.append(words)
-            entry._known[key] = entry.KnownLaunch(allocate, launch, 4, 8)
+            entry._known[key] = entry.KnownLaunch(allocate, note, 4, 8)
     if "autocast" in name:
         monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
     call, known = CALLS[name]

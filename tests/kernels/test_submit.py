@@ -44,6 +44,7 @@ def launched(monkeypatch):
         found.launches.append(read(config, parameters, found.count))
         return found.errors.pop(0) if found.errors else 0
 
+    submit._memory_of.cache_clear()
     monkeypatch.setattr(submit, "_driver_launch", lambda: driver)
     monkeypatch.setattr(submit, "_raw_stream", lambda device: STREAM + device)
     return found
@@ -70,6 +71,15 @@ def test_a_launch_has_the_plan_and_what_the_call_gives(launched, monkeypatch):
         "arguments": [2**47, -1, 5, -6],
     }
     assert second == first | {"stream": 0, "arguments": [3, 4, 5, -6]}
+
+
+def test_the_shapes_of_a_kernel_share_memory_and_keep_their_grids(launched):
+    first, second = made(3), made(5)
+    launched.count = 1
+    for launch in (first, second, first):
+        launch(1)
+    assert [each["grid"][0] for each in launched.launches] == [3, 5, 3]
+    assert len(submit._memory_of(HANDLE, 96, 1, False)[0]) == 1
 
 
 def test_blocks_that_share_a_row_are_launched_together_with_the_streams_workspace(
