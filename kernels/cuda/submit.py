@@ -1,8 +1,8 @@
 """Launch a loaded kernel by one call of the CUDA driver.
 
 ``cuLaunchKernelEx`` reads its arguments from memory. That memory is laid out once for a kernel, and
-a call writes only what changes: the grid, the stream and the arguments. Host: such a call costs 0.5 µs beside
-the driver's own time, cuda-core's 1 µs, Triton's 16 µs (measured on an H100 machine).
+a call writes only what changes: the grid, the stream and the arguments. Host: such a call costs
+0.5 µs beside the driver's own time, cuda-core's 1 µs, Triton's 16 µs (measured on an H100 machine).
 """
 
 import ctypes
