@@ -51,7 +51,7 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
     if dtype is None and as_given and (known := entry.known_launch(x, dim, log)):
         if differentiable:
-            return operators.apply(x, dim, log, None, known)
+            return operators.apply(x, (dim, log, None, known))
         return entry.repeat(x, known)
     if not eligible.usable(x) or not eligible.address_of(x):
         return None
@@ -61,7 +61,7 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
         return None
     x, dtype = _cast(x, dtype)
     if differentiable:
-        return operators.apply(x, dim % x.dim(), log, dtype, None)
+        return operators.apply(x, (dim % x.dim(), log, dtype, None))
     return entry.launch_forward(x, dim % x.dim(), log, dtype)
 
 
