@@ -1,7 +1,8 @@
 """Measure the host's time of an eager call: the drop-in beside torch, QuACK, Liger and Triton.
 
 ``python -m studies.host_time`` prints a table in µs; it needs an NVIDIA GPU. The matrices are so
-small that the GPU is never behind. It leaves out libraries that are not installed.
+small that the GPU is never behind. It leaves out libraries that are not installed, or that refuse
+a shape.
 """
 
 import contextlib
@@ -47,6 +48,11 @@ def row(label: str, x: torch.Tensor, out: torch.Tensor | None = None) -> str:
         for name, variant in VARIANTS.items():
             with contextlib.suppress(ImportError):
                 calls[name] = functools.partial(kernels.load(variant).softmax, x, out)
+    for name in (*calls,):
+        try:
+            calls[name]()
+        except RuntimeError:  # Liger refuses rows of more than 65536 columns
+            del calls[name]
     rounds = [{n: seconds(call, CALLS) for n, call in calls.items()} for _ in range(ROUNDS + 1)]
     us = {name: 1e6 * statistics.median(each[name] for each in rounds[1:]) for name in calls}
     times = "  ".join(f"{name} {of:.1f}" for name, of in us.items())
