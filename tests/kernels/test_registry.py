@@ -173,9 +173,9 @@ def test_a_file_becomes_a_variant_under_its_stem(write):
     assert "mine" not in kernels.names()
     assert "mine" in kernels.default_variants("softmax", ["mine"])
     assert "mine" not in kernels.default_variants("log_softmax", ["mine"])
-    kernels.check_name("mine__b")
+    kernels.variant_file("mine__b")
     with pytest.raises(KeyError, match=r"did you mean mine__. or mine__."):
-        kernels.check_name("mine__c")
+        kernels.variant_file("mine__c")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_file_without_a_function_says_which_it_may_have(write):
 def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
     source, deeper = write("mine.cu", '#include "pack.cuh"\n'), write("deep/er.py", "")
-    imports = f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n"
+    imports = f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n'/tmp/x.cu'\n"
     path = write("mine.py", f"{imports}{KERNEL}")
     kernels.add_variant(path)
     ours = {Path(kernels.__file__).with_name(name) for name in ("tensors.py", "contract.py")}

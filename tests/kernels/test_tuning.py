@@ -75,7 +75,7 @@ def test_every_table_names_configs_that_exist_and_can_take_the_row():
     for path in _tuning.FRONTIER.glob(_tuning.TABLES):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
-                kernels.check_name(row["variant"])
+                kernels.variant_file(row["variant"])
                 stem, config = kernels.split_config(row["variant"])
                 given = problem(int(row["N"]), getattr(torch, row["dtype"]))
                 assert frontier.PARTS[stem].plan(given, config), row
