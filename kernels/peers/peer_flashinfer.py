@@ -21,7 +21,6 @@ import math
 
 import torch
 
-from ..tensors import empty_output
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -70,11 +69,10 @@ def _compiled(device: torch.device) -> tuple:
     return gen_sampling_module().build_and_load(), workspace, early
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    out = empty_output(x, out)
+def _softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
     module, workspace, early = _compiled(x.device)
-    y = out if out.is_contiguous() else empty_output(out, None)
     no_temperatures, temperature = None, 1.0
-    module.softmax(workspace, x.contiguous(), y, no_temperatures, temperature, early)
-    return out if y is out else out.copy_(y)
+    module.softmax(workspace, x, out, no_temperatures, temperature, early)
+
+
+softmax = _package.as_variant(_softmax_into, contiguous=True)
