@@ -1,9 +1,12 @@
 """The drop-in's kernels, forward and backward, against float64: ranks, strides, dtypes, NaN."""
 
+import contextlib
+
 import pytest
 import torch
 
 import kernels
+from kernels.dropin import replace
 from tests.kernels.helpers.dropin import (
     DTYPES,
     OPS,
@@ -33,22 +36,26 @@ SHAPES = [
 LOOSE = {torch.float16: {"rtol": 5e-3, "atol": 5e-3}, torch.bfloat16: {"rtol": 0.05, "atol": 0.05}}
 
 
+@pytest.mark.parametrize("replaced", [False, True])
 @kinds
-def test_torchs_own_samples(op, dtype, launches, device):
+def test_torchs_own_samples(op, dtype, replaced, launches, device, monkeypatch):
+    """The drop-in's function, and torch's own under ``replace_torch``."""
+    monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     count = 0
     for x, words, options in samples(op, device, dtype):
         ours, torchs = (x.clone().requires_grad_() for _ in range(2))
-        y = getattr(kernels, op)(ours, *words, **options)
+        with kernels.replace_torch() if replaced else contextlib.nullcontext():
+            y = getattr(torch if replaced else kernels, op)(ours, *words, **options)
+            g = torch.randn_like(y)
+            y.backward(g)
         count += x.numel() > 0 and x.dim() > 0 and torch.float64 not in options.values()
-        expected = torchs_y = getattr(torch, op)(torchs, *words, **options)
+        expected = getattr(torch, op)(torchs, *words, **options)
+        expected.backward(g)
+        torch.testing.assert_close(ours.grad, torchs.grad, **LOOSE.get(dtype, {}))
         if device.type == "cpu" and x.dtype != torch.float32:
             # torch on a CPU rounds x - max to 16 bits in between
             expected = getattr(torch, op)(x.double(), *words).to(y.dtype)
         torch.testing.assert_close(y, expected, check_stride=True)
-        g = torch.randn_like(y)
-        y.backward(g)
-        torchs_y.backward(g)
-        torch.testing.assert_close(ours.grad, torchs.grad, **LOOSE.get(dtype, {}))
     assert [launch[0].__name__ for launch in launches].count("forward") == count > 5
 
 
