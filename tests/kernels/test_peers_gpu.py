@@ -1,5 +1,7 @@
 """Other projects' kernels on a GPU: right, captured, on the caller's stream, and where they end."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -9,27 +11,23 @@ from tests.kernels.test_peers import CONFIGS
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
-
 H200_SHARED = 232_448  # bytes that a block may have
 
 # a block of each peer; `make test-all` adds a warp's row, a cluster's, and other types
-CASE = torch.bfloat16, 4096
-OTHERS = [
-    (dtype, cols) for dtype in DTYPES for cols in (256, 4096, 40_960) if (dtype, cols) != CASE
-]
 FLOAT32_ONLY = "peer_flashinfer"  # one block a row; `make test-all` adds one that is split
-CASES = [(name, *CASE) for name in PEERS if name != FLOAT32_ONLY]
-CASES += [(FLOAT32_ONLY, torch.float32, 4096)] + [slow(name, *CASE) for name in CONFIGS]
-CASES += [
-    slow(name, dtype, cols)
-    for name in PEERS
-    for dtype, cols in OTHERS
+CASES = [(name, torch.bfloat16, 4096) for name in PEERS if name != FLOAT32_ONLY]
+CASES += [(FLOAT32_ONLY, torch.float32, 4096)]
+OTHERS = [(name, torch.bfloat16, 4096) for name in CONFIGS]
+OTHERS += [
+    (name, dtype, cols)
+    for name, dtype, cols in itertools.product(PEERS, DTYPES, (256, 4096, 40_960))
     if name != FLOAT32_ONLY or (dtype, cols) == (torch.float32, 40_960)
 ]
+CASES += [slow(*case) for case in OTHERS if case not in CASES]
 
 
 def layouts(cols: int, dtype: torch.dtype, device) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """(x, out) of 5 rows: with rows that touch, and with rows apart.
+    """Return (x, out) of 5 contiguous rows, and of 5 non-contiguous ones.
 
     All begin at multiples of 16 bytes; ``out`` lies within memory that holds 9.
     """

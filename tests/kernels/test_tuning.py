@@ -1,6 +1,7 @@
 """Which of the frontier's kernels a row gets: by a table, or by rule of thumb."""
 
 import csv
+import itertools
 import re
 
 import pytest
@@ -73,12 +74,11 @@ def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
 
 def test_every_table_names_configs_that_exist_and_can_take_the_row():
     for path in _tuning.FRONTIER.glob(_tuning.TABLES):
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):
-                kernels.variant_file(row["variant"])
-                stem, config = kernels.split_config(row["variant"])
-                given = problem(int(row["N"]), getattr(torch, row["dtype"]))
-                assert frontier.PARTS[stem].plan(given, config), row
+        for row in csv.DictReader(path.read_text().splitlines()):
+            kernels.variant_file(row["variant"])
+            stem, config = kernels.split_config(row["variant"])
+            given = problem(int(row["N"]), getattr(torch, row["dtype"]))
+            assert frontier.PARTS[stem].plan(given, config), row
 
 
 def test_the_rule_takes_every_length_that_a_kernel_can_count(tables):
@@ -97,11 +97,8 @@ def test_the_tables_are_part_of_what_the_frontier_is(project):
     )
 
     def changed_by(table: str) -> list[bool]:
-        before, path = (
-            run_code(code, cwd=project).split(),
-            project / "kernels/frontier/tuning" / table,
-        )
-        with path.open("a") as file:
+        before = run_code(code, cwd=project).split()
+        with (project / "kernels/frontier/tuning" / table).open("a") as file:
             file.write("a line\n")
         return [a != b for a, b in zip(before, run_code(code, cwd=project).split(), strict=True)]
 
@@ -115,10 +112,10 @@ def test_the_tables_are_part_of_what_the_frontier_is(project):
 def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, most):
     gpu = H200._replace(name="another", capability=capability)
     configs = [f"frontier_rows__{config}" for config in kernels.configs("frontier_rows")]
-    for name in ("frontier", *configs):
-        for cols in (8320, 32768, 131072, 262144, 2**20):
-            for plan in kernels.load(name).module.plan(problem(cols, gpu=gpu)):
-                assert plan.cluster <= most
+    lengths = 8320, 32768, 131072, 262144, 2**20
+    for name, cols in itertools.product(("frontier", *configs), lengths):
+        for plan in kernels.load(name).module.plan(problem(cols, gpu=gpu)):
+            assert plan.cluster <= most
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -133,20 +130,17 @@ def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
 
     lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
     lengths += range(300_000, 20_000_000, 250_112)
-    for gpu in (H200, H200._replace(sm_count=148), H200._replace(sm_count=20)):
-        for config in kernels.configs(stem):
-            for cols in lengths:
-                aligned = division(config, problem(cols, dtype, gpu=gpu))
-                unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
-                assert aligned == unaligned, (config, cols, gpu)
+    gpus = [H200._replace(sm_count=count) for count in (132, 148, 20)]
+    for gpu, config, cols in itertools.product(gpus, kernels.configs(stem), lengths):
+        aligned = division(config, problem(cols, dtype, gpu=gpu))
+        unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
+        assert aligned == unaligned, (config, cols, gpu)
 
 
 def test_constants_that_python_and_cuda_share_are_the_same():
-    def constant(path, name):
-        return int(re.search(rf"constexpr int {name} = (\d+);", path.read_text())[1])
-
-    header = INCLUDE / "grid_workspace.cuh"
-    states, slots = constant(header, "kMaxStates"), constant(header, "kSlots")
+    header = (INCLUDE / "grid_workspace.cuh").read_text()
+    names = "kMaxStates", "kSlots"
+    states, slots = (int(re.search(rf"int {name} = (\d+);", header)[1]) for name in names)
     assert states == grid_workspace.MAX_STATES
     assert slots * states * 16 + 16 <= grid_workspace.BYTES
 
