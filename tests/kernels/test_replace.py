@@ -58,9 +58,7 @@ OF_TORCH = {
     "no dimension": lambda x: torch.log_softmax(x[0, 0], 0),
     "out of range": lambda x: torch.softmax(x, 2),
     "integers": lambda x: torch.softmax(x.long(), 1),
-    "gradients of two dtypes": lambda x: torch.ops.aten._softmax_backward_data(
-        x, x.double(), 1, torch.float64
-    ),
+    "two dtypes": lambda x: torch._softmax_backward_data(x, x.double(), 1, torch.float64),
 }
 
 
