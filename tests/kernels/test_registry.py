@@ -41,7 +41,7 @@ def forget(monkeypatch):
 
 @pytest.fixture
 def write(tmp_path):
-    """write(name, text): a file below a folder that a shell would take for several words."""
+    """Call it to write a file below a folder that a shell would take for several words."""
 
     def write(name, text=KERNEL):
         path = tmp_path / 'it\'s "mine"; $(touch x)' / name
@@ -54,9 +54,9 @@ def write(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty family in place of those of kernels/, for files of any kind."""
-    monkeypatch.setattr(discover, "KERNELS", tmp_path)
-    monkeypatch.setattr(dependencies, "KERNELS", tmp_path)
+    """Put an empty family in place of those of kernels/, for files of any kind."""
+    for module in (discover, dependencies):
+        monkeypatch.setattr(module, "KERNELS", tmp_path)
     (tmp_path / "published").mkdir()
     return tmp_path / "published"
 
@@ -122,30 +122,31 @@ def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
     assert kernels.packages("mine") == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("def log_softmax(x, out=None): ...", {"log_softmax"}),
-        ("from .a import f as softmax", {"softmax"}),
-        ("softmax = softmax_backward = print", {"softmax", "softmax_backward"}),
-        ("softmax, log_softmax = f()\ntable[softmax_backward] = 1", {"softmax", "log_softmax"}),
-        ("def softmaks(x, out=None): ...", set(kernels.OPS)),
-        ("def softmax(", set(kernels.OPS)),
-        ("def softmax(x):\n    x = 1\n    global x", set(kernels.OPS)),  # it parses all the same
-        ("# coding: latin-1\ndef softmax(x): 'ä'", {"softmax"}),
-    ],
-)
-def test_the_functions_of_a_file_are_read_from_its_text(folder, text, found):
-    (folder / "mine.py").write_bytes(text.encode("latin-1"))
-    assert kernels.ops("mine") == found
+def test_the_functions_of_a_file_are_read_from_its_text(folder):
+    for number, (text, found) in enumerate(
+        [
+            ("def log_softmax(x, out=None): ...", {"log_softmax"}),
+            ("from .a import f as softmax", {"softmax"}),
+            ("softmax = softmax_backward = print", {"softmax", "softmax_backward"}),
+            ("softmax, log_softmax = f()\ntable[softmax_backward] = 1", {"softmax", "log_softmax"}),
+            ("def softmaks(x, out=None): ...", {*kernels.OPS}),
+            ("def softmax(", {*kernels.OPS}),
+            ("def softmax(x):\n    x = 1\n    global x", {*kernels.OPS}),  # it parses all the same
+            ("# coding: latin-1\ndef softmax(x): 'ä'", {"softmax"}),
+        ]
+    ):
+        (folder / f"mine{number}.py").write_bytes(text.encode("latin-1"))
+        discover._files.cache_clear()
+        assert kernels.ops(f"mine{number}") == found, text
 
 
-@pytest.mark.parametrize("line", IMPORTS)
-def test_every_kind_of_import_is_followed(folder, line):
-    (folder / "a.py").write_text(f"{line}\n")
+def test_every_kind_of_import_is_followed(folder):
     (folder / "_b.py").write_text("import triton.language as tl\nfrom triton import jit\n")
-    assert [path.name for path in kernels.source_files("a")] == ["_b.py", "a.py"]
-    assert "triton" in kernels.packages("a")
+    for number, line in enumerate(IMPORTS):
+        (folder / f"a{number}.py").write_text(f"{line}\n")
+    for name in kernels.names():
+        assert [path.name for path in kernels.source_files(name)] == ["_b.py", f"{name}.py"]
+        assert "triton" in kernels.packages(name)
 
 
 def test_two_files_of_one_name_are_refused(folder, write):
@@ -175,19 +176,18 @@ def test_a_file_becomes_a_variant_under_its_stem(write):
         kernels.variant_file("mine__c")
 
 
-@pytest.mark.parametrize(
-    ("line", "on_request", "configs"),
-    [
-        ("ON_REQUEST = True", True, ()),
-        ("ON_REQUEST: bool = True\nCONFIGS: tuple = ('a', 'b')", True, ("a", "b")),
-        ("def f():\n    ON_REQUEST, CONFIGS = True, ('a',)\n    CONFIGS = ('b',)", False, ()),
-        ("CONFIGS: tuple", False, ()),
-    ],
-)
-def test_constants_are_the_literals_of_a_module(write, line, on_request, configs):
-    kernels.add_variant(write("mine.py", f"{line}\n{KERNEL}"))
-    assert ("mine" not in kernels.default_variants("softmax", ["mine"])) == on_request
-    assert kernels.configs("mine") == configs
+def test_constants_are_the_literals_of_a_module(write):
+    for number, (line, on_request, configs) in enumerate(
+        [
+            ("ON_REQUEST = True", True, ()),
+            ("ON_REQUEST: bool = True\nCONFIGS: tuple = ('a', 'b')", True, ("a", "b")),
+            ("def f():\n    ON_REQUEST, CONFIGS = True, ('a',)\n    CONFIGS = ('b',)", False, ()),
+            ("CONFIGS: tuple", False, ()),
+        ]
+    ):
+        name = kernels.add_variant(write(f"mine{number}.py", f"{line}\n{KERNEL}"))
+        assert (name not in kernels.default_variants("softmax", [name])) == on_request
+        assert kernels.configs(name) == configs
 
 
 # An expression, and literals of another type than the constant's.
@@ -203,26 +203,22 @@ def test_a_constant_of_the_wrong_type_is_refused(write, line):
     assert str(caught.value) == f"{path}: {line}: it must be a literal, such as {allowed}"
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
+def test_a_file_that_cannot_be_a_variant_is_refused(write):
+    for name, words in (
         ("absent.py", "no such file"),
         ("mine.txt", "not a Python file"),
         ("_mine.py", "begins with a letter"),
         ("größer.py", "letters, digits and underscores"),
         ("my__kernel.py", "two underscores stand between a kernel and its config"),
         ("triton_row.py", "the project has a variant 'triton_row', too; rename the file"),
-    ],
-)
-def test_a_file_that_cannot_be_a_variant_is_refused(write, name, words):
-    path = write(name)
-    if name == "absent.py":
-        path.unlink()
-    with pytest.raises(kernels.BadKernel, match=words):
-        kernels.add_variant(path)
-    size = {"gpu": "cpu", "dtype": "float32", "M": 4, "N": 8}
-    with pytest.raises(BadPoint, match=words):
-        Point(**size, variant=path.stem, files=(str(path),))
+    ):
+        path = write(name)
+        if name == "absent.py":
+            path.unlink()
+        with pytest.raises(kernels.BadKernel, match=words):
+            kernels.add_variant(path)
+        with pytest.raises(BadPoint, match=words):
+            Point("cpu", variant=path.stem, dtype="float32", M=4, N=8, files=(str(path),))
 
 
 def test_a_file_without_a_function_says_which_it_may_have(write):
