@@ -5,18 +5,11 @@ import torch
 
 from kernels.cuda import launch
 from kernels.dropin import rows as triton_rows
-from tests.kernels.helpers.launches import APART, TOUCHING, launches, problem_of, variants
+from tests.kernels.helpers.launches import CHOSEN, launches, problem_of, variants
 from tests.kernels.helpers.variants import assert_right, largest_error, run
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
-
-# Configs differ in numbers only, so `make test` runs one of each kernel, and the one that computes
-# exps again. An operation is a kernel's last line, so each layout has one.
-CHOSEN = ["packed__k32", "rows__k4w16", "rows__k8w8r", "short__u1", "spread__k8w8", "staged__k4w16"]
-CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
-FAST = [("softmax", APART)]
-FAST += [(op, TOUCHING) for op in ("log_softmax", "softmax_backward", "log_softmax_backward")]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +18,7 @@ FAST += [(op, TOUCHING) for op in ("log_softmax", "softmax_backward", "log_softm
 def test_every_code_path_is_right(variant, every, device):
     """Rows that touch, and rows that begin anywhere; nothing beside the output is written."""
     for each in launches(launch.gpu_info(device)):
-        if each.variant == variant and (every or (each.op, each.layout) in FAST):
+        if each.variant == variant and (every or (each.op, each.layout) in ONE_WAY):
             assert problem_of(each) is None, each
 
 

@@ -23,6 +23,12 @@ COLUMNS += [2**22 + 1, 2**23]
 # (elements before the first row, from row to row beyond N) of x and of the output: rows that touch,
 # and rows that begin anywhere in a vector
 TOUCHING, APART = ((0, 0), (0, 0)), ((1, 2), (2, 3))
+# What `make test` runs: configs differ in numbers only, so one of each kernel, and the one that
+# computes exps again. An operation is a kernel's last line, so each layout has one.
+CHOSEN = ["packed__k32", "rows__k4w16", "rows__k8w8r", "short__u1", "spread__k8w8", "staged__k4w16"]
+CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
+BACKWARD = "softmax_backward", "log_softmax_backward"
+ONE_WAY = [("softmax", APART), *((op, TOUCHING) for op in ("log_softmax", *BACKWARD))]
 GUARD = 7.0  # around the rows of the output
 VEC_BYTES = 16
 

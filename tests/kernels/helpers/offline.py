@@ -26,14 +26,14 @@ SHARED_BYTES = {80: 163 * 1024, 90: 227 * 1024}
 CUOBJDUMP = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
 
 
-def resources(cubin: bytes) -> tuple[int, int]:
-    """Return the registers and the bytes of local memory of a thread, as cuobjdump reads them."""
+def resources(cubin: bytes) -> dict[str, tuple[int, int]]:
+    """Return each function's registers and bytes of local memory, as cuobjdump reads them."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
         text = subprocess.check_output([CUOBJDUMP, "-res-usage", file.name], text=True)
-    registers, stack = re.search(r"REG:(\d+) STACK:(\d+)", text).groups()
-    return int(registers), int(stack)
+    found = re.findall(r"Function (\w+):\s*REG:(\d+) STACK:(\d+)", text)
+    return {name: (int(registers), int(stack)) for name, registers, stack in found}
 
 
 class AbsentGPU:
@@ -52,7 +52,7 @@ class AbsentGPU:
         self.launcher_cls = lambda source, metadata: lambda *args: None
 
     def load_binary(self, name, cubin, shared, device):
-        registers, stack = resources(cubin)
+        registers, stack = resources(cubin)[name]
         self.loaded.append({"name": name, "registers": registers, "spilled_bytes": stack})
         return object(), 0, registers, stack, 1024
 
