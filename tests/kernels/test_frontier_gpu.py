@@ -5,7 +5,7 @@ import torch
 
 from kernels.cuda import launch
 from kernels.dropin import rows as triton_rows
-from tests.kernels.helpers.launches import CHOSEN, launches, problem_of, variants
+from tests.kernels.helpers.launches import CHOSEN, ONE_WAY, launches, problem_of, variants
 from tests.kernels.helpers.variants import assert_right, largest_error, run
 from tests.marks import slow
 

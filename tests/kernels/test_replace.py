@@ -51,35 +51,6 @@ def test_it_ends_with_the_last_undo(launches, device):
     assert len(launches) == 2
 
 
-# what torch keeps -> a call
-OF_TORCH = {
-    "float64": lambda x: torch.softmax(x.double(), 1),
-    "no element": lambda x: torch.softmax(x[:0], 1),
-    "no dimension": lambda x: torch.log_softmax(x[0, 0], 0),
-    "out of range": lambda x: torch.softmax(x, 2),
-    "integers": lambda x: torch.softmax(x.long(), 1),
-    "two dtypes": lambda x: torch._softmax_backward_data(x, x.double(), 1, torch.float64),
-}
-
-
-@pytest.mark.parametrize("name", OF_TORCH)
-def test_torch_computes_what_the_kernels_do_not_take(name, launches, device):
-    """With its results, and its errors."""
-    x = torch.randn(3, 5, device=device)
-
-    def answer():
-        try:
-            return OF_TORCH[name](x)
-        except (RuntimeError, IndexError) as error:
-            return type(error), str(error)
-
-    expected = answer()
-    with kernels.replace_torch():
-        found = answer()
-    assert not launches
-    assert torch.equal(found, expected) if torch.is_tensor(expected) else found == expected
-
-
 @pytest.mark.parametrize("log", [False, True])
 def test_float32_out_of_float16(log, launches, device):
     """As torch.softmax(x, dim, torch.float32) asks its CUDA operator, and its backward."""
