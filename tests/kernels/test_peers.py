@@ -1,5 +1,6 @@
 """Other projects' kernels without a GPU: absent packages, pins, limits, arguments."""
 
+import functools
 import importlib
 import sys
 from types import ModuleType, SimpleNamespace
@@ -54,18 +55,16 @@ def stand_in(modules, name: str):
     """Return a peer whose package is a stand-in, and a list of what its kernels are given."""
     calls = []
 
-    class Kernel:
-        """As a Triton kernel: notes (grid, arguments, settings) of each launch."""
+    def launch(grid, out, *arguments, **settings):
+        calls.append((grid, out, *arguments, settings))
+        (x,) = (a for a in arguments if isinstance(a, torch.Tensor))
+        out.copy_(torch.softmax(x, dim=-1))
 
+    class TritonKernel:
         fn = object()
 
         def __getitem__(self, grid):
-            def launch(out, *arguments, **settings):
-                calls.append((grid, out, *arguments, settings))
-                (x,) = (a for a in arguments if isinstance(a, torch.Tensor))
-                out.copy_(torch.softmax(x, dim=-1))
-
-            return launch
+            return functools.partial(launch, grid)
 
     def helion_kernel(function, **settings):
         calls.append(settings)
@@ -85,9 +84,9 @@ def stand_in(modules, name: str):
         torch.softmax(x, dim=-1, out=out)
 
     fake(modules, "quack.softmax", _softmax_fwd=quack)
-    fake(modules, "liger_kernel.ops.softmax", _softmax_single_block_forward_kernel=Kernel())
+    fake(modules, "liger_kernel.ops.softmax", _softmax_single_block_forward_kernel=TritonKernel())
     fake(modules, "liger_kernel.ops.utils", calculate_settings=lambda n: (2 * n, 7))
-    fake(modules, "flag_gems.ops.softmax", softmax_kernel_inner=SimpleNamespace(fn=Kernel()))
+    fake(modules, "flag_gems.ops.softmax", softmax_kernel_inner=SimpleNamespace(fn=TritonKernel()))
     fake(modules, "helion.language", tile=lambda rows: [slice(0, 2), slice(2, rows)])
     fake(modules, "helion", kernel=helion_kernel, Config=dict, language=modules["helion.language"])
     fake(modules, "flashinfer.jit.sampling", gen_sampling_module=FlashInfer)

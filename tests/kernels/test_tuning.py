@@ -24,36 +24,26 @@ def problem(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
     return Problem(dtype, rows, cols, pack or widest, False, gpu)
 
 
-def test_the_next_longer_row_decides_or_else_the_nearest(tables):
+def test_a_row_takes_the_winner_of_the_next_longer_row_of_its_gpu_or_one_like_it(tables):
     tables(
         (H200.name, "float32", 1024, "frontier_rows__k2w16"),
         (H200.name, "float32", 8192, "frontier_rows__k8w4"),
         (H200.name, "bfloat16", 1024, "frontier_rows__k2w8"),
         (H200.name, "float32", 781, "frontier_rows__k4w16"),
-        ("NVIDIA A100", "float32", 1024, "frontier_rows__k8w16"),
+        ("NVIDIA H20", "float32", 1024, "frontier_rows__k8w16"),
     )
-    for cols, dtype, expected in (
-        (1024, torch.float32, "frontier_rows__k2w16"),
-        (1028, torch.float32, "frontier_rows__k8w4"),
-        (16384, torch.float32, "frontier_rows__k8w4"),  # none is longer
-        (1024, torch.float16, "frontier_rows__k2w8"),  # as bfloat16, until it has its own
-        (1023, torch.float32, "frontier_rows__k4w16"),  # rows are no multiple of a vector
+    for gpu, dtype, cols, expected in (
+        (H200.name, torch.float32, 1024, "k2w16"),
+        (H200.name, torch.float32, 1028, "k8w4"),
+        (H200.name, torch.float32, 16384, "k8w4"),  # none is longer: the nearest
+        (H200.name, torch.float16, 1024, "k2w8"),  # as bfloat16, until it has its own
+        (H200.name, torch.float32, 1023, "k4w16"),  # rows are no multiple of a vector
+        ("NVIDIA GH200", torch.float32, 1024, "k2w16"),  # of the same compute capability
+        ("NVIDIA H20", torch.float32, 1024, "k8w16"),
+        ("NVIDIA H20", torch.bfloat16, 1024, "k2w8"),  # its table has no bfloat16
     ):
-        assert frontier.choices(problem(cols, dtype))[0] == expected
-
-
-def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
-    tables(
-        (H200.name, "float32", 1024, "frontier_rows__k2w16"),
-        (H200.name, "bfloat16", 1024, "frontier_rows__k4w8"),
-        ("NVIDIA H20", "float32", 1024, "frontier_rows__k8w4"),
-    )
-    for name, dtype, expected in (
-        ("NVIDIA GH200", torch.float32, "frontier_rows__k2w16"),
-        ("NVIDIA H20", torch.float32, "frontier_rows__k8w4"),
-        ("NVIDIA H20", torch.bfloat16, "frontier_rows__k4w8"),  # its table has no bfloat16
-    ):
-        assert frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))[0] == expected
+        found = frontier.choices(problem(cols, dtype, gpu=H200._replace(name=gpu)))
+        assert found[0] == f"frontier_rows__{expected}"
     for arch in ("sm_80", "sm_100"):
         assert not _tuning.candidates(problem(1024, gpu=GPUS[arch]))
 

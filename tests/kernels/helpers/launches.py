@@ -113,7 +113,11 @@ def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) ->
     read = inputs.draw_for(launch.op, "normal", launch.dtype, *size, 1, torch.device("cpu"))
     views = [placed(each, *at) for each, at in zip(read, itertools.cycle(read_at))]
     views += [placed(torch.full(size, GUARD, dtype=launch.dtype), *out_at)]
-    y = moved(run(*(moved(view, device) for view in views)), "cpu")
+    given = [moved(view, device) for view in views]
+    y = moved(run(*given), "cpu")
     wrong = problem(y, read, launch.op)
+    kept = [torch.equal(a._base.cpu(), b._base) for a, b in zip(given, views, strict=True)]
     y.fill_(GUARD)
+    if wrong is None and not all(kept[:-1]):
+        return "the input was changed"
     return wrong or (None if (y._base == GUARD).all() else "memory beside the rows was written")

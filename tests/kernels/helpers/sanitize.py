@@ -111,7 +111,6 @@ def count(said: str) -> tuple[collections.Counter, collections.Counter, int]:
 def main() -> int:
     """Return 0 if all tools are silent on the project's kernels, and none on the broken ones."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", nargs="+", choices=TOOLS, default=TOOLS)
     parser.add_argument("--shard", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--broken", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -124,12 +123,10 @@ def main() -> int:
     compile_all()
     faults = []
     with concurrent.futures.ThreadPoolExecutor() as pool:  # all tools at once
-        broken = [pool.submit(under, tool, "--broken", tool) for tool in given.tool]
-        shards = [
-            [pool.submit(under, tool, "--shard", str(n)) for n in range(SHARDS)]
-            for tool in given.tool
-        ]
-        for tool, said_of_broken, said in zip(given.tool, broken, shards, strict=True):
+        broken = [pool.submit(under, tool, "--broken", tool) for tool in TOOLS]
+        numbers = [str(number) for number in range(SHARDS)]
+        shards = [[pool.submit(under, tool, "--shard", n) for n in numbers] for tool in TOOLS]
+        for tool, said_of_broken, said in zip(TOOLS, broken, shards, strict=True):
             if f"broken_{tool}" not in reported(said_of_broken.result()):
                 faults.append(f"{tool} does not report:\n{said_of_broken.result()}")
             launches, errors = collections.Counter(), 0
