@@ -1,4 +1,4 @@
-"""Row-softmax kernels: the drop-in ``softmax`` and ``log_softmax``, and every measured variant.
+"""Compute row softmax: the drop-in ``softmax`` and ``log_softmax``, and every measured variant.
 
 pip installs this package as ``softmax_bench``; in the repository its name is ``kernels``.
 
@@ -26,7 +26,6 @@ from .registry.dependencies import (  # noqa: F401
 )
 from .registry.discover import (  # noqa: F401
     add_variant,
-    check_name,
     configs,
     default_variants,
     load,

@@ -56,9 +56,11 @@ def _answer(arguments: argparse.Namespace) -> str:
     if arguments.command == "new":
         written = scaffold.write(arguments.name, arguments.language, arguments.output)
         return scaffold.next_steps(written, arguments.output)
-    from .dropin import info, warm_up  # here, because they import torch
+    from .dropin import machine  # here, because it imports torch
 
-    return info.text() if arguments.command == "info" else warm_up.run(arguments.dtype, arguments.N)
+    if arguments.command == "info":
+        return machine.info()
+    return machine.warm_up(arguments.dtype, arguments.N)
 
 
 def listing() -> str:

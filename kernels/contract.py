@@ -35,7 +35,7 @@ MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to compute row softmax, log-softmax, or the backward of either.
+    """Hold one way to compute row softmax, log-softmax, or the backward of either.
 
     ``softmax(x, out=None)`` returns ``out``, or a new tensor of x's dtype. x has shape (M, N), any
     row stride, unit column stride, and dtype float32, float16 or bfloat16. Arithmetic is in

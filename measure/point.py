@@ -58,7 +58,7 @@ class Point:
         try:
             for path in self.files:
                 kernels.add_variant(path)
-            kernels.check_name(self.variant)
+            kernels.variant_file(self.variant)
         except (kernels.BadKernel, KeyError) as error:
             raise BadPoint(error.args[0]) from None
 

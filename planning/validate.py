@@ -105,7 +105,7 @@ def _unknown_variants(config: dict) -> list[str]:
     for place, names in places.items():
         for name in () if names == "all" else names:
             try:
-                kernels.check_name(name)
+                kernels.variant_file(name)
             except (KeyError, kernels.BadKernel) as error:
                 faults.append(f"  {place}: {error.args[0]}")
     return faults

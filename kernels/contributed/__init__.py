@@ -1,1 +1,1 @@
-"""Your kernels: ``python -m kernels new NAME`` writes one here."""
+"""Hold your kernels: ``python -m kernels new NAME`` writes one here."""

@@ -4,9 +4,9 @@ A workspace starts as zeros. Launches that never overlap share a workspace: the 
 stream, or those that one CUDA graph captured from one stream. Two graphs may be replayed at once
 and on any stream, so each graph keeps its workspace for good.
 
-Launches that share a workspace must not overlap. They would if a stream was destroyed while it had
-work and its handle was used again (torch keeps its streams), or if one graph was two child nodes
-of another.
+Launches that share a workspace must not overlap. They would overlap in two cases. A stream with
+work is destroyed and its handle is used again; torch keeps its streams. Or one graph is two child
+nodes of another.
 
 The memory comes from the driver. What torch allocates during a capture belongs to the graph, and
 its zeroing is replayed. What torch zeroes on one stream, another would have to wait for.

@@ -35,7 +35,7 @@ TOO_LONG = "the row is longer than this kernel can hold"
 
 
 class LoadedLaunch(NamedTuple):
-    """A kernel that is loaded on a device, and how it is launched for one shape."""
+    """Hold a kernel that is loaded on a device, and how it is launched for one shape."""
 
     kernel: Kernel
     plan: LaunchPlan
@@ -47,7 +47,7 @@ class LoadedLaunch(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What decides a launch. Callers give an equal plain tuple, which takes 0.2 µs less a call."""
+    """Hold what decides a launch; callers give an equal plain tuple, in 0.2 µs less."""
 
     planner: Planner
     dtype: torch.dtype
@@ -113,7 +113,7 @@ def launch_with(key: Key | tuple, arguments: tuple[int, ...]) -> Callable[..., N
 
 
 class ForwardFunctions(NamedTuple):
-    """The functions of a variant; see ``kernels.Variant``."""
+    """Hold the functions of a variant; see ``kernels.Variant``."""
 
     softmax: Callable
     log_softmax: Callable
@@ -121,7 +121,7 @@ class ForwardFunctions(NamedTuple):
 
 
 class ConfiguredKernel(NamedTuple):
-    """The functions of a variant in one config, and their planner."""
+    """Hold the functions of a variant in one config, and their planner."""
 
     softmax: Callable
     log_softmax: Callable

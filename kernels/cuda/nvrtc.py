@@ -23,11 +23,10 @@ def build(
 ) -> ObjectCode:
     """Return a binary of these kernels of ``source`` for ``arch``, such as "sm_90".
 
-    ``log`` receives the compiler's warnings, and ptxas's registers and spills of each kernel.
-    Raises cuda-core's NVRTCError, which quotes the compiler.
+    ``log`` receives the compiler's warnings. Raises cuda-core's NVRTCError, which quotes the
+    compiler.
     """
-    options = _options(source, arch, ptxas_options=["-v"] if log else None)
-    program = Program(source.read_text(), code_type="c++", options=options)
+    program = Program(source.read_text(), code_type="c++", options=_options(source, arch))
     return program.compile("cubin", name_expressions=kernels, logs=log)
 
 
@@ -71,14 +70,13 @@ def build_for(planner: Planner, x: torch.Tensor, log: bool, arch: str) -> list[s
     return [plan.kernel for plan in plans]
 
 
-def _options(source: Path, arch: str, **options) -> ProgramOptions:
+def _options(source: Path, arch: str) -> ProgramOptions:
     return ProgramOptions(
         name=source.name,
         arch=arch,
         std="c++17",
         include_path=[str(source.parent), str(INCLUDE)],
         device_as_default_execution_space=True,  # for lambdas
-        **options,
     )
 
 

@@ -1,4 +1,4 @@
-"""Describe what a planner is given, and what it answers: the problem, the GPU, the launch."""
+"""Describe what a planner gets, a problem and a GPU, and what it returns, a launch plan."""
 
 import functools
 from collections.abc import Callable

@@ -32,13 +32,13 @@ _raw_stream = getattr(
 
 
 class LaunchAttribute(ctypes.Structure):
-    """CUlaunchAttribute in cuda.h; its value has up to 64 bytes."""
+    """Lay out CUlaunchAttribute of cuda.h; its value has up to 64 bytes."""
 
     _fields_ = [("id", c_uint), ("padding", c_uint), ("value", c_uint * 16)]
 
 
 class LaunchConfig(ctypes.Structure):
-    """CUlaunchConfig in cuda.h."""
+    """Lay out CUlaunchConfig of cuda.h."""
 
     _fields_ = [("grid_x", c_uint), ("grid_yz", c_uint * 2), ("block", c_uint * 3)]
     _fields_ += [

@@ -71,11 +71,13 @@ def usable(x: Tensor) -> bool:
 
 @constant
 def usable_gpu(index: int) -> bool:
+    """Return whether the kernels run on a GPU, those in Triton at least."""
     return runs_triton_kernels(index)
 
 
 @functools.cache
 def runs_triton_kernels(index: int) -> bool:
+    """Return whether torch and Triton are made for a GPU, and its compute capability suffices."""
     if not torch.version.cuda or importlib.util.find_spec("triton") is None:
         return False
     return torch.cuda.get_device_capability(index) >= MIN_CAPABILITY

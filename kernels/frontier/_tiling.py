@@ -18,7 +18,7 @@ STATIC_BYTES = 7 * 1024
 
 
 class Shape(NamedTuple):
-    """What shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
+    """Say what shares a row: the lanes of a warp, a block of warps, or a cluster of blocks."""
 
     per_lane: int  # vectors
     warps: int  # of a block, for one row

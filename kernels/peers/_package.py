@@ -1,7 +1,6 @@
-"""Share the code of all peers: import an optional package, need a GPU, compile for a call."""
+"""Share the code of all peers: the import of an optional package, the limit, the functions."""
 
 import contextlib
-import functools
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -38,21 +37,28 @@ def unsupported(x: torch.Tensor) -> str | None:
     return None
 
 
-def functions(
-    softmax_into: Callable, log_softmax_into: Callable, compiled: Callable
-) -> SimpleNamespace:
-    """Return the functions of a config whose kernels are compiled; see ``kernels.Variant``.
+def as_variant(into: Callable, contiguous: bool = False) -> Callable:
+    """Return the function ``f(x, out=None)`` of a variant from ``into(x, out)``, which writes out.
 
-    ``compiled(into, x, out)`` compiles one of the first two, ``into(x, out)``, for these matrices.
+    With ``contiguous``, ``into`` gets copies of non-contiguous x and out.
     """
 
-    def run(into: Callable, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    def run(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
         out = empty_output(x, out)
-        compiled(into, x, out)(x, out)
-        return out
+        y = empty_output(out, None) if contiguous and not out.is_contiguous() else out
+        into(x.contiguous() if contiguous else x, y)
+        return out if y is out else out.copy_(y)
 
-    return SimpleNamespace(
-        softmax=functools.partial(run, softmax_into),
-        log_softmax=functools.partial(run, log_softmax_into),
-        unsupported=unsupported,
+    return run
+
+
+def compiled_variant(compiled: Callable, *into: Callable) -> SimpleNamespace:
+    """Return the functions of a config whose kernels are compiled; see ``kernels.Variant``.
+
+    ``into`` are softmax and log-softmax as ``as_variant`` takes them. ``compiled(into, x)``
+    compiles one of them for matrices like x.
+    """
+    softmax, log_softmax = (
+        as_variant(lambda x, out, into=each: compiled(into, x)(x, out)) for each in into
     )
+    return SimpleNamespace(softmax=softmax, log_softmax=log_softmax, unsupported=unsupported)

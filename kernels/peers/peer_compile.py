@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import torch
 
-from ._package import functions
+from ._package import compiled_variant
 from ._package import unsupported as unsupported  # the only limit is a GPU
 
 ON_REQUEST = True  # another project's kernel
@@ -47,7 +47,9 @@ def _compiled(into: Callable, config: str) -> Callable:
 
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
-    return functions(_softmax_into, _log_softmax_into, lambda into, x, out: _compiled(into, config))
+    return compiled_variant(
+        lambda into, x: _compiled(into, config), _softmax_into, _log_softmax_into
+    )
 
 
 softmax, log_softmax = with_config("").softmax, with_config("").log_softmax

@@ -14,7 +14,6 @@ own pins conflict with the versions here: ``pip install --no-deps --group flagge
 
 import torch
 
-from ..tensors import empty_output
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -36,10 +35,9 @@ def unsupported(x: torch.Tensor) -> str | None:
     return _package.unsupported(x)
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    out = empty_output(x, out)
+def _softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
     rows, cols = x.shape
-    y = out if out.is_contiguous() else empty_output(out, None)
-    _heuristics[(rows, 1, 1)](y, x.contiguous(), rows, cols)
-    return out if y is out else out.copy_(y)
+    _heuristics[(rows, 1, 1)](out, x, rows, cols)
+
+
+softmax = _package.as_variant(_softmax_into, contiguous=True)

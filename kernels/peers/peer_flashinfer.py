@@ -1,10 +1,10 @@
-"""FlashInfer's softmax of logits, which splits few long rows over many blocks.
+"""Run FlashInfer's softmax of logits, which splits few long rows over many blocks.
 
 Idea: up to 128 rows of N >= 24576 are cut into slices of up to 8192. A block per slice reduces it
 to a maximum and a sum in a workspace. A second kernel has one block per row, which merges these and
-reads the row again. Any other row has one block, which reads it twice; shared memory keeps rows of
-up to 4096 in small batches. From compute capability 9.0 on, kernels are launched before the last
-one has ended (programmatic dependent launch), as FlashInfer does by default.
+reads the row again. Any other row has one block, which reads it twice. In small batches, shared
+memory keeps rows of up to 4096. From compute capability 9.0 on, kernels are launched before the
+last one has ended (programmatic dependent launch), as FlashInfer does by default.
 Bytes: 3·M·N·itemsize, less what the caches serve.
 Limits: float32, because FlashInfer converts other logits and returns float32 probabilities. x
 begins at a multiple of the bytes that a thread loads, up to 16. Indices have 32 bits, and the
@@ -21,7 +21,6 @@ import math
 
 import torch
 
-from ..tensors import empty_output
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -70,11 +69,10 @@ def _compiled(device: torch.device) -> tuple:
     return gen_sampling_module().build_and_load(), workspace, early
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    out = empty_output(x, out)
+def _softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
     module, workspace, early = _compiled(x.device)
-    y = out if out.is_contiguous() else empty_output(out, None)
     no_temperatures, temperature = None, 1.0
-    module.softmax(workspace, x.contiguous(), y, no_temperatures, temperature, early)
-    return out if y is out else out.copy_(y)
+    module.softmax(workspace, x, out, no_temperatures, temperature, early)
+
+
+softmax = _package.as_variant(_softmax_into, contiguous=True)

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 
 import torch
 
-from ._package import functions, optional_package
+from ._package import compiled_variant, optional_package
 from ._package import unsupported as unsupported  # the only limit is a GPU
 
 with optional_package():
@@ -93,8 +93,8 @@ def _unsupported(x: torch.Tensor) -> str | None:
 
 def with_config(config: str) -> SimpleNamespace:
     """Return the functions of a config; see ``kernels.Variant``."""
-    found = functions(
-        _softmax_into, _log_softmax_into, lambda into, x, _: _kernel(into, config, x.shape[1])
+    found = compiled_variant(
+        lambda into, x: _kernel(into, config, x.shape[1]), _softmax_into, _log_softmax_into
     )
     found.unsupported = _unsupported if config else unsupported
     return found

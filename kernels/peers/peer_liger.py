@@ -12,7 +12,6 @@ Source: Liger-Kernel (linkedin/Liger-Kernel), liger_kernel/ops/softmax.py. The p
 
 import torch
 
-from ..tensors import empty_output
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -35,12 +34,12 @@ def unsupported(x: torch.Tensor) -> str | None:
     return _package.unsupported(x)
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    out = empty_output(x, out)
+def _softmax_into(x: torch.Tensor, out: torch.Tensor) -> None:
     rows, cols = x.shape
     block, warps = calculate_settings(cols)
     _softmax_single_block_forward_kernel[(rows,)](
         out, out.stride(0), x, x.stride(0), cols, BLOCK_SIZE=block, num_warps=warps
     )
-    return out
+
+
+softmax = _package.as_variant(_softmax_into)

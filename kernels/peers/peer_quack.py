@@ -18,7 +18,6 @@ import math
 import torch
 
 from ..contract import max_cluster
-from ..tensors import empty_output
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -54,8 +53,4 @@ def _too_long(row_bytes: int, device: torch.device) -> str | None:
     return f"a row of {row_bytes} bytes; it must fit in the shared memory of {blocks} blocks"
 
 
-def softmax(x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the row softmax of x (M, N); see ``kernels.Variant``."""
-    out = empty_output(x, out)
-    _softmax_fwd(x, out)
-    return out
+softmax = _package.as_variant(_softmax_fwd)

@@ -19,32 +19,29 @@ def source_files(name: str) -> tuple[Path, ...]:
     These are Python modules, CUDA sources, headers and tables. A change of any of them may change
     the kernel's time.
     """
-    files, todo = set(), [variant_file(name)]
-    root = todo[0].parent
+    files, todo = set(), {variant_file(name)}
+    root = variant_file(name).parent
     while todo:
         path = todo.pop()
-        if path not in files:
-            files.add(path)
-            todo += _used_by(path, KERNELS if path.is_relative_to(KERNELS) else root)
+        files.add(path)
+        used = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
+        for pattern in source_scan.named_files(path):
+            used += [*path.parent.glob(pattern), INCLUDE / pattern]
+        todo |= {each for each in used if each.is_file()} - files
     return tuple(sorted(files))
 
 
-def _used_by(path: Path, root: Path) -> list[Path]:
-    """Return the files that a file uses directly; ``root``: where its relative imports end."""
-    candidates = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
-    for name in source_scan.named_files(path):
-        candidates += [*path.parent.glob(name), INCLUDE / name]
-    return [candidate for candidate in candidates if candidate.is_file()]
-
-
 def _modules(path: Path, root: Path) -> list[Path]:
-    """Return the files that may hold what a Python file imports."""
+    """Return the files that may hold what a Python file imports.
+
+    A file from elsewhere imports this project by name, and the modules in its folder ``root``.
+    """
     candidates = []
     for dots, name in source_scan.imports(path):
         top, parts = path.parents[dots - 1] if dots else root, name.split(".")
         if not dots and parts[0] == PACKAGE:
             top, parts = KERNELS, parts[1:]
-        elif not dots and root == KERNELS:
+        elif not dots and path.is_relative_to(KERNELS):
             continue
         for depth in range(1, len(parts) + 1):
             stem = top.joinpath(*parts[:depth])

@@ -75,9 +75,10 @@ def add_variant(given: str | Path) -> str:
     """
     path = Path(os.path.abspath(given))  # of a link: modules beside the link are imported
     name, why = path.stem, None
-    if path.suffix != ".py" or not path.is_file():
-        missing = "not a Python file" if path.exists() else "no such file"
-        why = f"{missing}; name a .py file that defines a softmax"
+    if not path.exists():
+        why = "no such file; name a .py file that defines a softmax"
+    elif path.suffix != ".py" or not path.is_file():
+        why = "not a Python file; name a .py file that defines a softmax"
     elif bad := why_bad_name(name):
         why = f"{bad}; rename the file"
     elif _added.get(name, path) != path:
@@ -112,33 +113,29 @@ def split_config(name: str) -> tuple[str, str]:
     return stem, config
 
 
-def check_name(name: str) -> None:
-    """Raise KeyError, naming the nearest variants, unless ``name`` is one."""
-    known, (stem, config) = sorted(_files()), split_config(name)
-    if stem in known or stem in _added:
+def variant_file(name: str) -> Path:
+    """Return the file of a variant, or of a config.
+
+    Raises KeyError, naming the nearest variants, if there is none.
+    """
+    files, (stem, config) = _files() | _added, split_config(name)
+    known = sorted(_files())
+    if stem in files:
         if not config or config in configs(stem):
-            return
+            return files[stem]
         known = [f"{stem}{CONFIG_MARK}{other}" for other in configs(stem)] or [stem]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
     raise KeyError(f"unknown variant {name!r}; {hint}")
 
 
-def variant_file(name: str) -> Path:
-    """Return the file of a variant, or of a config. Raises KeyError as ``check_name``."""
-    check_name(name)
-    stem = split_config(name)[0]
-    return _files().get(stem) or _added[stem]
-
-
 def load(name: str) -> Variant:
     """Import a variant.
 
-    Raises KeyError for an unknown name, ImportError when a package that it needs is absent,
-    TypeError when its file defines none of OPS.
+    Raises KeyError as ``variant_file``, ImportError when a package that the variant needs is
+    absent, TypeError when its file defines none of OPS.
     """
-    path = variant_file(name)
-    stem, config = split_config(name)
+    path, (stem, config) = variant_file(name), split_config(name)
     if stem in _added:
         module = _load_added(path)
     else:

@@ -20,7 +20,8 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     ``output`` is a path outside this folder. Raises BadKernel for a name that no new kernel may
     have, and for a path that cannot be written.
     """
-    _check(name)
+    if why := _why_refused(name):
+        raise BadKernel(f"name {name!r}: {why}; choose another, my_softmax say")
     path = output or CONTRIBUTED / f"{name}.py"
     if path.name != f"{name}.py":
         raise BadKernel(
@@ -43,17 +44,15 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     return list(texts)
 
 
-def _check(name: str) -> None:
-    """Raise BadKernel unless a new kernel may have this name."""
-    why = why_bad_name(name)
+def _why_refused(name: str) -> str | None:
+    """Return None, or why a new kernel may not have this name."""
     if keyword.iskeyword(name):
-        why = "it is a keyword of Python"
-    elif name in names():
-        why = "there is a kernel of this name"
-    elif not why and importlib.util.find_spec(name):
-        why = "it is the name of an installed package"
-    if why:
-        raise BadKernel(f"name {name!r}: {why}; choose another, my_softmax say")
+        return "it is a keyword of Python"
+    if name in names():
+        return "there is a kernel of this name"
+    if why := why_bad_name(name):
+        return why
+    return "it is the name of an installed package" if importlib.util.find_spec(name) else None
 
 
 def _text(template: str, here: bool) -> str:

@@ -9,29 +9,27 @@ import ast
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-STRING = (
-    r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
-)
+STRING = r"""(?P<quote>\"{3}|'{3}|["'])(?:\\.|[^\\])*?(?P=quote)"""
 NUMBER = r"\b\d(?:'?[\w.])*"  # 1'000 begins no string
-LINE_END = r"[ \t]*(?:\#[^\n]*)?\n"
-PYTHON_TEXT = re.compile(rf"({STRING})|(?:{LINE_END})+", re.DOTALL)
-CUDA_TEXT = re.compile(rf"({NUMBER}|{STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-# Adjacent punctuation is one token: `a - -b` is not `a --b`.
-CUDA_TOKEN = re.compile(rf"{NUMBER}|{STRING}|\w+|[^\w\s\"']+|[\"']")
+# The first group is code that might look like a comment.
+PYTHON_PROSE = re.compile(rf"({STRING})|(?:[ \t]*(?:\#[^\n]*)?\n)+", re.DOTALL)
+CUDA_PROSE = re.compile(rf"({NUMBER}|{STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Adjacent punctuation is one token: `a - -b` is not `a --b`. A directive ends with its line.
+CUDA_TOKEN = re.compile(rf"(?m:^)[ \t]*\#[^\n]*|{NUMBER}|{STRING}|\w+|[^\w\s\"']+|[\"']", re.DOTALL)
 
 
 def code_sha256(paths: Iterable[Path]) -> str:
     """Return the SHA-256 over the meaning of these files, in any order."""
-    hashes = sorted(_digest_of_file(path, path.stat().st_mtime_ns) for path in paths)
+    hashes = sorted(_sha256_of_file(path, path.stat().st_mtime_ns) for path in paths)
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 @functools.cache
-def _digest_of_file(path: Path, changed: int) -> str:
+def _sha256_of_file(path: Path, changed: int) -> str:
     """Return the SHA-256 of a file; ``changed``, its time, makes an edited file a new key."""
     return hashlib.sha256(meaning(path)).hexdigest()
 
@@ -43,7 +41,7 @@ def meaning(path: Path) -> bytes:
         if path.suffix == ".py":
             return _python(content).encode()
         if path.suffix in (".cu", ".cuh"):
-            return "\0".join(_cuda(content.decode())).encode()
+            return _cuda(content.decode()).encode()
     except (SyntaxError, ValueError):
         pass  # its compiler will report the error
     return content
@@ -59,14 +57,15 @@ def _python(source: bytes) -> str:
             rest = lines[last][text.end_col_offset :]
             lines[first] = lines[first][: text.col_offset] + rest
             lines[first + 1 : last + 1] = [b""] * (last - first)
-    return PYTHON_TEXT.sub(lambda match: match[1] or "\n", b"".join(lines).decode()).lstrip("\n")
+    text = b"".join(lines).decode()
+    return PYTHON_PROSE.sub(lambda found: found[1] or "\n", text).lstrip("\n")
 
 
-def _cuda(source: str) -> Iterator[str]:
-    """Yield the directives of CUDA C++, and the tokens between them."""
-    text = CUDA_TEXT.sub(lambda match: match[1] or " ", source.replace("\\\n", " "))
-    for line in text.splitlines():
-        if line.lstrip().startswith("#"):
-            yield "\n" + " ".join(line.split())  # a directive ends with its line
-        else:
-            yield from CUDA_TOKEN.findall(line)
+def _cuda(source: str) -> str:
+    """Return the tokens of CUDA C++ without comments; a directive is one token."""
+    text = CUDA_PROSE.sub(lambda found: found[1] or " ", source.replace("\\\n", " "))
+    tokens = (found[0] for found in CUDA_TOKEN.finditer(text))
+    return "\0".join(
+        "\n" + " ".join(token.split()) if token.lstrip().startswith("#") else token
+        for token in tokens
+    )

@@ -14,12 +14,17 @@ class BadKernel(ValueError):
 
 
 @functools.cache
-def syntax_nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Return the nodes of a file's syntax tree, the module first; () if it does not parse."""
+def parsed(path: Path) -> ast.Module:
+    """Return a file's syntax tree, which is empty if the file does not parse."""
     try:
-        return tuple(ast.walk(ast.parse(path.read_bytes(), filename=str(path))))
+        return ast.parse(path.read_bytes(), filename=str(path))
     except (SyntaxError, ValueError):
-        return ()  # loading the file reports the error, in the row
+        return ast.Module([], [])  # loading the file reports the error, in the row
+
+
+def docstring(path: Path) -> str:
+    """Return the docstring of a file, or ""."""
+    return ast.get_docstring(parsed(path)) or ""
 
 
 @functools.cache
@@ -28,32 +33,24 @@ def literal(path: Path, name: str) -> tuple[str, ...] | bool | None:
 
     Raises BadKernel for an expression, and for a literal of another type.
     """
-    for node in syntax_nodes(path)[0].body if syntax_nodes(path) else ():
+    for node in parsed(path).body:
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as value)
                 | ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value)
             ) if bound == name:
-                return _checked_literal(value, path, name)
-    return None
-
-
-def _checked_literal(node: ast.expr, path: Path, name: str) -> tuple[str, ...] | bool:
-    """Return the value of a node. Raises BadKernel unless it is a literal of the right type."""
+                break
+    else:
+        return None
     with contextlib.suppress(ValueError):
-        match name, ast.literal_eval(node):
-            case "ON_REQUEST", bool() as value:
-                return value
-            case "CONFIGS", [*values] if all(isinstance(value, str) for value in values):
-                return tuple(values)
+        match name, ast.literal_eval(value):
+            case "ON_REQUEST", bool() as on_request:
+                return on_request
+            case "CONFIGS", [*configs] if all(isinstance(config, str) for config in configs):
+                return tuple(configs)
     example = "('w4', 'w8')" if name == "CONFIGS" else "True"
-    given = ast.unparse(node)
-    raise BadKernel(f"{path}: {name} = {given}: it must be a literal, such as {example}")
-
-
-def docstring(path: Path) -> str:
-    """Return the docstring of a file, or ""."""
-    return next((ast.get_docstring(module) or "" for module in syntax_nodes(path)[:1]), "")
+    given = f"{path}: {name} = {ast.unparse(value)}"
+    raise BadKernel(f"{given}: it must be a literal, such as {example}")
 
 
 def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
@@ -70,7 +67,7 @@ def defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
 def imports(path: Path) -> frozenset[tuple[int, str]]:
     """Return the imports of a file: ``from ..a import b`` is (2, "a.b") and (2, "a")."""
     imported = set()
-    for node in syntax_nodes(path):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             imported |= {(0, alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -84,10 +81,11 @@ def named_files(path: Path) -> set[str]:
     """Return the file names in a source.
 
     Of a CUDA source: the headers that it includes in quotes. Of a Python file: the strings that
-    name a CUDA source or a table, or a pattern of such names.
+    name a CUDA source or a table by a relative path, or a pattern of such names.
     """
     if path.suffix != ".py":
         text = path.read_text("utf-8", "replace")
         return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE))
-    texts = {str(node.value) for node in syntax_nodes(path) if isinstance(node, ast.Constant)}
-    return {text for text in texts if re.fullmatch(r"[\w*./-]+\.(cu|csv)", text)}
+    constants = (n for n in ast.walk(parsed(path)) if isinstance(n, ast.Constant))
+    texts = {str(constant.value) for constant in constants}
+    return {text for text in texts if re.fullmatch(r"[\w*.-][\w*./-]*\.(cu|csv)", text)}

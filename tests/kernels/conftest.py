@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def large(tmp_path_factory):
-    """A turn, among all processes of this run, for a test with tens of gigabytes on the GPU."""
+    """Give tests with tens of gigabytes on the GPU turns, among all processes of this run."""
     import torch  # not above: by then the number of threads is set
 
     with (tmp_path_factory.getbasetemp().parent / "large.lock").open("w") as file:
@@ -29,7 +29,7 @@ def fresh():
 
 @pytest.fixture(scope="session")
 def emulated(tmp_path_factory):
-    """The emulator of CUDA C++, whose compiled kernels all processes of this run share."""
+    """Return the emulator of CUDA C++; all processes of this run share what it compiles."""
     from tests.kernels.emulator import run
 
     if run.COMPILER is None:
@@ -41,15 +41,11 @@ def emulated(tmp_path_factory):
 
 @pytest.fixture
 def launches(device, monkeypatch) -> list[tuple]:
-    """(kernel's launcher, addresses of tensors, numbers …) of each launch that the drop-in made.
+    """List (launching function, addresses of tensors, numbers …) of each launch of the drop-in.
 
-    A launch that repeats a known one is noted without numbers.
-
-    No tensors: one that is kept here lives on, and torch.compile's CUDA graphs refuse to run where
-    one lives in their memory that they don't know.
-
-    Where there is no GPU it takes tensors of the CPU, for Triton's interpreter; in use it never
-    does.
+    A launch that repeats a known one is noted without numbers. Tensors are not kept, because
+    torch.compile's CUDA graphs refuse to run where a tensor of theirs lives on.
+    Without a GPU the drop-in takes tensors of the CPU here, for Triton's interpreter.
     """
     import torch
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,48 +13,29 @@ from tests.marks import slow
 
 TRITON = [name for name in kernels.names("softmax") if "triton" in kernels.packages(name)]
 BACKWARD = {128: "rows", 781: "rows", 16384: "rows", 100_000: "tiled"}  # length -> kernel
-DROPIN = {
-    "softmax_bwd_kernel_rows",
-    "softmax_bwd_kernel_tiled",
-    "softmax_fwd_kernel_inner",
-    "softmax_bwd_kernel_inner",
-}
+DROPIN = {"softmax_bwd_kernel_rows", "softmax_bwd_kernel_tiled"}
+DROPIN |= {"softmax_fwd_kernel_inner", "softmax_bwd_kernel_inner"}
 
 
 def compile_offline(*jobs: tuple) -> list[dict]:
-    """One dict per kernel; run without the interpreter, hence in another process."""
+    """Return one dict per kernel, from a process without the interpreter."""
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-    done = subprocess.run(
-        [sys.executable, Path(__file__).parent / "helpers" / "offline.py"],
-        input=json.dumps(jobs),
-        capture_output=True,
-        text=True,
-        env=environment | {"PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
+    environment |= {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.kernels.helpers.offline"]
+    pipes = {"input": json.dumps(jobs), "stdout": subprocess.PIPE, "text": True}
+    done = subprocess.run(command, check=True, cwd=ROOT, env=environment, **pipes)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 # One of each kind: the compiler's choices depend on the GPU and the type, the code does not.
-@pytest.mark.parametrize(
-    ("arch", "dtype"),
-    [
-        (90, "float32"),
-        *(slow(90, dtype) for dtype in ("float16", "bfloat16")),
-        *(slow(80, dtype) for dtype in ("float32", "float16", "bfloat16")),
-    ],
-)
+@pytest.mark.parametrize("dtype", ["float32", slow("float16"), slow("bfloat16")])
+@pytest.mark.parametrize("arch", [90, slow(80)])
 def test_every_triton_kernel_compiles_and_none_spills(arch, dtype):
-    found = compile_offline(
-        # rows that are and are not a multiple of 16, for which Triton compiles apart
-        *((arch, dtype, "softmax", cols, TRITON) for cols in (781, 4096)),
-        *(
-            (arch, dtype, f"{op}_backward", cols, ["triton_backward"])
-            for op in ("softmax", "log_softmax")
-            for cols in BACKWARD
-        ),
-        (arch, dtype, "", 0, ["drop-in"]),
-    )
+    # rows that are and are not a multiple of 16, for which Triton compiles apart
+    jobs = [(arch, dtype, "softmax", cols, TRITON) for cols in (781, 4096)]
+    for op in ("softmax_backward", "log_softmax_backward"):
+        jobs += [(arch, dtype, op, cols, ["triton_backward"]) for cols in BACKWARD]
+    found = compile_offline(*jobs, (arch, dtype, "", 0, ["drop-in"]))
     for entry in found:
         assert 8 <= entry["registers"] <= 255, entry
         assert entry["spilled_bytes"] == 0, entry

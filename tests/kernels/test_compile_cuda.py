@@ -14,7 +14,7 @@ from kernels.contract import CLUSTERS_SINCE
 from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS, Problem
 from tests.kernels.helpers.launches import variants
-from tests.kernels.helpers.offline import CUOBJDUMP
+from tests.kernels.helpers.offline import CUOBJDUMP, resources
 from tests.kernels.helpers.variants import CUDA, DTYPES, FRONTIER
 
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
@@ -43,15 +43,6 @@ def wanted(names, dtype, arch, columns) -> dict[tuple[Path, str], int]:
     return found
 
 
-def account(log: str) -> dict[str, tuple[int, int]]:
-    """mangled name -> (registers, bytes of local memory) from ptxas's words, kernel by kernel."""
-    found = {}
-    for part in log.split("Compiling entry function '")[1:]:
-        local = map(int, re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", part))
-        found[part.split("'")[0]] = (int(re.search(r"Used (\d+) registers", part)[1]), sum(local))
-    return found
-
-
 def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str, folder) -> None:
     """Compile these kernels: none warns, spills or asks for more registers than there are."""
     for source, group in itertools.groupby(sorted(found.items()), key=lambda item: item[0][0]):
@@ -59,7 +50,7 @@ def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str, fold
         log = io.StringIO()
         binary = nvrtc.build(source, tuple(threads), arch, log)
         assert "warning" not in log.getvalue(), log.getvalue()
-        used = account(log.getvalue())
+        used = resources(binary.code)
         for kernel, size in threads.items():
             registers, local = used[binary.symbol_mapping[kernel].decode()]
             assert local == 0, f"{kernel} on {arch} keeps {local} bytes in local memory"

@@ -20,9 +20,8 @@ def plans(name, rows, cols, pack=4, log=False):
     return kernels.load(name).module.plan(problem)
 
 
-@pytest.mark.parametrize(
-    ("itemsize", "address", "counts", "pack"),
-    [
+def test_a_pack_is_as_wide_as_alignment_allows():
+    for itemsize, address, counts, pack in (
         (4, 256, 1024 | 4, 4),
         (4, 8, 1024, 2),  # the second of two floats
         (2, 16, 1024, 8),
@@ -30,10 +29,8 @@ def plans(name, rows, cols, pack=4, log=False):
         (2, 2, 1024, 1),
         (4, 0, 1022, 2),
         (4, 0, 1024 | 1023, 1),  # an odd stride
-    ],
-)
-def test_a_pack_is_as_wide_as_alignment_allows(itemsize, address, counts, pack):
-    assert widest_pack(itemsize, address, counts) == pack
+    ):
+        assert widest_pack(itemsize, address, counts) == pack
 
 
 def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
@@ -55,13 +52,8 @@ def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():
     ("name", "rows", "cols", "kernel", "blocks"),
     [
         ("cuda_oneflow", 8, 1024, "oneflow_warp", 2),
-        (
-            "cuda_oneflow",
-            127,
-            16,
-            "oneflow_warp<float, Softmax, 1, 1, 16, 1, true, 128>",
-            16,
-        ),  # M is odd
+        # M is odd
+        ("cuda_oneflow", 127, 16, "oneflow_warp<float, Softmax, 1, 1, 16, 1, true, 128>", 16),
         ("cuda_oneflow", 8, 1025, "oneflow_smem", 8),
         ("cuda_oneflow", 8, LONGEST_SHARED, "oneflow_smem", 8),
         ("cuda_oneflow", 8, LONGEST_SHARED + 1, "oneflow_uncached", 8),
@@ -125,9 +117,8 @@ def built(tmp_path, monkeypatch):
     source = cuda_oneflow_warp.SOURCE
     monkeypatch.setattr(cuda_oneflow_warp, "SOURCE", Path(shutil.copy(source, tmp_path)))
     compiled, build = [], nvrtc.build
-    monkeypatch.setattr(
-        nvrtc, "build", lambda *words, **more: compiled.append(words[1]) or build(*words, **more)
-    )
+    note_and_build = lambda *given: compiled.append(given[1]) or build(*given)  # noqa: E731
+    monkeypatch.setattr(nvrtc, "build", note_and_build)
     nvrtc._extra_key.cache_clear()
     yield compiled
     nvrtc._extra_key.cache_clear()

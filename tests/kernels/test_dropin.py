@@ -1,5 +1,6 @@
 """The drop-in as torch's functions: names, errors, and all that is torch's own to answer."""
 
+import contextlib
 import functools
 import inspect
 import pickle
@@ -9,20 +10,11 @@ import pytest
 import torch
 
 import kernels
-from kernels.dropin import entry
+from kernels.dropin import entry, replace
 from tests.kernels.helpers.dropin import OPS, samples
 from tests.marks import slow
 from tests.processes import run_code
 
-INVALID = [
-    ((3,), {}),
-    ((-4,), {}),
-    ((1.5,), {}),
-    (("columns",), {}),
-    ((None,), {}),
-    ((), {}),
-    ((0,), {"dtype": "float32"}),
-]
 WITHOUT_TRITON = """
 import sys, torch; from kernels import softmax
 x = torch.randn(3, 4, requires_grad=True)
@@ -66,35 +58,56 @@ def test_they_are_seen_in_the_package():
         assert pickle.loads(pickle.dumps(function)) is function
 
 
-@pytest.mark.parametrize("words", INVALID, ids=str)
+# a call of a function f, with what torch alone computes or refuses
+OF_TORCH = {
+    "float64": lambda f, x: f(x.double(), 1),
+    "integers": lambda f, x: f(x.long(), 1),
+    "integers to float32": lambda f, x: f(x.long(), 1, dtype=torch.float32),
+    "booleans to float32": lambda f, x: f(x.bool(), 1, dtype=torch.float32),
+    "complex numbers": lambda f, x: f(x.to(torch.complex64), 1),
+    "no element": lambda f, x: f(x[:0], 1),
+    "no dimension": lambda f, x: f(x[0, 0], 0),
+    "dim 2": lambda f, x: f(x, 2),
+    "dim -3": lambda f, x: f(x, -3),
+    "dim 1.5": lambda f, x: f(x, 1.5),
+    "a name": lambda f, x: f(x, "columns"),
+    "None": lambda f, x: f(x, None),
+    "a dtype's name": lambda f, x: f(x, 0, dtype="float32"),
+    "two dtypes": lambda f, x: torch._softmax_backward_data(x, x.double(), 1, torch.float64),
+}
+
+
+CALLS_OF_TORCH = [(name, False) for name in OF_TORCH]
+# where torch casts first, its replaced operator gets float32
+CALLS_OF_TORCH += [(name, True) for name in OF_TORCH if "to float32" not in name]
+
+
+@pytest.mark.parametrize(("name", "replaced"), CALLS_OF_TORCH)
 @pytest.mark.parametrize("op", OPS)
-def test_errors_are_torchs(op, words, launches, device):
-    def raised(function):
-        with pytest.raises((IndexError, TypeError, RuntimeError)) as info:
-            function(torch.zeros(2, 3, 4, device=device), *words[0], **words[1])
-        return info.type, str(info.value)
+def test_torch_computes_what_the_kernels_do_not_take(
+    op, replaced, name, launches, device, monkeypatch
+):
+    """With its results, and its errors; the drop-in's function, and torch's own if replaced."""
 
-    ours, torchs = raised(getattr(kernels, op)), raised(getattr(torch, op))
-    # a missing argument is Python's to report, with the name of the function it misses
-    assert ours[0] is torchs[0]
-    assert ours[1] == torchs[1] or words == ((), {})
-    assert not launches
-
-
-@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64], ids=str)
-@pytest.mark.parametrize("op", OPS)
-def test_integers_and_complex_numbers_are_torchs(op, dtype, launches, device):
-    x = torch.ones(2, 3, device=device).to(dtype)
-
-    def answer(module, **options):
+    def answer(module):
         try:
-            return getattr(module, op)(x, 1, **options).tolist()
-        except (RuntimeError, NotImplementedError) as error:
+            return OF_TORCH[name](getattr(module, op), x)
+        except (RuntimeError, NotImplementedError, IndexError, TypeError) as error:
             return type(error), str(error)
 
-    assert answer(kernels) == answer(torch)
-    assert answer(kernels, dtype=torch.float32) == answer(torch, dtype=torch.float32)
+    monkeypatch.setattr(replace, "BACKEND", device.type.upper())
+    x = torch.randn(3, 5, device=device)
+    expected = answer(torch)
+    with kernels.replace_torch() if replaced else contextlib.nullcontext():
+        found = answer(torch if replaced else kernels)
     assert not launches
+    assert torch.equal(found, expected) if torch.is_tensor(expected) else found == expected
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_a_missing_dim_is_an_error(op):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'dim'"):
+        getattr(kernels, op)(torch.zeros(2, 3))
 
 
 @pytest.mark.parametrize(

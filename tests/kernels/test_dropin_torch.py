@@ -1,8 +1,11 @@
 """The drop-in inside torch: compilers, transforms, modes, checks of torch's own."""
 
+import functools
+
 import pytest
 import torch
 from torch._subclasses import FakeTensorMode
+from torch.autograd import forward_ad
 from torch.func import grad, hessian, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -21,7 +24,7 @@ def x(device):
 
 
 def profiled(function) -> set[str]:
-    """Names of the operators that torch's profiler sees in a call."""
+    """Return the names of the operators that torch's profiler sees in a call."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         function()
     return {event.key for event in profile.key_averages()}
@@ -42,36 +45,35 @@ def test_nothing_of_torch_stands_between_an_eager_call_and_the_kernel(x, launche
     torch.testing.assert_close(found[0], torch.softmax(x, 1))
 
 
-# transform -> (how it is made of a softmax, whether kernels run: else it is torch's)
+def tangent(f, x):
+    with forward_ad.dual_level():
+        return forward_ad.unpack_dual(f(forward_ad.make_dual(x, x.cos()), 1)).tangent
+
+
+# transform of a softmax; kernels run where it begins with vmap, else torch computes it
 TRANSFORMS = {
-    "vmap": (lambda f: vmap(lambda a: f(a, -1)), True),
-    "vmap over another dimension": (
-        lambda f: vmap(lambda a: f(a, 0), in_dims=1, out_dims=2),
-        True,
-    ),
-    "vmap of vmap": (lambda f: vmap(vmap(lambda a: f(a, 0), in_dims=1)), True),
-    "vmap, cast": (lambda f: vmap(lambda a: f(a.half(), 1, dtype=torch.float32)), True),
-    "grad": (lambda f: grad(lambda a: f(a, 1).cos().sum()), False),
-    "vmap of grad": (lambda f: vmap(grad(lambda a: f(a, 1).cos().sum())), False),
-    "hessian": (lambda f: hessian(lambda a: f(a, 1).cos().sum()), False),
+    "vmap": lambda f: vmap(lambda a: f(a, -1)),
+    "vmap over another dimension": lambda f: vmap(lambda a: f(a, 0), in_dims=1, out_dims=2),
+    "vmap of vmap": lambda f: vmap(vmap(lambda a: f(a, 0), in_dims=1)),
+    "vmap, cast": lambda f: vmap(lambda a: f(a.half(), 1, dtype=torch.float32)),
+    "grad": lambda f: grad(lambda a: f(a, 1).cos().sum()),
+    "grad under vmap": lambda f: vmap(grad(lambda a: f(a, 1).cos().sum())),
+    "hessian": lambda f: hessian(lambda a: f(a, 1).cos().sum()),
+    "forward mode": lambda f: functools.partial(tangent, f),
 }
+COMPILED = "vmap", "grad", "grad under vmap"
 
 
-@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize(
+    ("name", "compiled"), [*((n, False) for n in TRANSFORMS), *((n, True) for n in COMPILED)]
+)
 @one_op
-def test_transforms_of_torch_func(op, name, x, launches):
-    make, by_kernel = TRANSFORMS[name]
-    y = make(getattr(kernels, op))(x)
-    torch.testing.assert_close(y, make(getattr(torch, op))(x))
-    assert len(launches) == by_kernel
-
-
-@pytest.mark.parametrize("name", ["vmap", "grad", "vmap of grad"])
-def test_transforms_inside_a_compiled_function(name, x, launches, fresh):
-    make, by_kernel = TRANSFORMS[name]
-    compiled = torch.compile(make(kernels.softmax), fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(compiled(x), make(torch.softmax)(x))
-    assert bool(launches) == by_kernel
+def test_transforms(op, name, compiled, x, launches, fresh):
+    make = TRANSFORMS[name]
+    ours = make(getattr(kernels, op))
+    ours = torch.compile(ours, fullgraph=True, backend="aot_eager") if compiled else ours
+    torch.testing.assert_close(ours(x), make(getattr(torch, op))(x))
+    assert bool(launches) == name.startswith("vmap")
 
 
 @one_op
@@ -91,18 +93,14 @@ def test_gradients_and_vmap_in_either_order(op, x, launches):
     assert len(launches) == 2 + 1 + len(gs) + 1
 
 
+FLOAT32 = torch.float32  # out of float16
+
+
 @pytest.mark.parametrize(
-    ("op", "dtype"),
-    [
-        ("softmax", None),
-        ("log_softmax", torch.float32),
-        slow("softmax", torch.float32),
-        slow("log_softmax", None),
-    ],
-    ids=str,
+    ("log", "dtype"), [(False, None), (True, FLOAT32), slow(False, FLOAT32), slow(True, None)]
 )
-def test_torchs_check_of_the_operators(op, dtype, x, launches):
-    log = op == "log_softmax"
+def test_torchs_check_of_the_operators(log, dtype, x, launches):
+    op = "log_softmax" if log else "softmax"
     own = (x if dtype is None else x.half()).transpose(0, 2).requires_grad_()
     torch.library.opcheck(operators.softmax, (own, 1, log, dtype))
     y = getattr(torch, op)(own.detach(), 1, dtype=dtype).requires_grad_()
@@ -138,11 +136,8 @@ def test_exported_for_a_gpu(strict, monkeypatch):
 
     class Model(torch.nn.Module):
         def forward(self, a):
-            return (
-                kernels.softmax(a, 1),
-                kernels.log_softmax(a, 0, dtype=torch.float32),
-                kernels.softmax(a, 0, dtype=torch.float64),
-            )
+            wide = kernels.log_softmax(a, 0, dtype=torch.float32)
+            return kernels.softmax(a, 1), wide, kernels.softmax(a, 0, dtype=torch.float64)
 
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: (9, 0))
@@ -210,14 +205,3 @@ def test_autocast_asks_for_float32(op, x, launches):
     assert [y.dtype for y in (*found, kept)] == [torch.float32, torch.float32, torch.float16]
     assert torch.equal(found[0], function(half, 1, torch.float32))
     assert function(half, 1).dtype == torch.float16
-
-
-def test_forward_mode_is_torchs(x, launches):
-    with torch.autograd.forward_ad.dual_level():
-        dual = torch.autograd.forward_ad.make_dual(x, x.cos())
-        found = [
-            torch.autograd.forward_ad.unpack_dual(module.softmax(dual, 1)).tangent
-            for module in (kernels, torch)
-        ]
-    torch.testing.assert_close(*found)
-    assert not launches

@@ -14,21 +14,10 @@ from kernels.frontier import frontier
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from tests.kernels.emulator.run import SMALL
-from tests.kernels.helpers.launches import APART, TOUCHING, launches, problem_of
+from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, launches, problem_of
 from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
 from tests.marks import slow
 
-BACKWARD = ("softmax_backward", "log_softmax_backward")
-# `make test` has one config of each kernel, and the one that computes exps again.
-CONFIGS = (
-    "short__u1",
-    "packed__k32",
-    "rows__k4w16",
-    "rows__k8w8r",
-    "staged__k4w16",
-    "spread__k8w8",
-)
-CONFIGS = [f"frontier_{config}" for config in CONFIGS] + ["cuda_backward"]
 # A row of a warp's part, a warp, a block, a cluster, the whole GPU, several tiles for each block.
 ROWS = [
     ("frontier_short", 64),
@@ -44,13 +33,13 @@ ROWS = [
 
 
 def emulated_launches() -> list:
-    """Those of the frontier and of the backward, on a GPU so small that a row is soon all of it."""
-    found = [each for each in launches(SMALL) if each.cols <= 300_001]
-    ours = [each for each in found if each.variant.startswith(("frontier_", "cuda_backward"))]
-    # an operation is a kernel's last line, so each layout has one
-    chosen = [("softmax", APART), ("log_softmax", TOUCHING), *((op, TOUCHING) for op in BACKWARD)]
-    fast = [e.variant in CONFIGS and e.cols < 70_000 and (e.op, e.layout) in chosen for e in ours]
-    return [each if now else slow(each) for each, now in zip(ours, fast, strict=True)]
+    """Return those of our kernels, on a GPU so small that a row is soon all of it."""
+
+    def is_fast(e) -> bool:
+        return e.variant in CHOSEN and e.cols < 70_000 and (e.op, e.layout) in ONE_WAY
+
+    ours = [e for e in launches(SMALL) if e.variant.startswith(("frontier_", "cuda_backward"))]
+    return [e if is_fast(e) else slow(e) for e in ours if e.cols <= 300_001]
 
 
 @pytest.mark.parametrize(

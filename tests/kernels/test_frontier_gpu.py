@@ -5,33 +5,28 @@ import torch
 
 from kernels.cuda import launch
 from kernels.dropin import rows as triton_rows
-from tests.kernels.helpers.launches import launches, problem_of, variants
-from tests.kernels.helpers.variants import DTYPES, assert_right, largest_error, run
+from tests.kernels.helpers.launches import CHOSEN, ONE_WAY, launches, problem_of, variants
+from tests.kernels.helpers.variants import assert_right, largest_error, run
 from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
 
-# Configs differ in numbers only, so `make test` runs one of each kernel, and the one that computes
-# exps again.
-CHOSEN = {variant.partition("__")[0]: variant for variant in variants()}
-CHOSEN["exps again"] = "frontier_rows__k8w8r"
-CONFIGS = [v if v in CHOSEN.values() else slow(v) for v in variants()]
 
-
-@pytest.mark.parametrize("variant", CONFIGS)
-def test_every_code_path_is_right(variant, device):
+@pytest.mark.parametrize(
+    ("variant", "every"), [*((v, False) for v in CHOSEN), *(slow(v, True) for v in variants())]
+)
+def test_every_code_path_is_right(variant, every, device):
     """Rows that touch, and rows that begin anywhere; nothing beside the output is written."""
-    gpu = launch.gpu_info(device)
-    for each in launches(gpu):
-        if each.variant == variant:
+    for each in launches(launch.gpu_info(device)):
+        if each.variant == variant and (every or (each.op, each.layout) in ONE_WAY):
             assert problem_of(each) is None, each
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 # a kernel of the frontier each: short, packed, rows, staged, spread
 @pytest.mark.parametrize(
     "cols", [64, 781, slow(1024), 8192, slow(8320), 50257, slow(131072), 2**20]
 )
+@pytest.mark.parametrize("dtype", [torch.float32, slow(torch.float16), torch.bfloat16], ids=str)
 def test_a_row_gives_the_same_bits_in_any_batch_and_in_place(cols, dtype, device):
     """In place: as rows that the drop-in has widened, if a block reads them once."""
     torch.manual_seed(cols)
@@ -49,9 +44,12 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_in_place(cols, dtype, device
         assert torch.equal(run("frontier", x, x), together)
 
 
-@pytest.mark.parametrize("by", ["frontier", "Triton"])  # Triton: the drop-in's, on older GPUs
-@pytest.mark.parametrize("cols", [8, 256, 1024, 8191, 50257])
-def test_the_largest_error_in_float32_is_that_of_torch(cols, by, device):
+CASES = [("frontier", cols) for cols in (8, 256, 1024, 8191, 50257)]  # of each of its kernels
+CASES += [("Triton", 256), ("Triton", 50257)]  # the drop-in's, on older GPUs: a block, and tiles
+
+
+@pytest.mark.parametrize(("by", "cols"), CASES)
+def test_the_largest_error_in_float32_is_that_of_torch(by, cols, device):
     """Here the rounding of x - max dominates it, which no kernel can avoid."""
     torch.manual_seed(cols)
     x = 4 * torch.randn(2**22 // cols, cols, device=device)
@@ -60,15 +58,3 @@ def test_the_largest_error_in_float32_is_that_of_torch(cols, by, device):
     else:
         triton_rows.forward(x, y := torch.empty_like(x), *x.shape, cols, False)
     assert largest_error(y, x) <= 1.25 * largest_error(torch.softmax(x, -1), x)
-
-
-@pytest.mark.usefixtures("large")
-def test_a_matrix_beyond_two_to_the_31(device):
-    """The last rows are where a 32-bit offset would wrap, in every kernel of the frontier."""
-    for cols in (33, 64, 4100, 50257, 2**20):
-        x = torch.zeros(2**31 // cols + 8, cols, dtype=torch.bfloat16, device=device)
-        x[-8:] = torch.randn(8, cols, device=device)
-        y = run("frontier", x)
-        assert_right(y[-8:], x[-8:])
-        assert_right(y[:8], x[:8])
-        del x, y

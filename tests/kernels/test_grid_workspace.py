@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -42,17 +43,10 @@ def test_launches_that_never_overlap_share_one_and_others_do_not(pools):
 
 
 def test_threads_get_workspaces_that_do_not_overlap_and_more_are_allocated_on_demand(pools):
-    found, together = [], threading.Barrier(2 * POOL + 1)
-
-    def take(stream: int) -> None:
-        together.wait()
-        found.append(address(0, stream))
-
-    threads = [threading.Thread(target=take, args=(each,)) for each in range(2 * POOL + 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    count = 2 * POOL + 1
+    together = threading.Barrier(count)
+    with ThreadPoolExecutor(count, initializer=together.wait) as pool:
+        found = list(pool.map(lambda stream: address(0, stream), range(count)))
     assert len(pools[0]) == 3
     assert min(after - before for before, after in itertools.pairwise(sorted(found))) >= BYTES
 

@@ -8,31 +8,38 @@ from measure import inputs
 from tests.kernels.helpers import launches
 from tests.kernels.helpers.variants import (
     DTYPES,
-    HAS_NONE,
+    FASTERTRANSFORMER,
     INF,
     NAN,
-    OFF_ONE,
-    ONE_FINITE,
     OURS,
     assert_right,
-    of_name,
     run,
     special_gradients,
     special_rows,
-    takes,
 )
 from tests.kernels.helpers.variants import problem as problem_of
 from tests.marks import slow
 
-BACKWARD = kernels.names("softmax_backward")
+# How far 1 may be off where only one element counts: FasterTransformer adds 1e-6 to every sum.
+OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
+HAS_NONE = slice(0, 3)  # rows of ``special_rows`` without a softmax
+ONE_FINITE = ((3, -1), (7, 0))  # its rows with one finite value each, and where
+
+
+def of_name(name: str, *more):
+    """Return a variant as a parameter; CUDA C++ runs on a GPU only."""
+    marks = pytest.mark.gpu if "cuda" in kernels.packages(name) else ()
+    return pytest.param(name, *more, marks=marks)
+
+
 NAMES = [of_name(name) for name in OURS]
-CASES = [
-    of_name(name, op)
-    for name in sorted({*OURS, *BACKWARD})
+PAIRS = [
+    (name, op)
+    for name in sorted({*OURS, *kernels.names("softmax_backward")})
     for op in kernels.OPS
     if op in kernels.ops(name)
 ]
-every = pytest.mark.parametrize(("name", "op"), CASES)
+every = pytest.mark.parametrize(("name", "op"), [of_name(*pair) for pair in PAIRS])
 # Lengths by code path; `make test-all` adds neighbours of powers of two and primes.
 COLUMNS = [
     1,  # one element
@@ -52,9 +59,18 @@ def refused(name, x) -> bool:
     return reason is not None
 
 
-@pytest.mark.parametrize("columns", [COLUMNS, slow(MORE)], ids=["paths", "more"])
-# the conversion to 16 bits is one line of each kernel, and float16's is bfloat16's but in CUDA C++
-@pytest.mark.parametrize("dtype", [torch.float32, slow(torch.float16), torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "columns"),
+    [
+        (torch.float32, COLUMNS),
+        # the conversion to 16 bits is one line of each kernel; CUDA C++ has packs of it
+        (torch.bfloat16, COLUMNS[1:4]),
+        slow(torch.bfloat16, MORE),
+        slow(torch.float16, COLUMNS),
+        slow(torch.float32, MORE),
+    ],
+    ids=str,
+)
 @every
 def test_any_number_of_columns(name, op, dtype, columns, device):
     function, taken = kernels.load(name).function(op), 0
@@ -67,11 +83,8 @@ def test_any_number_of_columns(name, op, dtype, columns, device):
             read = inputs.draw_for(op, "normal", dtype, rows, cols, cols, device)
             if refused(name, read[0]):
                 continue
-            before = [each.clone() for each in read]
             y = function(*read)
-            if not inexact:
-                assert problem_of(y, read, op, truncates) is None, cols
-            assert all(map(torch.equal, read, before)), "the input was changed"
+            assert inexact or problem_of(y, read, op, truncates) is None, cols
             taken += 1
     assert taken >= 4
 
@@ -94,16 +107,14 @@ MISALIGNED += [(256, (8, 8, 1)), (254, (2, 2, 8))]
 @every
 def test_non_contiguous_rows(name, op, device):
     """Row stride above N, in the input and in the output; nothing between the rows is touched."""
+    packed = "cuda" in kernels.packages(name)  # other kernels move each element by itself
     tiles = [(17_000, (2, 8, 1)), (17_000, (4, 8, 4))] * ("backward" in op)
-    for cols, starts in MISALIGNED + tiles:
+    for cols, starts in (MISALIGNED if packed else MISALIGNED[-1:]) + tiles:
         layout = tuple((start, 44) for start in starts[: len(kernels.OPS[op]) + 1])
         x = launches.moved(launches.placed(torch.zeros(6, cols), *layout[0]), device)
         launch = launches.Launch(name, op, torch.float32, 6, cols, layout)
-        if name == "cuda_backward" and any(start % 4 for start, _ in layout):
-            if device.type == "cuda":
-                with pytest.raises(ValueError, match="aligned to 16 bytes"):
-                    launches.problem_of(launch, device)
-        elif not refused(name, x):
+        aligned_only = name == "cuda_backward"  # test_cuda_configs.py has what it refuses
+        if not (aligned_only and any(start % 4 for start, _ in layout)) and not refused(name, x):
             assert launches.problem_of(launch, device) is None, (cols, starts)
 
 
@@ -145,14 +156,12 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
     if refused(name, read[0]):
         pytest.skip(f"{name} does not take rows of {cols}")
     y = kernels.load(name).function(op)(*read)
-    assert problem_of(y, read, op) is None
+    assert problem_of(y, read, op) is None  # so NaN is where it is in float64
     if "backward" in op:
         assert y[1:3].isnan().all()
         assert y[3:].isfinite().all()
         return
-    expected = getattr(torch, op)(read[0].double(), dim=-1)
-    assert expected[HAS_NONE].isnan().all(), "torch's own behaviour changed"
-    assert torch.equal(y.isnan(), expected.isnan()), op
+    assert y[HAS_NONE].isnan().all()
     lost, kept = (0, 1) if op == "softmax" else (-INF, 0)
     for row, at in ONE_FINITE:
         assert (y[row] == lost).sum() == cols - 1
@@ -161,10 +170,18 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("large")
-@every
-def test_offsets_beyond_two_to_the_31(name, op, device):
+@pytest.mark.parametrize(
+    ("name", "op", "lengths"),
+    [
+        *((*pair, (4104, 1016)) for pair in PAIRS),  # the second where a row has a thread a column
+        # the frontier's other kernels: packed, short, staged, spread
+        *(("frontier", "softmax", (cols,)) for cols in (33, 64, 50257, 2**20)),
+    ],
+)
+def test_offsets_beyond_two_to_the_31(name, op, lengths, device):
     """M·N > 2^31: the last rows are where a 32-bit offset would wrap."""
-    cols = 4104 if takes(name, 4104) else 1016
+    one_row = (torch.empty(1, cols, dtype=torch.bfloat16, device=device) for cols in lengths)
+    cols = next(x.shape[1] for x in one_row if not refused(name, x))
     shape, ends = (2**31 // cols + 8, cols), (slice(0, 8), slice(-8, None))
     read = [torch.zeros(shape, dtype=torch.bfloat16, device=device) for _ in kernels.OPS[op]]
     for seed, rows in enumerate(ends):

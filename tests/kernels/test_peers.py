@@ -1,5 +1,6 @@
 """Other projects' kernels without a GPU: absent packages, pins, limits, arguments."""
 
+import functools
 import importlib
 import sys
 from types import ModuleType, SimpleNamespace
@@ -43,7 +44,7 @@ def modules():
 
 
 def fake(modules, name: str, **members) -> None:
-    """A module of this name, and the packages that it lies in."""
+    """Add a module of this name, and the packages that it lies in."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         modules.setdefault(".".join(parts[:end]), ModuleType(".".join(parts[:end])))
@@ -51,21 +52,19 @@ def fake(modules, name: str, **members) -> None:
 
 
 def stand_in(modules, name: str):
-    """(variant, calls) of a peer whose package is a stand-in that notes what it is given."""
+    """Return a peer whose package is a stand-in, and a list of what its kernels are given."""
     calls = []
 
-    class Kernel:
-        """As a Triton kernel: notes (grid, arguments, settings) of each launch."""
+    def launch(grid, out, *arguments, **settings):
+        calls.append((grid, out, *arguments, settings))
+        (x,) = (a for a in arguments if isinstance(a, torch.Tensor))
+        out.copy_(torch.softmax(x, dim=-1))
 
+    class TritonKernel:
         fn = object()
 
         def __getitem__(self, grid):
-            def launch(out, *arguments, **settings):
-                calls.append((grid, out, *arguments, settings))
-                (x,) = (a for a in arguments if isinstance(a, torch.Tensor))
-                out.copy_(torch.softmax(x, dim=-1))
-
-            return launch
+            return functools.partial(launch, grid)
 
     def helion_kernel(function, **settings):
         calls.append(settings)
@@ -85,9 +84,9 @@ def stand_in(modules, name: str):
         torch.softmax(x, dim=-1, out=out)
 
     fake(modules, "quack.softmax", _softmax_fwd=quack)
-    fake(modules, "liger_kernel.ops.softmax", _softmax_single_block_forward_kernel=Kernel())
+    fake(modules, "liger_kernel.ops.softmax", _softmax_single_block_forward_kernel=TritonKernel())
     fake(modules, "liger_kernel.ops.utils", calculate_settings=lambda n: (2 * n, 7))
-    fake(modules, "flag_gems.ops.softmax", softmax_kernel_inner=SimpleNamespace(fn=Kernel()))
+    fake(modules, "flag_gems.ops.softmax", softmax_kernel_inner=SimpleNamespace(fn=TritonKernel()))
     fake(modules, "helion.language", tile=lambda rows: [slice(0, 2), slice(2, rows)])
     fake(modules, "helion", kernel=helion_kernel, Config=dict, language=modules["helion.language"])
     fake(modules, "flashinfer.jit.sampling", gen_sampling_module=FlashInfer)
@@ -113,9 +112,7 @@ def test_every_package_of_a_peer_is_pinned_in_its_group():
         needed = kernels.packages(name) - set(sys.stdlib_module_names) - {"torch", "kernels"}
         assert needed == {PACKAGES[name]} if name in PACKAGES else not needed
         for module in needed:
-            assert {module, f"{module}_kernels", f"{module}_python"} & pinned, (
-                f"{module} has no pin"
-            )
+            assert {module, f"{module}_kernels", f"{module}_python"} & pinned
 
 
 @pytest.mark.parametrize("name", ["peer_helion", "peer_helion__pretuned"])
@@ -138,12 +135,11 @@ def test_helion_gets_a_right_kernel_for_a_length_of_row(name, modules):
 
 def test_helions_own_configurations_for_hopper(modules):
     """Of the ends of its intervals of N, from its file for compute capability 9.0."""
-    variant, _ = stand_in(modules, "peer_helion__pretuned")
+    stand_in(modules, "peer_helion__pretuned")
     pretuned = sys.modules["kernels.peers.peer_helion"]._pretuned
     ends = [2048, 7552, 7680, 8192, 8832, 8960, 9984, 11136, 11264, 12672, 32768]
     assert [pretuned(end)["num_warps"] for end in ends] == [1] + [8, 16] * 5
     assert [pretuned(end + 1)["num_warps"] for end in ends[:-1]] == [8, 16] * 5
-    assert "tuned its configurations up to N = 32768" in variant.unsupported(torch.empty(1, 32769))
 
 
 GIVEN = ["peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer"]
@@ -182,45 +178,44 @@ def test_a_peers_kernel_is_given_x_and_out(name, modules, monkeypatch):
 NO_GPU = "NVIDIA GPUs only"
 
 
-@pytest.mark.parametrize("name", [*PEERS, *CONFIGS])
-def test_without_a_gpu_a_peer_is_unsupported(name, modules):
-    assert NO_GPU in stand_in(modules, name)[0].unsupported(torch.randn(4, 64))
+def cut(start: int, cols: int, dtype=torch.float32, width=1040) -> torch.Tensor:
+    """Return 4 rows, ``start`` elements into rows of ``width``."""
+    return torch.zeros(4, width, dtype=dtype)[:, start : start + cols]
+
+
+def meta(rows: int, cols: int) -> torch.Tensor:
+    return torch.empty(rows, cols, device="meta")
+
+
+SHIFTED = torch.zeros(4 * 64 + 1)[1:]
+LIMITS = [  # NO_GPU: no other limit applies
+    ("peer_quack", cut(0, 1022), "multiples of 4"),
+    ("peer_quack", cut(0, 1020, torch.bfloat16), "multiples of 8"),
+    ("peer_quack", cut(2, 1020), "do not begin"),
+    ("peer_quack", cut(4, 1020), NO_GPU),
+    ("peer_quack", cut(4, 1016, torch.float16), "do not begin"),
+    ("peer_quack", cut(8, 1016, torch.float16), NO_GPU),
+    ("peer_quack", cut(0, 1020, width=1022), "do not begin"),
+    ("peer_quack", cut(0, 1020, width=1022)[:1], NO_GPU),
+    ("peer_liger", meta(1, 65_536), NO_GPU),
+    ("peer_liger", meta(1, 65_537), "N = 65537"),
+    ("peer_flaggems", meta(2**16, 2**15), "fewer than 2^31"),
+    ("peer_flaggems", meta(2**16 - 1, 2**15), NO_GPU),
+    ("peer_flashinfer", meta(4, 64).half(), "float32 only"),
+    ("peer_flashinfer", meta(2**16, 2**16), "fewer than 2^32"),
+    ("peer_flashinfer", meta(128, 2**23 + 1), "workspace"),
+    ("peer_flashinfer", meta(200, 2**23 + 1), "workspace"),  # its first 128 rows would be split
+    ("peer_flashinfer", meta(128, 2**23), NO_GPU),
+    ("peer_flashinfer", SHIFTED.view(4, 64), "multiple of 16 bytes"),
+    ("peer_flashinfer", SHIFTED[:255].view(3, 85), NO_GPU),  # loads of one element
+    ("peer_helion__pretuned", meta(1, 32769), "tuned its configurations up to N = 32768"),
+    *((name, torch.zeros(4, 64), NO_GPU) for name in (*PEERS, *CONFIGS)),
+]
 
 
 def test_limits_of_peers(modules):
-    unsupported = stand_in(modules, "peer_quack")[0].unsupported
-    for dtype, start, cols, words in (
-        (torch.float32, 0, 1022, "multiples of 4"),
-        (torch.bfloat16, 0, 1020, "multiples of 8"),
-        (torch.float32, 2, 1020, "do not begin"),
-        (torch.float32, 4, 1020, NO_GPU),  # no other limit applies
-        (torch.float16, 4, 1016, "do not begin"),
-        (torch.float16, 8, 1016, NO_GPU),
-    ):
-        x = torch.zeros(4, 1040, dtype=dtype)[:, start : start + cols]
-        assert words in unsupported(x)
-    x = torch.zeros(4, 1022)[:, :1020]
-    assert "do not begin" in unsupported(x)  # the row stride
-    assert NO_GPU in unsupported(x[:1])
-    unsupported = stand_in(modules, "peer_liger")[0].unsupported
-    assert NO_GPU in unsupported(torch.empty(1, 65_536))
-    assert "N = 65537" in unsupported(torch.empty(1, 65_537))
-    unsupported = stand_in(modules, "peer_flaggems")[0].unsupported
-    most = torch.empty(2**16, 2**15, device="meta")
-    assert "fewer than 2^31" in unsupported(most)
-    assert NO_GPU in unsupported(most[1:])
-    unsupported = stand_in(modules, "peer_flashinfer")[0].unsupported
-    assert "float32 only" in unsupported(torch.empty(4, 64, dtype=torch.float16))
-    for rows, cols, words in (
-        (2**16, 2**16, "fewer than 2^32"),
-        (128, 2**23 + 1, "workspace"),
-        (200, 2**23 + 1, "workspace"),  # its first 128 rows would be split
-        (128, 2**23, NO_GPU),
-    ):
-        assert words in unsupported(torch.empty(rows, cols, device="meta"))
-    start = torch.zeros(4 * 64 + 1)[1:]
-    assert "multiple of 16 bytes" in unsupported(start.view(4, 64))
-    assert NO_GPU in unsupported(start[:255].view(3, 85))  # loads of one element
+    for name, x, words in LIMITS:
+        assert words in stand_in(modules, name)[0].unsupported(x), (name, x.shape)
 
 
 def test_flashinfer_without_a_cuda_toolkit_is_unavailable(modules, monkeypatch):

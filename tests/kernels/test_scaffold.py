@@ -45,52 +45,38 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
     here = bench.project / f"kernels/contributed/{inside}.py"
     for part in ("Idea:", "Bytes:", "Limits:", "Source:"):
         assert part in here.read_text()
-    for command in (
-        ["ruff", "check", here],
-        ["ruff", "format", "--check", here],
-        ["ruff", "check", *ALONE, "--select", "E,F,W,I,B,UP,SIM,RUF", path],
-        ["ruff", "format", "--check", *ALONE, path],
-        *(
-            ["clang-format", STYLE, "--dry-run", "-Werror", each]
-            for each in here.parent.glob("*.cu")
-        ),
-    ):
+    commands = [["ruff", "check", here], ["ruff", "format", "--check", here]]
+    commands += [["ruff", "check", *ALONE, "--select", "E,F,W,I,B,UP,SIM,RUF", path]]
+    commands += [["ruff", "format", "--check", *ALONE, path]]
+    for source in here.parent.glob("*.cu"):
+        commands += [["clang-format", STYLE, "--dry-run", "-Werror", source]]
+    for command in commands:
         tool = f"{Path(sys.executable).parent}/{command[0]}"
         cwd = path.parent if path in command else bench.project  # where ruff looks for packages
         done = subprocess.run([tool, *command[1:]], cwd=cwd, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("my-kernel", "letters, digits and underscores"),
-        ("_mine", "begins with a letter"),
-        ("my__kernel", "two underscores"),
-        ("class", "a keyword of Python"),
-        ("triton_row", "there is a kernel of this name"),
-        ("torch", "the name of an installed package"),
-    ],
-)
-def test_a_name_that_cannot_be_is_refused_in_one_line(name, words, capsys):
-    assert command_line.main(["new", name]) == 2
-    said = capsys.readouterr()
-    assert not said.out
-    assert words in said.err
-    assert said.err.startswith(f"error: name {name!r}: ")
-    assert said.err.count("\n") == 1
-
-
-def test_a_place_that_cannot_be_is_refused(tmp_path, capsys):
+def test_a_name_or_a_place_that_cannot_be_is_refused_in_one_line(tmp_path, capsys):
     taken = tmp_path / "mine.cu"
     taken.write_text("")
-    for output, words in (
-        ("other.py", "let it end with mine.py"),
-        (str(tmp_path / "mine.py"), "mine.cu' exists already"),
-        (str(tmp_path / "absent" / "mine.py"), "No such file or directory"),
+    for name, output, words in (
+        ("my-kernel", None, "name 'my-kernel': a name has letters, digits and underscores"),
+        ("_mine", None, "begins with a letter"),
+        ("my__kernel", None, "two underscores"),
+        ("class", None, "a keyword of Python"),
+        ("triton_row", None, "there is a kernel of this name"),
+        ("torch", None, "the name of an installed package"),
+        ("mine", "other.py", "let it end with mine.py"),
+        ("mine", tmp_path / "mine.py", "mine.cu' exists already"),
+        ("mine", tmp_path / "absent" / "mine.py", "No such file or directory"),
     ):
-        assert command_line.main(["new", "mine", "--language", "cuda", "--output", output]) == 2
-        assert words in capsys.readouterr().err
+        given = ["--output", str(output)] if output else []
+        assert command_line.main(["new", name, "--language", "cuda", *given]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert err.startswith("error: ")
+        assert words in err
     assert list(tmp_path.iterdir()) == [taken]
 
 

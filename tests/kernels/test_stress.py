@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 import torch
@@ -44,8 +45,8 @@ def with_delays(tmp_path, monkeypatch):
 
     def begin() -> None:
         folder = shutil.copytree(nvrtc.INCLUDE, tmp_path / "include")
-        state = folder / "state.cuh"
-        state.write_text(state.read_text() + DELAY)
+        with (folder / "state.cuh").open("a") as file:
+            file.write(DELAY)
         for name, line in PUBLISHES.items():
             text = (folder / name).read_text()
             assert text.count(line) == 1
@@ -98,14 +99,13 @@ def test_the_same_bits_under_delays_on_a_busy_gpu(
                 b.copy_(a)
                 torch.cuda.current_stream().synchronize()
 
-    other = threading.Thread(target=copy)
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for thread in (other, *threads):
-        thread.start()
-    for thread in threads:
-        thread.join()
-    done.set()
-    other.join()
+    with ThreadPoolExecutor() as pool:
+        working = [pool.submit(work, number) for number in range(3)]
+        copying = pool.submit(copy)
+        wait(working)
+        done.set()
+    for each in (*working, copying):
+        each.result()
     assert not wrong
 
 

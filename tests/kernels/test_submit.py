@@ -21,15 +21,11 @@ def read(config: int, parameters: int, count: int) -> dict:
         "7I4xQQI4x", ctypes.string_at(config, 56)
     )
     addresses = struct.unpack(f"{count}Q", ctypes.string_at(parameters, 8 * count))
+    begins = [attributes + 72 * number for number in range(attribute_count)]
     return {
-        "grid": sizes[:3],
-        "block": sizes[3:6],
-        "shared": sizes[6],
+        "sizes": sizes,  # of the grid, of a block, of shared memory
         "stream": stream,
-        "attributes": [
-            struct.unpack("I4x3I", ctypes.string_at(attributes + 72 * i, 20))
-            for i in range(attribute_count)
-        ],
+        "attributes": [struct.unpack("I4x3I", ctypes.string_at(begin, 20)) for begin in begins],
         "arguments": [struct.unpack("q", ctypes.string_at(at, 8))[0] for at in addresses],
     }
 
@@ -63,9 +59,7 @@ def test_a_launch_has_the_plan_and_what_the_call_gives(launched, monkeypatch):
     launch(3, 4, 5)
     first, second = launched.launches
     assert first == {
-        "grid": [12, 1, 1],
-        "block": [96, 1, 1],
-        "shared": 1024,
+        "sizes": [12, 1, 1, 96, 1, 1, 1024],
         "stream": STREAM + 1,
         "attributes": [(4, 4, 1, 1)],  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
         "arguments": [2**47, -1, 5, -6],

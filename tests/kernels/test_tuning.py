@@ -1,6 +1,7 @@
 """Which of the frontier's kernels a row gets: by a table, or by rule of thumb."""
 
 import csv
+import itertools
 import re
 
 import pytest
@@ -23,38 +24,26 @@ def problem(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
     return Problem(dtype, rows, cols, pack or widest, False, gpu)
 
 
-def test_the_next_longer_row_decides_or_else_the_nearest(tables):
+def test_a_row_takes_the_winner_of_the_next_longer_row_of_its_gpu_or_one_like_it(tables):
     tables(
         (H200.name, "float32", 1024, "frontier_rows__k2w16"),
         (H200.name, "float32", 8192, "frontier_rows__k8w4"),
         (H200.name, "bfloat16", 1024, "frontier_rows__k2w8"),
         (H200.name, "float32", 781, "frontier_rows__k4w16"),
-        ("NVIDIA A100", "float32", 1024, "frontier_rows__k8w16"),
+        ("NVIDIA H20", "float32", 1024, "frontier_rows__k8w16"),
     )
-    for cols, dtype, expected in (
-        (1024, torch.float32, "frontier_rows__k2w16"),
-        (1028, torch.float32, "frontier_rows__k8w4"),
-        (16384, torch.float32, "frontier_rows__k8w4"),  # none is longer
-        (1024, torch.float16, "frontier_rows__k2w8"),  # as bfloat16, until it has its own
-        (1023, torch.float32, "frontier_rows__k4w16"),  # rows are no multiple of a vector
+    for gpu, dtype, cols, expected in (
+        (H200.name, torch.float32, 1024, "k2w16"),
+        (H200.name, torch.float32, 1028, "k8w4"),
+        (H200.name, torch.float32, 16384, "k8w4"),  # none is longer: the nearest
+        (H200.name, torch.float16, 1024, "k2w8"),  # as bfloat16, until it has its own
+        (H200.name, torch.float32, 1023, "k4w16"),  # rows are no multiple of a vector
+        ("NVIDIA GH200", torch.float32, 1024, "k2w16"),  # of the same compute capability
+        ("NVIDIA H20", torch.float32, 1024, "k8w16"),
+        ("NVIDIA H20", torch.bfloat16, 1024, "k2w8"),  # its table has no bfloat16
     ):
-        assert next(frontier.choices(problem(cols, dtype))) == expected
-
-
-def test_a_gpu_without_a_table_takes_that_of_its_compute_capability(tables):
-    tables(
-        (H200.name, "float32", 1024, "frontier_rows__k2w16"),
-        (H200.name, "bfloat16", 1024, "frontier_rows__k4w8"),
-        ("NVIDIA H20", "float32", 1024, "frontier_rows__k8w4"),
-    )
-    for name, dtype, expected in (
-        ("NVIDIA GH200", torch.float32, "frontier_rows__k2w16"),
-        ("NVIDIA H20", torch.float32, "frontier_rows__k8w4"),
-        ("NVIDIA H20", torch.bfloat16, "frontier_rows__k4w8"),  # its table has no bfloat16
-    ):
-        assert (
-            next(frontier.choices(problem(1024, dtype, gpu=H200._replace(name=name)))) == expected
-        )
+        found = frontier.choices(problem(cols, dtype, gpu=H200._replace(name=gpu)))
+        assert next(found) == f"frontier_rows__{expected}"
     for arch in ("sm_80", "sm_100"):
         assert not list(_tuning.candidates(problem(1024, gpu=GPUS[arch])))
 
@@ -75,12 +64,11 @@ def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):
 
 def test_every_table_names_configs_that_exist_and_can_take_the_row():
     for path in _tuning.FRONTIER.glob(_tuning.TABLES):
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):
-                kernels.check_name(row["variant"])
-                stem, config = kernels.split_config(row["variant"])
-                given = problem(int(row["N"]), getattr(torch, row["dtype"]))
-                assert frontier.PARTS[stem].plan(given, config), row
+        for row in csv.DictReader(path.read_text().splitlines()):
+            kernels.variant_file(row["variant"])
+            stem, config = kernels.split_config(row["variant"])
+            given = problem(int(row["N"]), getattr(torch, row["dtype"]))
+            assert frontier.PARTS[stem].plan(given, config), row
 
 
 def test_the_rule_takes_every_length_that_a_kernel_can_count(tables):
@@ -99,11 +87,8 @@ def test_the_tables_are_part_of_what_the_frontier_is(project):
     )
 
     def changed_by(table: str) -> list[bool]:
-        before, path = (
-            run_code(code, cwd=project).split(),
-            project / "kernels/frontier/tuning" / table,
-        )
-        with path.open("a") as file:
+        before = run_code(code, cwd=project).split()
+        with (project / "kernels/frontier/tuning" / table).open("a") as file:
             file.write("a line\n")
         return [a != b for a, b in zip(before, run_code(code, cwd=project).split(), strict=True)]
 
@@ -117,10 +102,10 @@ def test_the_tables_are_part_of_what_the_frontier_is(project):
 def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, most):
     gpu = H200._replace(name="another", capability=capability)
     configs = [f"frontier_rows__{config}" for config in kernels.configs("frontier_rows")]
-    for name in ("frontier", *configs):
-        for cols in (8320, 32768, 131072, 262144, 2**20):
-            for plan in kernels.load(name).module.plan(problem(cols, gpu=gpu)):
-                assert plan.cluster <= most
+    lengths = 8320, 32768, 131072, 262144, 2**20
+    for name, cols in itertools.product(("frontier", *configs), lengths):
+        for plan in kernels.load(name).module.plan(problem(cols, gpu=gpu)):
+            assert plan.cluster <= most
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -136,20 +121,17 @@ def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
 
     lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
     lengths += range(300_000, 20_000_000, 250_112)
-    for gpu in (H200, H200._replace(sm_count=148), H200._replace(sm_count=20)):
-        for config in kernels.configs(stem):
-            for cols in lengths:
-                aligned = division(config, problem(cols, dtype, gpu=gpu))
-                unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
-                assert aligned == unaligned, (config, cols, gpu)
+    gpus = [H200._replace(sm_count=count) for count in (132, 148, 20)]
+    for gpu, config, cols in itertools.product(gpus, kernels.configs(stem), lengths):
+        aligned = division(config, problem(cols, dtype, gpu=gpu))
+        unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
+        assert aligned == unaligned, (config, cols, gpu)
 
 
 def test_constants_that_python_and_cuda_share_are_the_same():
-    def constant(path, name):
-        return int(re.search(rf"constexpr int {name} = (\d+);", path.read_text())[1])
-
-    header = INCLUDE / "grid_workspace.cuh"
-    states, slots = constant(header, "kMaxStates"), constant(header, "kSlots")
+    header = (INCLUDE / "grid_workspace.cuh").read_text()
+    names = "kMaxStates", "kSlots"
+    states, slots = (int(re.search(rf"int {name} = (\d+);", header)[1]) for name in names)
     assert states == grid_workspace.MAX_STATES
     assert slots * states * 16 + 16 <= grid_workspace.BYTES
 

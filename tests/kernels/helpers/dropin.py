@@ -1,7 +1,6 @@
 """What the drop-in's tests share: torch's own test inputs, and a judge of values."""
 
 import itertools
-from functools import cache
 
 import pytest
 import torch
@@ -17,35 +16,45 @@ OTHERS = [kind for kind in itertools.product(OPS, DTYPES) if kind not in KINDS]
 kinds = pytest.mark.parametrize(
     ("op", "dtype"), [*KINDS, *(slow(*kind) for kind in OTHERS)], ids=str
 )
+# Of the largest term: a few round-offs of the dtype, twice as many where Triton's interpreter
+# truncates.
+TOLERANCE = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 # for what lies outside the kernels, where an operation is but a name
 one_op = pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
 
 
-@cache
-def _opinfos(op: str) -> tuple:
-    pytest.importorskip("expecttest", reason="torch's test inputs need the package expecttest")
-    from torch.testing._internal.common_methods_invocations import op_db
-
-    return tuple(info for info in op_db if info.name == op)
-
-
 def samples(op: str, device: torch.device, dtype: torch.dtype):
-    """(tensor, arguments, keywords) of torch's OpInfo samples, with and without ``dtype=``.
+    """Yield (tensor, arguments, keywords) of torch's OpInfo samples, with and without ``dtype=``.
 
     torch asks for float64 results only; what is asked for float64 here is asked for float32 too.
     """
-    for info in _opinfos(op):
-        for sample in info.sample_inputs(device, dtype):
+    pytest.importorskip("expecttest", reason="torch's test inputs need the package expecttest")
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    for info in op_db:
+        for sample in info.sample_inputs(device, dtype) if info.name == op else ():
             yield sample.input, sample.args, sample.kwargs
             if sample.kwargs:
                 yield sample.input, sample.args, {"dtype": torch.float32}
 
 
 def assert_right(y: torch.Tensor, x: torch.Tensor, dim: int, op: str) -> None:
-    """y is the softmax of x over ``dim`` in float64, to the rounding of y's dtype; NaN included."""
+    """Assert that y is the softmax of x over ``dim`` in float64, as y's dtype rounds it."""
     assert y.shape == x.shape
     assert y.is_contiguous()
     rows, of = (t.movedim(dim, -1).reshape(-1, t.shape[dim]) for t in (y, x.to(y.dtype)))
     truncates = y.dtype == torch.bfloat16 and y.device.type == "cpu"  # Triton's interpreter
     problem = tolerance.check_rows(rows, (of,), op, truncates).problem
     assert problem is None, problem
+
+
+def assert_gradient(dx, g, y, dim: int, op: str) -> None:
+    """Assert that dx is what the formula gives in float64 for y as it was rounded."""
+    g, y = g.double(), y.detach().double()
+    if op == "softmax":
+        terms = y * g, y * (g * y).sum(dim, keepdim=True)
+    else:
+        terms = g, y.exp() * g.sum(dim, keepdim=True)
+    largest = max(term.abs().max().item() for term in terms)
+    atol = TOLERANCE[dx.dtype] * largest
+    torch.testing.assert_close(dx.double(), terms[0] - terms[1], rtol=0, atol=atol)

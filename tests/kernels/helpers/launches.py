@@ -23,6 +23,12 @@ COLUMNS += [2**22 + 1, 2**23]
 # (elements before the first row, from row to row beyond N) of x and of the output: rows that touch,
 # and rows that begin anywhere in a vector
 TOUCHING, APART = ((0, 0), (0, 0)), ((1, 2), (2, 3))
+# What `make test` runs: configs differ in numbers only, so one of each kernel, and the one that
+# computes exps again. An operation is a kernel's last line, so each layout has one.
+CHOSEN = ["packed__k32", "rows__k4w16", "rows__k8w8r", "short__u1", "spread__k8w8", "staged__k4w16"]
+CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
+BACKWARD = "softmax_backward", "log_softmax_backward"
+ONE_WAY = [("softmax", APART), *((op, TOUCHING) for op in ("log_softmax", *BACKWARD))]
 GUARD = 7.0  # around the rows of the output
 VEC_BYTES = 16
 
@@ -40,13 +46,13 @@ class Launch(NamedTuple):
 
 
 def variants() -> list[str]:
-    """Every variant in CUDA C++ of the project, each config by itself."""
+    """Return every variant in CUDA C++ of the project, each config by itself."""
     names = [n for n in kernels.names() if "cuda" in kernels.packages(n) and n not in PEERS]
     return [v for n in names for v in [f"{n}__{c}" for c in kernels.configs(n)] or [n]]
 
 
 def code_path(plan: LaunchPlan) -> tuple:
-    """Whether each flag of the template is set, and each number is 0, 1 or more."""
+    """Return whether each flag of the template is set, and each number is 0, 1 or more."""
     template, *arguments = re.findall(r"\w+", plan.kernel)
     numbers = [int(a) for a in (*arguments, *map(str, plan.extra_args)) if a.isdigit()]
     flags = [a for a in arguments if a in ("true", "false")]
@@ -54,7 +60,7 @@ def code_path(plan: LaunchPlan) -> tuple:
 
 
 def launches(gpu: GpuProperties) -> list[Launch]:
-    """One of each code path of each variant, op and layout; the dtypes take turns."""
+    """Return one of each code path of each variant, op and layout; the dtypes take turns."""
     reached = {}
     for variant in variants():
         every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, DTYPES)
@@ -93,12 +99,11 @@ def placed(values: torch.Tensor, start: int, gap: int) -> torch.Tensor:
 
 def moved(view: torch.Tensor, device: torch.device | str) -> torch.Tensor:
     """Return what ``placed`` returned, storage and all, on a device."""
-    store = view._base.to(device)
-    return store.as_strided(view.shape, view.stride(), view.storage_offset())
+    return view._base.to(device).as_strided(view.shape, view.stride(), view.storage_offset())
 
 
 def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) -> str | None:
-    """Run a launch; None, or what is wrong. All but the launch is done on the CPU.
+    """Run a launch; return None, or what is wrong. All but the launch is done on the CPU.
 
     ``run``: instead of the variant's function.
     """
@@ -106,11 +111,13 @@ def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) ->
     *read_at, out_at = launch.layout
     size = launch.rows, launch.cols
     read = inputs.draw_for(launch.op, "normal", launch.dtype, *size, 1, torch.device("cpu"))
-    out = placed(torch.full(size, GUARD, dtype=launch.dtype), *out_at)
-    views = [placed(each, *at) for each, at in zip(read, itertools.cycle(read_at))] + [out]
-    result = run(*(moved(view, device) for view in views))
-    store = result._base.cpu()
-    y = store.as_strided(out.shape, out.stride(), out.storage_offset())
+    views = [placed(each, *at) for each, at in zip(read, itertools.cycle(read_at))]
+    views += [placed(torch.full(size, GUARD, dtype=launch.dtype), *out_at)]
+    given = [moved(view, device) for view in views]
+    y = moved(run(*given), "cpu")
     wrong = problem(y, read, launch.op)
+    kept = [torch.equal(a._base.cpu(), b._base) for a, b in zip(given, views, strict=True)]
     y.fill_(GUARD)
-    return wrong or (None if (store == GUARD).all() else "memory beside the rows was written")
+    if wrong is None and not all(kept[:-1]):
+        return "the input was changed"
+    return wrong or (None if (y._base == GUARD).all() else "memory beside the rows was written")

@@ -2,8 +2,8 @@
 
 It calls the kernel's own launcher on CPU tensors, with a driver that compiles and does not launch.
 So argument specialisation, block sizes and warps are the kernel's, not a copy of them.
-``python offline.py`` reads a JSON list of jobs from stdin: [arch, dtype, op, columns, variants]. It
-prints one JSON line per compiled kernel. The variant "drop-in" stands for the drop-in's kernels.
+This program reads a JSON list of jobs from stdin: [arch, dtype, op, columns, variants]. It prints
+one JSON line per compiled kernel. The variant "drop-in" stands for the drop-in's kernels.
 """
 
 import json
@@ -26,51 +26,34 @@ SHARED_BYTES = {80: 163 * 1024, 90: 227 * 1024}
 CUOBJDUMP = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
 
 
-def resources(cubin: bytes) -> tuple[int, int]:
-    """(registers per thread, local-memory bytes per thread) that cuobjdump reads in a cubin."""
+def resources(cubin: bytes) -> dict[str, tuple[int, int]]:
+    """Return each function's registers and bytes of local memory, as cuobjdump reads them."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        text = subprocess.run(
-            [CUOBJDUMP, "-res-usage", file.name], capture_output=True, text=True, check=True
-        ).stdout
-    registers, stack = re.search(r"REG:(\d+) STACK:(\d+)", text).groups()
-    return int(registers), int(stack)
+        text = subprocess.check_output([CUOBJDUMP, "-res-usage", file.name], text=True)
+    found = re.findall(r"Function (\w+):\s*REG:(\d+) STACK:(\d+)", text)
+    return {name: (int(registers), int(stack)) for name, registers, stack in found}
 
 
 class AbsentGPU:
     """The part of Triton's driver that compiling needs; a launch does nothing."""
 
     def __init__(self, arch: int):
-        self.target = GPUTarget("cuda", arch, 32)
+        properties = {"max_shared_mem": SHARED_BYTES[arch], "multiprocessor_count": 108}
+        properties |= {"max_num_regs": 65536, "warpSize": 32}
         self.loaded = []
         self.utils = SimpleNamespace(
-            load_binary=self.load_binary,
-            get_device_properties=lambda device: {
-                "max_shared_mem": SHARED_BYTES[arch],
-                "multiprocessor_count": 108,
-                "max_num_regs": 65536,
-                "warpSize": 32,
-            },
+            load_binary=self.load_binary, get_device_properties=lambda device: properties
         )
-
-    def get_current_device(self):
-        return 0
-
-    def get_current_stream(self, device):
-        return 0
-
-    def get_current_target(self):
-        return self.target
-
-    def launcher_cls(self, source, metadata):
-        return lambda *args: None
+        self.get_current_device = lambda: 0
+        self.get_current_stream = lambda device: 0
+        self.get_current_target = lambda: GPUTarget("cuda", arch, 32)
+        self.launcher_cls = lambda source, metadata: lambda *args: None
 
     def load_binary(self, name, cubin, shared, device):
-        registers, stack = resources(cubin)
-        self.loaded.append(
-            {"name": name, "registers": registers, "spilled_bytes": stack, "shared_bytes": shared}
-        )
+        registers, stack = resources(cubin)[name]
+        self.loaded.append({"name": name, "registers": registers, "spilled_bytes": stack})
         return object(), 0, registers, stack, 1024
 
 
@@ -99,13 +82,11 @@ def main() -> None:
     """Do all jobs in this process."""
     for arch, dtype, op, cols, names in json.load(sys.stdin):
         for name in names:
-            gpu = AbsentGPU(arch)
+            gpu, of_torch = AbsentGPU(arch), getattr(torch, dtype)
             driver.set_active(gpu)
-            of_torch = getattr(torch, dtype)
             launch_dropin(of_torch) if name == "drop-in" else launch(name, op, of_torch, cols)
-            job = {"variant": name, "arch": arch, "dtype": dtype, "op": op, "cols": cols}
             for compiled in gpu.loaded:
-                print(json.dumps(job | compiled))
+                print(json.dumps({"variant": name, "op": op, "cols": cols} | compiled))
 
 
 if __name__ == "__main__":

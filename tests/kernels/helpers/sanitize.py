@@ -70,8 +70,8 @@ def compile_all() -> None:
     wanted = {(each.plan.source, each.plan.kernel) for each in launches(gpu)}
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0)), context) as pool:
-        for done in [pool.submit(nvrtc.build_once, *each, arch) for each in wanted]:
-            done.exception()  # a kernel that does not compile is reported by its launch
+        for each in wanted:  # a kernel that does not compile is reported by its launch
+            pool.submit(nvrtc.build_once, *each, arch)
 
 
 def under(tool: str, *words: str) -> str:
@@ -79,9 +79,8 @@ def under(tool: str, *words: str) -> str:
     module = [sys.executable, "-m", "tests.kernels.helpers.sanitize"]
     command = [SANITIZER, "--tool", tool, *OPTIONS, *module, *words]
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
-    environment = os.environ | ENVIRONMENT
     try:
-        done = subprocess.run(command, env=environment, timeout=TIMEOUT_S, **both)
+        done = subprocess.run(command, env=os.environ | ENVIRONMENT, timeout=TIMEOUT_S, **both)
     except subprocess.TimeoutExpired as late:
         return f"exit code none after {TIMEOUT_S} s\n{late.stdout}"
     return f"exit code {done.returncode}\n{done.stdout}"
@@ -112,7 +111,6 @@ def count(said: str) -> tuple[collections.Counter, collections.Counter, int]:
 def main() -> int:
     """Return 0 if all tools are silent on the project's kernels, and none on the broken ones."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tool", nargs="+", choices=TOOLS, default=TOOLS)
     parser.add_argument("--shard", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--broken", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -123,26 +121,23 @@ def main() -> int:
     if SANITIZER is None:
         parser.error("compute-sanitizer is not here; it is part of the CUDA toolkit")
     compile_all()
-    faults, counts = [], {}
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        broken = {tool: pool.submit(under, tool, "--broken", tool) for tool in given.tool}
-        shards = {
-            tool: [pool.submit(under, tool, "--shard", str(n)) for n in range(SHARDS)]
-            for tool in given.tool
-        }
-        for tool in given.tool:
-            if f"broken_{tool}" not in reported(broken[tool].result()):
-                faults.append(f"{tool} does not report a broken kernel:\n{broken[tool].result()}")
-            counts[tool] = collections.Counter(), collections.Counter()
-            for shard in shards[tool]:
-                launched, wrong, errors = count(shard.result())
-                counts[tool][0].update(launched)
-                counts[tool][1].update(wrong)
-                if errors or wrong:
+    faults = []
+    with concurrent.futures.ThreadPoolExecutor() as pool:  # all tools at once
+        broken = [pool.submit(under, tool, "--broken", tool) for tool in TOOLS]
+        numbers = [str(number) for number in range(SHARDS)]
+        shards = [[pool.submit(under, tool, "--shard", n) for n in numbers] for tool in TOOLS]
+        for tool, said_of_broken, said in zip(TOOLS, broken, shards, strict=True):
+            if f"broken_{tool}" not in reported(said_of_broken.result()):
+                faults.append(f"{tool} does not report:\n{said_of_broken.result()}")
+            launches, errors = collections.Counter(), 0
+            for shard in said:
+                launched, wrong, summed = count(shard.result())
+                launches += launched
+                errors += max(wrong.total(), summed)
+                if wrong or summed:
                     faults.append(f"{tool}:\n{shard.result()[-20_000:]}")
-    for tool, (launched, wrong) in counts.items():
-        sums = launched.total(), len(launched), wrong.total()
-        print("{}: {} launches of {} kernels, {} errors".format(tool, *sums))
+            sums = launches.total(), len(launches), errors
+            print("{}: {} launches of {} kernels, {} errors".format(tool, *sums))
     print("\n\n".join(faults))
     return bool(faults)
 

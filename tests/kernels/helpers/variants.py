@@ -18,26 +18,7 @@ PEERS = [name for name in kernels.names() if name.startswith("peer_")]
 OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
 OURS += ["frontier"]  # test_emulated.py and test_frontier_gpu.py test its parts in every config
 
-# How far 1 may be off where only one element counts: FasterTransformer adds 1e-6 to every sum.
-OFF_ONE = dict.fromkeys(FASTERTRANSFORMER, 1.2e-6)
-
-# From the variants' descriptions; a test holds what they say themselves against it.
-LONGEST = dict.fromkeys(["cuda_oneflow_warp", *FASTERTRANSFORMER], 1024)
-
 INF, NAN = torch.inf, torch.nan
-HAS_NONE = slice(0, 3)  # rows of ``special_rows`` without a softmax
-ONE_FINITE = ((3, -1), (7, 0))  # its rows with one finite value each, and where
-
-
-def of_name(name: str, *more):
-    """A variant as a parameter; CUDA C++ runs on a GPU only."""
-    marks = pytest.mark.gpu if "cuda" in kernels.packages(name) else ()
-    return pytest.param(name, *more, marks=marks)
-
-
-def takes(name: str, cols: int) -> bool:
-    """Whether a variant's algorithm can hold rows of this length."""
-    return cols <= LONGEST.get(name, cols)
 
 
 def loaded(name: str) -> kernels.Variant:

@@ -1,8 +1,10 @@
-"""Say what the drop-in does on this machine: versions, GPU, kernels, cache."""
+"""Say what the drop-in does on this machine, and compile its kernels before they are needed."""
 
 import bisect
 import importlib.metadata
 import importlib.util
+import time
+from collections.abc import Iterable
 from itertools import pairwise
 
 import torch
@@ -10,14 +12,15 @@ import torch
 from .. import cache
 from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY
 from ..tensors import DTYPES
-from . import eligible
+from . import api, eligible
 
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
 STEPS = 8  # lengths that are looked at from one power of two to the next
+WARM_UP_ROWS = 1, 16, 17  # Triton compiles for 1, for multiples of 16, and for other numbers
 
 
-def text() -> str:
-    """Return a text of several lines, for the screen."""
+def info() -> str:
+    """Return a text of several lines: versions, GPUs, the kernels that serve them, the cache."""
     lines = [(name, _version(name)) for name in DISTRIBUTIONS]
     if why := why_none():
         lines += [("kernels", f"none: {why}; torch computes every call")]
@@ -37,6 +40,27 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed by pip"
+
+
+def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
+    """Call softmax and log_softmax, forward and backward, on contiguous rows. Return a summary.
+
+    ``dtypes`` are names such as "float32"; ``lengths`` are columns. Raises RuntimeError where no
+    GPU runs the kernels, and torch's error for rows that its memory cannot hold.
+    """
+    if why := why_none():
+        raise RuntimeError(f"{why}; kernels are compiled where they run")
+    begin = time.perf_counter()
+    shapes = [(rows, cols) for cols in lengths for rows in WARM_UP_ROWS]
+    for name in dtypes:
+        for shape in shapes:
+            x = torch.zeros(shape, dtype=getattr(torch, name), device="cuda", requires_grad=True)
+            for function in (api.softmax, api.log_softmax):
+                y = function(x, -1)
+                torch.autograd.grad(y, x, torch.ones_like(y))
+    torch.cuda.synchronize()
+    size = f"{cache.folder()} has {cache.size() / 1e6:.1f} MB"
+    return f"compiled or found in {time.perf_counter() - begin:.1f} s; {size}"
 
 
 def why_none() -> str | None:

@@ -6,7 +6,7 @@ import torch
 from kernels import __main__ as command_line
 from kernels import cache
 from kernels.cuda.plan import GPUS, Problem
-from kernels.dropin import info
+from kernels.dropin import machine
 from kernels.frontier import frontier
 from tests.marks import slow
 from tests.processes import run_code
@@ -21,7 +21,7 @@ def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys)
     assert command_line.main(["info"]) == 0
     said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert said["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
-    assert {*info.DISTRIBUTIONS} <= {*said}
+    assert {*machine.DISTRIBUTIONS} <= {*said}
     assert said["cache"] == f"{tmp_path}, 2.5 MB; SOFTMAX_BENCH_CACHE moves it"
     assert said["kernels"].startswith("none: ") != torch.cuda.is_available()
 
@@ -30,7 +30,7 @@ def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys)
 def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
     """Each N belongs to one range, and its kernel takes it."""
     gpu = GPUS[arch]
-    lines = info.by_length(gpu)
+    lines = machine.by_length(gpu)
     assert len(lines) == 6
     for name, text in lines:
         dtype, (kind, _, ranges) = getattr(torch, name), text.partition(": ")
@@ -47,28 +47,26 @@ def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
         assert firsts == sorted(firsts)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("version", "cuda", None), "built without CUDA"),
-        (("cuda", "is_available", lambda: False), "no NVIDIA GPU here"),
-        (("cuda", "get_device_capability", lambda index: (7, 5)), "capability 8.0 or newer"),
-    ],
-)
-def test_warm_up_without_a_gpu_is_one_message(change, words, monkeypatch, capsys):
+WITHOUT = {  # a machine's lack -> (attribute of torch, its value)
+    "built without CUDA": ("version.cuda", None),
+    "no NVIDIA GPU here": ("cuda.is_available", lambda: False),
+    "capability 8.0 or newer": ("cuda.get_device_capability", lambda index: (7, 5)),
+}
+
+
+@pytest.mark.parametrize("words", WITHOUT)
+def test_warm_up_without_a_gpu_is_one_message(words, monkeypatch, capsys):
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    owner, name, value = change
-    monkeypatch.setattr(getattr(torch, owner), name, value)
-    info.eligible.runs_triton_kernels.cache_clear()
+    monkeypatch.setattr(f"torch.{WITHOUT[words][0]}", WITHOUT[words][1])
+    machine.eligible.runs_triton_kernels.cache_clear()
     assert command_line.main(["warm-up", "--N", "1024"]) == 2
-    info.eligible.runs_triton_kernels.cache_clear()
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("error: ")
-    assert words in said.err
-    assert said.err.count("\n") == 1
+    machine.eligible.runs_triton_kernels.cache_clear()
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("error: ")
+    assert words in err
 
 
 @pytest.mark.parametrize("length", ["0", "-1", "many", str(2**30 + 1)])
