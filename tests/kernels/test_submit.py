@@ -72,7 +72,7 @@ def test_the_shapes_of_a_kernel_share_memory_and_keep_their_grids(launched):
     launched.count = 1
     for launch in (first, second, first):
         launch(1)
-    assert [each["grid"][0] for each in launched.launches] == [3, 5, 3]
+    assert [each["sizes"][0] for each in launched.launches] == [3, 5, 3]
     assert len(submit._memory_of(HANDLE, 96, 1, False)[0]) == 1
 
 
