@@ -20,18 +20,11 @@ MEMCHECK = """exit code 66
 launched frontier_rows: right
 ========= Invalid __global__ read of size 4 bytes
 =========     at void frontier_rows<float, OnlineSoftmax, (int)4>(T1 *, const T1 *)+0x150
-=========     by thread (0,0,0) in block (0,0,0)
 launched frontier_rows: row 0 is wrong
 launched backward: right
 ========= ERROR SUMMARY: 1 error
 """
-RACECHECK = """exit code 66
-========= COMPUTE-SANITIZER
-========= Error: Race reported between Write access at broken_racecheck(float *)+0x80 in broken.cu
-=========     and Read access at broken_racecheck(float *)+0x90 in broken.cu [64 hazards]
-=========
-========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
-"""
+RACECHECK = "exit code 66\n========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n"
 
 
 @pytest.mark.gpu
@@ -43,13 +36,11 @@ def test_the_kernels_are_clean_and_broken_ones_are_not():
     assert len(re.findall(r"[1-9]\d* launches of [1-9]\d* kernels, 0 errors", done.stdout)) == 4
 
 
-def test_every_report_is_counted_and_so_is_its_absence():
-    launched, wrong, errors = sanitize.count(MEMCHECK)
-    assert (launched, wrong) == ({"frontier_rows": 2, "backward": 1}, {"frontier_rows": 2})
-    assert errors == 1
-    assert sanitize.reported(RACECHECK) == ["broken_racecheck"]
-    assert sanitize.count(RACECHECK)[2] == 1
-    assert sanitize.count("exit code -11\n")[2] == 2  # it crashed, and has no summary
+def test_every_error_is_counted_and_so_is_the_absence_of_a_summary():
+    assert sanitize.count(MEMCHECK) == ({"frontier_rows": 2, "backward": 1}, 2)
+    assert sanitize.count(RACECHECK) == ({}, 1)
+    assert sanitize.count("exit code 0\n========= ERROR SUMMARY: 0 errors\n") == ({}, 0)
+    assert sanitize.count("exit code -11\n") == ({}, 2)  # it crashed, and has no summary
 
 
 def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():

@@ -86,26 +86,14 @@ def under(tool: str, *words: str) -> str:
     return f"exit code {done.returncode}\n{done.stdout}"
 
 
-def reported(said: str) -> list[str]:
-    """Return the kernel of each report in a tool's words; "?" where none is named."""
-    reports = re.split(r"^========= (?=\S)", said, flags=re.MULTILINE)[1:]
-    found = []
-    for report in reports:
-        if re.match(r"(Error|Warning|Invalid|Uninitialized|Barrier|Program hit|Fatal)", report):
-            name = re.search(r"\b(?:at|in) (?:void )?(\w+)[<(]", report)
-            found.append(name[1] if name else "?")
-    return found
-
-
-def count(said: str) -> tuple[collections.Counter, collections.Counter, int]:
-    """Return launches and errors by kernel, and how many errors the tool's summary has."""
-    launched, wrong = collections.Counter(), collections.Counter(reported(said))
-    for name, outcome in re.findall(r"^launched (\w+): (.*)$", said, re.MULTILINE):
-        launched[name] += 1
-        wrong[name] += outcome != "right"
+def count(said: str) -> tuple[collections.Counter, int]:
+    """Return launches by kernel, and the errors: of the tool's summary, of results, of a crash."""
+    outcomes = re.findall(r"^launched (\w+): (.*)$", said, re.MULTILINE)
+    errors = sum(outcome != "right" for _, outcome in outcomes)
     summary = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", said)
     crashed = not re.match(rf"exit code (0|{ERRORS_FOUND})\n", said)
-    return launched, +wrong, sum(map(int, summary)) + crashed + (not summary)
+    errors += sum(map(int, summary)) + crashed + (not summary)
+    return collections.Counter(name for name, _ in outcomes), errors
 
 
 def main() -> int:
@@ -127,16 +115,15 @@ def main() -> int:
         numbers = [str(number) for number in range(SHARDS)]
         shards = [[pool.submit(under, tool, "--shard", n) for n in numbers] for tool in TOOLS]
         for tool, said_of_broken, said in zip(TOOLS, broken, shards, strict=True):
-            if f"broken_{tool}" not in reported(said_of_broken.result()):
-                faults.append(f"{tool} does not report:\n{said_of_broken.result()}")
-            launches, errors = collections.Counter(), 0
+            text, launched, errors = said_of_broken.result(), collections.Counter(), 0
+            if not count(text)[1] or f"broken_{tool}" not in text:
+                faults.append(f"{tool} does not report a broken kernel:\n{text}")
             for shard in said:
-                launched, wrong, summed = count(shard.result())
-                launches += launched
-                errors += max(wrong.total(), summed)
-                if wrong or summed:
+                of_shard, found = count(shard.result())
+                launched, errors = launched + of_shard, errors + found
+                if found:
                     faults.append(f"{tool}:\n{shard.result()[-20_000:]}")
-            sums = launches.total(), len(launches), errors
+            sums = launched.total(), len(launched), errors
             print("{}: {} launches of {} kernels, {} errors".format(tool, *sums))
     print("\n\n".join(faults))
     return bool(faults)
