@@ -1,6 +1,5 @@
 """Which rows are shown together: a set has one gpu, dtype and sweep; a panel has one rule for M."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,8 +12,7 @@ SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """The rows of one gpu, dtype and sweep: `own`, and those of the published tables of `sources`.
 
     `styles` has every variant of all measurements.
@@ -45,13 +43,10 @@ def select(
     measurements: pd.DataFrame, published: Published, gpu: str, dtype: str, sweep: str
 ) -> Selection:
     """Return the rows of a set, of which there may be none."""
-    own, tables = (
-        rows[(rows[SET] == [gpu, dtype, sweep]).all(axis=1)]
-        for rows in (measurements, published.rows)
-    )
-    used = set(tables["table"])
-    sources = [s for s in published.sources.values() if s.file.removesuffix(".csv") in used]
-    styles = palette.styles({*measurements["variant"], *published.rows["variant"]})
+    both = measurements, published.rows
+    own, tables = (rows[(rows[SET] == [gpu, dtype, sweep]).all(axis=1)] for rows in both)
+    sources = [published.sources[f"{table}.csv"] for table in tables["table"].unique()]
+    styles = palette.styles({name for rows in both for name in rows["variant"]})
     return Selection(gpu, dtype, sweep, own, tables, sources, styles)
 
 
@@ -67,20 +62,17 @@ def panels(selection: Selection) -> list[Panel]:
     Rows of another board count, and published rows join the measured ones. The columns `elements`
     and `row` are added: M·N, and the index of the row in `own` or `published`.
     """
-    own, tables = selection.own, selection.published
-    parts = [rows.assign(row=rows.index) for rows in (own[is_ranked(own, any_board=True)], tables)]
+    own = selection.own[is_ranked(selection.own, any_board=True)]
+    parts = [rows.assign(row=rows.index) for rows in (own, selection.published)]
     both = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     both["elements"] = both["M"] * both["N"]
-    return [
-        Panel(_title(part), part, "N" if rule_of_m(part) else "elements")
-        for _, rows in both.groupby("op")
-        for part in split_by_m(rows)
-    ]
-
-
-def _title(rows: pd.DataFrame) -> str:
-    inputs = "/".join(sorted(rows["distribution"].unique()))
-    return f"{rows['op'].iloc[0]}, {describe_m(rows)}, {inputs} input"
+    found = []
+    for op, rows in both.groupby("op"):
+        for part in split_by_m(rows):
+            inputs = "/".join(sorted(part["distribution"].unique()))
+            over = "N" if rule_of_m(part) else "elements"
+            found.append(Panel(f"{op}, {describe_m(part)}, {inputs} input", part, over))
+    return found
 
 
 def one_m_for_each_n(rows: pd.DataFrame) -> bool:
@@ -99,12 +91,11 @@ def rule_of_m(rows: pd.DataFrame) -> str:
     `M = 1024`, `M = 2048·N`, `M·N = 100,663,296`, or with `≈` where M was rounded.
     """
     shapes = rows[["M", "N"]].drop_duplicates()
-    m, n = shapes["M"], shapes["N"]
+    m, n, elements = shapes["M"], shapes["N"], shapes["M"] * shapes["N"]
     if m.nunique() == 1:
         return f"M = {m.iloc[0]}"
     if (m % n == 0).all() and (m // n).nunique() == 1:
         return f"M = {(m // n).iloc[0]}·N"
-    elements = m * n
     if elements.nunique() == 1:
         return f"M·N = {elements.iloc[0]:,}"
     # A constant rounded to a multiple of N lies within N elements of every product. Every N that
@@ -121,8 +112,6 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     over N would alternate between them. Otherwise there is one part per M with MIN_SIZES sizes, and
     one per constant M·N that as many sizes share. A row may be in two parts.
     """
-    if rows.empty:
-        return []
     shapes = rows[["M", "N"]].drop_duplicates()
     lone = shapes[shapes.groupby("M")["N"].transform("size") == 1]
     if one_m_for_each_n(shapes) and (len(lone) or shapes["M"].nunique() == 1):

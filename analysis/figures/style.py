@@ -24,29 +24,31 @@ from analysis.published import Source
 
 # In SVG, text stays text, and ids do not depend on the run. A machine without DejaVu Sans shows an
 # SVG in the next font that it has.
+TEXT = 8  # points
 THEME = {
     **sns.axes_style("whitegrid", {"axes.edgecolor": "0.6", "grid.color": "0.9"}),
     **{"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"]},
-    **dict.fromkeys(("font.size", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7.5),
-    **{"axes.titlesize": 8, "axes.labelsize": 8, "axes.titlelocation": "left"},
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), TEXT),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), TEXT),
     **{"axes.linewidth": 0.6, "grid.linewidth": 0.5, "legend.frameon": False},
-    **{"svg.fonttype": "none", "svg.hashsalt": "softmax-bench"},
+    **{"axes.titlelocation": "left", "svg.fonttype": "none", "svg.hashsalt": "softmax-bench"},
 }
 themed = matplotlib.rc_context(THEME)
-WIDTH, LINE = 9, 0.115  # inches: of a figure, and of a line of its footer
+WIDTH, LINE = 9, 0.14  # inches: of a figure, and the height of a line
+TITLE, FOOTER = 100, 140  # letters of a line
 PNG_DPI, PNG_COLOURS = 150, 128  # enough for lines and letters
 BOARD = "°"  # the mark of a row that only its board excludes
 VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def page(height: float, title: str, footer: Iterable[str], width: float = WIDTH) -> Figure:
+def page(height: float, title: str, footer: Iterable[str]) -> Figure:
     """Return a figure with a title above and a footer below a drawing of `height` inches."""
-    wrapped = [part for line in footer for part in textwrap.wrap(line, int(width * 21))]
-    size = (width, height + LINE * len(wrapped) + 0.13 * title.count("\n") + 0.26)
+    lines, title = textwrap.wrap(" · ".join(footer), FOOTER), textwrap.wrap(title, TITLE)
+    size = (WIDTH, height + LINE * (len(lines) + len(title)) + 0.13)
     figure = Figure(figsize=size, layout="constrained")
-    figure.suptitle(title, x=0.006, ha="left", fontsize=9, fontweight="bold")
-    figure.supxlabel("\n".join(wrapped), x=0.006, ha="left", fontsize=6, color="0.3")
+    figure.suptitle("\n".join(title), x=0.006, ha="left", fontsize=TEXT + 1, fontweight="bold")
+    figure.supxlabel("\n".join(lines), x=0.006, ha="left", fontsize=TEXT, color="0.3")
     return figure
 
 
@@ -54,8 +56,8 @@ def heading(selection: Selection, what: str) -> str:
     """Return the title of a figure, which says so when nothing in it was measured here."""
     rows = selection.own if len(selection.own) else selection.published
     name, ops = rows["gpu_name"].iloc[0].split(" (")[0], "/".join(distinct(rows["op"]))
-    text = f"{what}: {ops}, {selection.dtype}, {name} (sweep {selection.sweep})"
-    return text if len(selection.own) else f"{text}\npublished, not measured here"
+    published = "" if len(selection.own) else "; published, not measured here"
+    return f"{what}: {ops}, {selection.dtype}, {name}, sweep {selection.sweep}{published}"
 
 
 def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[str] = ()) -> list:

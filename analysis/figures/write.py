@@ -31,7 +31,10 @@ def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: P
         if key[0] != gpu:
             continue
         stem, chosen = f"{key[1]}_{key[2]}", select(measurements, tables, *key)
-        figures = {"time": lines.draw_time(chosen), "throughput": lines.draw_throughput(chosen)}
+        figures = {
+            "time": lines.draw_time(chosen),
+            "throughput": lines.draw_time(chosen, "throughput_gbps"),
+        }
         if len(chosen.own) or chosen.published["speedup"].notna().any():
             figures["speedup"] = heatmap.draw_speedup(chosen)
         competing = chosen.own[chosen.own["flags"] != CONTROL]
