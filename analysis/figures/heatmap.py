@@ -15,7 +15,6 @@ from matplotlib.patches import Rectangle
 
 from analysis import compare, palette, rows, schema
 from analysis.figures import style
-from analysis.figures.style import themed
 from analysis.frame import is_ranked
 from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
 from analysis.published import Published
@@ -37,7 +36,7 @@ MAP = (
 SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
 
 
-@themed
+@style.themed
 def draw_speedup(selection: Selection) -> Figure:
     """Draw the speed-up over torch of every variant (row) at every size (column).
 
@@ -47,20 +46,21 @@ def draw_speedup(selection: Selection) -> Figure:
     table = selection.own if len(selection.own) else selection.published
     why = table["unranked_by"].str.replace(".* .*", "not ranked", regex=True)
     why = why.where(table["status"] == "ok", table["status"])
-    timed, sizes = is_ranked(table, any_board=True), ["op", "distribution", "M", "N"]
+    timed = is_ranked(table, any_board=True)
     table = table.assign(value=table["speedup"].where(timed), frame="")
     table["text"] = _texts(table, style.signs(table), why)
+    table["band"] = table["op"] + ", " + table["distribution"]
     if len(selection.own):
         best = table["in_best_set"] & (table["competitors"] > 1)
-        several = best.groupby([table[name] for name in sizes]).transform("sum") > 1
+        several = best.groupby([table[name] for name in ("band", "M", "N")]).transform("sum") > 1
         table["frame"] = np.select([best & several, best], ["--", "-"], "")
     note = f"frame: the best set at that size, dashed where it has several variants; {INTERVAL}"
     notes = style.footer(selection.own, selection.sources, [note])
     title = style.heading(selection, "Speed-up over torch")
-    return _draw(table, sizes[:2], title, notes, "time of torch / time", [100])
+    return _draw(table, title, notes, "time of torch / time", [100])
 
 
-@themed
+@style.themed
 def draw_changes(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
     """Draw old time / new time of every point; `changes`: as of compare.judge."""
     table = changes.reset_index().rename(columns={"ratio": "value"})
@@ -73,7 +73,8 @@ def draw_changes(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
     note = f"{signs}, no sign: {compare.SAME}; frame: failed, dashed: slower or faster; {INTERVAL}"
     title = f"NEW against OLD: {compare.counts(changes)}"
     key = ["gpu", "op", "dtype", "distribution"]
-    return _draw(table, key, title, [note], "old time / new time", list(TICKS))
+    table["band"] = table[key].agg(", ".join, axis=1)
+    return _draw(table, title, [note], "old time / new time", list(TICKS))
 
 
 def write_changes(text: str, changes: pd.DataFrame, limits: compare.Limits, folder: Path) -> None:
@@ -82,7 +83,7 @@ def write_changes(text: str, changes: pd.DataFrame, limits: compare.Limits, fold
     style.save(draw_changes(changes, limits), Path(folder) / "compare")
 
 
-@themed
+@style.themed
 def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figure:
     """Draw the fastest variants of a GPU, and the least % of copy bandwidth that they reach.
 
@@ -124,8 +125,8 @@ def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figu
             pale = 0.3 if (cell["competitors"] < 2).all() else 1
             ground = 1 - pale * (1 - np.array(to_rgb(colour)))
             axes.add_patch(Rectangle((x + 0.03, y + 0.06), 0.94, 0.88, color=ground, lw=0))
-            dot = {"marker": marker, "ms": 4, "ls": "none", "color": style.text_colour(ground)}
-            axes.plot(x + 0.14, y + 0.5, **dot)
+            dot = {"marker": marker, "ms": 3.6, "ls": "none", "color": style.text_colour(ground)}
+            axes.plot(x + 0.1, y + 0.5, **dot)
             text = f"{100 * cell['of_copy'].min():.0f}"
             text += "+" if len(counts) > 1 else "=" if cell["tie"].any() else ""
             place = {"ha": "right", "va": "center_baseline", "color": dot["color"]}
@@ -158,20 +159,15 @@ def _texts(table: pd.DataFrame, signs: pd.Series, why: pd.Series) -> list[str]:
 
 
 def _draw(
-    table: pd.DataFrame,
-    key: Sequence[str],
-    title: str,
-    notes: Sequence[str],
-    label: str,
-    limits: Sequence[int],
+    table: pd.DataFrame, title: str, notes: Sequence[str], label: str, limits: Sequence[int]
 ) -> Figure:
-    """Draw rows with `value`, `text` and `frame`: a band for each `key` and COLUMNS sizes.
+    """Draw rows with `band`, `value`, `text` and `frame`, COLUMNS sizes beside each other.
 
     The colours reach to the first of `limits` that includes all values.
     """
-    bands = [band for _, part in table.groupby(list(key)) for band in _bands(part, key)]
+    bands = [band for name, part in table.groupby("band") for band in _bands(part, name)]
     lines = [len(values) for _, values, *_ in bands]
-    cell = 0.06 + 0.13 * (1 + table["text"].str.count("\n").max())  # inches
+    cell = 0.07 + 0.13 * (1 + table["text"].str.count("\n").max())  # inches
     titles = sum(0.45 + 0.2 * bool(name) for name, *_ in bands)
     figure = style.page(max(2.0, sum(lines) * cell + titles), title, notes)
     grid = figure.subplots(len(bands), 1, squeeze=False, height_ratios=lines).ravel()
@@ -184,7 +180,7 @@ def _draw(
     )
     look = ScalarMappable(FuncNorm(scale, 1 / limit, limit), "RdBu")
     for axes, band in zip(grid, bands, strict=True):
-        _draw_band(axes, *band, look)
+        _draw_band(axes, band, look)
     bar = {"ticks": sorted([1, *TICKS[limit], *(1 / tick for tick in TICKS[limit])])}
     bar |= {"extend": "both" if largest > limit else "neither", "label": label, "format": "{x:.3g}"}
     bar |= {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25}
@@ -192,7 +188,7 @@ def _draw(
     return figure
 
 
-def _bands(part: pd.DataFrame, key: Sequence[str]) -> list[tuple]:
+def _bands(part: pd.DataFrame, title: str) -> list[tuple]:
     """Return for each COLUMNS sizes of rows: a title, and tables of values, texts and frames."""
     rule = rule_of_m(part)
     order = ["N", "M"] if rule else ["M", "N"]
@@ -205,7 +201,7 @@ def _bands(part: pd.DataFrame, key: Sequence[str]) -> list[tuple]:
     labels = shapes["N"].map(style.size_label)
     if shapes["M"].nunique() > 1:
         labels += "\n" + shapes["M"].map(style.size_label)
-    title = ", ".join([*part[list(key)].iloc[0], *([rule] if rule else [])])
+    title += f", {rule}" if rule else ""
     chunks = np.array_split(np.arange(len(labels)), math.ceil(len(labels) / COLUMNS))
     return [
         (
@@ -216,14 +212,8 @@ def _bands(part: pd.DataFrame, key: Sequence[str]) -> list[tuple]:
     ]
 
 
-def _draw_band(
-    axes: Axes,
-    title: str,
-    values: pd.DataFrame,
-    texts: pd.DataFrame,
-    frames: pd.DataFrame,
-    look: ScalarMappable,
-) -> None:
+def _draw_band(axes: Axes, band: tuple, look: ScalarMappable) -> None:
+    title, values, texts, frames = band
     mesh = {"edgecolors": "white", "linewidth": 0.6, "cmap": look.cmap, "norm": look.norm}
     axes.pcolormesh(np.ma.masked_invalid(values), **mesh)
     axes.set(facecolor="0.95", ylim=(len(values), 0), title=title)

@@ -1,7 +1,7 @@
 """Lines: time and throughput over N, GPUs side by side, published beside measured, profiles."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ from matplotlib.ticker import PercentFormatter
 from analysis import palette, ranking
 from analysis.figures import style
 from analysis.figures.controls import CONTROL
-from analysis.figures.style import themed
 from analysis.frame import is_ranked, mark
 from analysis.panels import Panel, Selection, copy_rate, panels
 from analysis.published import Source
@@ -26,7 +25,7 @@ NAMES = {
 }
 HIGHLIGHTED = 5  # variants besides torch
 MAX_MARKERS, SPARSE = 20, 0.05  # a longer line has a marker only every SPARSE diagonals
-BANDS = "bands: 95 % interval of the ratio to torch, spread between processes included"
+BARS = "bars: 95 % interval of the ratio to torch, spread between processes included"
 BOLD = f"bold: torch and the {HIGHLIGHTED} kernels that are most often in the best set"
 POINT = ["op", "M", "N", "variant"]
 HERO = ("torch_softmax", "peer_compile", "peer_liger", "peer_quack", "frontier")
@@ -39,22 +38,21 @@ PROFILE = (
 )
 
 
-@themed
-def draw_time(selection: Selection, value: str = "time_us") -> Figure:
-    """Draw the median time in µs over N, log-log, a line (gid: its name) for each timed variant.
+@style.themed
+def draw_over_n(selection: Selection, value: str) -> Figure:
+    """Draw time_us or throughput_gbps over N, a line (gid: its name) for each timed variant.
 
-    Another `value`: throughput_gbps. The roofline is the copy in the same processes (gid `copy`)
-    or, for a published table, the vendor's memory peak (gid `peak`). Where no rule gives M, points
-    stand over M·N.
+    The roofline is the copy in the same processes (gid `copy`) or, for a published table, the
+    vendor's memory peak (gid `peak`). Where no rule gives M, points stand over M·N.
     """
     title = style.heading(selection, f"{NAMES[value].split(' (')[0].capitalize()} over N")
-    notes = [BANDS, BOLD] if len(selection.own) else []
+    notes = [BARS, BOLD] if len(selection.own) else []
     return _draw(panels(selection), [value], title, notes, selection)
 
 
-@themed
+@style.themed
 def draw_gpus(selections: Sequence[Selection]) -> Figure:
-    """Draw the throughput over N, the panels of each GPU side by side with a common axis."""
+    """Draw the throughput over N on several GPUs, with one axis."""
     parts = []
     for title, rows, over in (panel for one in selections for panel in panels(one)):
         name, origin = rows["gpu_name"].iloc[0].split(" (")[0], rows["origin"].iloc[0]
@@ -63,10 +61,10 @@ def draw_gpus(selections: Sequence[Selection]) -> Figure:
     own, first = pd.concat([one.own for one in selections]), selections[0]
     title = f"Throughput of GPUs side by side: {first.dtype}, sweep {first.sweep}"
     of = first._replace(own=own, sources=sources)
-    return _draw(parts, ["throughput_gbps"], title, [BANDS, BOLD], of)
+    return _draw(parts, ["throughput_gbps"], title, [BARS, BOLD], of)
 
 
-@themed
+@style.themed
 def draw_hero(measurements: pd.DataFrame) -> Figure:
     """Draw the fraction of the copy bandwidth over N of the variants in HERO.
 
@@ -93,15 +91,16 @@ def draw_hero(measurements: pd.DataFrame) -> Figure:
         parts.append(Panel(dtype, merged.reset_index()))
     sweeps = f"sweeps {', '.join(sorted(set(timed['sweep'])))}; a point of several is their median"
     title += f": softmax, M = {m}, {timed['gpu_name'].iloc[0]}"
-    return _draw(parts[::-1], ["of_copy"], title, [sweeps, BANDS], of._replace(own=rows))
+    return _draw(parts[::-1], ["of_copy"], title, [sweeps, BARS], of._replace(own=rows))
 
 
-@themed
+@style.themed
 def draw_published(selection: Selection, tables: pd.DataFrame, sources: Sequence[Source]) -> Figure:
-    """Draw the times of published `tables`, of any GPU, and of measured rows at their points.
+    """Draw the published times of `sources`, of any GPU, and of measured rows at their points.
 
     Beside them are the speeds over torch, or over the slowest variant of tables without torch.
     """
+    tables = tables[(tables["table"] + ".csv").isin([source.file for source in sources])]
     points = pd.MultiIndex.from_frame(tables[POINT])
     own = selection.own[pd.MultiIndex.from_frame(selection.own[POINT]).isin(points)]
     slowest = np.log(tables["time_us"].astype(float)).groupby(tables["variant"]).mean().idxmax()
@@ -114,7 +113,7 @@ def draw_published(selection: Selection, tables: pd.DataFrame, sources: Sequence
         shape = [rows[name] for name in ("gpu", "origin", "M", "N")]
         of_base = speed.where(rows["variant"] == base).groupby(shape).transform("max")
         rows["over_base"] = speed / of_base
-    notes = [BANDS, f"speed ratio: times as fast as {base}"]
+    notes = [BARS, f"speed ratio: times as fast as {base}"]
     parts, of = (
         [part for part in parts for _ in range(2)],
         selection._replace(own=own, sources=sources),
@@ -122,7 +121,7 @@ def draw_published(selection: Selection, tables: pd.DataFrame, sources: Sequence
     return _draw(parts, ["time_us", "over_base"], title, notes, of)
 
 
-@themed
+@style.themed
 def draw_profile(selection: Selection) -> Figure:
     """Draw the share of matrices up to x % behind the fastest, a line (gid: its name) each."""
     own = selection.own[selection.own["flags"] != CONTROL]
@@ -205,7 +204,11 @@ def _panel(
             shape |= {"color": look.colour, "marker": look.marker, "markeredgewidth": 0.7}
             shape |= {"markerfacecolor": "white" if tables else look.colour, "label": gid}
             drawn += axes.plot(part[over], part[value], **shape)
-            _band(axes, part, value, over, {"color": look.colour, "gid": f"{gid} band"})
+            # the unit of the interval is the time of torch
+            ends = [part[f"speedup_{end}"] / part["speedup"] for end in ("low", "high")]
+            ends = [part[value] * (1 / end if value == "time_us" else end) for end in ends]
+            bar = {"lw": 5, "alpha": 0.3, "zorder": 1.5, "gid": f"{gid} bar"}
+            axes.vlines(part[over], *ends, color=look.colour, **bar)
             for x, y, sign in zip(part[over], part[value], part["flags"].map(mark), strict=True):
                 place = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center"}
                 place |= {"va": "bottom"}
@@ -222,18 +225,6 @@ def _panel(
         shape |= {"marker": "_", "markersize": 15} if len(roof) == 1 else {}
         drawn += axes.plot(roof, gid=gid, label=text, **shape)
     return {line.get_gid(): line for line in drawn}
-
-
-def _band(axes: Axes, rows: pd.DataFrame, value: str, over: str, look: Mapping) -> None:
-    """Draw the interval of each value, whose unit is the time of torch."""
-    ends = [rows[value] * rows[f"speedup_{end}"] / rows["speedup"] for end in ("low", "high")]
-    if value == "time_us":
-        ends = [rows[value] ** 2 / end for end in ends]
-    if ends[0].notna().any():
-        if over == "N" and len(rows) > 1:
-            axes.fill_between(rows[over], *ends, linewidth=0, alpha=0.25, zorder=1.5, **look)
-        else:
-            axes.vlines(rows[over], *ends, linewidth=4, alpha=0.25, zorder=1.5, **look)
 
 
 def _label_ends(axes: Axes, lines: Sequence[Line2D]) -> None:

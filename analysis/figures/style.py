@@ -22,9 +22,9 @@ from analysis.frame import distinct, is_ranked, legend, mark, outcomes
 from analysis.panels import Selection
 from analysis.published import Source
 
+TEXT = 8  # points
 # In SVG, text stays text, and ids do not depend on the run. A machine without DejaVu Sans shows an
 # SVG in the next font that it has.
-TEXT = 8  # points
 THEME = {
     **sns.axes_style("whitegrid", {"axes.edgecolor": "0.6", "grid.color": "0.9"}),
     **{"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"]},
@@ -35,8 +35,8 @@ THEME = {
 }
 themed = matplotlib.rc_context(THEME)
 WIDTH, LINE = 9, 0.14  # inches: of a figure, and the height of a line
-TITLE, FOOTER = 100, 140  # letters of a line
-PNG_DPI, PNG_COLOURS = 150, 128  # enough for lines and letters
+TITLE, FOOTER = 108, 140  # letters of a line
+DPI, COLOURS = 150, 128  # of a PNG; enough for lines and letters
 BOARD = "°"  # the mark of a row that only its board excludes
 VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -56,7 +56,7 @@ def heading(selection: Selection, what: str) -> str:
     """Return the title of a figure, which says so when nothing in it was measured here."""
     rows = selection.own if len(selection.own) else selection.published
     name, ops = rows["gpu_name"].iloc[0].split(" (")[0], "/".join(distinct(rows["op"]))
-    published = "" if len(selection.own) else "; published, not measured here"
+    published = "" if len(selection.own) else "; published, not measured"
     return f"{what}: {ops}, {selection.dtype}, {name}, sweep {selection.sweep}{published}"
 
 
@@ -64,9 +64,7 @@ def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[st
     """Return the boards and versions of rows, the sources, the rows without a time, and marks."""
     lines = []
     for gpu, part in own.groupby("gpu_name"):
-        boards = [
-            board[:12] for board in distinct(part["gpu_uuid"].str.split().explode().fillna(""))
-        ]
+        boards = distinct(part["gpu_uuid"].str.split().explode().fillna("").str.slice(0, 12))
         known = {name: "/".join(distinct(part[name])) for name in VERSIONS}
         facts = [f"{name} {version}" for name, version in known.items() if version]
         days = distinct(part["started_at"].str.slice(0, 10))
@@ -77,8 +75,7 @@ def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[st
     if left_out := md.counts(outcomes(own[~timed])):
         lines.append(f"rows without a time that counts: {left_out}")
     if other:
-        rows = md.counted(other, "row")
-        lines.append(f"{BOARD} {rows} of another board than the ranked ones of that size")
+        lines.append(f"{BOARD} {md.counted(other, 'row')} of another board than the ranked ones")
     return [*lines, *controls_note(own), *legend(own.loc[timed, "flags"]), *notes]
 
 
@@ -90,11 +87,9 @@ def signs(rows: pd.DataFrame) -> pd.Series:
 
 def nothing_timed(title: str, own: pd.DataFrame, notes: Iterable[str]) -> Figure:
     """Return a figure without panels, with the outcomes of rows in its middle."""
-    figure, text = (
-        page(2.5, title, notes),
-        f"no timed rows: {md.counts(outcomes(own)) or 'no rows'}",
-    )
-    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
+    figure = page(2.5, title, notes)
+    text = f"no timed rows: {md.counts(outcomes(own)) or 'no rows'}"
+    figure.text(0.5, 0.5, text, ha="center", va="center")
     return figure
 
 
@@ -135,15 +130,14 @@ def text_colour(ground: Sequence[float]) -> str:
 @themed
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Write `figure` to `stem`.svg and .png, the same bytes for equal figures; return the paths."""
-    svg, full, png = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    svg, png, small = io.BytesIO(), io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    dpi = min(PNG_DPI, max(100, 2000 // figure.get_figheight()))  # a high page needs fewer
-    figure.savefig(full, format="png", dpi=dpi)
+    figure.savefig(png, format="png", dpi=DPI)
     # MAXCOVERAGE keeps rare colours of a scale, which a choice by frequency would merge
-    image, method = Image.open(full).convert("RGB"), Image.Quantize.MAXCOVERAGE
-    image = image.quantize(PNG_COLOURS, method, kmeans=1, dither=Image.Dither.NONE)
-    image.save(png, format="png", dpi=(dpi, dpi), optimize=True)
+    look = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 1, "dither": Image.Dither.NONE}
+    image = Image.open(png).convert("RGB").quantize(COLOURS, **look)
+    image.save(small, format="png", dpi=(DPI, DPI), optimize=True)
     paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("svg", "png")]
-    for path, content in zip(paths, (svg, png), strict=True):
+    for path, content in zip(paths, (svg, small), strict=True):
         rows.write(path, content.getvalue())
     return paths

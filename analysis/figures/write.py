@@ -25,29 +25,20 @@ def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: P
     if gpu not in (known := sorted({key[0] for key in every})):
         raise InputError(f"no rows of gpu {gpu}; there are rows of: {', '.join(known) or 'no GPU'}")
     measurements = with_controls(ranking.rank_variants(measurements))
-    folder = Path(folder, gpu)
-    paths = style.save(heatmap.draw_map(measurements, tables, gpu), folder / "map")
-    for key in every:
-        if key[0] != gpu:
-            continue
+    figures = {"map": heatmap.draw_map(measurements, tables, gpu)}
+    for key in (key for key in every if key[0] == gpu):
         stem, chosen = f"{key[1]}_{key[2]}", select(measurements, tables, *key)
-        figures = {
-            "time": lines.draw_time(chosen),
-            "throughput": lines.draw_time(chosen, "throughput_gbps"),
-        }
+        figures[f"{stem}_time"] = lines.draw_over_n(chosen, "time_us")
+        figures[f"{stem}_throughput"] = lines.draw_over_n(chosen, "throughput_gbps")
         if len(chosen.own) or chosen.published["speedup"].notna().any():
-            figures["speedup"] = heatmap.draw_speedup(chosen)
+            figures[f"{stem}_speedup"] = heatmap.draw_speedup(chosen)
         competing = chosen.own[chosen.own["flags"] != CONTROL]
         if len(competing) and len(ranking.profile(competing)) >= ranking.MIN_MATRICES:
-            figures["profile"] = lines.draw_profile(chosen)
-        sources = [s for s in tables.sources.values() if (s.dtype, s.sweep) == key[1:]]
-        if gpu != CPU and (sources := [s for s in sources if s.beside_measured]):
-            names = [source.file.removesuffix(".csv") for source in sources]
-            rows = tables.rows[tables.rows["table"].isin(names)]
-            figures["published"] = lines.draw_published(chosen, rows, sources)
-        for kind, figure in figures.items():
-            paths += style.save(figure, folder / f"{stem}_{kind}")
-    return paths
+            figures[f"{stem}_profile"] = lines.draw_profile(chosen)
+        same = [each for each in tables.sources.values() if (each.dtype, each.sweep) == key[1:]]
+        if gpu != CPU and (sources := [each for each in same if each.beside_measured]):
+            figures[f"{stem}_published"] = lines.draw_published(chosen, tables.rows, sources)
+    return [path for name in figures for path in style.save(figures[name], Path(folder, gpu, name))]
 
 
 def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
@@ -56,10 +47,10 @@ def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) ->
     They are hero, and gpus_{dtype}_{sweep} where two GPUs have rows of a dtype and sweep.
     """
     measurements = with_controls(ranking.rank_variants(measurements))
-    paths = style.save(lines.draw_hero(measurements), Path(folder, "hero"))
+    figures = {"hero": lines.draw_hero(measurements)}
     keys = [key for key in existing(measurements, tables) if key[0] != CPU]
     for (dtype, sweep), same in groupby(sorted(keys, key=lambda k: k[1:]), key=lambda k: k[1:]):
         chosen = [select(measurements, tables, *key) for key in same]
         if len(chosen) > 1:
-            paths += style.save(lines.draw_gpus(chosen), Path(folder, f"gpus_{dtype}_{sweep}"))
-    return paths
+            figures[f"gpus_{dtype}_{sweep}"] = lines.draw_gpus(chosen)
+    return [path for name in figures for path in style.save(figures[name], Path(folder, name))]
