@@ -47,7 +47,7 @@ KNOWN = {
 }
 # Styles of any other name: no known variant has them, and no other project its colour.
 _COLOURS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, WINE, INDIGO)
-_EVERY = [Style(colour, marker) for marker in "DvPh<>pos^X" for colour in _COLOURS]
+_EVERY = (Style(colour, marker) for marker in "DvPh<>pos^X" for colour in _COLOURS)
 OTHERS = [style for style in _EVERY if style not in KNOWN.values()]
 
 
@@ -61,8 +61,8 @@ def styles(variants: Iterable[str]) -> dict[str, Style]:
     for name in sorted(set(variants)):
         place = int(hashlib.sha256(name.encode()).hexdigest()[:16], 16) % len(OTHERS)
         every = [*OTHERS[place:], *OTHERS[:place]]
-        free = (style for style in every if style not in chosen.values())
-        chosen[name] = KNOWN.get(name) or next(free, every[0])
+        free = [style for style in every if style not in chosen.values()] or every
+        chosen[name] = KNOWN.get(name, free[0])
     return chosen
 
 

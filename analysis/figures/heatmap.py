@@ -15,13 +15,13 @@ from matplotlib.patches import Rectangle
 
 from analysis import compare, palette, rows, schema
 from analysis.figures import style
-from analysis.frame import is_ranked
+from analysis.frame import is_ranked, mark
 from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
 from analysis.published import Published
 
-# Blue is faster, red is slower. Limit of the colours -> the ticks above 1.
-TICKS = {2: (1.02, 1.1, 1.3, 2), 10: (1.1, 1.5, 2.5, 5, 10), 100: (1.2, 2, 5, 20, 100)}
+TICKS = (1.2, 2, 5, 20, 100)  # of the colours, blue for faster; red has their inverses
 COLUMNS = 14  # of a band
+VALUES = ("value", "text", "frame")
 LEAST = 0.01  # the smallest half interval that is written
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
@@ -48,7 +48,8 @@ def draw_speedup(selection: Selection) -> Figure:
     why = why.where(table["status"] == "ok", table["status"])
     timed = is_ranked(table, any_board=True)
     table = table.assign(value=table["speedup"].where(timed), frame="")
-    table["text"] = _texts(table, style.signs(table), why)
+    board = (table["unranked_by"] == schema.OTHER_BOARD).map({True: style.BOARD, False: ""})
+    table["text"] = _texts(table, table["flags"].map(mark) + board, why)
     table["band"] = table["op"] + ", " + table["distribution"]
     if len(selection.own):
         best = table["in_best_set"] & (table["competitors"] > 1)
@@ -57,7 +58,7 @@ def draw_speedup(selection: Selection) -> Figure:
     note = f"frame: the best set at that size, dashed where it has several variants; {INTERVAL}"
     notes = style.footer(selection.own, selection.sources, [note])
     title = style.heading(selection, "Speed-up over torch")
-    return _draw(table, title, notes, "time of torch / time", [100])
+    return _draw(table, title, notes, "time of torch / time")
 
 
 @style.themed
@@ -74,7 +75,7 @@ def draw_changes(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
     title = f"NEW against OLD: {compare.counts(changes)}"
     key = ["gpu", "op", "dtype", "distribution"]
     table["band"] = table[key].agg(", ".join, axis=1)
-    return _draw(table, title, [note], "old time / new time", list(TICKS))
+    return _draw(table, title, [note], "old time / new time")
 
 
 def write_changes(text: str, changes: pd.DataFrame, limits: compare.Limits, folder: Path) -> None:
@@ -91,23 +92,22 @@ def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figu
     power of two up to the next. `measurements`: as of ranking.rank_variants.
     """
     own, tables = (rows[rows["gpu"] == gpu] for rows in (measurements, published.rows))
-    sources = {s.file.removesuffix(".csv"): s for s in published.sources.values() if s.gpu == gpu}
+    sources = {name: each for name, each in published.sources.items() if each.gpu == gpu}
     title = "Which kernel is the fastest where, and % of copy bandwidth: "
     title += [*own["gpu_name"], *tables["gpu_name"]][0].split(" (")[0]
     notes = style.footer(own, sources.values(), [MAP])
     # published rows rank by time alone, and have no copy beside them
-    peaks = tables["table"].map({file: each.memory_peak_gbps for file, each in sources.items()})
+    peaks = {name.removesuffix(".csv"): each.memory_peak_gbps for name, each in sources.items()}
+    share = tables["throughput_gbps"] / tables["table"].map(peaks).astype(float)
     times = tables.groupby(["table", "M", "N"])["time_us"]
-    share = tables["throughput_gbps"] / peaks.astype(float)
     tables = tables.assign(of_copy=share, rank=times.rank(method="first"), in_best_set=False)
     tables["competitors"] = times.transform("size")
     timed = pd.concat([own[is_ranked(own)], tables], ignore_index=True)
     if timed.empty:
         return style.nothing_timed(title, own, notes)
     best = timed["in_best_set"].groupby([timed[key] for key in schema.SWEEP_MATRIX])
-    order = 9 * timed["op"].str.len() + timed["dtype"].map([*schema.ITEMSIZE].index)
-    timed = timed.assign(tie=best.transform("sum") > 1, order=order)
-    timed["least"] = 2 ** np.log2(timed["N"]).astype(int)
+    timed = timed.assign(tie=best.transform("sum") > 1, least=2 ** np.log2(timed["N"]).astype(int))
+    timed["order"] = 9 * timed["op"].str.len() + timed["dtype"].map([*schema.ITEMSIZE].index)
     lines = []  # label and rows; no rows under an operation and dtype
     for (_, op, dtype), group in timed[timed["rank"] == 1].groupby(["order", "op", "dtype"]):
         lines.append((f"{op}, {dtype}", group[:0]))
@@ -125,15 +125,14 @@ def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figu
             pale = 0.3 if (cell["competitors"] < 2).all() else 1
             ground = 1 - pale * (1 - np.array(to_rgb(colour)))
             axes.add_patch(Rectangle((x + 0.03, y + 0.06), 0.94, 0.88, color=ground, lw=0))
-            dot = {"marker": marker, "ms": 3.6, "ls": "none", "color": style.text_colour(ground)}
-            axes.plot(x + 0.1, y + 0.5, **dot)
+            ink = {"color": style.text_colour(ground)}
+            axes.plot(x + 0.1, y + 0.5, marker, ms=3.6, **ink)
             text = f"{100 * cell['of_copy'].min():.0f}"
             text += "+" if len(counts) > 1 else "=" if cell["tie"].any() else ""
-            place = {"ha": "right", "va": "center_baseline", "color": dot["color"]}
-            axes.text(x + 0.95, y + 0.5, text, **place)
-            dot = {"marker": marker, "ms": 4, "mfc": (white := style.text_colour(to_rgb(colour)))}
-            dot |= {"mec": white, "color": colour, "lw": 9, "solid_capstyle": "butt"}
-            handles[name] = Line2D([], [], label=name, **dot)
+            axes.text(x + 0.95, y + 0.5, text, ha="right", va="center_baseline", **ink)
+            ink = dict.fromkeys(("mfc", "mec"), style.text_colour(to_rgb(colour)))
+            ink |= {"marker": marker, "ms": 4, "color": colour, "lw": 9, "solid_capstyle": "butt"}
+            handles[name] = Line2D([], [], label=name, **ink)
     axes.set(xlim=(0, len(places)), ylim=(len(lines), 0), xlabel="N (columns)", facecolor="0.97")
     axes.grid(False)
     axes.set_xticks(np.arange(len(places)) + 0.5, map(style.size_label, places))
@@ -158,32 +157,29 @@ def _texts(table: pd.DataFrame, signs: pd.Series, why: pd.Series) -> list[str]:
     return texts
 
 
-def _draw(
-    table: pd.DataFrame, title: str, notes: Sequence[str], label: str, limits: Sequence[int]
-) -> Figure:
-    """Draw rows with `band`, `value`, `text` and `frame`, COLUMNS sizes beside each other.
-
-    The colours reach to the first of `limits` that includes all values.
-    """
+def _draw(table: pd.DataFrame, title: str, notes: Sequence[str], label: str) -> Figure:
+    """Draw rows with `band`, `value`, `text` and `frame`, COLUMNS sizes beside each other."""
     bands = [band for name, part in table.groupby("band") for band in _bands(part, name)]
     lines = [len(values) for _, values, *_ in bands]
     cell = 0.07 + 0.13 * (1 + table["text"].str.count("\n").max())  # inches
     titles = sum(0.45 + 0.2 * bool(name) for name, *_ in bands)
     figure = style.page(max(2.0, sum(lines) * cell + titles), title, notes)
     grid = figure.subplots(len(bands), 1, squeeze=False, height_ratios=lines).ravel()
-    largest = np.exp(np.log(table["value"]).abs().max())
-    limit = next((each for each in limits if each >= largest), limits[-1])
     # the square root of the logarithm keeps 1.1 and 1.3 apart, and 20 and 100
     scale = (
         lambda ratio: np.sign(ratio - 1) * np.sqrt(np.abs(np.log(np.maximum(ratio, 1e-9)))),
         lambda place: np.exp(np.sign(place) * np.square(place)),
     )
-    look = ScalarMappable(FuncNorm(scale, 1 / limit, limit), "RdBu")
+    look = ScalarMappable(FuncNorm(scale, 1 / TICKS[-1], TICKS[-1]), "RdBu")
     for axes, band in zip(grid, bands, strict=True):
         _draw_band(axes, band, look)
-    bar = {"ticks": sorted([1, *TICKS[limit], *(1 / tick for tick in TICKS[limit])])}
-    bar |= {"extend": "both" if largest > limit else "neither", "label": label, "format": "{x:.3g}"}
-    bar |= {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25}
+    bar = {"ticks": [*(1 / tick for tick in TICKS), 1, *TICKS], "extend": "both", "label": label}
+    bar |= {
+        "format": "{x:.3g}",
+        "shrink": min(1, 3 / (sum(lines) * cell)),
+        "anchor": (0, 1),
+        "aspect": 25,
+    }
     figure.colorbar(look, ax=grid, pad=0.01, **bar).minorticks_off()
     return figure
 
@@ -193,35 +189,26 @@ def _bands(part: pd.DataFrame, title: str) -> list[tuple]:
     rule = rule_of_m(part)
     order = ["N", "M"] if rule else ["M", "N"]
     names = sorted(part["variant"].unique(), key=palette.order)
-    tables = [
-        part.pivot(index="variant", columns=order, values=value).reindex(names)
-        for value in ("value", "text", "frame")
-    ]
+    values = [part.pivot(index="variant", columns=order, values=name) for name in VALUES]
+    tables = [table.reindex(names) for table in values]
     shapes = tables[0].columns.to_frame()
     labels = shapes["N"].map(style.size_label)
     if shapes["M"].nunique() > 1:
         labels += "\n" + shapes["M"].map(style.size_label)
     title += f", {rule}" if rule else ""
+    tables = [table.set_axis(labels, axis=1) for table in tables]
     chunks = np.array_split(np.arange(len(labels)), math.ceil(len(labels) / COLUMNS))
-    return [
-        (
-            "" if chunk[0] else title,
-            *(each.set_axis(labels, axis=1).iloc[:, chunk] for each in tables),
-        )
-        for chunk in chunks
-    ]
+    return [("" if c[0] else title, *(table.iloc[:, c] for table in tables)) for c in chunks]
 
 
 def _draw_band(axes: Axes, band: tuple, look: ScalarMappable) -> None:
     title, values, texts, frames = band
-    mesh = {"edgecolors": "white", "linewidth": 0.6, "cmap": look.cmap, "norm": look.norm}
-    axes.pcolormesh(np.ma.masked_invalid(values), **mesh)
+    shape = {"edgecolors": "white", "linewidth": 0.6, "cmap": look.cmap, "norm": look.norm}
+    axes.pcolormesh(np.ma.masked_invalid(values), **shape)
     axes.set(facecolor="0.95", ylim=(len(values), 0), title=title)
     axes.grid(False)
-    for (i, j), text in np.ndenumerate(texts.fillna("").to_numpy()):
-        if not text:
-            continue
-        value = values.iat[i, j]
+    for i, j in np.argwhere(texts.notna()):
+        value, text = values.iat[i, j], texts.iat[i, j]
         colour = style.text_colour(look.to_rgba(value)) if math.isfinite(value) else "0.3"
         middle = {"ha": "center", "va": "center", "linespacing": 0.95, "color": colour}
         axes.text(j + 0.5, i + 0.5, text, **middle)

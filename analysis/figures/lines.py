@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import LogFormatter, PercentFormatter, StrMethodFormatter
 
 from analysis import palette, ranking
 from analysis.figures import style
@@ -23,7 +23,9 @@ NAMES = {
     **{"time_us": "time (µs)", "over_base": "speed ratio"},
     **{"N": "N (columns)", "elements": "M·N (elements)"},
 }
+CPU = "cpu"  # its times never stand beside those of a GPU
 HIGHLIGHTED = 5  # variants besides torch
+DECADES = (2.3, 0.5)  # an axis of time over fewer has some labels between powers of 10, or all
 MAX_MARKERS, SPARSE = 20, 0.05  # a longer line has a marker only every SPARSE diagonals
 BARS = "bars: 95 % interval of the ratio to torch, spread between processes included"
 BOLD = f"bold: torch and the {HIGHLIGHTED} kernels that are most often in the best set"
@@ -32,9 +34,8 @@ HERO = ("torch_softmax", "peer_compile", "peer_liger", "peer_quack", "frontier")
 SHARES = (0, 1, 4, 10, 30, 100, 300)  # per cent; linear up to 1, then logarithmic
 NEAR = 5  # per cent behind the fastest: the legend of a profile has this share
 PROFILE = (
-    "matrices where two variants rank; where a variant cannot run or is wrong, that counts against "
-    "it; a time that a flag or its board excludes does not (Dolan and Moré, Math. Programming 91, "
-    "2002)"
+    "of matrices where two variants rank; what cannot run or is wrong counts as slow, a time that "
+    "a flag or its board excludes does not count (Dolan and Moré, Math. Programming 91, 2002)"
 )
 
 
@@ -53,28 +54,26 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
 @style.themed
 def draw_gpus(selections: Sequence[Selection]) -> Figure:
     """Draw the throughput over N on several GPUs, with one axis."""
-    parts = []
-    for title, rows, over in (panel for one in selections for panel in panels(one)):
+    parts = [panel for one in selections for panel in panels(one)]
+    for place, (title, rows, over) in enumerate(parts):
         name, origin = rows["gpu_name"].iloc[0].split(" (")[0], rows["origin"].iloc[0]
-        parts.append(Panel(f"{name} ({origin})\n{title}", rows, over))
-    sources = list({s.file: s for one in selections for s in one.sources}.values())
-    own, first = pd.concat([one.own for one in selections]), selections[0]
-    title = f"Throughput of GPUs side by side: {first.dtype}, sweep {first.sweep}"
-    of = first._replace(own=own, sources=sources)
+        parts[place] = Panel(f"{name} ({origin})\n{title}", rows, over)
+    sources = list({each.file: each for one in selections for each in one.sources}.values())
+    of = selections[0]._replace(own=pd.concat([one.own for one in selections]), sources=sources)
+    title = f"Throughput of GPUs side by side: {of.dtype}, sweep {of.sweep}"
     return _draw(parts, ["throughput_gbps"], title, [BARS, BOLD], of)
 
 
 @style.themed
 def draw_hero(measurements: pd.DataFrame) -> Figure:
-    """Draw the fraction of the copy bandwidth over N of the variants in HERO.
+    """Draw the fraction of copy bandwidth over N of HERO, for softmax in float32 and bfloat16.
 
-    Of softmax in float32 and bfloat16, the rows of the GPU and the M with the most of these
-    variants are drawn, and of several such M those with the most sizes. A point of several sweeps
-    is their median.
+    The rows are those of the GPU and the M with the most of these variants, and of several such M
+    with the most sizes. A point of several sweeps is their median.
     """
     wanted = {"variant": HERO, "op": ["softmax"], "dtype": ["float32", "bfloat16"]}
     rows = measurements[measurements[list(wanted)].isin(wanted).all(axis=1)]
-    rows = rows[rows["gpu"] != "cpu"]
+    rows = rows[rows["gpu"] != CPU]
     title = "How near each kernel comes to copy bandwidth"
     of = Selection("", "", "", rows, rows[:0], [], palette.styles(HERO))
     timed = rows[is_ranked(rows, any_board=True) & rows["of_copy"].notna()]
@@ -83,12 +82,11 @@ def draw_hero(measurements: pd.DataFrame) -> Figure:
     sizes = timed.groupby(["gpu", "M"])[["variant", "N"]].nunique()
     gpu, m = sizes.sort_values(["variant", "N"], kind="stable").index[-1]
     rows, timed = (every[(every["gpu"] == gpu) & (every["M"] == m)] for every in (rows, timed))
-    numbers, parts = ["of_copy", "speedup", "speedup_low", "speedup_high"], []
-    for dtype, part in timed.groupby("dtype"):
-        groups = part.groupby(["variant", "N"])
-        merged = groups.first().assign(flags=groups["flags"].agg(" ".join))
-        merged[numbers] = groups[numbers].median()
-        parts.append(Panel(dtype, merged.reset_index()))
+    groups = timed.groupby(["dtype", "variant", "N"])
+    merged = groups.first().assign(flags=groups["flags"].agg(" ".join))
+    numbers = ["of_copy", "speedup", "speedup_low", "speedup_high"]
+    merged[numbers] = groups[numbers].median()
+    parts = [Panel(dtype, part) for dtype, part in merged.reset_index().groupby("dtype")]
     sweeps = f"sweeps {', '.join(sorted(set(timed['sweep'])))}; a point of several is their median"
     title += f": softmax, M = {m}, {timed['gpu_name'].iloc[0]}"
     return _draw(parts[::-1], ["of_copy"], title, [sweeps, BARS], of._replace(own=rows))
@@ -114,11 +112,8 @@ def draw_published(selection: Selection, tables: pd.DataFrame, sources: Sequence
         of_base = speed.where(rows["variant"] == base).groupby(shape).transform("max")
         rows["over_base"] = speed / of_base
     notes = [BARS, f"speed ratio: times as fast as {base}"]
-    parts, of = (
-        [part for part in parts for _ in range(2)],
-        selection._replace(own=own, sources=sources),
-    )
-    return _draw(parts, ["time_us", "over_base"], title, notes, of)
+    values, of = ["time_us", "over_base"], selection._replace(own=own, sources=sources)
+    return _draw([part for part in parts for _ in values], values, title, notes, of)
 
 
 @style.themed
@@ -129,11 +124,10 @@ def draw_profile(selection: Selection) -> Figure:
     title = style.heading(selection, f"Performance profile of {len(table)} matrices")
     figure = style.page(4, title, style.footer(own, [], [PROFILE]))
     axes = figure.subplots()
-    axes.set_xscale("symlog", linthresh=1)
-    axes.set(xlim=(0, SHARES[-1]), ylim=(0, 1.02), ylabel="share of matrices (%)")
-    axes.set_xlabel("slower than the fastest by at most (%)")
+    axes.set_xscale("symlog", linthresh=1, subs=[1])
+    axes.set(xlim=(0, SHARES[-1]), ylim=(0, 1.02), xlabel="slower than the fastest by at most (%)")
+    axes.set_ylabel("share of matrices")
     axes.set_xticks(SHARES, SHARES)
-    axes.set_xticks([], minor=True)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     near = {name: ranking.within(table[name], NEAR) for name in table}
     for name in sorted(table, key=lambda name: (-near[name], palette.order(name))):
@@ -158,10 +152,10 @@ def _draw(
     across = {1: 1, 2: 2, 4: 2}.get(len(parts), 3)
     down = math.ceil(len(parts) / across)
     names = {name for panel in parts for name in panel.rows["variant"]}
-    figure = style.page(max(2.4 * down, 4.2, 0.16 * len(names) + 1), title, fine_print)
-    same = len(values) == 1 and values != ["time_us"]
-    grid = figure.subplots(down, across, squeeze=False, sharey=same).ravel()
     front = ranking.highlighted([of.own], HIGHLIGHTED) if BOLD in notes else names
+    same = len(values) == 1 and values != ["time_us"]
+    figure = style.page(max(2.4 * down, 4.2, 0.16 * len(names) + 1), title, fine_print)
+    grid = figure.subplots(down, across, squeeze=False, sharey=same).ravel()
     ops = {op for panel in parts for op in panel.rows["op"]}
     lines: dict[str, Line2D] = {}
     for number, (axes, panel) in enumerate(zip(grid, parts, strict=False)):
@@ -172,7 +166,9 @@ def _draw(
         found = _panel(axes, panel, value, of, front)
         lines = lines | found if down == 1 else found | lines
         if value == "time_us":
-            style.label_time(axes)
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+            axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=DECADES))
     for number, axes in enumerate(grid):
         axes.set_axis_on() if number < len(parts) else axes.set_axis_off()
         if values[number % len(values)] != "time_us":
@@ -204,15 +200,15 @@ def _panel(
             shape |= {"color": look.colour, "marker": look.marker, "markeredgewidth": 0.7}
             shape |= {"markerfacecolor": "white" if tables else look.colour, "label": gid}
             drawn += axes.plot(part[over], part[value], **shape)
+            marks = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center"}
+            for row in part[part["flags"].map(mark) != ""].to_dict("records"):
+                sign, place = mark(row["flags"]), (row[over], row[value])
+                axes.annotate(sign, place, color=look.colour, gid=f"{gid} {sign}", **marks)
             # the unit of the interval is the time of torch
             ends = [part[f"speedup_{end}"] / part["speedup"] for end in ("low", "high")]
             ends = [part[value] * (1 / end if value == "time_us" else end) for end in ends]
             bar = {"lw": 5, "alpha": 0.3, "zorder": 1.5, "gid": f"{gid} bar"}
             axes.vlines(part[over], *ends, color=look.colour, **bar)
-            for x, y, sign in zip(part[over], part[value], part["flags"].map(mark), strict=True):
-                place = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center"}
-                place |= {"va": "bottom"}
-                axes.annotate(sign, (x, y), color=look.colour, gid=f"{gid} {sign}", **place)
     rates, gid, text = copy_rate(rows, over), "copy", "copy (roofline)"
     moved_kb = (rows["throughput_gbps"] * rows["time_us"]).groupby(rows[over]).median()
     if rates.empty:
@@ -237,17 +233,15 @@ def _label_ends(axes: Axes, lines: Sequence[Line2D]) -> None:
         end = line.axes.transData.transform(line.get_xydata()[-1])
         same = line.axes.get_ylim() == axes.get_ylim()
         ends[line] = line.axes.transAxes.inverted().transform(end) if same else (0, 0)
-    low, high, placed = gap / 2, 1 - gap / 2, {}
-    for line in sorted(ends, key=lambda line: ends[line][1]):
-        placed[line] = max(ends[line][1], low)
-        low = placed[line] + gap
-    for line in reversed(placed):
-        y, (x, end) = min(placed[line], high), ends[line]
-        high = y - gap
+    lines, steps = sorted(lines, key=lambda line: ends[line][1]), gap * np.arange(len(lines))
+    least = np.maximum.accumulate([max(ends[line][1], gap / 2) for line in lines] - steps)
+    heights = np.minimum(least, 1 - gap / 2 - steps[-1]) + steps
+    for line, y in zip(lines, heights, strict=True):
         look = {"color": line.get_color(), "transform": axes.transAxes, "clip_on": False}
+        x, end = ends[line]
         if line.axes is axes and x > 0.6:  # a longer leader would cross the other lines
             axes.plot([x, 1 + 0.1 * inch], [end, y], ls=(0, (1, 2)), lw=0.6, zorder=1.1, **look)
-        sample = Line2D([1 + 0.1 * inch, 1 + 0.25 * inch, 1 + 0.4 * inch], [y] * 3)
+        sample = Line2D(1 + inch * np.array([0.1, 0.25, 0.4]), [y] * 3)
         sample.update_from(line)
         sample.set(markevery=[1], gid=None, **look)
         axes.add_artist(sample)

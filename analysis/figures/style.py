@@ -11,14 +11,13 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from PIL import Image
 from seaborn.utils import relative_luminance
 
 from analysis import markdown as md
 from analysis import rows, schema
 from analysis.figures.controls import controls_note
-from analysis.frame import distinct, is_ranked, legend, mark, outcomes
+from analysis.frame import distinct, is_ranked, legend, outcomes
 from analysis.panels import Selection
 from analysis.published import Source
 
@@ -79,12 +78,6 @@ def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[st
     return [*lines, *controls_note(own), *legend(own.loc[timed, "flags"]), *notes]
 
 
-def signs(rows: pd.DataFrame) -> pd.Series:
-    """Return the marks of each row: those of its flags, and BOARD."""
-    board = (rows["unranked_by"] == schema.OTHER_BOARD).map({True: BOARD, False: ""})
-    return rows["flags"].map(mark) + board
-
-
 def nothing_timed(title: str, own: pd.DataFrame, notes: Iterable[str]) -> Figure:
     """Return a figure without panels, with the outcomes of rows in its middle."""
     figure = page(2.5, title, notes)
@@ -112,16 +105,6 @@ def label_sizes(axes: Axes, sizes: Collection[int], most: int, name: str = "N (c
     axes.set_xticks([], minor=True)
 
 
-def label_time(axes: Axes) -> None:
-    """Make y a log axis of time in µs with plain numbers, more of them over few decades."""
-    axes.set(yscale="log", ylabel="time (µs)")
-    low, high = axes.get_ylim()
-    subs = (1,) if high / low > 200 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
-    axes.yaxis.set_major_locator(LogLocator(subs=subs))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-
-
 def text_colour(ground: Sequence[float]) -> str:
     """Return black or white, whichever has the higher contrast on a colour; it is at least 4.5."""
     return "black" if relative_luminance(ground) > 0.179 else "white"
@@ -137,7 +120,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     look = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 1, "dither": Image.Dither.NONE}
     image = Image.open(png).convert("RGB").quantize(COLOURS, **look)
     image.save(small, format="png", dpi=(DPI, DPI), optimize=True)
-    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("svg", "png")]
-    for path, content in zip(paths, (svg, small), strict=True):
+    contents = {Path(f"{stem}.svg"): svg, Path(f"{stem}.png"): small}
+    for path, content in contents.items():
         rows.write(path, content.getvalue())
-    return paths
+    return list(contents)

@@ -11,8 +11,6 @@ from analysis.figures.controls import CONTROL, with_controls
 from analysis.panels import existing, select
 from analysis.published import Published
 
-CPU = "cpu"  # its times never stand beside those of a GPU
-
 
 def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path) -> list[Path]:
     """Write the figures of a GPU to `folder`/`gpu` as SVG and PNG; return the paths.
@@ -36,7 +34,7 @@ def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: P
         if len(competing) and len(ranking.profile(competing)) >= ranking.MIN_MATRICES:
             figures[f"{stem}_profile"] = lines.draw_profile(chosen)
         same = [each for each in tables.sources.values() if (each.dtype, each.sweep) == key[1:]]
-        if gpu != CPU and (sources := [each for each in same if each.beside_measured]):
+        if gpu != lines.CPU and (sources := [each for each in same if each.beside_measured]):
             figures[f"{stem}_published"] = lines.draw_published(chosen, tables.rows, sources)
     return [path for name in figures for path in style.save(figures[name], Path(folder, gpu, name))]
 
@@ -48,7 +46,7 @@ def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) ->
     """
     measurements = with_controls(ranking.rank_variants(measurements))
     figures = {"hero": lines.draw_hero(measurements)}
-    keys = [key for key in existing(measurements, tables) if key[0] != CPU]
+    keys = [key for key in existing(measurements, tables) if key[0] != lines.CPU]
     for (dtype, sweep), same in groupby(sorted(keys, key=lambda k: k[1:]), key=lambda k: k[1:]):
         chosen = [select(measurements, tables, *key) for key in same]
         if len(chosen) > 1:
