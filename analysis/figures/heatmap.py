@@ -126,10 +126,10 @@ def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figu
             ground = 1 - pale * (1 - np.array(to_rgb(colour)))
             axes.add_patch(Rectangle((x + 0.03, y + 0.06), 0.94, 0.88, color=ground, lw=0))
             ink = {"color": style.text_colour(ground)}
-            axes.plot(x + 0.1, y + 0.5, marker, ms=3.6, **ink)
+            axes.plot(x + 0.085, y + 0.5, marker, ms=3.6, **ink)
             text = f"{100 * cell['of_copy'].min():.0f}"
             text += "+" if len(counts) > 1 else "=" if cell["tie"].any() else ""
-            axes.text(x + 0.95, y + 0.5, text, ha="right", va="center_baseline", **ink)
+            axes.text(x + 0.985, y + 0.5, text, ha="right", va="center_baseline", **ink)
             ink = dict.fromkeys(("mfc", "mec"), style.text_colour(to_rgb(colour)))
             ink |= {"marker": marker, "ms": 4, "color": colour, "lw": 9, "solid_capstyle": "butt"}
             handles[name] = Line2D([], [], label=name, **ink)
