@@ -13,10 +13,7 @@ MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
 
 
 class Selection(NamedTuple):
-    """The rows of one gpu, dtype and sweep: `own`, and those of the published tables of `sources`.
-
-    `styles` has every variant of all measurements.
-    """
+    """The `own` rows of a gpu, dtype and sweep, and `published` ones; `styles` of all variants."""
 
     gpu: str
     dtype: str
@@ -28,10 +25,9 @@ class Selection(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """The part of a selection that shares a rule for M.
+    """The part of a selection that shares a rule for M, over `N`.
 
-    `over` is `N`, or `elements` where no rule gives M: a line over N would then join sizes that
-    have nothing in common.
+    Without a rule it is over `elements`: a line over N would join what has nothing in common.
     """
 
     title: str

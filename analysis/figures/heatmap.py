@@ -104,7 +104,7 @@ def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figu
     tables["competitors"] = times.transform("size")
     timed = pd.concat([own[is_ranked(own)], tables], ignore_index=True)
     if timed.empty:
-        return style.nothing_timed(title, own, notes)
+        return style.page(0, f"{title}: no timed rows", notes)
     best = timed["in_best_set"].groupby([timed[key] for key in schema.SWEEP_MATRIX])
     timed = timed.assign(tie=best.transform("sum") > 1, least=2 ** np.log2(timed["N"]).astype(int))
     timed["order"] = 9 * timed["op"].str.len() + timed["dtype"].map([*schema.ITEMSIZE].index)

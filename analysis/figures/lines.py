@@ -148,7 +148,7 @@ def _draw(
     """Draw panels, each with its value; a single value has one axis, except time."""
     fine_print = style.footer(of.own, of.sources, notes)
     if not parts:
-        return style.nothing_timed(title, of.own, fine_print)
+        return style.page(0, f"{title}: no timed rows", fine_print)
     across = {1: 1, 2: 2, 4: 2}.get(len(parts), 3)
     down = math.ceil(len(parts) / across)
     names = {name for panel in parts for name in panel.rows["variant"]}

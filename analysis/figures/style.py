@@ -78,14 +78,6 @@ def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[st
     return [*lines, *controls_note(own), *legend(own.loc[timed, "flags"]), *notes]
 
 
-def nothing_timed(title: str, own: pd.DataFrame, notes: Iterable[str]) -> Figure:
-    """Return a figure without panels, with the outcomes of rows in its middle."""
-    figure = page(2.5, title, notes)
-    text = f"no timed rows: {md.counts(outcomes(own)) or 'no rows'}"
-    figure.text(0.5, 0.5, text, ha="center", va="center")
-    return figure
-
-
 def size_label(n: int) -> str:
     """Return `2¹⁰` for a power of two from 16 on, else the plain number."""
     power = n >= 16 and n & (n - 1) == 0
@@ -96,8 +88,8 @@ def label_sizes(axes: Axes, sizes: Collection[int], most: int, name: str = "N (c
     """Make x a log axis of sizes, with ticks at them, or at some powers of two if they are many."""
     ticks, low, high = sorted(sizes), min(sizes), max(sizes)
     if len(ticks) > most:
-        ticks = [2**i for i in range(math.ceil(math.log2(low)), int(math.log2(high)) + 1)]
-        ticks = ticks[:: math.ceil(len(ticks) / most)] or [low, high]
+        powers = [2**i for i in range(math.ceil(math.log2(low)), int(math.log2(high)) + 1)]
+        ticks = powers[:: math.ceil(len(powers) / most) or 1] or [low, high]
     room = (high / low) ** (0.6 / most)  # plain numbers near each other would overlap
     ticks = [n for i, n in enumerate(ticks) if not i or n / ticks[i - 1] >= room]
     axes.set(xscale="log", xlim=(low / 2**0.25, high * 2**0.25), xlabel=name)

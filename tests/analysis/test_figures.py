@@ -85,8 +85,8 @@ def test_published_lines_are_hollow_and_have_the_data_sheet_as_roofline(ranked, 
         figure = lines.draw_over_n(chosen, value)
         found = drawn_lines(figure)
         assert set(found) == {"torch_softmax", *synthetic.TRITON[:5], "peak"}
-        assert "published, not measured" in words(figure)
-        assert "wu-kan" in words(figure)
+        assert all(part in words(figure) for part in ("published, not measured", "wu-kan"))
+        assert not any(len(end) for bar in figure.axes[0].collections for end in bar.get_segments())
     assert found["triton_online"].get_ydata()[-1] == pytest.approx(1159.837)
     assert found["triton_online"].get_markerfacecolor() == "white"
     assert found["peak"].get_ydata()[-1] == pytest.approx(2 * 1024 * 131072 * 4 / 1555 / 1000)
@@ -98,8 +98,7 @@ def test_sizes_without_a_rule_for_m_are_points_over_their_elements(drawn):
     rows = [synthetic.row(M=m, N=n, variant=v) for m, n in shapes for v in synthetic.VARIANTS[:2]]
     found = drawn(rows)
     line = drawn_lines(found["time"])["torch_naive"]
-    assert sorted(line.get_xdata()) == sorted(m * n for m, n in shapes)
-    assert line.get_linestyle() == "None"
+    assert (sorted(line.get_xdata()), line.get_ls()) == (sorted(m * n for m, n in shapes), "None")
     assert found["time"].axes[0].get_xlabel() == "M·N (elements)"
     assert len(cells(found["speedup"])) == len(rows)
 
@@ -175,7 +174,7 @@ def test_no_row_that_is_ok(drawn):
     assert cells(found.pop("speedup")) == ["crash"] * 10
     for figure in found.values():
         assert not figure.axes
-        assert any("10 crash" in text.get_text() for text in figure.texts)
+        assert all(part in words(figure) for part in ("no timed rows", "10 crash"))
 
 
 def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn):
@@ -184,8 +183,7 @@ def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn)
     rows += [synthetic.row(N=256, variant="triton_fused", gpu_uuid="GPU-2")]
     found = drawn(rows)
     for figure in found.values():
-        assert "† the GPU was throttled" in words(figure)
-        assert "° 1 row of another board" in words(figure)
+        assert all(note in words(figure) for note in ("† the GPU was thr", "° 1 row of another"))
     (sign,) = [t for t in found["time"].axes[0].texts if t.get_gid() == "triton_online †"]
     assert (sign.xy[0], sign.get_text()) == (256, "†")
     assert "triton_fused" in drawn_lines(found["time"])
@@ -196,13 +194,11 @@ def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn)
 def test_published_stands_beside_measured_with_the_ratios_of_both(ranked, tables):
     rows = ranked(oneflow.rows(oneflow.PROTOCOL | {256: 2048 * 256}), sweep="oneflow")
     chosen = select(rows, tables, "h200", "float32", "oneflow")
-    (source,) = [s for s in tables.sources.values() if s.sweep == "oneflow"]
-    figure = lines.draw_published(chosen, tables.rows, [source])
-    both = [{name, f"{name} (published)"} for name in PAIR]
-    assert set(drawn_lines(figure)) == {"copy"}.union(*both)
+    sources = [each for each in tables.sources.values() if each.sweep == "oneflow"]
+    figure = lines.draw_published(chosen, tables.rows, sources)
+    assert set(drawn_lines(figure)) == {"copy", *PAIR, *(f"{name} (published)" for name in PAIR)}
     ratios = drawn_lines(figure, 1)
-    sizes = ratios["cuda_oneflow"].get_xdata().tolist()
-    assert sizes == list(oneflow.PROTOCOL)  # the published ones
+    assert ratios["cuda_oneflow"].get_xdata().tolist() == list(oneflow.PROTOCOL)  # as published
     expected = oneflow.speedup(oneflow.WARP, 512) / 0.4
     assert ratios["cuda_oneflow"].get_ydata()[-1] == pytest.approx(expected, rel=0.05)
     assert ratios["cuda_oneflow (published)"].get_ydata()[0] == pytest.approx(26.4 / 9.66, rel=0.01)
@@ -213,9 +209,8 @@ def test_gpus_stand_side_by_side_with_one_axis(ranked, online_rows, tables):
     figure = lines.draw_gpus([select(rows, tables, gpu, *SET) for gpu in ("a100", "h200")])
     titles = [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes]
     assert titles == ["NVIDIA A100-PCIE-40GB (published)", "NVIDIA H200 (measured)"]
-    tops = [axes.get_ylim()[1] for axes in figure.axes]
-    fastest = max(max(line.get_ydata()) for axes in figure.axes for line in axes.lines)
-    assert tops[0] == tops[1] > fastest
+    fastest = max(drawn_lines(figure, 1)["copy"].get_ydata())
+    assert figure.axes[0].get_ylim()[1] == figure.axes[1].get_ylim()[1] > fastest
 
 
 def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wrong(ranked):
@@ -224,17 +219,16 @@ def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wr
     rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
     figure = lines.draw_hero(ranked([*rows, wrong]))
     assert set(drawn_lines(figure)) == {*lines.HERO, "copy"}
-    assert "M = 1024" in words(figure)
-    assert "1 incorrect" in words(figure)
+    assert all(part in words(figure) for part in ("M = 1024", "1 incorrect"))
     assert not lines.draw_hero(ranked([synthetic.row(gpu="cpu", variant="frontier")])).axes
 
 
 def test_changes_of_a_comparison_are_cells_with_signs():
     names = ["gpu", "op", "dtype", "distribution", "M", "N", "variant"]
     ratios = {"a": (0.5, compare.SLOWER), "b": (1.02, compare.SAME), "c": (math.nan, compare.BROKE)}
-    table = {"ratio": [r for r, _ in ratios.values()], "change": [c for _, c in ratios.values()]}
     index = [("h200", "softmax", "float32", "normal", 4, 8, name) for name in ratios]
-    changes = pd.DataFrame(table, pd.MultiIndex.from_tuples(index, names=names))
+    index = pd.MultiIndex.from_tuples(index, names=names)
+    changes = pd.DataFrame([*ratios.values()], index, ["ratio", "change"])
     changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
     figure = heatmap.draw_changes(changes, compare.Limits())
     assert cells(figure) == ["0.50▼\n±5%", "1.02\n±5%", "broke"]
@@ -251,10 +245,8 @@ def test_the_files_of_a_gpu_are_the_same_twice(measurements, tables, tmp_path):
     expected = {"map", *(f"float32_oneflow_{kind}" for kind in kinds)}
     assert {path.stem for path in first} == expected
     assert sorted((tmp_path / "a/h200").iterdir()) == sorted(first)
-    for one, other in zip(first, second, strict=True):
-        content = one.read_bytes()
-        assert content == other.read_bytes()
-        assert content.startswith(b"\x89PNG" if one.suffix == ".png" else b"<?xml")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    assert {path.read_bytes()[:5] for path in first} == {b"\x89PNG\r", b"<?xml"}
     svg = (tmp_path / "a/h200/float32_oneflow_time.svg").read_text()
     assert "cuda_oneflow</text>" in svg  # text stays text
     # times of a CPU stand beside no GPU's, and a table without torch has no speed-up
