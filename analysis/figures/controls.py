@@ -34,6 +34,5 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
 
 def controls_note(rows: pd.DataFrame) -> list[str]:
     """Return the line of the fine print about rows of `with_controls`, if there are any."""
-    if (rows["flags"] != CONTROL).all():
-        return []
-    return [f"{BASELINE}: also as the other rows' control, timed in their processes"]
+    note = f"{BASELINE}: also as the other rows' control, timed in their processes"
+    return [note] if (rows["flags"] == CONTROL).any() else []

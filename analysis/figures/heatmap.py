@@ -1,12 +1,10 @@
 """Heat maps: the speed-up over torch, the fastest kernels of a GPU, changes between runs."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import FuncNorm, to_rgb
 from matplotlib.figure import Figure
@@ -28,10 +26,9 @@ WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "int
 WORDS |= {"incorrect": "wrong", "out_of_memory": "memory"}
 INTERVAL = f"±: half of the 95 % interval, spread between processes included, from {LEAST:.0%} on"
 MAP = (
-    "colour and marker: the kernel that is the fastest at most sizes from that N up to twice as "
-    "many; number: the least % of the speed of a copy there (of a published table: of the data "
-    "sheet's bandwidth); +: other kernels are the fastest at some of these sizes; =: another "
-    "kernel ties; pale: no other kernel competes"
+    "colour, marker: the kernel that is the fastest at most sizes from that N to twice as many; "
+    "number: the least % of a copy's speed there (published: of the data sheet's bandwidth); +: "
+    "others are the fastest at some of these sizes; =: a tie; pale: no other kernel competes"
 )
 SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
 
@@ -157,7 +154,7 @@ def _texts(table: pd.DataFrame, signs: pd.Series, why: pd.Series) -> list[str]:
     return texts
 
 
-def _draw(table: pd.DataFrame, title: str, notes: Sequence[str], label: str) -> Figure:
+def _draw(table: pd.DataFrame, title: str, notes: list[str], label: str) -> Figure:
     """Draw rows with `band`, `value`, `text` and `frame`, COLUMNS sizes beside each other."""
     bands = [band for name, part in table.groupby("band") for band in _bands(part, name)]
     lines = [len(values) for _, values, *_ in bands]
@@ -171,16 +168,27 @@ def _draw(table: pd.DataFrame, title: str, notes: Sequence[str], label: str) -> 
         lambda place: np.exp(np.sign(place) * np.square(place)),
     )
     look = ScalarMappable(FuncNorm(scale, 1 / TICKS[-1], TICKS[-1]), "RdBu")
-    for axes, band in zip(grid, bands, strict=True):
-        _draw_band(axes, band, look)
+    for axes, (name, values, texts, frames) in zip(grid, bands, strict=True):
+        shape = {"edgecolors": "white", "lw": 0.6, "cmap": look.cmap, "norm": look.norm}
+        axes.pcolormesh(np.ma.masked_invalid(values), **shape)
+        axes.set(facecolor="0.95", ylim=(len(values), 0), title=name)
+        axes.grid(False)
+        for i, j in np.argwhere(texts.notna()):
+            value, text = values.iat[i, j], texts.iat[i, j]
+            colour = style.text_colour(look.to_rgba(value)) if math.isfinite(value) else "0.3"
+            middle = {"ha": "center", "va": "center", "linespacing": 0.95, "color": colour}
+            axes.text(j + 0.5, i + 0.5, text, **middle)
+            if frame := frames.iat[i, j]:
+                edge = {"fill": False, "lw": 1.1, "ls": frame, "clip_on": False}
+                axes.add_patch(Rectangle((j, i), 1, 1, edgecolor="black", **edge))
+        axes.set_xticks(np.arange(len(values.columns)) + 0.5, values.columns)
+        axes.set_yticks(np.arange(len(values)) + 0.5, values.index)
+        axes.tick_params(length=0)
+        below = ", and below it M (rows)" if "\n" in values.columns[0] else ""
+        axes.set_xlabel(f"N (columns){below}")
     bar = {"ticks": [*(1 / tick for tick in TICKS), 1, *TICKS], "extend": "both", "label": label}
-    bar |= {
-        "format": "{x:.3g}",
-        "shrink": min(1, 3 / (sum(lines) * cell)),
-        "anchor": (0, 1),
-        "aspect": 25,
-    }
-    figure.colorbar(look, ax=grid, pad=0.01, **bar).minorticks_off()
+    bar |= {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25, "pad": 0.01}
+    figure.colorbar(look, ax=grid, format="{x:.3g}", **bar).minorticks_off()
     return figure
 
 
@@ -199,24 +207,3 @@ def _bands(part: pd.DataFrame, title: str) -> list[tuple]:
     tables = [table.set_axis(labels, axis=1) for table in tables]
     chunks = np.array_split(np.arange(len(labels)), math.ceil(len(labels) / COLUMNS))
     return [("" if c[0] else title, *(table.iloc[:, c] for table in tables)) for c in chunks]
-
-
-def _draw_band(axes: Axes, band: tuple, look: ScalarMappable) -> None:
-    title, values, texts, frames = band
-    shape = {"edgecolors": "white", "linewidth": 0.6, "cmap": look.cmap, "norm": look.norm}
-    axes.pcolormesh(np.ma.masked_invalid(values), **shape)
-    axes.set(facecolor="0.95", ylim=(len(values), 0), title=title)
-    axes.grid(False)
-    for i, j in np.argwhere(texts.notna()):
-        value, text = values.iat[i, j], texts.iat[i, j]
-        colour = style.text_colour(look.to_rgba(value)) if math.isfinite(value) else "0.3"
-        middle = {"ha": "center", "va": "center", "linespacing": 0.95, "color": colour}
-        axes.text(j + 0.5, i + 0.5, text, **middle)
-        if frame := frames.iat[i, j]:
-            edge = {"fill": False, "edgecolor": "black", "lw": 1.1, "clip_on": False, "ls": frame}
-            axes.add_patch(Rectangle((j, i), 1, 1, gid=f"frame {values.index[i]}", **edge))
-    axes.set_xticks(np.arange(len(values.columns)) + 0.5, values.columns)
-    axes.set_yticks(np.arange(len(values)) + 0.5, values.index)
-    axes.tick_params(length=0)
-    two = "\n" in values.columns[0]
-    axes.set_xlabel("N (columns), and below it M (rows)" if two else "N (columns)")

@@ -18,11 +18,9 @@ from analysis.panels import Panel, Selection, copy_rate, panels
 from analysis.published import Source
 from analysis.schema import BASELINE
 
-NAMES = {
-    **{"throughput_gbps": "throughput (GB/s)", "of_copy": "% of copy bandwidth"},
-    **{"time_us": "time (µs)", "over_base": "speed ratio"},
-    **{"N": "N (columns)", "elements": "M·N (elements)"},
-}
+NAMES = {"throughput_gbps": "throughput (GB/s)", "of_copy": "% of copy bandwidth"}
+NAMES |= {"time_us": "time (µs)", "over_base": "speed ratio"}
+NAMES |= {"N": "N (columns)", "elements": "M·N (elements)"}
 CPU = "cpu"  # its times never stand beside those of a GPU
 HIGHLIGHTED = 5  # variants besides torch
 DECADES = (2.3, 0.5)  # an axis of time over fewer has some labels between powers of 10, or all
@@ -212,8 +210,8 @@ def _panel(
     rates, gid, text = copy_rate(rows, over), "copy", "copy (roofline)"
     moved_kb = (rows["throughput_gbps"] * rows["time_us"]).groupby(rows[over]).median()
     if rates.empty:
-        peaks = [s.memory_peak_gbps for s in of.sources if s.gpu == rows["gpu"].iloc[0]]
-        peak, gid = next((peak for peak in peaks if peak), math.nan), "peak"
+        peaks = {source.gpu: source.memory_peak_gbps for source in of.sources}
+        peak, gid = peaks.get(rows["gpu"].iloc[0]) or math.nan, "peak"
         rates, text = peak + 0 * moved_kb, f"{peak} GB/s (data sheet)"
     roofs = {"time_us": moved_kb / rates, "throughput_gbps": rates, "of_copy": rates / rates}
     if value in roofs and len(roof := roofs[value].dropna()):
@@ -241,9 +239,8 @@ def _label_ends(axes: Axes, lines: Sequence[Line2D]) -> None:
         x, end = ends[line]
         if line.axes is axes and x > 0.6:  # a longer leader would cross the other lines
             axes.plot([x, 1 + 0.1 * inch], [end, y], ls=(0, (1, 2)), lw=0.6, zorder=1.1, **look)
-        sample = Line2D(1 + inch * np.array([0.1, 0.25, 0.4]), [y] * 3)
+        sample = axes.add_artist(Line2D(1 + inch * np.array([0.1, 0.25, 0.4]), [y] * 3))
         sample.update_from(line)
         sample.set(markevery=[1], gid=None, **look)
-        axes.add_artist(sample)
         weight = "bold" if line.get_linewidth() > 1.2 else "normal"
         axes.text(1 + 0.47 * inch, y, line.get_label(), va="center", weight=weight, **look)

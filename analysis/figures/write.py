@@ -1,6 +1,5 @@
 """Choose and write the figures of a GPU, and those that no GPU owns; see `write_gpu`."""
 
-from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
@@ -47,7 +46,8 @@ def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) ->
     measurements = with_controls(ranking.rank_variants(measurements))
     figures = {"hero": lines.draw_hero(measurements)}
     keys = [key for key in existing(measurements, tables) if key[0] != lines.CPU]
-    for (dtype, sweep), same in groupby(sorted(keys, key=lambda k: k[1:]), key=lambda k: k[1:]):
+    for dtype, sweep in sorted({key[1:] for key in keys}):
+        same = [key for key in keys if key[1:] == (dtype, sweep)]
         chosen = [select(measurements, tables, *key) for key in same]
         if len(chosen) > 1:
             figures[f"gpus_{dtype}_{sweep}"] = lines.draw_gpus(chosen)
