@@ -1,6 +1,5 @@
 """Heat maps: the speed-up over torch, the fastest kernels of a GPU, changes between runs."""
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +36,8 @@ SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
 def draw_speedup(selection: Selection) -> Figure:
     """Draw the speed-up over torch of every variant (row) at every size (column).
 
-    A point without a time shows its status, or the reason why it does not rank. An empty cell is a
-    point outside the sweep. A published table is drawn where nothing was measured.
+    A point without a time shows why; an empty cell is a point outside the sweep. A published table
+    is drawn where nothing was measured.
     """
     table = selection.own if len(selection.own) else selection.published
     why = table["unranked_by"].str.replace(".* .*", "not ranked", regex=True)
@@ -70,8 +69,7 @@ def draw_changes(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
     signs = ", ".join(f"{sign} {name}" for name, sign in SIGNS.items())
     note = f"{signs}, no sign: {compare.SAME}; frame: failed, dashed: slower or faster; {INTERVAL}"
     title = f"NEW against OLD: {compare.counts(changes)}"
-    key = ["gpu", "op", "dtype", "distribution"]
-    table["band"] = table[key].agg(", ".join, axis=1)
+    table["band"] = table[["gpu", "op", "dtype", "distribution"]].agg(", ".join, axis=1)
     return _draw(table, title, [note], "old time / new time")
 
 
@@ -149,7 +147,7 @@ def _texts(table: pd.DataFrame, signs: pd.Series, why: pd.Series) -> list[str]:
     for ratio, half, sign, word in zip(table["value"], halves, signs, why, strict=True):
         decimals = 2 - (ratio >= 10) - (ratio >= 100) + (ratio < 0.1)
         text = WORDS.get(word, word.replace("_", "\n").replace(" ", "\n")) or "no\ntorch"
-        text = text if math.isnan(ratio) else f"{ratio:.{decimals}f}{sign}"
+        text = text if np.isnan(ratio) else f"{ratio:.{decimals}f}{sign}"
         texts.append(f"{text}\n±{half:.0%}" if half >= LEAST else text)
     return texts
 
@@ -160,22 +158,20 @@ def _draw(table: pd.DataFrame, title: str, notes: list[str], label: str) -> Figu
     lines = [len(values) for _, values, *_ in bands]
     cell = 0.07 + 0.13 * (1 + table["text"].str.count("\n").max())  # inches
     titles = sum(0.45 + 0.2 * bool(name) for name, *_ in bands)
-    figure = style.page(max(2.0, sum(lines) * cell + titles), title, notes)
+    figure = style.page(max(2.3, sum(lines) * cell + titles), title, notes)
     grid = figure.subplots(len(bands), 1, squeeze=False, height_ratios=lines).ravel()
+    ticks = [*(1 / tick for tick in TICKS), 1, *TICKS]
     # the square root of the logarithm keeps 1.1 and 1.3 apart, and 20 and 100
-    scale = (
-        lambda ratio: np.sign(ratio - 1) * np.sqrt(np.abs(np.log(np.maximum(ratio, 1e-9)))),
-        lambda place: np.exp(np.sign(place) * np.square(place)),
-    )
-    look = ScalarMappable(FuncNorm(scale, 1 / TICKS[-1], TICKS[-1]), "RdBu")
+    root = (lambda log: np.sign(log) * np.sqrt(np.abs(log)), lambda x: x * np.abs(x))
+    look = ScalarMappable(FuncNorm(root, *np.log([1 / TICKS[-1], TICKS[-1]])), "RdBu")
     for axes, (name, values, texts, frames) in zip(grid, bands, strict=True):
         shape = {"edgecolors": "white", "lw": 0.6, "cmap": look.cmap, "norm": look.norm}
-        axes.pcolormesh(np.ma.masked_invalid(values), **shape)
+        axes.pcolormesh(np.log(np.ma.masked_invalid(values)), **shape)
         axes.set(facecolor="0.95", ylim=(len(values), 0), title=name)
         axes.grid(False)
         for i, j in np.argwhere(texts.notna()):
             value, text = values.iat[i, j], texts.iat[i, j]
-            colour = style.text_colour(look.to_rgba(value)) if math.isfinite(value) else "0.3"
+            colour = style.text_colour(look.to_rgba(np.log(value))) if np.isfinite(value) else "0.3"
             middle = {"ha": "center", "va": "center", "linespacing": 0.95, "color": colour}
             axes.text(j + 0.5, i + 0.5, text, **middle)
             if frame := frames.iat[i, j]:
@@ -186,9 +182,10 @@ def _draw(table: pd.DataFrame, title: str, notes: list[str], label: str) -> Figu
         axes.tick_params(length=0)
         below = ", and below it M (rows)" if "\n" in values.columns[0] else ""
         axes.set_xlabel(f"N (columns){below}")
-    bar = {"ticks": [*(1 / tick for tick in TICKS), 1, *TICKS], "extend": "both", "label": label}
-    bar |= {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25, "pad": 0.01}
-    figure.colorbar(look, ax=grid, format="{x:.3g}", **bar).minorticks_off()
+    bar = {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25, "pad": 0.01}
+    bar = figure.colorbar(look, ax=grid, extend="both", label=label, **bar)
+    bar.set_ticks(np.log(ticks), labels=[f"{tick:.3g}" for tick in ticks])
+    bar.minorticks_off()
     return figure
 
 
@@ -197,13 +194,12 @@ def _bands(part: pd.DataFrame, title: str) -> list[tuple]:
     rule = rule_of_m(part)
     order = ["N", "M"] if rule else ["M", "N"]
     names = sorted(part["variant"].unique(), key=palette.order)
-    values = [part.pivot(index="variant", columns=order, values=name) for name in VALUES]
-    tables = [table.reindex(names) for table in values]
-    shapes = tables[0].columns.to_frame()
+    shapes = part[order].drop_duplicates().sort_values(order)
     labels = shapes["N"].map(style.size_label)
     if shapes["M"].nunique() > 1:
         labels += "\n" + shapes["M"].map(style.size_label)
     title += f", {rule}" if rule else ""
-    tables = [table.set_axis(labels, axis=1) for table in tables]
-    chunks = np.array_split(np.arange(len(labels)), math.ceil(len(labels) / COLUMNS))
+    tables = [part.pivot(index="variant", columns=order, values=name) for name in VALUES]
+    tables = [table.reindex(names).set_axis(labels, axis=1) for table in tables]
+    chunks = np.array_split(np.arange(len(labels)), -(-len(labels) // COLUMNS))
     return [("" if c[0] else title, *(table.iloc[:, c] for table in tables)) for c in chunks]

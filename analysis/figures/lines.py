@@ -1,6 +1,5 @@
 """Lines: time and throughput over N, GPUs side by side, published beside measured, profiles."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +22,7 @@ NAMES |= {"time_us": "time (µs)", "over_base": "speed ratio"}
 NAMES |= {"N": "N (columns)", "elements": "M·N (elements)"}
 CPU = "cpu"  # its times never stand beside those of a GPU
 HIGHLIGHTED = 5  # variants besides torch
-DECADES = (2.3, 0.5)  # an axis of time over fewer has some labels between powers of 10, or all
+DECADES = (1.6, 0.5)  # an axis of time over fewer has some labels between powers of 10, or all
 MAX_MARKERS, SPARSE = 20, 0.05  # a longer line has a marker only every SPARSE diagonals
 BARS = "bars: 95 % interval of the ratio to torch, spread between processes included"
 BOLD = f"bold: torch and the {HIGHLIGHTED} kernels that are most often in the best set"
@@ -148,21 +147,21 @@ def _draw(
     if not parts:
         return style.page(0, f"{title}: no timed rows", fine_print)
     across = {1: 1, 2: 2, 4: 2}.get(len(parts), 3)
-    down = math.ceil(len(parts) / across)
+    down = -(-len(parts) // across)
     names = {name for panel in parts for name in panel.rows["variant"]}
     front = ranking.highlighted([of.own], HIGHLIGHTED) if BOLD in notes else names
     same = len(values) == 1 and values != ["time_us"]
-    figure = style.page(max(2.4 * down, 4.2, 0.16 * len(names) + 1), title, fine_print)
+    height = max(4.2, down * max(2.4, 0.16 * len(names) + 1))  # each panel has room for labels
+    figure = style.page(height, title, fine_print)
     grid = figure.subplots(down, across, squeeze=False, sharey=same).ravel()
     ops = {op for panel in parts for op in panel.rows["op"]}
-    lines: dict[str, Line2D] = {}
+    found = []  # the lines of each panel by their gid
     for number, (axes, panel) in enumerate(zip(grid, parts, strict=False)):
         value = values[number % len(values)]
         name = panel.title.replace(f"{min(ops)}, ", "") if len(ops) == 1 else panel.title
         axes.set(title=name, ylabel="" if same and number % across else NAMES[value])
         style.label_sizes(axes, set(panel.rows[panel.over]), 12 // across + 1, NAMES[panel.over])
-        found = _panel(axes, panel, value, of, front)
-        lines = lines | found if down == 1 else found | lines
+        found.append(_panel(axes, panel, value, of, front))
         if value == "time_us":
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
@@ -173,11 +172,9 @@ def _draw(
             axes.set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
     if values == ["of_copy"]:
         grid[0].yaxis.set_major_formatter(PercentFormatter(1))
-    if down == 1:
-        _label_ends(grid[-1], list(lines.values()))
-    else:
-        order = sorted(lines, key=lambda name: (name in ("copy", "peak"), palette.order(name)))
-        figure.legend(handles=[lines[name] for name in order], loc="outside right upper")
+    # at the top right; lines of other panels have their labels there, too
+    lines = {gid: line for each in [*found[::-1], found[across - 1]] for gid, line in each.items()}
+    _label_ends(grid[across - 1], list(lines.values()))
     return figure
 
 
@@ -211,7 +208,7 @@ def _panel(
     moved_kb = (rows["throughput_gbps"] * rows["time_us"]).groupby(rows[over]).median()
     if rates.empty:
         peaks = {source.gpu: source.memory_peak_gbps for source in of.sources}
-        peak, gid = peaks.get(rows["gpu"].iloc[0]) or math.nan, "peak"
+        peak, gid = peaks.get(rows["gpu"].iloc[0]) or np.nan, "peak"
         rates, text = peak + 0 * moved_kb, f"{peak} GB/s (data sheet)"
     roofs = {"time_us": moved_kb / rates, "throughput_gbps": rates, "of_copy": rates / rates}
     if value in roofs and len(roof := roofs[value].dropna()):

@@ -111,7 +111,7 @@ def test_the_heat_map_has_numbers_statuses_and_colours_apart_up_to_100(own, draw
     speeds = dict(zip((1, 2, 4, 8, 16), (0.011, 1.0, 1.2, 30.0, 99.0), strict=True))
     rows = [synthetic.with_speedup(v, 0.001, variant="triton_row", N=n) for n, v in speeds.items()]
     mesh = drawn(rows)["speedup"].axes[0].collections[0]
-    colours = mesh.to_rgba([*speeds.values(), 1.1])[:, :3]
+    colours = mesh.to_rgba(np.log([*speeds.values(), 1.1]))[:, :3]
     apart = [np.abs(a - b).max() for i, a in enumerate(colours) for b in colours[:i]]
     assert min(apart) > 0.04
 
