@@ -42,7 +42,7 @@ def select(
     both = measurements, published.rows
     own, tables = (rows[(rows[SET] == [gpu, dtype, sweep]).all(axis=1)] for rows in both)
     sources = [published.sources[f"{table}.csv"] for table in tables["table"].unique()]
-    styles = palette.styles({name for rows in both for name in rows["variant"]})
+    styles = palette.styles(name for rows in both for name in rows["variant"])
     return Selection(gpu, dtype, sweep, own, tables, sources, styles)
 
 

@@ -44,8 +44,8 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     vendor's memory peak (gid `peak`). Where no rule gives M, points stand over M·N.
     """
     title = style.heading(selection, f"{NAMES[value].split(' (')[0].capitalize()} over N")
-    notes = [BARS, BOLD] if len(selection.own) else []
-    return _draw(panels(selection), [value], title, notes, selection)
+    notes = [BARS, BOLD] * (len(selection.own) > 0)
+    return _draw(panels(selection), value, title, notes, selection)
 
 
 @style.themed
@@ -53,12 +53,12 @@ def draw_gpus(selections: Sequence[Selection]) -> Figure:
     """Draw the throughput over N on several GPUs, with one axis."""
     parts = [panel for one in selections for panel in panels(one)]
     for place, (title, rows, over) in enumerate(parts):
-        name, origin = rows["gpu_name"].iloc[0].split(" (")[0], rows["origin"].iloc[0]
-        parts[place] = Panel(f"{name} ({origin})\n{title}", rows, over)
+        name, origin = rows[["gpu_name", "origin"]].iloc[0]
+        parts[place] = Panel(f"{name.split(' (')[0]} ({origin})\n{title}", rows, over)
     sources = list({each.file: each for one in selections for each in one.sources}.values())
     of = selections[0]._replace(own=pd.concat([one.own for one in selections]), sources=sources)
     title = f"Throughput of GPUs side by side: {of.dtype}, sweep {of.sweep}"
-    return _draw(parts, ["throughput_gbps"], title, [BARS, BOLD], of)
+    return _draw(parts, "throughput_gbps", title, [BARS, BOLD], of)
 
 
 @style.themed
@@ -75,7 +75,7 @@ def draw_hero(measurements: pd.DataFrame) -> Figure:
     of = Selection("", "", "", rows, rows[:0], [], palette.styles(HERO))
     timed = rows[is_ranked(rows, any_board=True) & rows["of_copy"].notna()]
     if timed.empty:
-        return _draw([], ["of_copy"], title, [], of)
+        return _draw([], "of_copy", title, [], of)
     sizes = timed.groupby(["gpu", "M"])[["variant", "N"]].nunique()
     gpu, m = sizes.sort_values(["variant", "N"], kind="stable").index[-1]
     rows, timed = (every[(every["gpu"] == gpu) & (every["M"] == m)] for every in (rows, timed))
@@ -86,31 +86,29 @@ def draw_hero(measurements: pd.DataFrame) -> Figure:
     parts = [Panel(dtype, part) for dtype, part in merged.reset_index().groupby("dtype")]
     sweeps = f"sweeps {', '.join(sorted(set(timed['sweep'])))}; a point of several is their median"
     title += f": softmax, M = {m}, {timed['gpu_name'].iloc[0]}"
-    return _draw(parts[::-1], ["of_copy"], title, [sweeps, BARS], of._replace(own=rows))
+    return _draw(parts[::-1], "of_copy", title, [sweeps, BARS], of._replace(own=rows))
 
 
 @style.themed
 def draw_published(selection: Selection, tables: pd.DataFrame, sources: Sequence[Source]) -> Figure:
-    """Draw the published times of `sources`, of any GPU, and of measured rows at their points.
+    """Draw published speeds of `sources`, of any GPU, and those of measured rows at their points.
 
-    Beside them are the speeds over torch, or over the slowest variant of tables without torch.
+    They are ratios to torch, or to the slowest variant of tables without torch.
     """
     tables = tables[(tables["table"] + ".csv").isin([source.file for source in sources])]
     points = pd.MultiIndex.from_frame(tables[POINT])
     own = selection.own[pd.MultiIndex.from_frame(selection.own[POINT]).isin(points)]
     slowest = np.log(tables["time_us"].astype(float)).groupby(tables["variant"]).mean().idxmax()
     base = BASELINE if BASELINE in set(tables["variant"]) else slowest
-    title = style.heading(selection, "Published beside measured times" if len(own) else "Times")
-    parts = panels(selection._replace(own=own, published=tables))
-    for _, rows, _ in parts:
+    of = selection._replace(own=own, published=tables, sources=sources)
+    for _, rows, _ in (parts := panels(of)):
         # a published table without torch has times alone
         speed = rows["speedup"].astype(float).fillna(1 / rows["time_us"])
         shape = [rows[name] for name in ("gpu", "origin", "M", "N")]
         of_base = speed.where(rows["variant"] == base).groupby(shape).transform("max")
         rows["over_base"] = speed / of_base
-    notes = [BARS, f"speed ratio: times as fast as {base}"]
-    values, of = ["time_us", "over_base"], selection._replace(own=own, sources=sources)
-    return _draw([part for part in parts for _ in values], values, title, notes, of)
+    title = style.heading(of, f"Published and measured speed over {base}")
+    return _draw(parts, "over_base", title, [BARS], of)
 
 
 @style.themed
@@ -139,49 +137,44 @@ def draw_profile(selection: Selection) -> Figure:
     return figure
 
 
-def _draw(
-    parts: Sequence[Panel], values: Sequence[str], title: str, notes: Sequence[str], of: Selection
-) -> Figure:
-    """Draw panels, each with its value; a single value has one axis, except time."""
+def _draw(parts: list[Panel], value: str, title: str, notes: list[str], of: Selection) -> Figure:
+    """Draw panels with one axis of values, except time."""
     fine_print = style.footer(of.own, of.sources, notes)
     if not parts:
         return style.page(0, f"{title}: no timed rows", fine_print)
     across = {1: 1, 2: 2, 4: 2}.get(len(parts), 3)
     down = -(-len(parts) // across)
     names = {name for panel in parts for name in panel.rows["variant"]}
-    front = ranking.highlighted([of.own], HIGHLIGHTED) if BOLD in notes else names
-    same = len(values) == 1 and values != ["time_us"]
+    front = {*ranking.highlighted([of.own], HIGHLIGHTED)} if BOLD in notes else names
+    same = value != "time_us"
     height = max(4.2, down * max(2.4, 0.16 * len(names) + 1))  # each panel has room for labels
     figure = style.page(height, title, fine_print)
     grid = figure.subplots(down, across, squeeze=False, sharey=same).ravel()
     ops = {op for panel in parts for op in panel.rows["op"]}
-    found = []  # the lines of each panel by their gid
+    found = []  # the lines of each panel
     for number, (axes, panel) in enumerate(zip(grid, parts, strict=False)):
-        value = values[number % len(values)]
         name = panel.title.replace(f"{min(ops)}, ", "") if len(ops) == 1 else panel.title
         axes.set(title=name, ylabel="" if same and number % across else NAMES[value])
         style.label_sizes(axes, set(panel.rows[panel.over]), 12 // across + 1, NAMES[panel.over])
         found.append(_panel(axes, panel, value, of, front))
-        if value == "time_us":
+        if not same:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
             axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=DECADES))
-    for number, axes in enumerate(grid):
-        axes.set_axis_on() if number < len(parts) else axes.set_axis_off()
-        if values[number % len(values)] != "time_us":
-            axes.set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
-    if values == ["of_copy"]:
+    if same:
+        grid[0].set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
+    if value == "of_copy":
         grid[0].yaxis.set_major_formatter(PercentFormatter(1))
+    for unused in grid[len(parts) :]:
+        unused.set_axis_off()
     # at the top right; lines of other panels have their labels there, too
-    lines = {gid: line for each in [*found[::-1], found[across - 1]] for gid, line in each.items()}
+    lines = {line.get_gid(): line for each in [*found[::-1], found[across - 1]] for line in each}
     _label_ends(grid[across - 1], list(lines.values()))
     return figure
 
 
-def _panel(
-    axes: Axes, panel: Panel, value: str, of: Selection, front: Sequence[str]
-) -> dict[str, Line2D]:
-    """Draw the lines of one panel and its roofline; return them by their gid."""
+def _panel(axes: Axes, panel: Panel, value: str, of: Selection, front: set[str]) -> list[Line2D]:
+    """Draw and return the lines of one panel and its roofline."""
     _, rows, over = panel
     drawn, published = [], rows["origin"] == "published"
     for tables in sorted(set(published)):
@@ -215,7 +208,7 @@ def _panel(
         shape = {"color": "0.25", "lw": 1.0, "zorder": 2.5, "ls": "--" if gid == "copy" else ":"}
         shape |= {"marker": "_", "markersize": 15} if len(roof) == 1 else {}
         drawn += axes.plot(roof, gid=gid, label=text, **shape)
-    return {line.get_gid(): line for line in drawn}
+    return drawn
 
 
 def _label_ends(axes: Axes, lines: Sequence[Line2D]) -> None:

@@ -84,7 +84,7 @@ def size_label(n: int) -> str:
     return f"2{str(n.bit_length() - 1).translate(_SUPERSCRIPT)}" if power else f"{n}"
 
 
-def label_sizes(axes: Axes, sizes: Collection[int], most: int, name: str = "N (columns)") -> None:
+def label_sizes(axes: Axes, sizes: Collection[int], most: int, name: str) -> None:
     """Make x a log axis of sizes, with ticks at them, or at some powers of two if they are many."""
     ticks, low, high = sorted(sizes), min(sizes), max(sizes)
     if len(ticks) > most:
@@ -109,8 +109,8 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     figure.savefig(png, format="png", dpi=DPI)
     # MAXCOVERAGE keeps rare colours of a scale, which a choice by frequency would merge
-    look = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 1, "dither": Image.Dither.NONE}
-    image = Image.open(png).convert("RGB").quantize(COLOURS, **look)
+    method, image = Image.Quantize.MAXCOVERAGE, Image.open(png).convert("RGB")
+    image = image.quantize(COLOURS, method, kmeans=1, dither=Image.Dither.NONE)
     image.save(small, format="png", dpi=(DPI, DPI), optimize=True)
     contents = {Path(f"{stem}.svg"): svg, Path(f"{stem}.png"): small}
     for path, content in contents.items():

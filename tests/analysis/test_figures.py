@@ -196,8 +196,8 @@ def test_published_stands_beside_measured_with_the_ratios_of_both(ranked, tables
     chosen = select(rows, tables, "h200", "float32", "oneflow")
     sources = [each for each in tables.sources.values() if each.sweep == "oneflow"]
     figure = lines.draw_published(chosen, tables.rows, sources)
-    assert set(drawn_lines(figure)) == {"copy", *PAIR, *(f"{name} (published)" for name in PAIR)}
-    ratios = drawn_lines(figure, 1)
+    ratios = drawn_lines(figure)
+    assert set(ratios) == {*PAIR, *(f"{name} (published)" for name in PAIR)}
     assert ratios["cuda_oneflow"].get_xdata().tolist() == list(oneflow.PROTOCOL)  # as published
     expected = oneflow.speedup(oneflow.WARP, 512) / 0.4
     assert ratios["cuda_oneflow"].get_ydata()[-1] == pytest.approx(expected, rel=0.05)
