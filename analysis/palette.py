@@ -61,8 +61,8 @@ def styles(variants: Iterable[str]) -> dict[str, Style]:
     for name in sorted(set(variants)):
         place = int(hashlib.sha256(name.encode()).hexdigest()[:16], 16) % len(OTHERS)
         every = [*OTHERS[place:], *OTHERS[:place]]
-        free = [style for style in every if style not in chosen.values()] or every
-        chosen[name] = KNOWN.get(name, free[0])
+        free = (style for style in every if style not in chosen.values())
+        chosen[name] = KNOWN.get(name) or next(free, every[0])
     return chosen
 
 

@@ -65,9 +65,8 @@ def panels(selection: Selection) -> list[Panel]:
     found = []
     for op, rows in both.groupby("op"):
         for part in split_by_m(rows):
-            inputs = "/".join(sorted(part["distribution"].unique()))
-            over = "N" if rule_of_m(part) else "elements"
-            found.append(Panel(f"{op}, {describe_m(part)}, {inputs} input", part, over))
+            name = f"{op}, {describe_m(part)}, {'/'.join(sorted(set(part['distribution'])))} input"
+            found.append(Panel(name, part, "N" if rule_of_m(part) else "elements"))
     return found
 
 
@@ -77,7 +76,7 @@ def one_m_for_each_n(rows: pd.DataFrame) -> bool:
 
 
 def describe_m(rows: pd.DataFrame) -> str:
-    """Return the M of `rows`, which must not be empty: `rule_of_m`, or else `M = 96 to 786,432`."""
+    """Return the M of `rows`: `rule_of_m`, or else `M = 96 to 786,432`."""
     return rule_of_m(rows) or f"M = {rows['M'].min():,} to {rows['M'].max():,}"
 
 
@@ -125,8 +124,8 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     drawn = set().union(*(part.index for part in products))
     parts = [part for _, part in rows.groupby("M") if not drawn.issuperset(part.index)]
     few = [part for part in parts if part["N"].nunique() < MIN_SIZES]
-    rest = [pd.concat(few).sort_index()] if few else []
-    return [part for part in parts if part["N"].nunique() >= MIN_SIZES] + products + rest
+    many = [part for part in parts if part["N"].nunique() >= MIN_SIZES] + products
+    return [*many, pd.concat(few).sort_index()] if few else many
 
 
 def copy_rate(rows: pd.DataFrame, over: str = "N") -> pd.Series:

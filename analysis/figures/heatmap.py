@@ -17,9 +17,8 @@ from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
 from analysis.published import Published
 
 TICKS = (1.2, 2, 5, 20, 100)  # of the colours, blue for faster; red has their inverses
-COLUMNS = 14  # of a band
+COLUMNS, LEAST = 14, 0.01  # of a band; the smallest half interval that is written
 VALUES = ("value", "text", "frame")
-LEAST = 0.01  # the smallest half interval that is written
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
 WORDS |= {"incorrect": "wrong", "out_of_memory": "memory"}
@@ -42,8 +41,7 @@ def draw_speedup(selection: Selection) -> Figure:
     table = selection.own if len(selection.own) else selection.published
     why = table["unranked_by"].str.replace(".* .*", "not ranked", regex=True)
     why = why.where(table["status"] == "ok", table["status"])
-    timed = is_ranked(table, any_board=True)
-    table = table.assign(value=table["speedup"].where(timed), frame="")
+    table = table.assign(value=table["speedup"].where(is_ranked(table, any_board=True)), frame="")
     board = (table["unranked_by"] == schema.OTHER_BOARD).map({True: style.BOARD, False: ""})
     table["text"] = _texts(table, table["flags"].map(mark) + board, why)
     table["band"] = table["op"] + ", " + table["distribution"]
@@ -132,7 +130,6 @@ def draw_map(measurements: pd.DataFrame, published: Published, gpu: str) -> Figu
     axes.grid(False)
     axes.set_xticks(np.arange(len(places)) + 0.5, map(style.size_label, places))
     axes.set_yticks(np.arange(len(lines)) + 0.5, [label for label, _ in lines])
-    axes.tick_params(length=0)
     for label, (_, part) in zip(axes.get_yticklabels(), lines, strict=True):
         label.set_fontweight("normal" if len(part) else "bold")
     place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 5, "columnspacing": 1.2}
@@ -179,7 +176,6 @@ def _draw(table: pd.DataFrame, title: str, notes: list[str], label: str) -> Figu
                 axes.add_patch(Rectangle((j, i), 1, 1, edgecolor="black", **edge))
         axes.set_xticks(np.arange(len(values.columns)) + 0.5, values.columns)
         axes.set_yticks(np.arange(len(values)) + 0.5, values.index)
-        axes.tick_params(length=0)
         below = ", and below it M (rows)" if "\n" in values.columns[0] else ""
         axes.set_xlabel(f"N (columns){below}")
     bar = {"shrink": min(1, 3 / (sum(lines) * cell)), "anchor": (0, 1), "aspect": 25, "pad": 0.01}

@@ -80,9 +80,8 @@ def draw_hero(measurements: pd.DataFrame) -> Figure:
     gpu, m = sizes.sort_values(["variant", "N"], kind="stable").index[-1]
     rows, timed = (every[(every["gpu"] == gpu) & (every["M"] == m)] for every in (rows, timed))
     groups = timed.groupby(["dtype", "variant", "N"])
-    merged = groups.first().assign(flags=groups["flags"].agg(" ".join))
-    numbers = ["of_copy", "speedup", "speedup_low", "speedup_high"]
-    merged[numbers] = groups[numbers].median()
+    medians = groups[["of_copy", "speedup", "speedup_low", "speedup_high"]].median()
+    merged = groups.first().assign(**medians, flags=groups["flags"].agg(" ".join))
     parts = [Panel(dtype, part) for dtype, part in merged.reset_index().groupby("dtype")]
     sweeps = f"sweeps {', '.join(sorted(set(timed['sweep'])))}; a point of several is their median"
     title += f": softmax, M = {m}, {timed['gpu_name'].iloc[0]}"
@@ -96,8 +95,7 @@ def draw_published(selection: Selection, tables: pd.DataFrame, sources: Sequence
     They are ratios to torch, or to the slowest variant of tables without torch.
     """
     tables = tables[(tables["table"] + ".csv").isin([source.file for source in sources])]
-    points = pd.MultiIndex.from_frame(tables[POINT])
-    own = selection.own[pd.MultiIndex.from_frame(selection.own[POINT]).isin(points)]
+    own = selection.own.merge(tables[POINT].drop_duplicates(), on=POINT)
     slowest = np.log(tables["time_us"].astype(float)).groupby(tables["variant"]).mean().idxmax()
     base = BASELINE if BASELINE in set(tables["variant"]) else slowest
     of = selection._replace(own=own, published=tables, sources=sources)
@@ -120,9 +118,8 @@ def draw_profile(selection: Selection) -> Figure:
     figure = style.page(4, title, style.footer(own, [], [PROFILE]))
     axes = figure.subplots()
     axes.set_xscale("symlog", linthresh=1, subs=[1])
-    axes.set(xlim=(0, SHARES[-1]), ylim=(0, 1.02), xlabel="slower than the fastest by at most (%)")
-    axes.set_ylabel("share of matrices")
-    axes.set_xticks(SHARES, SHARES)
+    axes.set(xlim=(0, SHARES[-1]), ylim=(0, 1.02), xticks=SHARES, xticklabels=SHARES)
+    axes.set(xlabel="slower than the fastest by at most (%)", ylabel="share of matrices")
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     near = {name: ranking.within(table[name], NEAR) for name in table}
     for name in sorted(table, key=lambda name: (-near[name], palette.order(name))):

@@ -27,14 +27,13 @@ TEXT = 8  # points
 THEME = {
     **sns.axes_style("whitegrid", {"axes.edgecolor": "0.6", "grid.color": "0.9"}),
     **{"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"]},
-    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), TEXT),
-    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), TEXT),
+    **{"font.size": TEXT, "axes.titlesize": TEXT, "axes.titlelocation": "left"},
     **{"axes.linewidth": 0.6, "grid.linewidth": 0.5, "legend.frameon": False},
-    **{"axes.titlelocation": "left", "svg.fonttype": "none", "svg.hashsalt": "softmax-bench"},
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 0),
+    **{"svg.fonttype": "none", "svg.hashsalt": "softmax-bench"},
 }
 themed = matplotlib.rc_context(THEME)
-WIDTH, LINE = 9, 0.14  # inches: of a figure, and the height of a line
-TITLE, FOOTER = 108, 140  # letters of a line
+WIDTH, LINE, TITLE, FOOTER = 9, 0.14, 108, 140  # inches: figure, height of a line; letters of one
 DPI, COLOURS = 150, 128  # of a PNG; enough for lines and letters
 BOARD = "°"  # the mark of a row that only its board excludes
 VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
@@ -44,8 +43,8 @@ _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def page(height: float, title: str, footer: Iterable[str]) -> Figure:
     """Return a figure with a title above and a footer below a drawing of `height` inches."""
     lines, title = textwrap.wrap(" · ".join(footer), FOOTER), textwrap.wrap(title, TITLE)
-    size = (WIDTH, height + LINE * (len(lines) + len(title)) + 0.13)
-    figure = Figure(figsize=size, layout="constrained")
+    height += LINE * (len(lines) + len(title)) + 0.13
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     figure.suptitle("\n".join(title), x=0.006, ha="left", fontsize=TEXT + 1, fontweight="bold")
     figure.supxlabel("\n".join(lines), x=0.006, ha="left", fontsize=TEXT, color="0.3")
     return figure

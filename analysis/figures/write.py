@@ -14,9 +14,9 @@ from analysis.published import Published
 def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path) -> list[Path]:
     """Write the figures of a GPU to `folder`/`gpu` as SVG and PNG; return the paths.
 
-    They are map, and of each dtype and sweep {dtype}_{sweep}_{kind}: time, throughput, speedup
-    where it is known, profile of at least ranking.MIN_MATRICES matrices, and published where a
-    short published table has the same dtype and sweep. Raises InputError for a GPU without rows.
+    They are map, and {dtype}_{sweep}_{kind}: time, throughput, speedup where it is known, profile
+    of ranking.MIN_MATRICES matrices, published where a short published table has the same dtype and
+    sweep. Raises InputError for a GPU without rows.
     """
     every = existing(measurements, tables)
     if gpu not in (known := sorted({key[0] for key in every})):

@@ -62,8 +62,8 @@ def test_time_has_a_line_bars_and_a_label_for_each_variant_and_a_footer(own):
     found = drawn_lines(figure)
     assert set(found) == {*synthetic.VARIANTS, "copy"}
     assert {text.get_text() for text in axes.texts} == {*synthetic.VARIANTS, "copy (roofline)"}
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("N (columns)", "time (µs)")
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert (axes.get_xlabel(), axes.get_xscale()) == ("N (columns)", "log")
+    assert (axes.get_ylabel(), axes.get_yscale()) == ("time (µs)", "log")
     assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["2⁸", "2⁹"]
     expected = [synthetic.time_us("triton_online", 1024, n, 4) for n in synthetic.ONLINE_SIZES]
     assert found["triton_online"].get_ydata() == pytest.approx(expected)
@@ -73,10 +73,9 @@ def test_time_has_a_line_bars_and_a_label_for_each_variant_and_a_footer(own):
     assert all(part in words(figure) for part in ("NVIDIA H200", *versions, "1 compile_error"))
     bars = {bar.get_gid(): bar.get_segments() for bar in axes.collections}
     assert set(bars) == {f"{name} bar" for name in synthetic.VARIANTS}
-    (x, end), (_, other) = bars["triton_row bar"][0]
-    assert x == 256
+    ends = bars["triton_row bar"][0][:, 1]
     within = 1.003 / 0.997  # the interval of one process; the bar has the spread between processes
-    assert max(end, other) / min(end, other) > 1.003 * within
+    assert max(ends) / min(ends) > 1.003 * within
 
 
 def test_published_lines_are_hollow_and_have_the_data_sheet_as_roofline(ranked, tables):
@@ -159,12 +158,11 @@ def test_a_cell_of_the_map_has_the_least_share_and_says_that_other_kernels_are_f
 def test_one_row(drawn):
     found = drawn([synthetic.row(variant="triton_row")])
     for kind in ("time", "throughput"):
-        shown = drawn_lines(found[kind])
+        shown, (axes,) = drawn_lines(found[kind]), found[kind].axes
         assert set(shown) == {"triton_row", "torch_softmax", "copy"}
         assert shown["copy"].get_marker() == "_"  # a line through one size has no length
-        (axes,) = found[kind].axes
-        points = axes.transData.transform(shown["triton_row"].get_xydata())
-        assert all(axes.get_window_extent().contains(*point) for point in points)
+        (point,) = axes.transData.transform(shown["triton_row"].get_xydata())
+        assert axes.get_window_extent().contains(*point)
     (cell,) = found["map"].axes[0].patches
     assert min(cell.get_facecolor()) > 0.7  # pale: no other kernel competes
 
@@ -226,8 +224,8 @@ def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wr
 def test_changes_of_a_comparison_are_cells_with_signs():
     names = ["gpu", "op", "dtype", "distribution", "M", "N", "variant"]
     ratios = {"a": (0.5, compare.SLOWER), "b": (1.02, compare.SAME), "c": (math.nan, compare.BROKE)}
-    index = [("h200", "softmax", "float32", "normal", 4, 8, name) for name in ratios]
-    index = pd.MultiIndex.from_tuples(index, names=names)
+    index = [["h200"], ["softmax"], ["float32"], ["normal"], [4], [8], ratios]
+    index = pd.MultiIndex.from_product(index, names=names)
     changes = pd.DataFrame([*ratios.values()], index, ["ratio", "change"])
     changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
     figure = heatmap.draw_changes(changes, compare.Limits())
@@ -247,12 +245,12 @@ def test_the_files_of_a_gpu_are_the_same_twice(measurements, tables, tmp_path):
     assert sorted((tmp_path / "a/h200").iterdir()) == sorted(first)
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert {path.read_bytes()[:5] for path in first} == {b"\x89PNG\r", b"<?xml"}
-    svg = (tmp_path / "a/h200/float32_oneflow_time.svg").read_text()
-    assert "cuda_oneflow</text>" in svg  # text stays text
+    # text stays text
+    assert "cuda_oneflow</text>" in (tmp_path / "a/h200/float32_oneflow_time.svg").read_text()
     # times of a CPU stand beside no GPU's, and a table without torch has no speed-up
-    cpu = {path.stem for path in write.write_gpu(frame, tables, "cpu", tmp_path)}
-    assert cpu == expected - {"float32_oneflow_published"}
-    shared = {path.stem for path in write.write_shared(frame, tables, tmp_path)}
-    assert shared == {"hero", "gpus_float32_oneflow"}
+    cpu = write.write_gpu(frame, tables, "cpu", tmp_path)
+    assert {path.stem for path in cpu} == expected - {"float32_oneflow_published"}
+    shared = write.write_shared(frame, tables, tmp_path)
+    assert {path.stem for path in shared} == {"hero", "gpus_float32_oneflow"}
     with pytest.raises(InputError, match="no rows of gpu h100; there are rows of: a100, cpu, h200"):
         write.write_gpu(frame, tables, "h100", tmp_path)
