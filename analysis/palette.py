@@ -7,18 +7,14 @@ Variants of one family share a colour and differ in the marker.
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-BLACK, GREY = "#000000", "#7f7f7f"
+BLACK, GREY, INDIGO = "#000000", "#7f7f7f", "#332288"
 ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, WINE = "#0072B2", "#D55E00", "#CC79A7", "#882255"
-INDIGO = "#332288"
-OLIVE, TEAL, BROWN = "#85851f", "#2a8c7e", "#8c564b"
-ROSE, LEAF, SLATE = "#d6336c", "#4f8a10", "#5f7a8a"
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """matplotlib's colour and marker of one variant."""
 
     colour: str
@@ -37,12 +33,12 @@ _FAMILIES = (
     (WINE, "cuda_fastertransformer d, cuda_fastertransformer_v1 <, cuda_fastertransformer_v2 >"),
     (INDIGO, "frontier *, frontier_short s, frontier_rows ^, frontier_spread D"),
     (INDIGO, "frontier_packed p, frontier_staged v"),
-    (OLIVE, "peer_quack p"),
-    (TEAL, "peer_liger s"),
-    (BROWN, "peer_compile ^, peer_compile__max v"),
-    (ROSE, "peer_helion <, peer_helion__pretuned >, peer_helion__max h"),
-    (LEAF, "peer_flaggems D"),
-    (SLATE, "peer_flashinfer X"),
+    ("#85851f", "peer_quack p"),
+    ("#2a8c7e", "peer_liger s"),
+    ("#8c564b", "peer_compile ^, peer_compile__max v"),
+    ("#d6336c", "peer_helion <, peer_helion__pretuned >, peer_helion__max h"),
+    ("#4f8a10", "peer_flaggems D"),
+    ("#5f7a8a", "peer_flashinfer X"),
 )
 KNOWN = {
     name: Style(colour, marker)
@@ -51,7 +47,7 @@ KNOWN = {
 }
 # Styles of any other name: no known variant has them, and no other project its colour.
 _COLOURS = (ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, WINE, INDIGO)
-_EVERY = [Style(colour, marker) for marker in "DvPh<>pos^X" for colour in _COLOURS]
+_EVERY = (Style(colour, marker) for marker in "DvPh<>pos^X" for colour in _COLOURS)
 OTHERS = [style for style in _EVERY if style not in KNOWN.values()]
 
 

@@ -1,6 +1,5 @@
 """Which rows are shown together: a set has one gpu, dtype and sweep; a panel has one rule for M."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,12 +12,8 @@ SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The rows of one gpu, dtype and sweep: `own`, and those of the published tables of `sources`.
-
-    `styles` has every variant of all measurements.
-    """
+class Selection(NamedTuple):
+    """The `own` rows of a gpu, dtype and sweep, and `published` ones; `styles` of all variants."""
 
     gpu: str
     dtype: str
@@ -30,10 +25,9 @@ class Selection:
 
 
 class Panel(NamedTuple):
-    """The part of a selection that shares a rule for M.
+    """The part of a selection that shares a rule for M, over `N`.
 
-    `over` is `N`, or `elements` where no rule gives M: a line over N would then join sizes that
-    have nothing in common.
+    Without a rule it is over `elements`: a line over N would join what has nothing in common.
     """
 
     title: str
@@ -45,13 +39,10 @@ def select(
     measurements: pd.DataFrame, published: Published, gpu: str, dtype: str, sweep: str
 ) -> Selection:
     """Return the rows of a set, of which there may be none."""
-    own, tables = (
-        rows[(rows[SET] == [gpu, dtype, sweep]).all(axis=1)]
-        for rows in (measurements, published.rows)
-    )
-    used = set(tables["table"])
-    sources = [s for s in published.sources.values() if s.file.removesuffix(".csv") in used]
-    styles = palette.styles({*measurements["variant"], *published.rows["variant"]})
+    both = measurements, published.rows
+    own, tables = (rows[(rows[SET] == [gpu, dtype, sweep]).all(axis=1)] for rows in both)
+    sources = [published.sources[f"{table}.csv"] for table in tables["table"].unique()]
+    styles = palette.styles(name for rows in both for name in rows["variant"])
     return Selection(gpu, dtype, sweep, own, tables, sources, styles)
 
 
@@ -67,20 +58,16 @@ def panels(selection: Selection) -> list[Panel]:
     Rows of another board count, and published rows join the measured ones. The columns `elements`
     and `row` are added: M·N, and the index of the row in `own` or `published`.
     """
-    own, tables = selection.own, selection.published
-    parts = [rows.assign(row=rows.index) for rows in (own[is_ranked(own, any_board=True)], tables)]
+    own = selection.own[is_ranked(selection.own, any_board=True)]
+    parts = [rows.assign(row=rows.index) for rows in (own, selection.published)]
     both = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     both["elements"] = both["M"] * both["N"]
-    return [
-        Panel(_title(part), part, "N" if rule_of_m(part) else "elements")
-        for _, rows in both.groupby("op")
-        for part in split_by_m(rows)
-    ]
-
-
-def _title(rows: pd.DataFrame) -> str:
-    inputs = "/".join(sorted(rows["distribution"].unique()))
-    return f"{rows['op'].iloc[0]}, {describe_m(rows)}, {inputs} input"
+    found = []
+    for op, rows in both.groupby("op"):
+        for part in split_by_m(rows):
+            name = f"{op}, {describe_m(part)}, {'/'.join(sorted(set(part['distribution'])))} input"
+            found.append(Panel(name, part, "N" if rule_of_m(part) else "elements"))
+    return found
 
 
 def one_m_for_each_n(rows: pd.DataFrame) -> bool:
@@ -89,7 +76,7 @@ def one_m_for_each_n(rows: pd.DataFrame) -> bool:
 
 
 def describe_m(rows: pd.DataFrame) -> str:
-    """Return the M of `rows`, which must not be empty: `rule_of_m`, or else `M = 96 to 786,432`."""
+    """Return the M of `rows`: `rule_of_m`, or else `M = 96 to 786,432`."""
     return rule_of_m(rows) or f"M = {rows['M'].min():,} to {rows['M'].max():,}"
 
 
@@ -99,12 +86,11 @@ def rule_of_m(rows: pd.DataFrame) -> str:
     `M = 1024`, `M = 2048·N`, `M·N = 100,663,296`, or with `≈` where M was rounded.
     """
     shapes = rows[["M", "N"]].drop_duplicates()
-    m, n = shapes["M"], shapes["N"]
+    m, n, elements = shapes["M"], shapes["N"], shapes["M"] * shapes["N"]
     if m.nunique() == 1:
         return f"M = {m.iloc[0]}"
     if (m % n == 0).all() and (m // n).nunique() == 1:
         return f"M = {(m // n).iloc[0]}·N"
-    elements = m * n
     if elements.nunique() == 1:
         return f"M·N = {elements.iloc[0]:,}"
     # A constant rounded to a multiple of N lies within N elements of every product. Every N that
@@ -121,8 +107,6 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     over N would alternate between them. Otherwise there is one part per M with MIN_SIZES sizes, and
     one per constant M·N that as many sizes share. A row may be in two parts.
     """
-    if rows.empty:
-        return []
     shapes = rows[["M", "N"]].drop_duplicates()
     lone = shapes[shapes.groupby("M")["N"].transform("size") == 1]
     if one_m_for_each_n(shapes) and (len(lone) or shapes["M"].nunique() == 1):
@@ -140,8 +124,8 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     drawn = set().union(*(part.index for part in products))
     parts = [part for _, part in rows.groupby("M") if not drawn.issuperset(part.index)]
     few = [part for part in parts if part["N"].nunique() < MIN_SIZES]
-    rest = [pd.concat(few).sort_index()] if few else []
-    return [part for part in parts if part["N"].nunique() >= MIN_SIZES] + products + rest
+    many = [part for part in parts if part["N"].nunique() >= MIN_SIZES] + products
+    return [*many, pd.concat(few).sort_index()] if few else many
 
 
 def copy_rate(rows: pd.DataFrame, over: str = "N") -> pd.Series:

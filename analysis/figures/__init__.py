@@ -1,1 +1,1 @@
-"""Figures of one gpu, dtype and sweep (time, throughput, speed-up, published), and the overview."""
+"""Figures of a GPU (map, time, throughput, speed-up, profile, published), and of all GPUs."""

@@ -6,8 +6,9 @@ from analysis.frame import is_ranked
 from analysis.schema import BASELINE, SWEEP_MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds
-# Columns that a control leaves empty.
+MEDIANS = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
+NO_PLACE = {"rank": float("nan"), "in_best_set": False, "competitors": 0}  # it does not compete
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
@@ -16,37 +17,22 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     The row has the median of `torch_us` over the rows of the matrix, and the flag CONTROL. Added
     rows come last, and the index continues.
     """
-    controls = _torch(frame[is_ranked(frame) & frame["torch_us"].notna()])
-    timed = is_ranked(frame, any_board=True) & (frame["variant"] == BASELINE)
-    known = pd.MultiIndex.from_frame(frame.loc[timed, SWEEP_MATRIX])
-    controls = controls[~pd.MultiIndex.from_frame(controls[SWEEP_MATRIX]).isin(known)]
-    return pd.concat([frame, controls], ignore_index=True) if len(controls) else frame
+    timed = frame[is_ranked(frame, any_board=True) & (frame["variant"] == BASELINE)]
+    known = pd.MultiIndex.from_frame(timed[SWEEP_MATRIX])
+    rows = frame[is_ranked(frame) & frame["torch_us"].notna()]
+    rows = rows[~pd.MultiIndex.from_frame(rows[SWEEP_MATRIX]).isin(known)]
+    if rows.empty:
+        return frame
+    scale = rows["time_us"] / rows["torch_us"]
+    known = {"variant": BASELINE, "flags": CONTROL, "time_us": rows["torch_us"], "speedup": 1.0}
+    known |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy")}
+    known |= dict.fromkeys(UNKNOWN, float("nan")) | (NO_PLACE if "rank" in rows else {})
+    groups = rows.assign(**known).groupby(SWEEP_MATRIX, sort=False)
+    controls = groups.first().assign(**groups[MEDIANS].median()).reset_index()
+    return pd.concat([frame, controls[list(frame.columns)]], ignore_index=True)
 
 
 def controls_note(rows: pd.DataFrame) -> list[str]:
     """Return the line of the fine print about rows of `with_controls`, if there are any."""
-    if (rows["flags"] != CONTROL).all():
-        return []
-    return [f"{BASELINE}: also as the other rows' control, timed in their processes"]
-
-
-def _torch(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row of torch for each matrix of `rows`."""
-    if rows.empty:
-        return rows
-    scale = rows["time_us"] / rows["torch_us"]
-    new = rows.assign(
-        variant=BASELINE,
-        flags=CONTROL,
-        time_us=rows["torch_us"],
-        throughput_gbps=rows["throughput_gbps"] * scale,
-        of_copy=rows["of_copy"] * scale,
-        speedup=1.0,
-        **dict.fromkeys(UNKNOWN, float("nan")),
-    )
-    if "rank" in new:  # a control does not compete
-        new = new.assign(rank=float("nan"), in_best_set=False, competitors=0)
-    numbers = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
-    groups = new.groupby(SWEEP_MATRIX, sort=False)
-    medians = {name: groups[name].median().to_numpy() for name in numbers}
-    return groups.first().reset_index().assign(**medians)[list(rows.columns)]
+    note = f"{BASELINE}: also as the other rows' control, timed in their processes"
+    return [note] if (rows["flags"] == CONTROL).any() else []

@@ -11,42 +11,42 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from PIL import Image
 from seaborn.utils import relative_luminance
 
 from analysis import markdown as md
 from analysis import rows, schema
 from analysis.figures.controls import controls_note
-from analysis.frame import distinct, is_ranked, legend, mark, outcomes
+from analysis.frame import distinct, is_ranked, legend, outcomes
 from analysis.panels import Selection
 from analysis.published import Source
 
+TEXT = 8  # points
 # In SVG, text stays text, and ids do not depend on the run. A machine without DejaVu Sans shows an
 # SVG in the next font that it has.
 THEME = {
     **sns.axes_style("whitegrid", {"axes.edgecolor": "0.6", "grid.color": "0.9"}),
     **{"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"]},
-    **dict.fromkeys(("font.size", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7.5),
-    **{"axes.titlesize": 8, "axes.labelsize": 8, "axes.titlelocation": "left"},
+    **{"font.size": TEXT, "axes.titlesize": TEXT, "axes.titlelocation": "left"},
     **{"axes.linewidth": 0.6, "grid.linewidth": 0.5, "legend.frameon": False},
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 0),
     **{"svg.fonttype": "none", "svg.hashsalt": "softmax-bench"},
 }
 themed = matplotlib.rc_context(THEME)
-WIDTH, LINE = 9, 0.115  # inches: of a figure, and of a line of its footer
-PNG_DPI, PNG_COLOURS = 150, 128  # enough for lines and letters
+WIDTH, LINE, TITLE, FOOTER = 9, 0.14, 108, 140  # inches: figure, height of a line; letters of one
+DPI, COLOURS = 150, 128  # of a PNG; enough for lines and letters
 BOARD = "°"  # the mark of a row that only its board excludes
 VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def page(height: float, title: str, footer: Iterable[str], width: float = WIDTH) -> Figure:
+def page(height: float, title: str, footer: Iterable[str]) -> Figure:
     """Return a figure with a title above and a footer below a drawing of `height` inches."""
-    wrapped = [part for line in footer for part in textwrap.wrap(line, int(width * 21))]
-    size = (width, height + LINE * len(wrapped) + 0.13 * title.count("\n") + 0.26)
-    figure = Figure(figsize=size, layout="constrained")
-    figure.suptitle(title, x=0.006, ha="left", fontsize=9, fontweight="bold")
-    figure.supxlabel("\n".join(wrapped), x=0.006, ha="left", fontsize=6, color="0.3")
+    lines, title = textwrap.wrap(" · ".join(footer), FOOTER), textwrap.wrap(title, TITLE)
+    height += LINE * (len(lines) + len(title)) + 0.13
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.suptitle("\n".join(title), x=0.006, ha="left", fontsize=TEXT + 1, fontweight="bold")
+    figure.supxlabel("\n".join(lines), x=0.006, ha="left", fontsize=TEXT, color="0.3")
     return figure
 
 
@@ -54,17 +54,15 @@ def heading(selection: Selection, what: str) -> str:
     """Return the title of a figure, which says so when nothing in it was measured here."""
     rows = selection.own if len(selection.own) else selection.published
     name, ops = rows["gpu_name"].iloc[0].split(" (")[0], "/".join(distinct(rows["op"]))
-    text = f"{what}: {ops}, {selection.dtype}, {name} (sweep {selection.sweep})"
-    return text if len(selection.own) else f"{text}\npublished, not measured here"
+    published = "" if len(selection.own) else "; published, not measured"
+    return f"{what}: {ops}, {selection.dtype}, {name}, sweep {selection.sweep}{published}"
 
 
 def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[str] = ()) -> list:
     """Return the boards and versions of rows, the sources, the rows without a time, and marks."""
     lines = []
     for gpu, part in own.groupby("gpu_name"):
-        boards = [
-            board[:12] for board in distinct(part["gpu_uuid"].str.split().explode().fillna(""))
-        ]
+        boards = distinct(part["gpu_uuid"].str.split().explode().fillna("").str.slice(0, 12))
         known = {name: "/".join(distinct(part[name])) for name in VERSIONS}
         facts = [f"{name} {version}" for name, version in known.items() if version]
         days = distinct(part["started_at"].str.slice(0, 10))
@@ -75,25 +73,8 @@ def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[st
     if left_out := md.counts(outcomes(own[~timed])):
         lines.append(f"rows without a time that counts: {left_out}")
     if other:
-        rows = md.counted(other, "row")
-        lines.append(f"{BOARD} {rows} of another board than the ranked ones of that size")
+        lines.append(f"{BOARD} {md.counted(other, 'row')} of another board than the ranked ones")
     return [*lines, *controls_note(own), *legend(own.loc[timed, "flags"]), *notes]
-
-
-def signs(rows: pd.DataFrame) -> pd.Series:
-    """Return the marks of each row: those of its flags, and BOARD."""
-    board = (rows["unranked_by"] == schema.OTHER_BOARD).map({True: BOARD, False: ""})
-    return rows["flags"].map(mark) + board
-
-
-def nothing_timed(title: str, own: pd.DataFrame, notes: Iterable[str]) -> Figure:
-    """Return a figure without panels, with the outcomes of rows in its middle."""
-    figure, text = (
-        page(2.5, title, notes),
-        f"no timed rows: {md.counts(outcomes(own)) or 'no rows'}",
-    )
-    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
-    return figure
 
 
 def size_label(n: int) -> str:
@@ -102,27 +83,17 @@ def size_label(n: int) -> str:
     return f"2{str(n.bit_length() - 1).translate(_SUPERSCRIPT)}" if power else f"{n}"
 
 
-def label_sizes(axes: Axes, sizes: Collection[int], most: int, name: str = "N (columns)") -> None:
+def label_sizes(axes: Axes, sizes: Collection[int], most: int, name: str) -> None:
     """Make x a log axis of sizes, with ticks at them, or at some powers of two if they are many."""
     ticks, low, high = sorted(sizes), min(sizes), max(sizes)
     if len(ticks) > most:
-        ticks = [2**i for i in range(math.ceil(math.log2(low)), int(math.log2(high)) + 1)]
-        ticks = ticks[:: math.ceil(len(ticks) / most)] or [low, high]
+        powers = [2**i for i in range(math.ceil(math.log2(low)), int(math.log2(high)) + 1)]
+        ticks = powers[:: math.ceil(len(powers) / most) or 1] or [low, high]
     room = (high / low) ** (0.6 / most)  # plain numbers near each other would overlap
     ticks = [n for i, n in enumerate(ticks) if not i or n / ticks[i - 1] >= room]
     axes.set(xscale="log", xlim=(low / 2**0.25, high * 2**0.25), xlabel=name)
     axes.set_xticks(ticks, [size_label(int(n)) for n in ticks])
     axes.set_xticks([], minor=True)
-
-
-def label_time(axes: Axes) -> None:
-    """Make y a log axis of time in µs with plain numbers, more of them over few decades."""
-    axes.set(yscale="log", ylabel="time (µs)")
-    low, high = axes.get_ylim()
-    subs = (1,) if high / low > 200 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
-    axes.yaxis.set_major_locator(LogLocator(subs=subs))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def text_colour(ground: Sequence[float]) -> str:
@@ -133,15 +104,14 @@ def text_colour(ground: Sequence[float]) -> str:
 @themed
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Write `figure` to `stem`.svg and .png, the same bytes for equal figures; return the paths."""
-    svg, full, png = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    svg, png, small = io.BytesIO(), io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    dpi = min(PNG_DPI, max(100, 2000 // figure.get_figheight()))  # a high page needs fewer
-    figure.savefig(full, format="png", dpi=dpi)
+    figure.savefig(png, format="png", dpi=DPI)
     # MAXCOVERAGE keeps rare colours of a scale, which a choice by frequency would merge
-    image, method = Image.open(full).convert("RGB"), Image.Quantize.MAXCOVERAGE
-    image = image.quantize(PNG_COLOURS, method, kmeans=1, dither=Image.Dither.NONE)
-    image.save(png, format="png", dpi=(dpi, dpi), optimize=True)
-    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("svg", "png")]
-    for path, content in zip(paths, (svg, png), strict=True):
+    method, image = Image.Quantize.MAXCOVERAGE, Image.open(png).convert("RGB")
+    image = image.quantize(COLOURS, method, kmeans=1, dither=Image.Dither.NONE)
+    image.save(small, format="png", dpi=(DPI, DPI), optimize=True)
+    contents = {Path(f"{stem}.svg"): svg, Path(f"{stem}.png"): small}
+    for path, content in contents.items():
         rows.write(path, content.getvalue())
-    return paths
+    return list(contents)

@@ -1,6 +1,5 @@
 """Choose and write the figures of a GPU, and those that no GPU owns; see `write_gpu`."""
 
-from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
@@ -11,40 +10,32 @@ from analysis.figures.controls import CONTROL, with_controls
 from analysis.panels import existing, select
 from analysis.published import Published
 
-CPU = "cpu"  # its times never stand beside those of a GPU
-
 
 def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path) -> list[Path]:
     """Write the figures of a GPU to `folder`/`gpu` as SVG and PNG; return the paths.
 
-    They are map, and of each dtype and sweep {dtype}_{sweep}_{kind}: time, throughput, speedup
-    where it is known, profile of at least ranking.MIN_MATRICES matrices, and published where a
-    short published table has the same dtype and sweep. Raises InputError for a GPU without rows.
+    They are map, and {dtype}_{sweep}_{kind}: time, throughput, speedup where it is known, profile
+    of ranking.MIN_MATRICES matrices, published where a short published table has the same dtype and
+    sweep. Raises InputError for a GPU without rows.
     """
     every = existing(measurements, tables)
     if gpu not in (known := sorted({key[0] for key in every})):
         raise InputError(f"no rows of gpu {gpu}; there are rows of: {', '.join(known) or 'no GPU'}")
     measurements = with_controls(ranking.rank_variants(measurements))
-    folder = Path(folder, gpu)
-    paths = style.save(heatmap.draw_map(measurements, tables, gpu), folder / "map")
-    for key in every:
-        if key[0] != gpu:
-            continue
+    figures = {"map": heatmap.draw_map(measurements, tables, gpu)}
+    for key in (key for key in every if key[0] == gpu):
         stem, chosen = f"{key[1]}_{key[2]}", select(measurements, tables, *key)
-        figures = {"time": lines.draw_time(chosen), "throughput": lines.draw_throughput(chosen)}
+        figures[f"{stem}_time"] = lines.draw_over_n(chosen, "time_us")
+        figures[f"{stem}_throughput"] = lines.draw_over_n(chosen, "throughput_gbps")
         if len(chosen.own) or chosen.published["speedup"].notna().any():
-            figures["speedup"] = heatmap.draw_speedup(chosen)
+            figures[f"{stem}_speedup"] = heatmap.draw_speedup(chosen)
         competing = chosen.own[chosen.own["flags"] != CONTROL]
         if len(competing) and len(ranking.profile(competing)) >= ranking.MIN_MATRICES:
-            figures["profile"] = lines.draw_profile(chosen)
-        sources = [s for s in tables.sources.values() if (s.dtype, s.sweep) == key[1:]]
-        if gpu != CPU and (sources := [s for s in sources if s.beside_measured]):
-            names = [source.file.removesuffix(".csv") for source in sources]
-            rows = tables.rows[tables.rows["table"].isin(names)]
-            figures["published"] = lines.draw_published(chosen, rows, sources)
-        for kind, figure in figures.items():
-            paths += style.save(figure, folder / f"{stem}_{kind}")
-    return paths
+            figures[f"{stem}_profile"] = lines.draw_profile(chosen)
+        same = [each for each in tables.sources.values() if (each.dtype, each.sweep) == key[1:]]
+        if gpu != lines.CPU and (sources := [each for each in same if each.beside_measured]):
+            figures[f"{stem}_published"] = lines.draw_published(chosen, tables.rows, sources)
+    return [path for name in figures for path in style.save(figures[name], Path(folder, gpu, name))]
 
 
 def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
@@ -53,10 +44,11 @@ def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) ->
     They are hero, and gpus_{dtype}_{sweep} where two GPUs have rows of a dtype and sweep.
     """
     measurements = with_controls(ranking.rank_variants(measurements))
-    paths = style.save(lines.draw_hero(measurements), Path(folder, "hero"))
-    keys = [key for key in existing(measurements, tables) if key[0] != CPU]
-    for (dtype, sweep), same in groupby(sorted(keys, key=lambda k: k[1:]), key=lambda k: k[1:]):
+    figures = {"hero": lines.draw_hero(measurements)}
+    keys = [key for key in existing(measurements, tables) if key[0] != lines.CPU]
+    for dtype, sweep in sorted({key[1:] for key in keys}):
+        same = [key for key in keys if key[1:] == (dtype, sweep)]
         chosen = [select(measurements, tables, *key) for key in same]
         if len(chosen) > 1:
-            paths += style.save(lines.draw_gpus(chosen), Path(folder, f"gpus_{dtype}_{sweep}"))
-    return paths
+            figures[f"gpus_{dtype}_{sweep}"] = lines.draw_gpus(chosen)
+    return [path for name in figures for path in style.save(figures[name], Path(folder, name))]
