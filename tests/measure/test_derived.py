@@ -11,7 +11,7 @@ from measure.stats import derived
 def test_columns_of_the_row_follow_from_the_samples():
     chance, samples = random.Random(1), []
     times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0}
-    for block in range(50):
+    for block in range(51):
         samples += [(block, 0, name, times[name] * chance.gauss(1, 0.001)) for name in times]
     point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
     row = derived.derive_columns(point, samples)

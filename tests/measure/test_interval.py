@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from measure.point import Point
 from measure.stats import interval
 from tests.marks import slow
 
 
-# Tables of the binomial distribution give 18 and 33 of 50 values, 40 and 61 of 100.
+# Tables of the binomial distribution give 18 and 33 of 50 values, 19 and 33 of 51, and so on.
 @pytest.mark.parametrize(
-    ("values", "low", "high"), [(5, 1, 5), (6, 1, 6), (50, 18, 33), (100, 40, 61)]
+    ("values", "low", "high"), [(5, 1, 5), (6, 1, 6), (50, 18, 33), (51, 19, 33), (100, 40, 61)]
 )
 def test_the_interval_is_the_narrowest_between_values_that_covers_enough(values, low, high):
     found = interval.median_interval(np.random.default_rng(1).permutation(values) + 1)
@@ -39,7 +40,7 @@ NOISES = (
 )
 
 
-def coverage(noise, points: int, ratio: float = 1.3, blocks: int = 50) -> float:
+def coverage(noise, points: int, ratio: float = 1.3, blocks: int = Point.blocks) -> float:
     """Return the share of points whose interval holds the ratio of two series of alike noise.
 
     Both share a slow drift, which pairing removes.
@@ -59,7 +60,7 @@ def coverage(noise, points: int, ratio: float = 1.3, blocks: int = 50) -> float:
     ("points", "of_all", "of_each"), [(100, 0.027, 0.054), slow(1000, 0.0085, 0.017)]
 )
 def test_intervals_hold_the_truth_as_often_as_they_say(points, of_all, of_each):
-    shares, said = [coverage(noise, points) for noise in NOISES], 0.9672
+    shares, said = [coverage(noise, points) for noise in NOISES], 0.9511
     assert np.mean(shares) == pytest.approx(said, abs=of_all), shares
     assert shares == pytest.approx([said] * 4, abs=of_each), shares
 
