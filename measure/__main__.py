@@ -15,7 +15,8 @@ from .device import gpus
 from .errors import BadPoint, NoRow
 from .point import DISTRIBUTIONS, Point
 from .process.run_point import measure_point
-from .row import IDENTITY, read, write
+from .replicate import read_first
+from .row import write
 
 
 def parser() -> argparse.ArgumentParser:
@@ -97,7 +98,7 @@ def _point(options: dict, output: Path, owner: int | None, checked: Path | None)
         if output.is_dir():
             raise IsADirectoryError(0, f"it is a folder; name a file, as {output}/row.csv")
     point = Point(**options)
-    row, samples = measure_point(point, owner, checked and _first_row(checked, point))
+    row, samples = measure_point(point, owner, checked and read_first(checked, point))
     with _writing(output):
         write(output, row, samples)
     print(summary(row))
@@ -110,19 +111,6 @@ def _writing(output: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
-
-
-def _first_row(path: Path, point: Point) -> dict:
-    """Return the row of replicate 1 of a point. Raises BadPoint if the file has another row."""
-    try:
-        first = read(path)
-    except (OSError, ValueError) as error:
-        raise BadPoint(f"--checked {path}: {error}") from error
-    for name in IDENTITY:
-        wanted = 1 if name == "replicate" else getattr(point, name)
-        if first[name] != wanted:
-            raise BadPoint(f"--checked {path}: its {name} is {first[name]!r}, not {wanted!r}")
-    return first
 
 
 def summary(row: dict) -> str:

@@ -9,30 +9,33 @@ import torch
 
 import kernels
 
-from . import compile_only, fingerprint, inputs, timing
+from . import compile_only, fingerprint, inputs, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
 from .device.device import Device, open_device
 from .errors import Ended, NoRow
 from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
+from .replicate import Known
 from .status import Status, classify, describe
 
-# Flags that only replicate 1 looks for.
-FIRST_REPLICATE_FLAGS = {"edge_cases", "launch_bound", "not_cold"}
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
 
 Replaced = Callable[[], str | None]  # of ``tamper.watch``
 
 
-def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
+def measure(point: Point, journal: Journal, first: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first_row``: the row of replicate 1, if that replicate has checked the variant. Raises NoRow
-    on the wrong machine, or if recording the controls fails. Any other exception after the device
-    is open becomes the status of the row.
+    ``first``: the row of replicate 1, for a further replicate. Raises NoRow on the wrong machine,
+    or if recording the controls fails. Any other exception after the device is open becomes the
+    status of the row.
     """
+    known = replicate.known(first) if first else None
+    if known and first["status"] != Status.OK:
+        journal.row |= replicate.repeated(first)
+        return []
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
     device = open_device(point.gpu)
@@ -41,7 +44,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     row |= fingerprint.provenance(device, point.variant)
     replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
-        return _measure(point, device, journal, replaced, first_row)
+        return _measure(point, device, journal, replaced, known)
     except Ended as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
@@ -55,7 +58,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
 
 
 def _measure(
-    point: Point, device: Device, journal: Journal, replaced: Replaced, first_row: dict | None
+    point: Point, device: Device, journal: Journal, replaced: Replaced, known: Known | None
 ) -> list[tuple]:
     row = journal.row
     journal.stage("loading the variant")
@@ -81,9 +84,8 @@ def _measure(
         from .device import compiled_stats  # needs cuda.bindings
 
         row |= compiled_stats.first_call(variant.name, call, matrices)
-    if first_row:
-        accuracies, flags = [], {*(first_row["flags"] or "").split()} & FIRST_REPLICATE_FLAGS
-        row["message"] = first_row["message"] or ""
+    if known:
+        accuracies, row["message"], flags = [], known.message, known.flags
     else:
         accuracies = [_check(point, device, call, matrices, journal, replaced)]
         flags = {"edge_cases"} if row["message"] else set()
@@ -94,15 +96,13 @@ def _measure(
 
     journal.stage("drawing buffers")
     rotation = inputs.rotation(point, device, matrices)
-    timed = timing.run(point, device, call, rotation, journal, first_row)
+    timed = timing.run(point, device, call, rotation, journal, known)
     journal.stage("correctness check after timing")
     _end_if_wrong("integrity", replaced())
-    recheck_timed = recheck.check_further if first_row else recheck.check_timed
+    recheck_timed = recheck.check_three_rows if known else recheck.check_timed
     accuracies.append(recheck_timed(point, timed.clock))
     row |= correctness.worst(accuracies).columns()
     _end_if_wrong("after timing", accuracies[-1].problem)
-    if not first_row:
-        _end_if_wrong("after timing", recheck.check_others(point, timed.clock))
     row |= timed.columns
     row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
     return timed.samples

@@ -48,8 +48,8 @@ class Clock(Protocol):
 class GpuClock(Clock, Protocol):
     """Choose the fastest of several calls, and tell what a cold call finds."""
 
-    def add_fastest(self, name: str, calls: dict[int, Call]) -> int:
-        """Make the fastest of calls that compute the same a series; return its key."""
+    def fastest(self, calls: dict[int, Call]) -> int:
+        """Return the key of the fastest of several calls that compute the same."""
 
     def leave_cold(self, name: str, turn: int) -> None:
         """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""

@@ -27,7 +27,7 @@ from .base import LeftWork, NotCapturable
 # left part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 1500.0
 INSTANCES = 8
-CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
+CANDIDATE_US = 1000.0  # a replay of a candidate for ``fastest``
 TRIALS = 7
 WARM_REPLAYS = 11
 COVER_US = 50.0  # at least, in which the host queues a replay
@@ -140,17 +140,15 @@ class GraphClock:
         problem = graph_nodes.problem(graph, one, series.calls)
         return problem, graph_nodes.overlaps_calls(graph, one)
 
-    def add_fastest(self, name: str, calls: dict[int, Call]) -> int:
-        """Record the fastest of several calls that compute the same, by the medians of trials.
+    def fastest(self, calls: dict[int, Call]) -> int:
+        """Return the key of the call with the smallest median of trials.
 
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
         candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls.values()]
         trials = [[_timed_us(one) for one in candidates] for _ in range(TRIALS)]
         medians = map(statistics.median, zip(*trials, strict=True))
-        _, fastest = min(zip(medians, calls, strict=True))
-        self.add(name, calls[fastest])
-        return fastest
+        return min(zip(medians, calls, strict=True))[1]
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, as ``Clock`` says.

@@ -52,8 +52,8 @@ def run(
     """Run a point's worker; return its return code, or None if its time was up.
 
     The worker writes to ``folder``. ``lock`` stays held while a process of the point lives. The
-    point ends with the process ``owner``. ``first``: the row of replicate 1, if that replicate has
-    checked the variant. Raises NoRow, and OSError if ``folder`` cannot be written.
+    point ends with the process ``owner``. ``first``: the row of replicate 1 (see ``replicate``).
+    Raises NoRow, and OSError if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
     job = {"point": asdict(point), "first": first}
