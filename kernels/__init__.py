@@ -17,7 +17,7 @@ import importlib
 from collections.abc import Callable
 
 from .contract import DTYPES, OPS, Variant  # noqa: F401
-from .registry.dependencies import loaded_modules, own_sha256, packages, sha256, sources  # noqa: F401
+from .registry.dependencies import loaded_modules, packages, sha256, sources  # noqa: F401
 from .registry.discover import add, by_default, check_name, configs, file, load, names, ops, split  # noqa: F401
 from .registry.source_hash import digest  # noqa: F401
 from .registry.source_scan import BadKernel  # noqa: F401

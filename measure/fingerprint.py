@@ -5,7 +5,6 @@ Imports no torch, so that a sweep can be planned without it.
 
 import functools
 import hashlib
-import importlib.metadata
 import platform
 import subprocess
 from pathlib import Path
@@ -62,9 +61,11 @@ def provenance(device: "Device", variant: str) -> dict:
 
 
 def _version(package: str) -> str | None:
+    from importlib import metadata  # takes 10 ms, which the measuring command does not need
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
 
 
@@ -83,16 +84,8 @@ def _cuda_versions() -> dict:
 def git_state() -> dict:
     """Return ``git_commit`` and ``git_dirty`` of this checkout; None without a checkout or git."""
     # --no-optional-locks: otherwise git may lock the index, and a commit at that time would fail.
-    command = [
-        "git",
-        "--no-optional-locks",
-        "-C",
-        str(ROOT),
-        "status",
-        "--porcelain=v2",
-        "--branch",
-    ]
-    command += ["--untracked-files=no", "--", *GIT_PATHS]
+    command = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2"]
+    command += ["--branch", "--untracked-files=no", "--", *GIT_PATHS]
     try:
         done = subprocess.run(command, capture_output=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -77,7 +77,7 @@ def run(
 def _record(clock: Clock, call: Call) -> list[str]:
     """Record the variant, and compare the calls in its graphs; return flags. Raises Ended."""
     try:
-        clock.add(VARIANT, call)
+        clock.add(call, VARIANT)
         problem, overlaps = clock.compare_graph(VARIANT)
     except LeftWork as error:
         raise Ended(Status.INCORRECT, f"recording: {error}") from error
@@ -96,15 +96,14 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: Known | Non
     """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:
-        clock.add(COPY, controls.HOST_COPY[point.reads])
+        clock.add(controls.HOST_COPY[point.reads], COPY)
     else:
         from .clock import copy_kernel  # needs Triton
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
         size = known.copy_block_bytes if known else clock.fastest(copies)
-        clock.add(COPY, copies[size])
+        clock.add(copies[size], COPY)
         columns["copy_block_bytes"] = size
-    for name in (TORCH, TORCH_AGAIN):
-        clock.add(name, controls.baseline(point.op))
+    clock.add(controls.baseline(point.op), TORCH, TORCH_AGAIN)
     return columns

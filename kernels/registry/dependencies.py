@@ -69,12 +69,6 @@ def sha256(name: str, gpu: str) -> str:
 
 
 @functools.cache
-def own_sha256() -> str:
-    """Return the hash over the code that finds and loads variants."""
-    return digest([KERNELS / "contract.py", *Path(__file__).parent.glob("*.py")])
-
-
-@functools.cache
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
     files = [path for path in sources(name) if path.suffix == ".py"]

@@ -23,8 +23,8 @@ class Clock(Protocol):
     timing: str  # the row's column of this name
     rotation: list[CallBuffers]
 
-    def add(self, name: str, call: Call) -> None:
-        """Make a call a series of this name."""
+    def add(self, call: Call, *names: str) -> None:
+        """Make a call a series of each of these names."""
 
     def compare_graph(self, name: str) -> tuple[str | None, bool]:
         """Return None, or how a recorded call differs from others; and whether calls overlap."""

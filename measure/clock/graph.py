@@ -48,12 +48,8 @@ class _Series:
         self._order, self._pending = order, []
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
-        for _ in self._instances:
-            self.replay()  # the first replay uploads an instance
-        torch.cuda.synchronize()
-        begin = time.perf_counter_ns()
-        self.replay()
-        self._launch_us = (time.perf_counter_ns() - begin) / 1000
+        # The first of two launches may wait for the driver.
+        self._launch_us = min(_host_us(self.replay) for _ in range(2))
         torch.cuda.synchronize()
 
     def replay(self) -> None:
@@ -90,23 +86,26 @@ class GraphClock:
         self._series: dict[str, _Series] = {}
         self._calls: dict[str, Call] = {}
 
-    def add(self, name: str, call: Call) -> None:
-        """Record a series. Raises NotCapturable and LeftWork."""
-        self._series[name] = self._captured(call, self.rotation, MIN_REPLAY_US, self._instances)
-        self._calls[name] = call
+    def add(self, call: Call, *names: str) -> None:
+        """Record a series for each name. Raises NotCapturable and LeftWork."""
+        calls = self._long_enough(call, self.rotation, MIN_REPLAY_US)
+        for name in names:
+            self._series[name] = self._captured(call, calls, self._instances)
+            self._calls[name] = call
 
-    def _captured(
-        self, call: Call, rotation: list[CallBuffers], replay_us: float, instances: int = 1
-    ) -> _Series:
-        """Record whole rotations, as many as make a replay last ``replay_us``."""
+    def _captured(self, call: Call, calls: list[CallBuffers], instances: int = 1) -> _Series:
+        return _Series(self._record(call, calls), len(calls), self._order, instances)
+
+    def _long_enough(
+        self, call: Call, rotation: list[CallBuffers], replay_us: float
+    ) -> list[CallBuffers]:
+        """Return whole rotations, as many as make a replay last ``replay_us``."""
         for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
             call(*buffers)
-        trial = _Series(self._record(call, rotation), len(rotation), self._order, 1)
+        trial = self._captured(call, rotation)
         # One trial alone may wait for the host, and then the replays are too short.
         trial_us = statistics.median(_timed_us(trial) for _ in range(TRIALS))
-        rounds = max(1, math.ceil(replay_us / (trial_us * len(rotation))))
-        graph = self._record(call, rotation * rounds)
-        return _Series(graph, rounds * len(rotation), self._order, instances)
+        return rotation * max(1, math.ceil(replay_us / (trial_us * len(rotation))))
 
     def _record(self, call: Call, buffers_of_calls: list[CallBuffers]) -> torch.cuda.CUDAGraph:
         """Return a graph of calls, not instantiated."""
@@ -145,7 +144,10 @@ class GraphClock:
 
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
-        candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls.values()]
+        candidates = [
+            self._captured(call, self._long_enough(call, self.rotation, CANDIDATE_US))
+            for call in calls.values()
+        ]
         trials = [[_timed_us(one) for one in candidates] for _ in range(TRIALS)]
         medians = map(statistics.median, zip(*trials, strict=True))
         return min(zip(medians, calls, strict=True))[1]
@@ -181,7 +183,8 @@ class GraphClock:
         torch.cuda.synchronize()
 
     def warm_us(self, name: str) -> float:
-        series = self._captured(self._calls[name], self.rotation[:1], MIN_REPLAY_US)
+        call = self._calls[name]
+        series = self._captured(call, self._long_enough(call, self.rotation[:1], MIN_REPLAY_US))
         l2.reset_persisting_lines()
         times = []
         for _ in range(WARM_REPLAYS):
@@ -191,9 +194,11 @@ class GraphClock:
 
 
 def _instance(graph: torch.cuda.CUDAGraph):
-    """Return an executable instance of a graph; torch's own class makes one only."""
+    """Return an executable instance of a graph, on the GPU; torch's own class makes one only."""
     try:
         (instance,) = checked(driver.cuGraphInstantiate(driver.CUgraph(graph.raw_cuda_graph()), 0))
+        # Otherwise the first replay of each instance uploads it, and lasts 1.5 ms and more.
+        checked(driver.cuGraphUpload(instance, torch.cuda.current_stream().cuda_stream))
     except RuntimeError as error:
         if out_of_memory(error):
             raise
@@ -218,9 +223,14 @@ def latency_us(call: Call, buffers: CallBuffers) -> float:
     times = []
     for _ in range(LATENCY_BATCHES):
         torch.cuda.synchronize()
-        begin = time.perf_counter_ns()
-        for _ in range(LATENCY_CALLS):
-            call(*buffers)
-        times.append((time.perf_counter_ns() - begin) / 1000 / LATENCY_CALLS)
+        times.append(_host_us(lambda: call(*buffers), LATENCY_CALLS))
     torch.cuda.synchronize()
     return statistics.median(times)
+
+
+def _host_us(queue: Callable[[], None], times: int = 1) -> float:
+    """Return the µs that the host spends to queue some work once."""
+    begin = time.perf_counter_ns()
+    for _ in range(times):
+        queue()
+    return (time.perf_counter_ns() - begin) / 1000 / times

@@ -261,12 +261,16 @@ def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):
         fork_client._answer(ended, 0, 1.0)
 
 
-def test_a_server_is_known_by_owner_code_and_environment(monkeypatch):
+def test_a_server_is_known_by_owner_code_and_environment(monkeypatch, project):
+    monkeypatch.setattr(fingerprint, "ROOT", project)
     environment = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "0"}
     name = fork_client.address(environment, 1)
     assert name == fork_client.address(environment | {"CUDA_VISIBLE_DEVICES": "1"}, 1)
-    others = [fork_client.address(environment, 2)]
-    others.append(fork_client.address(environment | {"TRITON_INTERPRET": "1"}, 1))
-    monkeypatch.setattr(fingerprint, "measure_sha256", lambda: "edited")
-    others.append(fork_client.address(environment, 1))
-    assert len({name, *others}) == 4
+    (project / "kernels/frontier/frontier.py").touch()  # imported by each worker
+    assert name == fork_client.address(environment, 1)
+    names = [name, fork_client.address(environment, 2)]
+    names.append(fork_client.address(environment | {"TRITON_INTERPRET": "1"}, 1))
+    for edited in ("measure/check/tolerance.py", "measure/row.csv", "kernels/registry/discover.py"):
+        (project / edited).touch()
+        names.append(fork_client.address(environment, 1))
+    assert len({*names}) == len(names)

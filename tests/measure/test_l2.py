@@ -60,8 +60,8 @@ def found_after_what_keeps_lines() -> float:
             cold._load(cycles, addresses)
 
     clock = graph.GraphClock([buffers], random.Random(1), instances=1)
-    clock.add("keeps lines", keeps_lines)
-    clock.add("looks", look)
+    clock.add(keeps_lines, "keeps lines")
+    clock.add(look, "looks")
     clock.block(["keeps lines", "looks"])
     return cold.summarise(first.cpu(), again.cpu())["found_in_l2"]
 

@@ -16,5 +16,5 @@ def test_an_honest_kernel_is_right_on_other_values_in_timed_buffers(op, rows):
     point = Point(gpu="cpu", dtype="float32", M=rows, N=90, variant="torch_softmax", op=op)
     first = inputs.draw_at(point, torch.device("cpu"), 0)
     clock = host.HostClock(inputs.rotation(point, open_device("cpu"), first)[:3])
-    clock.add(base.VARIANT, controls.baseline(op))
+    clock.add(controls.baseline(op), base.VARIANT)
     assert recheck.check_new_inputs(point, clock) is None
