@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import kernels
 
+from .device.gpus import open_nvml
 from .row import COLUMNS
 
 if TYPE_CHECKING:
@@ -38,16 +39,10 @@ def provenance(device: "Device", variant: str) -> dict:
     """Return the row's provenance columns, except those of the clock."""
     import torch
 
-    driver = None
-    if not device.is_cpu:
-        import pynvml
-
-        pynvml.nvmlInit()
-        driver = pynvml.nvmlSystemGetDriverVersion()
     return {
         "gpu_name": device.name,
         "gpu_uuid": device.uuid,
-        "driver": driver,
+        "driver": None if device.is_cpu else open_nvml().nvmlSystemGetDriverVersion(),
         "cuda": torch.version.cuda,
         "torch": torch.__version__,
         "triton": _version("triton"),
