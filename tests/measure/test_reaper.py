@@ -18,12 +18,12 @@ from tests.processes import PATIENCE_S, until
 # A reaper whose worker does what ACT says.
 REAPER = """
 import os, socket, subprocess, sys, time
-from measure.process import reaper, worker
+from measure.process import reaper
 
-def main(folder, parent):
+def measure(job, journal):
     ACT
 
-worker.main = main
+reaper.measure = measure
 reaper.serve(socket.socket(fileno=int(sys.argv[1])))
 """
 NEVER_ENDS = "os._exit = lambda code: time.sleep(600)"  # as if the driver took long to end it
