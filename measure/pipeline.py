@@ -1,6 +1,7 @@
 """Run the stages of a point, from opening the device to the last check."""
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import torch
 
 import kernels
 
-from . import compile_only, fingerprint, inputs, replicate, timing
+from . import fingerprint, inputs, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
 from .device.device import Device, open_device
 from .errors import Ended, NoRow
@@ -21,6 +22,7 @@ from .status import Status, classify, describe
 
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
+ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled
 
 Replaced = Callable[[], str | None]  # of ``tamper.watch``
 
@@ -69,7 +71,7 @@ def _measure(
         raise Ended(Status.UNSUPPORTED, str(error)) from error
     if device.is_cpu and "cuda" in kernels.packages(variant.name):
         journal.stage("compiling for GPUs that are not here")
-        compile_only.compile_only(variant, point, row)
+        _compile_only(variant, point, row)
     rows = point.M
     if point.interpreted:
         numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
@@ -106,6 +108,28 @@ def _measure(
     row |= timed.columns
     row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
     return timed.samples
+
+
+def _compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
+    """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended, and compilers' errors.
+
+    A variant without a ``plan`` is not compiled.
+    """
+    begin, size, dtype = time.perf_counter(), (point.M, point.N), getattr(torch, point.dtype)
+    compiled = []  # the architectures that take a kernel of the point
+    if plan := getattr(variant.module, "plan", None):
+        from kernels.cuda import nvrtc
+
+        # a tensor without memory, with rows aligned as in a new one
+        x, log = torch.empty(size, dtype=dtype, device="meta"), point.op.startswith("log_softmax")
+        compiled = [arch for arch in ARCHITECTURES if nvrtc.build_for(plan, x, log, arch)]
+    row["compile_s"] = time.perf_counter() - begin
+    one = torch.empty(1, point.N, dtype=dtype).expand(size)
+    reason = variant.unsupported(one) or "it is not timed without a GPU"
+    what = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
+    if compiled and (beyond := sorted(set(ARCHITECTURES) - set(compiled))):
+        what += f", beyond the limits of {' and '.join(beyond)}"
+    raise Ended(Status.UNSUPPORTED, f"{reason}{what}")
 
 
 def _check(

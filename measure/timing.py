@@ -13,7 +13,7 @@ from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
 from .replicate import Known
-from .stats.derived import derive_columns, find_flags
+from .stats import derive_columns, find_flags
 from .status import Status
 
 CONTROLS = "recording the controls"  # the stage in which the kernel is not called

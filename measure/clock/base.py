@@ -43,13 +43,3 @@ class Clock(Protocol):
 
     def call_once(self, name: str, index: int) -> None:
         """Run one call of a series on the buffers of this index."""
-
-
-class GpuClock(Clock, Protocol):
-    """Choose the fastest of several calls, and tell what a cold call finds."""
-
-    def fastest(self, calls: dict[int, Call]) -> int:
-        """Return the key of the fastest of several calls that compute the same."""
-
-    def leave_cold(self, name: str, turn: int) -> None:
-        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""

@@ -71,7 +71,7 @@ class _Series:
 
 
 class GraphClock:
-    """Time series of calls against each other, block by block, from graphs: a ``GpuClock``."""
+    """Time series of calls against each other, block by block, from graphs: a ``Clock``."""
 
     timing = "graph"
 
@@ -176,6 +176,7 @@ class GraphClock:
         torch.cuda.synchronize()
 
     def leave_cold(self, name: str, turn: int) -> None:
+        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
         l2.reset_persisting_lines()
         self.replay(name)
         for buffers in self.rotation[:turn]:

@@ -9,7 +9,7 @@ import yaml
 
 from measure.clock import graph, sampling
 from measure.fingerprint import ROOT
-from measure.stats import interval
+from measure.stats import left_out
 from planning import points
 from tests.docs.fences import USER_PAGES
 from tests.marks import slow
@@ -23,7 +23,7 @@ PRINTED = re.compile(r"<!-- output of: .*?<!-- end -->|^```.*?^```$", re.MULTILI
 
 def coverage(blocks: int) -> float:
     """Percent of medians that the interval of so many values holds."""
-    tail = sum(math.comb(blocks, i) for i in range(interval.left_out(blocks) + 1)) / 2**blocks
+    tail = sum(math.comb(blocks, i) for i in range(left_out(blocks) + 1)) / 2**blocks
     return round(100 * (1 - 2 * tail), 1)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from measure import stats
 from measure.point import Point
-from measure.stats import interval
 from tests.marks import slow
 
 
@@ -13,13 +13,13 @@ from tests.marks import slow
     ("values", "low", "high"), [(5, 1, 5), (6, 1, 6), (50, 18, 33), (51, 19, 33), (100, 40, 61)]
 )
 def test_the_interval_is_the_narrowest_between_values_that_covers_enough(values, low, high):
-    found = interval.median_interval(np.random.default_rng(1).permutation(values) + 1)
+    found = stats.median_interval(np.random.default_rng(1).permutation(values) + 1)
     assert found == ((values + 1) / 2, low, high)
 
 
 def test_no_values_are_refused():
     with pytest.raises(ValueError, match="no values"):
-        interval.median_interval([])
+        stats.median_interval([])
 
 
 def heavy_tailed(rng, shape):
@@ -49,7 +49,7 @@ def coverage(noise, points: int, ratio: float = 1.3, blocks: int = Point.blocks)
     for _ in range(points):
         drift = np.cumsum(rng.standard_normal(blocks))
         torch, variant = np.exp(0.01 * (5 * drift + noise(rng, (2, blocks))))
-        found = interval.paired_ratio(ratio * torch, variant)
+        found = stats.paired_ratio(ratio * torch, variant)
         held += found.low <= ratio <= found.high
     return held / points
 
@@ -70,4 +70,4 @@ def test_a_drift_of_both_sides_cancels(blocks):
     rng = np.random.default_rng(blocks)
     top, bottom = rng.uniform(0.5, 1e6, (2, blocks))
     drift = 2.0 ** rng.integers(-3, 4, blocks)
-    assert interval.paired_ratio(top * drift, bottom * drift) == interval.paired_ratio(top, bottom)
+    assert stats.paired_ratio(top * drift, bottom * drift) == stats.paired_ratio(top, bottom)
