@@ -16,7 +16,7 @@ from .errors import BadPoint, NoRow
 from .point import DISTRIBUTIONS, Point
 from .process.run_point import measure_point
 from .replicate import read_first
-from .row import write
+from .row import write_row
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,7 +84,7 @@ def _point(options: dict, output: Path, owner: int | None, checked: Path | None)
     point = Point(**options)
     row, samples = measure_point(point, owner, checked and read_first(checked, point))
     with _writing(output):
-        write(output, row, samples)
+        write_row(output, row, samples)
     print(summary(row))
 
 

@@ -98,7 +98,7 @@ def _measure(
 
     journal.stage("drawing buffers")
     rotation = inputs.rotation(point, device, matrices)
-    timed = timing.run(point, device, call, rotation, journal, known)
+    timed = timing.time_variant(point, device, call, rotation, journal, known)
     journal.stage("correctness check after timing")
     _end_if_wrong("integrity", replaced())
     recheck_timed = recheck.check_three_rows if known else recheck.check_timed

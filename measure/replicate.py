@@ -30,7 +30,7 @@ class Known(NamedTuple):
 def read_first(path: Path, point: Point) -> dict:
     """Return the row of replicate 1 of a point. Raises BadPoint if the file has another row."""
     try:
-        first = row.read(path)
+        first = row.read_row(path)
     except (OSError, ValueError) as error:
         raise BadPoint(f"--checked {path}: {error}") from error
     for name in row.IDENTITY:

@@ -29,7 +29,7 @@ class Timed:
     clock: Clock
 
 
-def run(
+def time_variant(
     point: Point,
     device: Device,
     call: Call,
@@ -58,7 +58,7 @@ def run(
     journal.stage("timing")
     names = [VARIANT, TORCH, TORCH_AGAIN, COPY]
     while_busy = telemetry.sample if telemetry else None
-    samples = sampling.collect(clock, names, point.blocks, order, while_busy)
+    samples = sampling.time_blocks(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
     if known is None:
         journal.stage("warm time, latency and cold loads")
@@ -66,7 +66,7 @@ def run(
             row["warm_us"] = clock.warm_us(VARIANT)
         if not device.is_cpu:
             row["latency_us"] = graph.latency_us(call, rotation[0])
-            row |= cold.evidence(clock, VARIANT, rotation, point.seed)
+            row |= cold.time_loads(clock, VARIANT, rotation, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:
         row |= telemetry.row()

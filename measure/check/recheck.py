@@ -55,7 +55,7 @@ def _compare(point: Point, clock: Clock, index: int) -> correctness.Accuracy:
     *inputs, out = clock.rotation[index]
     fresh = draw_at(point, out.device, index)
     rows = correctness.rows_to_check(point.M, point.N, point.seed + 1 + index, out.device)
-    if not correctness.same(tuple(inputs), fresh):
+    if not correctness.same_bits(tuple(inputs), fresh):
         return correctness.Accuracy(problem="changed its input")
     return correctness.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)
 
@@ -95,7 +95,7 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
         for run in (clock.replay, lambda name, index=index: clock.call_once(name, index)):
             run(VARIANT)
             problem = correctness.check_rows(out[rows], few, point.op).problem
-            if problem is None and not correctness.same(tuple(inputs), values):
+            if problem is None and not correctness.same_bits(tuple(inputs), values):
                 problem = "changed its input"
             if problem:
                 return f"other values in timed buffers: {problem}"

@@ -129,5 +129,5 @@ def _settings() -> dict[str, object]:
         from ..clock import l2  # needs cuda.bindings, which a CPU may lack
 
         state["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
-        state["the L2 set aside for persisting lines"] = l2.set_aside()
+        state["the L2 set aside for persisting lines"] = l2.persisting_bytes()
     return state

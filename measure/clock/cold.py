@@ -61,7 +61,7 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
         tl.store(cycles_ptr + first + i, cycles)
 
 
-def evidence(clock: GraphClock, series: str, rotation: list[CallBuffers], seed: int) -> dict:
+def time_loads(clock: GraphClock, series: str, rotation: list[CallBuffers], seed: int) -> dict:
     """Return the columns ``cold_load_cycles``, ``resident_load_cycles`` and ``found_in_l2``.
 
     Loads random lines of some buffers, each at the moment when ``clock`` would give the buffers to

@@ -134,9 +134,9 @@ class GraphClock:
         Return None, or how one differs; and whether a call may overlap the next.
         """
         series = self._series[name]
-        one = graph_nodes.read(self._record(self._calls[name], self.rotation[:1]))
-        graph = graph_nodes.read(series.graph)
-        problem = graph_nodes.problem(graph, one, series.calls)
+        one = graph_nodes.read_graph(self._record(self._calls[name], self.rotation[:1]))
+        graph = graph_nodes.read_graph(series.graph)
+        problem = graph_nodes.difference(graph, one, series.calls)
         return problem, graph_nodes.overlaps_calls(graph, one)
 
     def fastest(self, calls: dict[int, Call]) -> int:

@@ -42,7 +42,7 @@ class Recording(NamedTuple):
     edges: list[Edge]
 
 
-def problem(graph: Recording, one: Recording, calls: int) -> str | None:
+def difference(graph: Recording, one: Recording, calls: int) -> str | None:
     """Return None, or how ``graph`` differs from ``calls`` calls like ``one``, each after another.
 
     A graph may have more dependencies than these calls need, since waiting makes no call faster.
@@ -79,7 +79,7 @@ def overlaps_calls(graph: Recording, one: Recording) -> bool:
     return any(edge.early and edge.begin // size != edge.end // size for edge in graph.edges)
 
 
-def read(graph: torch.cuda.CUDAGraph) -> Recording:
+def read_graph(graph: torch.cuda.CUDAGraph) -> Recording:
     """Return what a graph records, which must keep it. Raises RuntimeError."""
     handle = driver.CUgraph(graph.raw_cuda_graph())
     _, count = checked(driver.cuGraphGetNodes(handle))

@@ -44,7 +44,7 @@ SERVED = ("measure/**/*.py", "measure/row.csv", "kernels/*.py")
 SERVED += ("kernels/registry/*.py", "kernels/cuda/*.py")
 
 
-def run(
+def run_worker(
     point: Point,
     folder: Path,
     lock: GpuLock | None,
@@ -122,7 +122,7 @@ def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> sock
 
     Raises ConnectionError.
     """
-    name = address(environment, owner)
+    name = socket_name(environment, owner)
     for _ in range(ATTEMPTS):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -158,7 +158,7 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         )
 
 
-def address(environment: dict[str, str], owner: int) -> str:
+def socket_name(environment: dict[str, str], owner: int) -> str:
     """Return the abstract name of the socket of the server for an owner and an environment."""
     variables = {
         name: value

@@ -53,7 +53,7 @@ def _measured(
         with tempfile.TemporaryDirectory(prefix="point-") as name:
             folder = Path(name)
             kills = oom_kills()
-            returncode = fork_client.run(point, folder, lock, owner, first)
+            returncode = fork_client.run_worker(point, folder, lock, owner, first)
             row, samples = _row_of_worker(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
         if error.errno not in NOT_WRITABLE:

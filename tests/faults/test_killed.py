@@ -131,7 +131,7 @@ def watch(event, arguments):
 
 os.fsync = lambda descriptor: count()
 sys.addaudithook(watch)
-row.write(path, {"status": "crash"}, [(0, 0, "variant", 1.5)])
+row.write_row(path, {"status": "crash"}, [(0, 0, "variant", 1.5)])
 """
 
 SLEEPS = "open('begun', 'w').close()\ntime.sleep(1000)"
@@ -153,7 +153,7 @@ def test_a_job_killed_while_it_writes_leaves_no_row_and_no_litter_for_good(tmp_p
     assert not path.exists()
     left = [p for p in tmp_path.iterdir() if p.suffix == ".tmp"]
     assert len(left) == (step not in (1, 4))
-    row.write(path, GOOD, [])
+    row.write_row(path, GOOD, [])
     assert read(path)["status"] == "ok"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]
 

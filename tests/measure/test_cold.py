@@ -107,6 +107,6 @@ def test_every_place_of_a_round_may_be_looked_at(monkeypatch):
 
     clock = Clock()
     monkeypatch.setattr(cold, "_load", load)
-    shares = {cold.evidence(clock, "variant", rotation, seed=1)["found_in_l2"] for _ in range(60)}
+    shares = {cold.time_loads(clock, "variant", rotation, seed=1)["found_in_l2"] for _ in range(60)}
     assert clock.turns == set(range(len(rotation)))
     assert shares == {0.0, 1 / cold.TURNS}

@@ -6,7 +6,7 @@ import types
 import pytest
 
 from measure.clock import graph_nodes
-from measure.clock.graph_nodes import Edge, Node, Recording, overlaps_calls, problem
+from measure.clock.graph_nodes import Edge, Node, Recording, difference, overlaps_calls
 
 MAXIMUM = Node("kernel", (1, 0), (64, 1, 1), (128, 1, 1), 0)
 DIVIDE = Node("kernel", (2, 0), (64, 1, 1), (128, 1, 1), 512)
@@ -26,10 +26,10 @@ FORKED = Recording(FORK.nodes * 2, [Edge(*pair) for pair in WAITS])
 
 
 def test_calls_like_the_one_alone_pass():
-    assert problem(chain(*ONE.nodes * 5), ONE, 5) is None
-    assert problem(FORKED, FORK, 2) is None
+    assert difference(chain(*ONE.nodes * 5), ONE, 5) is None
+    assert difference(FORKED, FORK, 2) is None
     more = FORKED._replace(edges=[*FORKED.edges, Edge(0, 5)])
-    assert problem(more, FORK, 2) is None, "waiting for more makes nothing faster"
+    assert difference(more, FORK, 2) is None, "waiting for more makes nothing faster"
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_calls_like_the_one_alone_pass():
     ],
 )  # fmt: skip
 def test_what_a_call_leaves_out_or_does_otherwise_is_told(graph, words):
-    assert words in problem(graph, ONE, 3)
+    assert words in difference(graph, ONE, 3)
 
 
 def test_a_call_without_work_is_a_problem_and_both_branches_are_waited_for():
-    assert problem(chain(), chain(), 3) == "a call records no work"
+    assert difference(chain(), chain(), 3) == "a call records no work"
     for missing in (Edge(2, 3), Edge(2, 4)):
         graph = FORKED._replace(edges=[edge for edge in FORKED.edges if edge != missing])
-        assert problem(graph, FORK, 2) == "call 1 does not wait for call 0"
+        assert difference(graph, FORK, 2) == "call 1 does not wait for call 0"
 
 
 def test_only_an_early_start_of_another_call_overlaps():
@@ -97,7 +97,7 @@ def test_what_the_driver_tells_is_read(monkeypatch, old):
     graph = types.SimpleNamespace(raw_cuda_graph=lambda: 1)
     monkeypatch.setattr(graph_nodes, "driver", driver(old=old))
     kernel = Node("kernel", (7, 0), (4, 2, 1), (64, 1, 1), 16)
-    assert graph_nodes.read(graph) == Recording([FILL, kernel], [Edge(0, 1, early=True)])
+    assert graph_nodes.read_graph(graph) == Recording([FILL, kernel], [Edge(0, 1, early=True)])
     monkeypatch.setattr(graph_nodes, "driver", driver("CUDA_ERROR_INVALID_VALUE"))
     with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_VALUE"):
-        graph_nodes.read(graph)
+        graph_nodes.read_graph(graph)

@@ -22,7 +22,7 @@ def answers(monkeypatch, error) -> None:
 def test_a_gpu_without_such_lines_is_no_error(monkeypatch):
     answers(monkeypatch, driver.CUresult.CUDA_ERROR_NOT_SUPPORTED)
     l2.reset_persisting_lines()
-    assert l2.set_aside() is None
+    assert l2.persisting_bytes() is None
 
 
 def test_any_other_error_of_the_driver_is_told(monkeypatch):

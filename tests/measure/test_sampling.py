@@ -25,7 +25,7 @@ class FakeClock:
 def collect(noise, blocks=51, block_s=0.01):
     times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0}
     clock = FakeClock(times, noise, block_s)
-    samples = sampling.collect(clock, NAMES, blocks, random.Random(7), now=lambda: clock.now)
+    samples = sampling.time_blocks(clock, NAMES, blocks, random.Random(7), now=lambda: clock.now)
     return clock, samples
 
 
