@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy
 import torch
@@ -22,9 +23,7 @@ from .status import Status, classify, describe
 
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
-ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled
-
-Replaced = Callable[[], str | None]  # of ``tamper.watch``
+ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled on a CPU
 
 
 def measure(point: Point, journal: Journal, first: dict | None = None) -> list[tuple]:
@@ -46,7 +45,7 @@ def measure(point: Point, journal: Journal, first: dict | None = None) -> list[t
     row |= fingerprint.provenance(device, point.variant)
     replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
-        return _measure(point, device, journal, replaced, known)
+        return _Run(point, device, journal, replaced, known).samples()
     except Ended as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
@@ -59,55 +58,92 @@ def measure(point: Point, journal: Journal, first: dict | None = None) -> list[t
     return []
 
 
-def _measure(
-    point: Point, device: Device, journal: Journal, replaced: Replaced, known: Known | None
-) -> list[tuple]:
-    row = journal.row
-    journal.stage("loading the variant")
-    variant = kernels.load(point.variant)
-    try:
-        call = variant.function(point.op)
-    except NotImplementedError as error:
-        raise Ended(Status.UNSUPPORTED, str(error)) from error
-    if device.is_cpu and "cuda" in kernels.packages(variant.name):
-        journal.stage("compiling for GPUs that are not here")
-        _compile_only(variant, point, row)
-    rows = point.M
-    if point.interpreted:
-        numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
-        rows = min(rows, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
-    _check_memory(rows, point, device)
-    matrices = inputs.draw_at(replace(point, M=rows), device.torch_device, 0)
-    if reason := variant.unsupported(matrices[0]):
-        raise Ended(Status.UNSUPPORTED, reason)
+class _Run(NamedTuple):
+    """Hold what all stages of a point need. They fill ``journal.row``, and raise Ended."""
 
-    journal.stage("first call")
-    if not device.is_cpu:
-        from .device import compiled_stats  # needs cuda.bindings
+    point: Point
+    device: Device
+    journal: Journal
+    replaced: Callable[[], str | None]  # of ``tamper.watch``
+    known: Known | None  # of a further replicate
 
-        row |= compiled_stats.first_call(variant.name, call, matrices)
-    if known:
-        accuracies, row["message"], flags = [], known.message, known.flags
-    else:
-        accuracies = [_check(point, device, call, matrices, journal, replaced)]
-        flags = {"edge_cases"} if row["message"] else set()
-    if point.interpreted:
-        message = f"correctness check passed on {rows} of {point.M} rows; not timed"
-        row["flags"] = " ".join(flags)
-        raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
+    def samples(self) -> list[tuple]:
+        """Run all stages; return the samples of timed blocks."""
+        point, row, stage = self.point, self.journal.row, self.journal.stage
+        stage("loading the variant")
+        variant = kernels.load(point.variant)
+        try:
+            call = variant.function(point.op)
+        except NotImplementedError as error:
+            raise Ended(Status.UNSUPPORTED, str(error)) from error
+        if self.device.is_cpu and "cuda" in kernels.packages(variant.name):
+            stage("compiling for GPUs that are not here")
+            _compile_only(variant, point, row)
+        matrices = self._first_inputs()
+        if reason := variant.unsupported(matrices[0]):
+            raise Ended(Status.UNSUPPORTED, reason)
 
-    journal.stage("drawing buffers")
-    rotation = inputs.rotation(point, device, matrices)
-    timed = timing.time_variant(point, device, call, rotation, journal, known)
-    journal.stage("correctness check after timing")
-    _end_if_wrong("integrity", replaced())
-    recheck_timed = recheck.check_three_rows if known else recheck.check_timed
-    accuracies.append(recheck_timed(point, timed.clock))
-    row |= correctness.worst(accuracies).columns()
-    _end_if_wrong("after timing", accuracies[-1].problem)
-    row |= timed.columns
-    row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
-    return timed.samples
+        stage("first call")
+        if not self.device.is_cpu:
+            from .device import compiled_stats  # needs cuda.bindings
+
+            row |= compiled_stats.first_call(variant.name, call, matrices)
+        if self.known:
+            accuracies, row["message"], flags = [], self.known.message, self.known.flags
+        else:
+            accuracies = [self._check(call, matrices)]
+            flags = {"edge_cases"} if row["message"] else set()
+        if point.interpreted:
+            message = f"correctness check passed on {len(matrices[0])} of {point.M} rows; not timed"
+            row["flags"] = " ".join(flags)
+            raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
+
+        stage("drawing buffers")
+        rotation = inputs.rotation(point, self.device, matrices)
+        timed = timing.time_variant(point, self.device, call, rotation, self.journal, self.known)
+        stage("correctness check after timing")
+        _end_if_wrong("integrity", self.replaced())
+        recheck_timed = recheck.check_three_rows if self.known else recheck.check_timed
+        accuracies.append(recheck_timed(point, timed.clock))
+        row |= correctness.worst(accuracies).columns()
+        _end_if_wrong("after timing", accuracies[-1].problem)
+        row |= timed.columns
+        row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
+        return timed.samples
+
+    def _first_inputs(self) -> CallBuffers:
+        """Return the matrices of the first call, if the device has memory for all of the point."""
+        point, rows = self.point, self.point.M
+        if point.interpreted:
+            numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
+            rows = min(rows, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
+        # On a CPU an allocation may succeed, and Linux may kill a process when it uses the memory.
+        needed, free = _needed_bytes(rows, point, self.device), self.device.free_bytes()
+        if needed > free:
+            raise Ended(
+                Status.OUT_OF_MEMORY,
+                f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
+                f"{free / 2**30:.1f} GiB are free",
+            )
+        return inputs.draw_at(replace(point, M=rows), self.device.torch_device, 0)
+
+    def _check(self, call: Call, matrices: CallBuffers) -> correctness.Accuracy:
+        """Check a call before it is timed; write to the row what is wrong on special values."""
+        point, row = self.point, self.journal.row
+        self.journal.stage("correctness check")
+        torch_device = self.device.torch_device
+        rows = correctness.rows_to_check(len(matrices[0]), point.N, point.seed, torch_device)
+        accuracy = correctness.check_call(call, matrices, rows, point.op, point.interpreted)
+        row |= accuracy.columns()
+        # Before the check's result, because the check uses functions that are watched.
+        _end_if_wrong("integrity", self.replaced())
+        _end_if_wrong("correctness check", accuracy.problem)
+        self.journal.stage("edge cases")
+        ordinary, special = edge_cases.check(point, self.device, call, matrices)
+        _end_if_wrong("edge case", ordinary)
+        _end_if_wrong("integrity", self.replaced())
+        row["message"] = f"wrong on special values: {special}" if special else ""
+        return accuracy
 
 
 def _compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
@@ -132,47 +168,14 @@ def _compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
     raise Ended(Status.UNSUPPORTED, f"{reason}{what}")
 
 
-def _check(
-    point: Point,
-    device: Device,
-    call: Call,
-    matrices: CallBuffers,
-    journal: Journal,
-    replaced: Replaced,
-) -> correctness.Accuracy:
-    """Check a call before it is timed; write to the row what is wrong on special values.
-
-    Raises Ended if the variant is wrong on ordinary values.
-    """
-    row = journal.row
-    journal.stage("correctness check")
-    checked = correctness.rows_to_check(len(matrices[0]), point.N, point.seed, device.torch_device)
-    accuracy = correctness.check_call(
-        call, matrices, checked, point.op, truncates=point.interpreted
-    )
-    row |= accuracy.columns()
-    # Before the check's result, because the check uses functions that are watched.
-    _end_if_wrong("integrity", replaced())
-    _end_if_wrong("correctness check", accuracy.problem)
-    journal.stage("edge cases")
-    ordinary, special = edge_cases.check(point, device, call, matrices)
-    _end_if_wrong("edge case", ordinary)
-    _end_if_wrong("integrity", replaced())
-    row["message"] = f"wrong on special values: {special}" if special else ""
-    return accuracy
-
-
 def _end_if_wrong(check: str, problem: str | None) -> None:
     """End the point as incorrect if a check has found a problem. Raises Ended."""
     if problem:
         raise Ended(Status.INCORRECT, f"{check}: {problem}")
 
 
-def _check_memory(rows: int, point: Point, device: Device) -> None:
-    """Raise Ended if the device has less memory free than ``rows`` rows need.
-
-    On a CPU an allocation may succeed, and Linux may kill a process when the memory is used.
-    """
+def _needed_bytes(rows: int, point: Point, device: Device) -> int:
+    """Return the memory that ``rows`` rows of a point need."""
     matrix, itemsize = rows * point.N, kernels.DTYPES[point.dtype]
     count = 1 if point.interpreted else inputs.rotation_length(point.call_bytes, device.cache_bytes)
     needed = count * point.call_bytes // point.M * rows  # the rotation
@@ -181,11 +184,4 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
     if point.op == "softmax_backward":
         needed += 2 * itemsize * matrix  # g·y of torch on a GPU, in all graphs and outside
     # ten arrays of float64, and as many again for a gradient
-    needed += 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
-    free = device.free_bytes()
-    if needed > free:
-        raise Ended(
-            Status.OUT_OF_MEMORY,
-            f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
-            f"{free / 2**30:.1f} GiB are free",
-        )
+    return needed + 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
