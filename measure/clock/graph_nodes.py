@@ -85,10 +85,8 @@ def read_graph(graph: torch.cuda.CUDAGraph) -> Recording:
     _, count = checked(driver.cuGraphGetNodes(handle))
     nodes, _ = checked(driver.cuGraphGetNodes(handle, count))
     place = {int(node): index for index, node in enumerate(nodes)}
-    # before CUDA 13 the function of this name told no types
-    get_edges = getattr(driver, "cuGraphGetEdges_v2", driver.cuGraphGetEdges)
-    *_, count = checked(get_edges(handle))
-    begins, ends, data, _ = checked(get_edges(handle, count)) if count else ([], [], [], 0)
+    *_, count = checked(driver.cuGraphGetEdges(handle))
+    begins, ends, data, _ = checked(driver.cuGraphGetEdges(handle, count)) if count else [()] * 4
     early = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
     edges = [
         Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))

@@ -38,15 +38,14 @@ def test_the_number_of_blocks_does_not_depend_on_the_times(block_s, blocks):
 
 def warm_up_of(speed, most=1000):
     """Seconds of warm-up when a block takes ``speed(seconds since the start)``."""
-    clock = FakeClock({}, 0)
-    clock.block = lambda order, while_busy=None: step(clock, speed, order)
-    sampling._warm_up(lambda: clock.block(["variant"]), most, lambda: clock.now)
-    return clock.now
+    blocks = []  # each lasts 10 ms
 
+    def block():
+        blocks.append(None)
+        return [speed(len(blocks) / 100)]
 
-def step(clock, speed, order):
-    clock.now += 0.01
-    return [speed(clock.now)] * len(order)
+    sampling._warm_up(block, most, lambda: len(blocks) / 100)
+    return len(blocks) / 100
 
 
 def test_the_warm_up_lasts_until_blocks_take_as_long_as_before():
