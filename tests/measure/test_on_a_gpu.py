@@ -11,10 +11,11 @@ from tests.bench import command, kernel, read_row
 pytestmark = pytest.mark.gpu
 
 
-def measure(tmp_path, *options, folder=ROOT):
-    """The row of one point, measured by the project in ``folder``."""
+def measure(tmp_path, *options, folder=ROOT, served=True):
+    """The row of one point, measured by the project in ``folder``; all points share a server."""
     output = tmp_path / "row.csv"
     words = [*command(output=output), *options]
+    words += ["--served-for", str(os.getpid())] if served else []
     subprocess.run(words, cwd=folder, check=True, capture_output=True)
     return read_row(output)
 
@@ -72,11 +73,11 @@ def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
     source = kernel("wild[(1,)](x)", f"import triton, triton.language as tl\n{wild}")
     (project / "kernels/contributed" / "wild.py").write_text(source)
     options = ["--M", "64", "--N", "64", "--blocks", "6"]
-    options += ["--served-for", str(os.getpid())] if served else []
-    row = measure(tmp_path, *options, "--variant", "wild", folder=project)
+    where = {"folder": project, "served": served}
+    row = measure(tmp_path, *options, "--variant", "wild", **where)
     assert row["status"] == "crash", row["message"]
     assert "illegal memory access" in row["message"]
-    next_one = measure(tmp_path, *options, "--variant", "torch_softmax", folder=project)
+    next_one = measure(tmp_path, *options, "--variant", "torch_softmax", **where)
     assert next_one["status"] == "ok", next_one["message"]
 
 
