@@ -65,6 +65,7 @@ def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(t
     assert row["status"] == "ok", row["message"]
     assert row["warm_us"] == ""
     assert 0.5 < float(row["of_copy"]) <= 1.02
+    assert float(row["found_in_l2"]) < 0.05
 
 
 @pytest.mark.parametrize("served", [False, True])
@@ -90,10 +91,8 @@ def test_what_cannot_be_recorded_in_a_graph_is_unsupported(project, tmp_path):
     assert "cannot be recorded in a CUDA graph" in row["message"]
 
 
-# Many pairs that share L2, and one that is larger than it.
-@pytest.mark.parametrize(("rows", "cols"), [(64, 256), (8192, 8192)])
-def test_a_cold_call_finds_nothing_in_the_cache(tmp_path, rows, cols):
-    row = measure(tmp_path, "--M", str(rows), "--N", str(cols), "--variant", "torch_softmax")
+def test_a_cold_call_of_many_that_share_the_cache_finds_nothing_there(tmp_path):
+    row = measure(tmp_path, "--M", "64", "--N", "256", "--variant", "torch_softmax")
     assert row["status"] == "ok", row["message"]
     assert float(row["found_in_l2"]) < 0.05
     assert float(row["cold_load_cycles"]) > 1.5 * float(row["resident_load_cycles"])

@@ -28,7 +28,7 @@ def point(**change):
         ({"seed": 2**64}, "seed = 18446744073709551616: a whole number from 0"),
         ({"blocks": 5}, "blocks = 5: a whole number of at least 6"),
         ({"replicate": 0}, "replicate = 0: a whole number of at least 1"),
-        ({"timeout_s": float("nan")}, "timeout_s = nan"),
+        ({"timeout_s": float("nan")}, "timeout_s = nan: it must be above 0"),
     ],
 )
 def test_a_bad_point_says_what_is_wrong(change, words):
