@@ -91,15 +91,22 @@ def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Rando
         time.sleep(0.01)
 
 
-def test_after_ctrl_c_nothing_runs_and_the_same_command_goes_on(sweep):
+@pytest.mark.parametrize(
+    "end",
+    [lambda process: os.killpg(process.pid, signal.SIGINT), slow(subprocess.Popen.kill)],
+    ids=["Ctrl-C", "SIGKILL of Snakemake alone"],
+)
+def test_nothing_of_a_snakemake_that_ended_runs_and_the_same_command_goes_on(sweep, end):
     sweep.write_kernel("waits", "open('begun', 'w').close()\nwhile True: time.sleep(1)")
     variants = ["waits", "torch_softmax"]
     configure(sweep.folder, variants=variants, shapes=[{"M": 4, "N": 8}])
     process = sweep.start(*UNTIL_MERGED)
     until((sweep.folder / "begun").exists)
-    os.killpg(process.pid, signal.SIGINT)
+    end(process)
     assert process.wait() != 0
     until(sweep.nothing_runs)
+    assert not [path for path in sweep.rows() if path.name.startswith("waits")]
+    assert sweep("--unlock").returncode == 0
     sweep.write_kernel("waits", "pass")
     code, printed = sweep.run(*UNTIL_MERGED)
     assert code == 0, printed
