@@ -71,14 +71,7 @@ class _Run(NamedTuple):
         """Run all stages; return the samples of timed blocks."""
         point, row, stage = self.point, self.journal.row, self.journal.stage
         stage("loading the variant")
-        variant = kernels.load(point.variant)
-        try:
-            call = variant.function(point.op)
-        except NotImplementedError as error:
-            raise Ended(Status.UNSUPPORTED, str(error)) from error
-        if self.device.is_cpu and "cuda" in kernels.packages(variant.name):
-            stage("compiling for GPUs that are not here")
-            _compile_only(variant, point, row)
+        variant, call = self._load()
         matrices = self._first_inputs()
         if reason := variant.unsupported(matrices[0]):
             raise Ended(Status.UNSUPPORTED, reason)
@@ -110,6 +103,18 @@ class _Run(NamedTuple):
         row |= timed.columns
         row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
         return timed.samples
+
+    def _load(self) -> tuple[kernels.Variant, Call]:
+        """Return the variant, and its function that computes the point's operation."""
+        variant = kernels.load(self.point.variant)
+        try:
+            call = variant.function(self.point.op)
+        except NotImplementedError as error:
+            raise Ended(Status.UNSUPPORTED, str(error)) from error
+        if self.device.is_cpu and "cuda" in kernels.packages(variant.name):
+            self.journal.stage("compiling for GPUs that are not here")
+            _compile_only(variant, self.point, self.journal.row)
+        return variant, call
 
     def _first_inputs(self) -> CallBuffers:
         """Return the matrices of the first call, if the device has memory for all of the point."""

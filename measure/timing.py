@@ -47,10 +47,10 @@ def time_variant(
     if device.is_cpu:
         clock = HostClock(rotation)
     else:
-        from .clock import cold, graph  # need Triton and cuda.bindings
+        from .clock.graph import GraphClock  # needs Triton and cuda.bindings
         from .device.telemetry import Telemetry  # needs NVIDIA's library
 
-        clock = graph.GraphClock(rotation, order)
+        clock = GraphClock(rotation, order)
     flags = _record(clock, call)
     journal.stage(CONTROLS)
     row = {"timing": clock.timing} | _add_controls(clock, point, device, known)
@@ -64,9 +64,7 @@ def time_variant(
         journal.stage("warm time, latency and cold loads")
         if point.call_bytes <= device.cache_bytes:
             row["warm_us"] = clock.warm_us(VARIANT)
-        if not device.is_cpu:
-            row["latency_us"] = graph.latency_us(call, rotation[0])
-            row |= cold.time_loads(clock, VARIANT, rotation, point.seed)
+        row |= clock.single_call(VARIANT, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:
         row |= telemetry.row()

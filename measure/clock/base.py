@@ -38,6 +38,9 @@ class Clock(Protocol):
     def warm_us(self, name: str) -> float:
         """Return the median µs of a call on buffers that stay in the cache."""
 
+    def single_call(self, name: str, seed: int) -> dict:
+        """Return the columns of a call by itself: on a GPU its latency, and what is in L2."""
+
     def replay(self, name: str) -> None:
         """Run a series once more on every set of buffers, untimed, and wait for it."""
 

@@ -19,7 +19,7 @@ from kernels.cuda.driver import checked
 
 from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
-from . import graph_nodes, l2
+from . import cold, graph_nodes, l2
 from .base import LeftWork, NotCapturable
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
@@ -175,6 +175,10 @@ class GraphClock:
         self._record(self._calls[name], [self.rotation[index]]).replay()
         torch.cuda.synchronize()
 
+    def single_call(self, name: str, seed: int) -> dict:
+        latency_us = _latency_us(self._calls[name], self.rotation[0])
+        return {"latency_us": latency_us} | cold.time_loads(self, name, self.rotation, seed)
+
     def leave_cold(self, name: str, turn: int) -> None:
         """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
         l2.reset_persisting_lines()
@@ -219,7 +223,7 @@ def _timed_us(series: _Series) -> float:
     return series.read_us()
 
 
-def latency_us(call: Call, buffers: CallBuffers) -> float:
+def _latency_us(call: Call, buffers: CallBuffers) -> float:
     """Return the median µs that the host spends to submit one eager call."""
     times = []
     for _ in range(LATENCY_BATCHES):

@@ -54,6 +54,9 @@ class HostClock:
         one = itertools.repeat(self.rotation[0])
         return statistics.median(self._sample(name, one) for _ in range(WARM_SAMPLES))
 
+    def single_call(self, name: str, seed: int) -> dict:
+        return {}
+
     def _sample(self, name: str, rotation: Iterable[CallBuffers]) -> float:
         call, calls = self._calls[name], list(itertools.islice(rotation, self._counts[name]))
         begin = time.perf_counter_ns()

@@ -26,7 +26,7 @@ from . import reaper
 PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
-    *("measure.clock.graph", "measure.clock.copy_kernel", "measure.clock.cold"),
+    *("measure.clock.graph", "measure.clock.copy_kernel"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the driver
 
