@@ -118,7 +118,7 @@ def write(target: Path, content: str | bytes) -> None:
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        row.replace(target, content.encode() if isinstance(content, str) else content)
+        row.write_atomically(target, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; give another output") from error
 

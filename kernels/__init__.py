@@ -21,11 +21,11 @@ from .registry.dependencies import (  # noqa: F401
     kernel_sha256,
     loaded_modules,
     packages,
-    registry_sha256,
     source_files,
 )
 from .registry.discover import (  # noqa: F401
     add_variant,
+    check_name,
     configs,
     default_variants,
     load,

@@ -15,7 +15,8 @@ from .device import gpus
 from .errors import BadPoint, NoRow
 from .point import DISTRIBUTIONS, Point
 from .process.run_point import measure_point
-from .row import IDENTITY, read, write
+from .replicate import read_first
+from .row import write_row
 
 
 def parser() -> argparse.ArgumentParser:
@@ -30,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     )
 
     def add(name: str, **options) -> None:
-        field = name.strip("-").replace("-", "_")
+        field = options.get("dest", name.strip("-").replace("-", "_"))
         point.add_argument(name, **{"default": getattr(Point, field, None)} | options)
 
     add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, …")
@@ -40,34 +41,18 @@ def parser() -> argparse.ArgumentParser:
     add("--M", type=int, required=True, help="rows")
     add("--N", type=int, required=True, help="columns")
     add("--variant", help="file stem in kernels/, or a config; without it, the stem of --kernel")
-    add(
-        "--kernel",
-        action="append",
-        default=[],
-        dest="files",
-        metavar="FILE",
-        help="a .py file from outside kernels/, to measure or to import; may be repeated",
-    )
+    from_outside = "a .py file from outside kernels/, to measure or to import; may be repeated"
+    add("--kernel", action="append", default=[], dest="files", metavar="FILE", help=from_outside)
     add("--seed", type=int, help="seed of the input")
     add("--blocks", type=int, help="number of timed blocks")
     add("--replicate", type=int, help="number of this measurement of the point")
     add("--checked", type=Path, metavar="ROW", help="row of replicate 1, to skip its checks")
-    add(
-        "--timeout",
-        type=float,
-        default=Point.timeout_s,
-        dest="timeout_s",
-        metavar="S",
-        help="seconds after which the point is killed",
-    )
+    until = "seconds after which the point is killed"
+    add("--timeout", type=float, dest="timeout_s", metavar="S", help=until)
     add("--output", type=Path, required=True, help="file of the row; samples are written beside")
-    add(
-        "--served-for",
-        type=int,
-        metavar="PID",
-        help="use the fork server of the process PID, which has torch loaded and ends with that "
-        "process; without this option the point starts a server for itself",
-    )
+    owner = "use the fork server of the process PID, which has torch loaded and ends with that "
+    owner += "process; without this option the point starts a server for itself"
+    add("--served-for", type=int, metavar="PID", help=owner)
     return top
 
 
@@ -97,9 +82,9 @@ def _point(options: dict, output: Path, owner: int | None, checked: Path | None)
         if output.is_dir():
             raise IsADirectoryError(0, f"it is a folder; name a file, as {output}/row.csv")
     point = Point(**options)
-    row, samples = measure_point(point, owner, checked and _first_row(checked, point))
+    row, samples = measure_point(point, owner, checked and read_first(checked, point))
     with _writing(output):
-        write(output, row, samples)
+        write_row(output, row, samples)
     print(summary(row))
 
 
@@ -112,51 +97,44 @@ def _writing(output: Path) -> Iterator[None]:
         raise NoRow(f"cannot write {output}: {error.strerror}") from error
 
 
-def _first_row(path: Path, point: Point) -> dict:
-    """Return the row of replicate 1 of a point. Raises BadPoint if the file has another row."""
-    try:
-        first = read(path)
-    except (OSError, ValueError) as error:
-        raise BadPoint(f"--checked {path}: {error}") from error
-    for name in IDENTITY:
-        wanted = 1 if name == "replicate" else getattr(point, name)
-        if first[name] != wanted:
-            raise BadPoint(f"--checked {path}: its {name} is {first[name]!r}, not {wanted!r}")
-    return first
+# What a person who measures by hand sees: each line if the row has a value of this column.
+SUMMARY = (
+    ("variant", "{variant}  {M} x {N} {dtype} ({distribution})  on {gpu_name} [{gpu}]"),
+    ("status", "  status      {status}{message}"),
+    (
+        "max_abs_error",
+        "  accuracy    max abs error {max_abs_error:.2e}, relative {max_rel_error:.2e}, "
+        "row sum {max_row_sum_error:.2e}",
+    ),
+    (
+        "time_us",
+        "  time        {time_us:.3f} µs cold (q20 {time_us_q20:.3f}, q80 {time_us_q80:.3f}; "
+        "{n_samples} blocks)",
+    ),
+    ("warm_us", "              {warm_us:.3f} µs warm"),
+    (
+        "time_us",
+        "  throughput  {throughput_gbps:.1f} GB/s = {of_copy:.1%} of a copy ({copy_us:.3f} µs)\n"
+        "  speed-up    {speedup:.4f} over torch [{speedup_low:.4f}, {speedup_high:.4f}] "
+        "(torch {torch_us:.3f} µs)\n"
+        "  noise floor torch against itself {aa_ratio:.4f} [{aa_low:.4f}, {aa_high:.4f}]",
+    ),
+    ("latency_us", "  latency     {latency_us:.2f} µs of host time per eager call"),
+    (
+        "registers",
+        "  kernel      {registers} registers, {spilled_bytes} B spilled, {shared_bytes} B "
+        "shared, {num_warps} warps, {blocks_per_sm} blocks per SM",
+    ),
+    ("flags", "  flags       {flags}"),
+)
 
 
 def summary(row: dict) -> str:
     """Return a row as lines of text, for a person who measures by hand."""
-    message = f": {row['message']}" if row.get("message") else ""
-    lines = [
-        "{variant}  {M} x {N} {dtype} ({distribution})  on {gpu_name} [{gpu}]",
-        "  status      {status}" + message.replace("{", "{{").replace("}", "}}"),
-    ]
-    if row.get("max_abs_error") is not None:
-        lines += [
-            "  accuracy    max abs error {max_abs_error:.2e}, relative {max_rel_error:.2e}, "
-            "row sum {max_row_sum_error:.2e}"
-        ]
-    if row["status"] == "ok":
-        warm = ", warm {warm_us:.3f} µs" if row.get("warm_us") is not None else ""
-        lines += [
-            "  time        {time_us:.3f} µs cold (q20 {time_us_q20:.3f}, q80 {time_us_q80:.3f}; "
-            "{n_samples} blocks)" + warm,
-            "  throughput  {throughput_gbps:.1f} GB/s = {of_copy:.1%} of a copy ({copy_us:.3f} µs)",
-            "  speed-up    {speedup:.4f} over torch [{speedup_low:.4f}, {speedup_high:.4f}] "
-            "(torch {torch_us:.3f} µs)",
-            "  noise floor torch against itself {aa_ratio:.4f} [{aa_low:.4f}, {aa_high:.4f}]",
-        ]
-    if row.get("latency_us") is not None:
-        lines += ["  latency     {latency_us:.2f} µs of host time per eager call"]
-    if row.get("registers") is not None:
-        lines += [
-            "  kernel      {registers} registers, {spilled_bytes} B spilled, {shared_bytes} B "
-            "shared, {num_warps} warps, {blocks_per_sm} blocks per SM"
-        ]
-    if row.get("flags"):
-        lines += ["  flags       {flags}"]
-    return "\n".join(lines).format(**row)
+    shown = row | {"message": f": {row['message']}" if row.get("message") else ""}
+    return "\n".join(line for column, line in SUMMARY if row.get(column) not in ("", None)).format(
+        **shown
+    )
 
 
 if __name__ == "__main__":

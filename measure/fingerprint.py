@@ -5,7 +5,6 @@ Imports no torch, so that a sweep can be planned without it.
 
 import functools
 import hashlib
-import importlib.metadata
 import platform
 import subprocess
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import kernels
 
+from .device.gpus import open_nvml
 from .row import COLUMNS
 
 if TYPE_CHECKING:
@@ -39,16 +39,10 @@ def provenance(device: "Device", variant: str) -> dict:
     """Return the row's provenance columns, except those of the clock."""
     import torch
 
-    driver = None
-    if not device.is_cpu:
-        import pynvml
-
-        pynvml.nvmlInit()
-        driver = pynvml.nvmlSystemGetDriverVersion()
     return {
         "gpu_name": device.name,
         "gpu_uuid": device.uuid,
-        "driver": driver,
+        "driver": None if device.is_cpu else open_nvml().nvmlSystemGetDriverVersion(),
         "cuda": torch.version.cuda,
         "torch": torch.__version__,
         "triton": _version("triton"),
@@ -62,9 +56,11 @@ def provenance(device: "Device", variant: str) -> dict:
 
 
 def _version(package: str) -> str | None:
+    from importlib import metadata  # takes 10 ms, which the measuring command does not need
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
 
 
@@ -83,16 +79,8 @@ def _cuda_versions() -> dict:
 def git_state() -> dict:
     """Return ``git_commit`` and ``git_dirty`` of this checkout; None without a checkout or git."""
     # --no-optional-locks: otherwise git may lock the index, and a commit at that time would fail.
-    command = [
-        "git",
-        "--no-optional-locks",
-        "-C",
-        str(ROOT),
-        "status",
-        "--porcelain=v2",
-        "--branch",
-    ]
-    command += ["--untracked-files=no", "--", *GIT_PATHS]
+    command = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2"]
+    command += ["--branch", "--untracked-files=no", "--", *GIT_PATHS]
     try:
         done = subprocess.run(command, capture_output=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):

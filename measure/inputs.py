@@ -20,9 +20,8 @@ MAX_ROTATION = 4096  # calls; each is a node of every graph
 # Added to the seed of a point, so that no two matrices of a point are drawn with one seed.
 SEED_OFFSETS = {
     "rotation": 0,  # the timed buffers; the index of a call is added, too
-    "recheck": 2**31,  # other values in the timed buffers
     "edge_cases": 2**32,
-    "new_inputs": 2**33,  # rounds on the timed buffers of one call
+    "new_inputs": 2**33,  # other values in timed buffers
     "gradient": 2**40,  # on top of the others
 }
 _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); standard normal

@@ -1,38 +1,42 @@
 """Run the stages of a point, from opening the device to the last check."""
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy
 import torch
 
 import kernels
 
-from . import compile_only, fingerprint, inputs, timing
+from . import fingerprint, inputs, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
 from .device.device import Device, open_device
 from .errors import Ended, NoRow
 from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
+from .replicate import Known
 from .status import Status, classify, describe
 
-# Flags that only replicate 1 looks for.
-FIRST_REPLICATE_FLAGS = {"edge_cases", "launch_bound", "not_cold"}
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
 INTERPRETED_ELEMENTS = 2**20
+ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled on a CPU
 
-Replaced = Callable[[], str | None]  # of ``tamper.watch``
 
-
-def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
+def measure(point: Point, journal: Journal, first: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first_row``: the row of replicate 1, if that replicate has checked the variant. Raises NoRow
-    on the wrong machine, or if recording the controls fails. Any other exception after the device
-    is open becomes the status of the row.
+    ``first``: the row of replicate 1, for a further replicate. Raises NoRow on the wrong machine,
+    or if recording the controls fails. Any other exception after the device is open becomes the
+    status of the row.
     """
+    known = replicate.known(first) if first else None
+    if known and first["status"] != Status.OK:
+        journal.row |= replicate.repeated(first)
+        return []
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
     device = open_device(point.gpu)
@@ -41,7 +45,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     row |= fingerprint.provenance(device, point.variant)
     replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
-        return _measure(point, device, journal, replaced, first_row)
+        return _Run(point, device, journal, replaced, known).samples()
     except Ended as end:
         row.update(status=end.status, message=end.message)
     # SystemExit: a kernel that calls sys.exit() has not measured anything either
@@ -54,88 +58,119 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     return []
 
 
-def _measure(
-    point: Point, device: Device, journal: Journal, replaced: Replaced, first_row: dict | None
-) -> list[tuple]:
-    row = journal.row
-    journal.stage("loading the variant")
-    variant = kernels.load(point.variant)
-    try:
-        call = variant.function(point.op)
-    except NotImplementedError as error:
-        raise Ended(Status.UNSUPPORTED, str(error)) from error
-    if device.is_cpu and "cuda" in kernels.packages(variant.name):
-        journal.stage("compiling for GPUs that are not here")
-        compile_only.compile_only(variant, point, row)
-    rows = point.M
-    if point.interpreted:
-        numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
-        rows = min(rows, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
-    _check_memory(rows, point, device)
-    matrices = inputs.draw_at(replace(point, M=rows), device.torch_device, 0)
-    if reason := variant.unsupported(matrices[0]):
-        raise Ended(Status.UNSUPPORTED, reason)
+class _Run(NamedTuple):
+    """Hold what all stages of a point need. They fill ``journal.row``, and raise Ended."""
 
-    journal.stage("first call")
-    if not device.is_cpu:
-        from .device import compiled_stats  # needs cuda.bindings
+    point: Point
+    device: Device
+    journal: Journal
+    replaced: Callable[[], str | None]  # of ``tamper.watch``
+    known: Known | None  # of a further replicate
 
-        row |= compiled_stats.first_call(variant.name, call, matrices)
-    if first_row:
-        accuracies, flags = [], {*(first_row["flags"] or "").split()} & FIRST_REPLICATE_FLAGS
-        row["message"] = first_row["message"] or ""
-    else:
-        accuracies = [_check(point, device, call, matrices, journal, replaced)]
-        flags = {"edge_cases"} if row["message"] else set()
-    if point.interpreted:
-        message = f"correctness check passed on {rows} of {point.M} rows; not timed"
-        row["flags"] = " ".join(flags)
-        raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
+    def samples(self) -> list[tuple]:
+        """Run all stages; return the samples of timed blocks."""
+        point, row, stage = self.point, self.journal.row, self.journal.stage
+        stage("loading the variant")
+        variant, call = self._load()
+        matrices = self._first_inputs()
+        if reason := variant.unsupported(matrices[0]):
+            raise Ended(Status.UNSUPPORTED, reason)
 
-    journal.stage("drawing buffers")
-    rotation = inputs.rotation(point, device, matrices)
-    timed = timing.run(point, device, call, rotation, journal, first_row)
-    journal.stage("correctness check after timing")
-    _end_if_wrong("integrity", replaced())
-    recheck_timed = recheck.check_further if first_row else recheck.check_timed
-    accuracies.append(recheck_timed(point, timed.clock))
-    row |= correctness.worst(accuracies).columns()
-    _end_if_wrong("after timing", accuracies[-1].problem)
-    if not first_row:
-        _end_if_wrong("after timing", recheck.check_others(point, timed.clock))
-    row |= timed.columns
-    row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
-    return timed.samples
+        stage("first call")
+        if not self.device.is_cpu:
+            from .device import compiled_stats  # needs cuda.bindings
+
+            row |= compiled_stats.first_call(variant.name, call, matrices)
+        if self.known:
+            accuracies, row["message"], flags = [], self.known.message, self.known.flags
+        else:
+            accuracies = [self._check(call, matrices)]
+            flags = {"edge_cases"} if row["message"] else set()
+        if point.interpreted:
+            message = f"correctness check passed on {len(matrices[0])} of {point.M} rows; not timed"
+            row["flags"] = " ".join(flags)
+            raise Ended(Status.INTERPRETED, "; ".join(filter(None, (message, row["message"]))))
+
+        stage("drawing buffers")
+        rotation = inputs.rotation(point, self.device, matrices)
+        timed = timing.time_variant(point, self.device, call, rotation, self.journal, self.known)
+        stage("correctness check after timing")
+        _end_if_wrong("integrity", self.replaced())
+        recheck_timed = recheck.check_three_rows if self.known else recheck.check_timed
+        accuracies.append(recheck_timed(point, timed.clock))
+        row |= correctness.worst(accuracies).columns()
+        _end_if_wrong("after timing", accuracies[-1].problem)
+        row |= timed.columns
+        row.update(status=Status.OK, flags=" ".join(sorted(flags.union(timed.flags))))
+        return timed.samples
+
+    def _load(self) -> tuple[kernels.Variant, Call]:
+        """Return the variant, and its function that computes the point's operation."""
+        variant = kernels.load(self.point.variant)
+        try:
+            call = variant.function(self.point.op)
+        except NotImplementedError as error:
+            raise Ended(Status.UNSUPPORTED, str(error)) from error
+        if self.device.is_cpu and "cuda" in kernels.packages(variant.name):
+            self.journal.stage("compiling for GPUs that are not here")
+            _compile_only(variant, self.point, self.journal.row)
+        return variant, call
+
+    def _first_inputs(self) -> CallBuffers:
+        """Return the matrices of the first call, if the device has memory for all of the point."""
+        point, rows = self.point, self.point.M
+        if point.interpreted:
+            numpy.seterr(all="ignore")  # Triton's interpreter computes -inf - -inf with NumPy
+            rows = min(rows, INTERPRETED_ROWS, max(1, INTERPRETED_ELEMENTS // point.N))
+        # On a CPU an allocation may succeed, and Linux may kill a process when it uses the memory.
+        needed, free = _needed_bytes(rows, point, self.device), self.device.free_bytes()
+        if needed > free:
+            raise Ended(
+                Status.OUT_OF_MEMORY,
+                f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
+                f"{free / 2**30:.1f} GiB are free",
+            )
+        return inputs.draw_at(replace(point, M=rows), self.device.torch_device, 0)
+
+    def _check(self, call: Call, matrices: CallBuffers) -> correctness.Accuracy:
+        """Check a call before it is timed; write to the row what is wrong on special values."""
+        point, row = self.point, self.journal.row
+        self.journal.stage("correctness check")
+        torch_device = self.device.torch_device
+        rows = correctness.rows_to_check(len(matrices[0]), point.N, point.seed, torch_device)
+        accuracy = correctness.check_call(call, matrices, rows, point.op, point.interpreted)
+        row |= accuracy.columns()
+        # Before the check's result, because the check uses functions that are watched.
+        _end_if_wrong("integrity", self.replaced())
+        _end_if_wrong("correctness check", accuracy.problem)
+        self.journal.stage("edge cases")
+        ordinary, special = edge_cases.check(point, self.device, call, matrices)
+        _end_if_wrong("edge case", ordinary)
+        _end_if_wrong("integrity", self.replaced())
+        row["message"] = f"wrong on special values: {special}" if special else ""
+        return accuracy
 
 
-def _check(
-    point: Point,
-    device: Device,
-    call: Call,
-    matrices: CallBuffers,
-    journal: Journal,
-    replaced: Replaced,
-) -> correctness.Accuracy:
-    """Check a call before it is timed; write to the row what is wrong on special values.
+def _compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
+    """Compile CUDA C++ for ARCHITECTURES, and end the point. Raises Ended, and compilers' errors.
 
-    Raises Ended if the variant is wrong on ordinary values.
+    A variant without a ``plan`` is not compiled.
     """
-    row = journal.row
-    journal.stage("correctness check")
-    checked = correctness.rows_to_check(len(matrices[0]), point.N, point.seed, device.torch_device)
-    accuracy = correctness.check_call(
-        call, matrices, checked, point.op, truncates=point.interpreted
-    )
-    row |= accuracy.columns()
-    # Before the check's result, because the check uses functions that are watched.
-    _end_if_wrong("integrity", replaced())
-    _end_if_wrong("correctness check", accuracy.problem)
-    journal.stage("edge cases")
-    ordinary, special = edge_cases.check(point, device, call, matrices)
-    _end_if_wrong("edge case", ordinary)
-    _end_if_wrong("integrity", replaced())
-    row["message"] = f"wrong on special values: {special}" if special else ""
-    return accuracy
+    begin, size, dtype = time.perf_counter(), (point.M, point.N), getattr(torch, point.dtype)
+    compiled = []  # the architectures that take a kernel of the point
+    if plan := getattr(variant.module, "plan", None):
+        from kernels.cuda import nvrtc
+
+        # a tensor without memory, with rows aligned as in a new one
+        x, log = torch.empty(size, dtype=dtype, device="meta"), point.op.startswith("log_softmax")
+        compiled = [arch for arch in ARCHITECTURES if nvrtc.build_for(plan, x, log, arch)]
+    row["compile_s"] = time.perf_counter() - begin
+    one = torch.empty(1, point.N, dtype=dtype).expand(size)
+    reason = variant.unsupported(one) or "it is not timed without a GPU"
+    what = f"; compiled for {' and '.join(compiled)} without error" if compiled else ""
+    if compiled and (beyond := sorted(set(ARCHITECTURES) - set(compiled))):
+        what += f", beyond the limits of {' and '.join(beyond)}"
+    raise Ended(Status.UNSUPPORTED, f"{reason}{what}")
 
 
 def _end_if_wrong(check: str, problem: str | None) -> None:
@@ -144,11 +179,8 @@ def _end_if_wrong(check: str, problem: str | None) -> None:
         raise Ended(Status.INCORRECT, f"{check}: {problem}")
 
 
-def _check_memory(rows: int, point: Point, device: Device) -> None:
-    """Raise Ended if the device has less memory free than ``rows`` rows need.
-
-    On a CPU an allocation may succeed, and Linux may kill a process when the memory is used.
-    """
+def _needed_bytes(rows: int, point: Point, device: Device) -> int:
+    """Return the memory that ``rows`` rows of a point need."""
     matrix, itemsize = rows * point.N, kernels.DTYPES[point.dtype]
     count = 1 if point.interpreted else inputs.rotation_length(point.call_bytes, device.cache_bytes)
     needed = count * point.call_bytes // point.M * rows  # the rotation
@@ -157,11 +189,4 @@ def _check_memory(rows: int, point: Point, device: Device) -> None:
     if point.op == "softmax_backward":
         needed += 2 * itemsize * matrix  # g·y of torch on a GPU, in all graphs and outside
     # ten arrays of float64, and as many again for a gradient
-    needed += 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
-    free = device.free_bytes()
-    if needed > free:
-        raise Ended(
-            Status.OUT_OF_MEMORY,
-            f"inputs, outputs and the check need {needed / 2**30:.1f} GiB; "
-            f"{free / 2**30:.1f} GiB are free",
-        )
+    return needed + 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)

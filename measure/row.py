@@ -60,7 +60,7 @@ def samples_path(row_path: Path) -> Path:
     return row_path.with_suffix(".samples.csv.gz")
 
 
-def write(path: Path, row: dict, samples: list[tuple]) -> None:
+def write_row(path: Path, row: dict, samples: list[tuple]) -> None:
     """Write the samples, then the row, each atomically.
 
     ``samples``: tuples (block, order, series, time_us) in time order. Raises ValueError for a
@@ -78,12 +78,12 @@ def write(path: Path, row: dict, samples: list[tuple]) -> None:
     rounded = ((*place, round(time_us, 6)) for *place, time_us in samples)
     text = csv_text(SAMPLE_COLUMNS, rounded)
     # mtime=0: the same samples give the same file
-    replace(samples_path(path), gzip.compress(text.encode(), mtime=0))
+    write_atomically(samples_path(path), gzip.compress(text.encode(), mtime=0))
     line = [_cell(column, row.get(column)) for column in COLUMNS]
-    replace(path, csv_text(COLUMNS, [line]).encode())
+    write_atomically(path, csv_text(COLUMNS, [line]).encode())
 
 
-def read(path: Path) -> dict:
+def read_row(path: Path) -> dict:
     """Return the row of a file. Raises OSError, and ValueError if it is no row."""
     with path.open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
@@ -109,7 +109,7 @@ def _cell(column: str, value) -> str:
     return str(to_text.get(SCHEMA[column].type, one_line)(value))
 
 
-def replace(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write ``content`` to a file atomically: the file is complete, or as it was before."""
     # Remove what killed jobs have left while they wrote this file.
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):

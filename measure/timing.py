@@ -12,7 +12,8 @@ from .errors import Ended
 from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
-from .stats.derived import derive_columns, find_flags
+from .replicate import Known
+from .stats import derive_columns, find_flags
 from .status import Status
 
 CONTROLS = "recording the controls"  # the stage in which the kernel is not called
@@ -28,47 +29,42 @@ class Timed:
     clock: Clock
 
 
-def run(
+def time_variant(
     point: Point,
     device: Device,
     call: Call,
     rotation: list[CallBuffers],
     journal: Journal,
-    first_row: dict | None,
+    known: Known | None,
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
-    ``first_row``: the row of replicate 1. Its copy kernel is taken again, and its warm time,
-    latency and cold loads are not measured again. Raises Ended if a call cannot be recorded in a
-    CUDA graph, or if a graph leaves out work.
+    ``known``: of a further replicate, which measures no warm time, latency and cold loads. Raises
+    Ended if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
     """
     order = random.Random(journal.row["order_seed"])  # of series in a block, and of graphs
     journal.stage("recording the variant")
     if device.is_cpu:
         clock = HostClock(rotation)
     else:
-        from .clock import cold, graph  # need Triton and cuda.bindings
+        from .clock.graph import GraphClock  # needs Triton and cuda.bindings
         from .device.telemetry import Telemetry  # needs NVIDIA's library
 
-        clock = graph.GraphClock(rotation, order)
+        clock = GraphClock(rotation, order)
     flags = _record(clock, call)
     journal.stage(CONTROLS)
-    row = {"timing": clock.timing} | _add_controls(clock, point, device, first_row)
+    row = {"timing": clock.timing} | _add_controls(clock, point, device, known)
     telemetry = None if device.is_cpu else Telemetry(device)
-    if not first_row:
-        journal.stage("warm time and latency")
-        if point.call_bytes <= device.cache_bytes:
-            row["warm_us"] = clock.warm_us(VARIANT)
-        if not device.is_cpu:
-            row["latency_us"] = graph.latency_us(call, rotation[0])
     journal.stage("timing")
     names = [VARIANT, TORCH, TORCH_AGAIN, COPY]
     while_busy = telemetry.sample if telemetry else None
-    samples = sampling.collect(clock, names, point.blocks, order, while_busy)
+    samples = sampling.time_blocks(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
-    if not (first_row or device.is_cpu):
-        journal.stage("cold loads")
-        row |= cold.evidence(clock, VARIANT, rotation, point.seed)
+    if known is None:
+        journal.stage("warm time, latency and cold loads")
+        if point.call_bytes <= device.cache_bytes:
+            row["warm_us"] = clock.warm_us(VARIANT)
+        row |= clock.single_call(VARIANT, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:
         row |= telemetry.row()
@@ -79,7 +75,7 @@ def run(
 def _record(clock: Clock, call: Call) -> list[str]:
     """Record the variant, and compare the calls in its graphs; return flags. Raises Ended."""
     try:
-        clock.add(VARIANT, call)
+        clock.add(call, VARIANT)
         problem, overlaps = clock.compare_graph(VARIANT)
     except LeftWork as error:
         raise Ended(Status.INCORRECT, f"recording: {error}") from error
@@ -94,22 +90,18 @@ def _record(clock: Clock, call: Call) -> list[str]:
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(clock: Clock, point: Point, device: Device, first_row: dict | None) -> dict:
+def _add_controls(clock: Clock, point: Point, device: Device, known: Known | None) -> dict:
     """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:
-        clock.add(COPY, controls.HOST_COPY[point.reads])
+        clock.add(controls.HOST_COPY[point.reads], COPY)
     else:
         from .clock import copy_kernel  # needs Triton
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
-        if first_row:  # all replicates have one roofline, which needs no trials
-            size = int(first_row["copy_block_bytes"])
-            clock.add(COPY, copies[size])
-        else:
-            size = clock.add_fastest(COPY, copies)
+        size = known.copy_block_bytes if known else clock.fastest(copies)
+        clock.add(copies[size], COPY)
         columns["copy_block_bytes"] = size
-    for name in (TORCH, TORCH_AGAIN):
-        clock.add(name, controls.baseline(point.op))
+    clock.add(controls.baseline(point.op), TORCH, TORCH_AGAIN)
     return columns

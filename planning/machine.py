@@ -18,7 +18,7 @@ def check(wanted: Iterable[str]) -> None:
     if absent := sorted(wanted - set(here)):
         raise WorkflowError(
             f"this machine cannot measure {', '.join(absent)}: it has "
-            f"{', '.join(here) or 'no GPU that nvidia-smi shows'}. Set 'gpus: [auto]' in the "
+            f"{', '.join(here) or 'no GPU that NVML shows'}. Set 'gpus: [auto]' in the "
             "config to measure what is here, or run on a machine that has it; the report has "
             "recorded rows of other GPUs in any case."
         )

@@ -60,7 +60,7 @@ def fault_of(wanted: Sequence[str]) -> str | None:
             return f"{sweep!r} is not one of the standard sweeps{nearest(sweep, SWEEPS)}"
     if not gpus.visible_slugs():
         return (
-            "no GPU here that nvidia-smi shows; rows of a CPU are not recorded. Run it on the "
+            "no GPU here that NVML shows; rows of a CPU are not recorded. Run it on the "
             "machine whose GPU is to be recorded"
         )
     if fault := missing_tool():

@@ -66,12 +66,6 @@ def kernel_sha256(name: str, gpu: str) -> str:
 
 
 @functools.cache
-def registry_sha256() -> str:
-    """Return the hash over the code that finds and loads variants."""
-    return code_sha256([KERNELS / "contract.py", *Path(__file__).parent.glob("*.py")])
-
-
-@functools.cache
 def packages(name: str) -> frozenset[str]:
     """Return the top-level packages that the variant imports, such as {'torch', 'triton'}."""
     files = [path for path in source_files(name) if path.suffix == ".py"]

@@ -42,7 +42,7 @@ def worst(findings: list[Accuracy]) -> Accuracy:
     return Accuracy(**errors, problem=next((f.problem for f in findings if f.problem), None))
 
 
-def same(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
+def same_bits(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
     """Return whether the matrices are equal one by one, bit by bit; NaNs may be."""
     bits = torch.int32 if some[0].element_size() == 4 else torch.int16
     pairs = zip(some, others, strict=True)
@@ -70,7 +70,7 @@ def check_call(
             findings.append(Accuracy(problem=problem))
             continue
         findings.append(check_rows(y[rows], before, op, truncates))
-        if not same(tuple(x[rows] for x in inputs), before):
+        if not same_bits(tuple(x[rows] for x in inputs), before):
             findings.append(Accuracy(problem="changed its input"))
         del y, out  # before the next call allocates another output
     return worst(findings)

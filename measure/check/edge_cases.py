@@ -35,7 +35,7 @@ def check(
     Special values are tried only if ordinary values pass. ``inputs``: those of the point itself,
     matrices (M, N). Edge cases have fewer rows than M, which every variant must accept.
     """
-    cases = contents(point, device.torch_device)
+    cases = draw_cases(point, device.torch_device)
     like = cases[0][2][0]
     rows, cols = like.shape
     size = 2 * GUARD + rows * (cols + GUARD)
@@ -104,7 +104,7 @@ def _problem(
         return problem
     if problem := correctness.check_rows(y, values, point.op, truncates=point.interpreted).problem:
         return problem
-    if not correctness.same(tuple(input_storage), before):
+    if not correctness.same_bits(tuple(input_storage), before):
         return "changed its input"
     out.fill_(UNTOUCHED)
     return None if (out_storage == UNTOUCHED).all() else "wrote beyond its rows"
@@ -126,7 +126,9 @@ def other_distribution(point: Point) -> str:
     return next(name for name in DISTRIBUTIONS if name != point.distribution)
 
 
-def contents(point: Point, device: torch.device) -> list[tuple[str, int, tuple[torch.Tensor, ...]]]:
+def draw_cases(
+    point: Point, device: torch.device
+) -> list[tuple[str, int, tuple[torch.Tensor, ...]]]:
     """Return (name, gap between rows in elements, inputs) of every edge case.
 
     The inputs are matrices of shape (row_count, N). Gradients are normal, but large where x is, and

@@ -18,80 +18,66 @@ from ..point import Point
 from . import correctness
 from .edge_cases import UNTOUCHED, other_distribution
 
-BUFFERS_CHECKED = 3  # of those that hold new values
 ROUNDS = 3  # one for each way in which rows of the output are stale
 
 
 def check_timed(point: Point, clock: Clock) -> correctness.Accuracy:
     """Check what one more replay writes to outputs of NaN: the errors of the row.
 
-    The buffers are always the same, so that the errors do not depend on chance.
+    The buffers are always the same, so that the errors do not depend on chance. Then other buffers
+    get new inputs, which ``check_new_inputs`` checks.
     """
     rotation = clock.rotation
     fixed = sorted({0, len(rotation) // 2, len(rotation) - 1})
     for index in fixed:
         rotation[index][-1].fill_(float("nan"))
     clock.replay(VARIANT)
-    return correctness.worst([_compare(point, clock, index, index) for index in fixed])
+    found = correctness.worst([_compare(point, clock, index) for index in fixed])
+    return found if found.problem else replace(found, problem=check_new_inputs(point, clock))
 
 
-def check_further(point: Point, clock: Clock) -> correctness.Accuracy:
+def check_three_rows(point: Point, clock: Clock) -> correctness.Accuracy:
     """Check three rows that one more replay writes, on the host, for a further replicate.
 
-    On a GPU loading the kernels for float64 takes 0.2 s, a sixth of the whole replicate.
+    On a GPU loading the kernels for float64 takes 0.2 s, a sixth of the whole replicate. Slices of
+    single rows are copied, because an index of several rows would load another kernel.
     """
-    *inputs, out = clock.rotation[0]
-    out.fill_(float("nan"))
+    buffers = clock.rotation[0]
+    buffers[-1].fill_(float("nan"))
     clock.replay(VARIANT)
     rows = sorted({0, point.M // 2, point.M - 1})
-    few = tuple(x[rows].cpu() for x in inputs)
-    return correctness.check_rows(out[rows].cpu(), few, point.op)
+    *inputs, y = (torch.stack([x[row].cpu() for row in rows]) for x in buffers)
+    return correctness.check_rows(y, tuple(inputs), point.op)
 
 
-def check_others(point: Point, clock: Clock) -> str | None:
-    """Return None, or what is wrong with other values in the timed buffers, which it overwrites.
-
-    New values in all buffers and a replay, then several rounds with the buffers of one call. A
-    kernel cannot foresee which buffers these are.
-    """
-    count = len(clock.rotation)
-    chosen = random.SystemRandom().sample(range(count), min(count, BUFFERS_CHECKED))
-    # A kernel may cache the results of every buffer except those checked.
-    first = SEED_OFFSETS["recheck"]
-    for index, (*inputs, out) in enumerate(clock.rotation):
-        for x, values in zip(inputs, draw_at(point, out.device, first + index), strict=True):
-            x.data.copy_(values)  # .data: without a new _version
-    clock.replay(VARIANT)
-    for index in chosen:
-        if problem := _compare(point, clock, index, first + index).problem:
-            return problem
-    return check_new_inputs(point, clock, chosen[0])
-
-
-def _compare(point: Point, clock: Clock, index: int, number: int) -> correctness.Accuracy:
-    """Compare timed buffers with the point's inputs of this number, drawn anew."""
+def _compare(point: Point, clock: Clock, index: int) -> correctness.Accuracy:
+    """Compare timed buffers with the inputs of the point, drawn anew."""
     *inputs, out = clock.rotation[index]
-    fresh = draw_at(point, out.device, number)
-    rows = correctness.rows_to_check(point.M, point.N, point.seed + 1 + number, out.device)
-    if not correctness.same(tuple(inputs), fresh):
+    fresh = draw_at(point, out.device, index)
+    rows = correctness.rows_to_check(point.M, point.N, point.seed + 1 + index, out.device)
+    if not correctness.same_bits(tuple(inputs), fresh):
         return correctness.Accuracy(problem="changed its input")
     return correctness.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)
 
 
-def check_new_inputs(point: Point, clock: Clock, index: int) -> str | None:
+def check_new_inputs(point: Point, clock: Clock) -> str | None:
     """Return None, or how the variant is wrong on timed buffers that hold new values.
 
-    Overwrites the buffers. Each round runs a replay and a single call, and gives a kernel no sign
-    of work to do:
+    Overwrites the buffers of a few calls. A kernel cannot foresee which, so it may cache no result.
+    Each round takes the next of these calls, runs a replay and the call alone, and gives a kernel
+    no sign of work to do:
     - All rows of out are right, except stale ones, copies of x or of g: every other row, the
       others, then one. So a look at a few rows of out does not tell.
     - Values are new, except the first row. So the first row does not tell a new input.
     - Then one element of out is spoilt, and the input stays. A kernel that recognises all of the
       input still has to write all of the output.
     """
-    *inputs, out = clock.rotation[index]
     baseline, chance = controls.baseline(point.op), random.SystemRandom()
+    count = len(clock.rotation)
+    chosen = chance.sample(range(count), min(count, ROUNDS))
     for number in range(ROUNDS):
+        index = chosen[number % len(chosen)]
+        *inputs, out = clock.rotation[index]
         one = chance.randrange(point.M)
         stale = (slice(0, None, 2), slice(1, None, 2), slice(one, one + 1))[number]
         distribution = (point.distribution, other_distribution(point))[number % 2]
@@ -106,10 +92,10 @@ def check_new_inputs(point: Point, clock: Clock, index: int) -> str | None:
         rows = correctness.rows_to_check(point.M, point.N, point.seed + seed, out.device)
         rows = torch.cat([rows, rows.new_tensor([one])])
         few = tuple(x[rows] for x in values)
-        for run in (clock.replay, lambda name: clock.call_once(name, index)):
+        for run in (clock.replay, lambda name, index=index: clock.call_once(name, index)):
             run(VARIANT)
             problem = correctness.check_rows(out[rows], few, point.op).problem
-            if problem is None and not correctness.same(tuple(inputs), values):
+            if problem is None and not correctness.same_bits(tuple(inputs), values):
                 problem = "changed its input"
             if problem:
                 return f"other values in timed buffers: {problem}"

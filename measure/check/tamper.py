@@ -34,10 +34,7 @@ NAMES = (
 )
 # Modules that only a GPU needs, imported before the kernel could replace their contents. One that
 # is missing is then no fault of the kernel.
-ON_A_GPU = (
-    *("clock.cold", "clock.copy_kernel", "clock.graph"),
-    *("device.compiled_stats", "device.telemetry"),
-)
+ON_A_GPU = ("clock.copy_kernel", "clock.graph", "device.compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
     *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
@@ -129,5 +126,5 @@ def _settings() -> dict[str, object]:
         from ..clock import l2  # needs cuda.bindings, which a CPU may lack
 
         state["torch.cuda.current_stream"] = torch.cuda.current_stream().cuda_stream
-        state["the L2 set aside for persisting lines"] = l2.set_aside()
+        state["the L2 set aside for persisting lines"] = l2.persisting_bytes()
     return state

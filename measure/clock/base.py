@@ -23,8 +23,8 @@ class Clock(Protocol):
     timing: str  # the row's column of this name
     rotation: list[CallBuffers]
 
-    def add(self, name: str, call: Call) -> None:
-        """Make a call a series of this name."""
+    def add(self, call: Call, *names: str) -> None:
+        """Make a call a series of each of these names."""
 
     def compare_graph(self, name: str) -> tuple[str | None, bool]:
         """Return None, or how a recorded call differs from others; and whether calls overlap."""
@@ -38,18 +38,11 @@ class Clock(Protocol):
     def warm_us(self, name: str) -> float:
         """Return the median µs of a call on buffers that stay in the cache."""
 
+    def single_call(self, name: str, seed: int) -> dict:
+        """Return the columns of a call by itself: on a GPU its latency, and what is in L2."""
+
     def replay(self, name: str) -> None:
         """Run a series once more on every set of buffers, untimed, and wait for it."""
 
     def call_once(self, name: str, index: int) -> None:
         """Run one call of a series on the buffers of this index."""
-
-
-class GpuClock(Clock, Protocol):
-    """Choose the fastest of several calls, and tell what a cold call finds."""
-
-    def add_fastest(self, name: str, calls: dict[int, Call]) -> int:
-        """Make the fastest of calls that compute the same a series; return its key."""
-
-    def leave_cold(self, name: str, turn: int) -> None:
-        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""

@@ -9,13 +9,16 @@ pointer chases of Wong et al., "Demystifying GPU Microarchitecture through Micro
 """
 
 import random
+from typing import TYPE_CHECKING
 
 import torch
 import triton
 import triton.language as tl
 
 from ..inputs import CallBuffers
-from .base import GpuClock
+
+if TYPE_CHECKING:
+    from .graph import GraphClock
 
 LINE_BYTES = 128
 # Programs of one warp, fewer than the multiprocessors of any GPU, so that their loads do not queue
@@ -61,7 +64,7 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
         tl.store(cycles_ptr + first + i, cycles)
 
 
-def evidence(clock: GpuClock, series: str, rotation: list[CallBuffers], seed: int) -> dict:
+def time_loads(clock: "GraphClock", series: str, rotation: list[CallBuffers], seed: int) -> dict:
     """Return the columns ``cold_load_cycles``, ``resident_load_cycles`` and ``found_in_l2``.
 
     Loads random lines of some buffers, each at the moment when ``clock`` would give the buffers to

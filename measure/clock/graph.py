@@ -19,7 +19,7 @@ from kernels.cuda.driver import checked
 
 from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
-from . import graph_nodes, l2
+from . import cold, graph_nodes, l2
 from .base import LeftWork, NotCapturable
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
@@ -27,7 +27,7 @@ from .base import LeftWork, NotCapturable
 # left part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 1500.0
 INSTANCES = 8
-CANDIDATE_US = 1000.0  # a replay of a candidate for ``add_fastest``
+CANDIDATE_US = 1000.0  # a replay of a candidate for ``fastest``
 TRIALS = 7
 WARM_REPLAYS = 11
 COVER_US = 50.0  # at least, in which the host queues a replay
@@ -48,12 +48,8 @@ class _Series:
         self._order, self._pending = order, []
         self.start = torch.cuda.Event(enable_timing=True)
         self.end = torch.cuda.Event(enable_timing=True)
-        for _ in self._instances:
-            self.replay()  # the first replay uploads an instance
-        torch.cuda.synchronize()
-        begin = time.perf_counter_ns()
-        self.replay()
-        self._launch_us = (time.perf_counter_ns() - begin) / 1000
+        # The first of two launches may wait for the driver.
+        self._launch_us = min(_host_us(self.replay) for _ in range(2))
         torch.cuda.synchronize()
 
     def replay(self) -> None:
@@ -75,7 +71,7 @@ class _Series:
 
 
 class GraphClock:
-    """Time series of calls against each other, block by block, from graphs: a ``GpuClock``."""
+    """Time series of calls against each other, block by block, from graphs: a ``Clock``."""
 
     timing = "graph"
 
@@ -90,23 +86,26 @@ class GraphClock:
         self._series: dict[str, _Series] = {}
         self._calls: dict[str, Call] = {}
 
-    def add(self, name: str, call: Call) -> None:
-        """Record a series. Raises NotCapturable and LeftWork."""
-        self._series[name] = self._captured(call, self.rotation, MIN_REPLAY_US, self._instances)
-        self._calls[name] = call
+    def add(self, call: Call, *names: str) -> None:
+        """Record a series for each name. Raises NotCapturable and LeftWork."""
+        calls = self._long_enough(call, self.rotation, MIN_REPLAY_US)
+        for name in names:
+            self._series[name] = self._captured(call, calls, self._instances)
+            self._calls[name] = call
 
-    def _captured(
-        self, call: Call, rotation: list[CallBuffers], replay_us: float, instances: int = 1
-    ) -> _Series:
-        """Record whole rotations, as many as make a replay last ``replay_us``."""
+    def _captured(self, call: Call, calls: list[CallBuffers], instances: int = 1) -> _Series:
+        return _Series(self._record(call, calls), len(calls), self._order, instances)
+
+    def _long_enough(
+        self, call: Call, rotation: list[CallBuffers], replay_us: float
+    ) -> list[CallBuffers]:
+        """Return whole rotations, as many as make a replay last ``replay_us``."""
         for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
             call(*buffers)
-        trial = _Series(self._record(call, rotation), len(rotation), self._order, 1)
+        trial = self._captured(call, rotation)
         # One trial alone may wait for the host, and then the replays are too short.
         trial_us = statistics.median(_timed_us(trial) for _ in range(TRIALS))
-        rounds = max(1, math.ceil(replay_us / (trial_us * len(rotation))))
-        graph = self._record(call, rotation * rounds)
-        return _Series(graph, rounds * len(rotation), self._order, instances)
+        return rotation * max(1, math.ceil(replay_us / (trial_us * len(rotation))))
 
     def _record(self, call: Call, buffers_of_calls: list[CallBuffers]) -> torch.cuda.CUDAGraph:
         """Return a graph of calls, not instantiated."""
@@ -135,22 +134,23 @@ class GraphClock:
         Return None, or how one differs; and whether a call may overlap the next.
         """
         series = self._series[name]
-        one = graph_nodes.read(self._record(self._calls[name], self.rotation[:1]))
-        graph = graph_nodes.read(series.graph)
-        problem = graph_nodes.problem(graph, one, series.calls)
+        one = graph_nodes.read_graph(self._record(self._calls[name], self.rotation[:1]))
+        graph = graph_nodes.read_graph(series.graph)
+        problem = graph_nodes.difference(graph, one, series.calls)
         return problem, graph_nodes.overlaps_calls(graph, one)
 
-    def add_fastest(self, name: str, calls: dict[int, Call]) -> int:
-        """Record the fastest of several calls that compute the same, by the medians of trials.
+    def fastest(self, calls: dict[int, Call]) -> int:
+        """Return the key of the call with the smallest median of trials.
 
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
         """
-        candidates = [self._captured(call, self.rotation, CANDIDATE_US) for call in calls.values()]
+        candidates = [
+            self._captured(call, self._long_enough(call, self.rotation, CANDIDATE_US))
+            for call in calls.values()
+        ]
         trials = [[_timed_us(one) for one in candidates] for _ in range(TRIALS)]
         medians = map(statistics.median, zip(*trials, strict=True))
-        _, fastest = min(zip(medians, calls, strict=True))
-        self.add(name, calls[fastest])
-        return fastest
+        return min(zip(medians, calls, strict=True))[1]
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         """Time every series once, as ``Clock`` says.
@@ -175,7 +175,12 @@ class GraphClock:
         self._record(self._calls[name], [self.rotation[index]]).replay()
         torch.cuda.synchronize()
 
+    def single_call(self, name: str, seed: int) -> dict:
+        latency_us = _latency_us(self._calls[name], self.rotation[0])
+        return {"latency_us": latency_us} | cold.time_loads(self, name, self.rotation, seed)
+
     def leave_cold(self, name: str, turn: int) -> None:
+        """Leave L2 as a call of a series on the buffers of index ``turn`` would find it."""
         l2.reset_persisting_lines()
         self.replay(name)
         for buffers in self.rotation[:turn]:
@@ -183,7 +188,8 @@ class GraphClock:
         torch.cuda.synchronize()
 
     def warm_us(self, name: str) -> float:
-        series = self._captured(self._calls[name], self.rotation[:1], MIN_REPLAY_US)
+        call = self._calls[name]
+        series = self._captured(call, self._long_enough(call, self.rotation[:1], MIN_REPLAY_US))
         l2.reset_persisting_lines()
         times = []
         for _ in range(WARM_REPLAYS):
@@ -193,9 +199,11 @@ class GraphClock:
 
 
 def _instance(graph: torch.cuda.CUDAGraph):
-    """Return an executable instance of a graph; torch's own class makes one only."""
+    """Return an executable instance of a graph, on the GPU; torch's own class makes one only."""
     try:
         (instance,) = checked(driver.cuGraphInstantiate(driver.CUgraph(graph.raw_cuda_graph()), 0))
+        # Otherwise the first replay of each instance uploads it, and lasts 1.5 ms and more.
+        checked(driver.cuGraphUpload(instance, torch.cuda.current_stream().cuda_stream))
     except RuntimeError as error:
         if out_of_memory(error):
             raise
@@ -215,14 +223,19 @@ def _timed_us(series: _Series) -> float:
     return series.read_us()
 
 
-def latency_us(call: Call, buffers: CallBuffers) -> float:
+def _latency_us(call: Call, buffers: CallBuffers) -> float:
     """Return the median µs that the host spends to submit one eager call."""
     times = []
     for _ in range(LATENCY_BATCHES):
         torch.cuda.synchronize()
-        begin = time.perf_counter_ns()
-        for _ in range(LATENCY_CALLS):
-            call(*buffers)
-        times.append((time.perf_counter_ns() - begin) / 1000 / LATENCY_CALLS)
+        times.append(_host_us(lambda: call(*buffers), LATENCY_CALLS))
     torch.cuda.synchronize()
     return statistics.median(times)
+
+
+def _host_us(queue: Callable[[], None], times: int = 1) -> float:
+    """Return the µs that the host spends to queue some work once."""
+    begin = time.perf_counter_ns()
+    for _ in range(times):
+        queue()
+    return (time.perf_counter_ns() - begin) / 1000 / times

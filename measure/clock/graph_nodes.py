@@ -42,7 +42,7 @@ class Recording(NamedTuple):
     edges: list[Edge]
 
 
-def problem(graph: Recording, one: Recording, calls: int) -> str | None:
+def difference(graph: Recording, one: Recording, calls: int) -> str | None:
     """Return None, or how ``graph`` differs from ``calls`` calls like ``one``, each after another.
 
     A graph may have more dependencies than these calls need, since waiting makes no call faster.
@@ -79,16 +79,14 @@ def overlaps_calls(graph: Recording, one: Recording) -> bool:
     return any(edge.early and edge.begin // size != edge.end // size for edge in graph.edges)
 
 
-def read(graph: torch.cuda.CUDAGraph) -> Recording:
+def read_graph(graph: torch.cuda.CUDAGraph) -> Recording:
     """Return what a graph records, which must keep it. Raises RuntimeError."""
     handle = driver.CUgraph(graph.raw_cuda_graph())
     _, count = checked(driver.cuGraphGetNodes(handle))
     nodes, _ = checked(driver.cuGraphGetNodes(handle, count))
     place = {int(node): index for index, node in enumerate(nodes)}
-    # before CUDA 13 the function of this name told no types
-    get_edges = getattr(driver, "cuGraphGetEdges_v2", driver.cuGraphGetEdges)
-    *_, count = checked(get_edges(handle))
-    begins, ends, data, _ = checked(get_edges(handle, count)) if count else ([], [], [], 0)
+    *_, count = checked(driver.cuGraphGetEdges(handle))
+    begins, ends, data, _ = checked(driver.cuGraphGetEdges(handle, count)) if count else [()] * 4
     early = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
     edges = [
         Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))

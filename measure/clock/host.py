@@ -23,14 +23,14 @@ class HostClock:
         self._counts: dict[str, int] = {}
         self._next = itertools.cycle(rotation)
 
-    def add(self, name: str, call: Call) -> None:
-        """Make a call a series; measure how many calls a sample needs."""
+    def add(self, call: Call, *names: str) -> None:
+        """Make a call a series of each name; measure how many calls a sample needs."""
         for buffers in self.rotation[:2]:  # the second run no longer pays for first-use set-up
             begin = time.perf_counter_ns()
             call(*buffers)
             once_us = (time.perf_counter_ns() - begin) / 1000
-        self._calls[name] = call
-        self._counts[name] = max(1, round(MIN_SAMPLE_US / max(once_us, 1e-3)))
+        self._calls |= dict.fromkeys(names, call)
+        self._counts |= dict.fromkeys(names, max(1, round(MIN_SAMPLE_US / max(once_us, 1e-3))))
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
         return [self._sample(name, self._next) for name in order]
@@ -53,6 +53,9 @@ class HostClock:
     def warm_us(self, name: str) -> float:
         one = itertools.repeat(self.rotation[0])
         return statistics.median(self._sample(name, one) for _ in range(WARM_SAMPLES))
+
+    def single_call(self, name: str, seed: int) -> dict:
+        return {}
 
     def _sample(self, name: str, rotation: Iterable[CallBuffers]) -> float:
         call, calls = self._calls[name], list(itertools.islice(rotation, self._counts[name]))

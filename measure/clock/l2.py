@@ -27,7 +27,7 @@ def reset_persisting_lines() -> None:
     checked(driver.cuCtxResetPersistingL2Cache(), UNSUPPORTED)
 
 
-def set_aside() -> int | None:
+def persisting_bytes() -> int | None:
     """Return the bytes of L2 that persisting lines may have; None if this GPU has none."""
     limit = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
     return next(iter(checked(driver.cuCtxGetLimit(limit), UNSUPPORTED)), None)

@@ -22,7 +22,7 @@ MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLO
 Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
 
 
-def collect(
+def time_blocks(
     clock: Clock,
     names: list[str],
     blocks: int,

@@ -33,19 +33,18 @@ class Device:
 
 
 def open_device(gpu: str) -> Device:
-    """Return the device of a slug; ``auto`` is the first GPU, or else the CPU.
+    """Return the device of a slug, and make it torch's current one.
 
     Raises NoRow, so that no row is ever written under another device's name.
     """
+    if gpu == gpus.CPU:
+        return Device(gpu, torch.device("cpu"), _cpu_name(), None, _last_level_cache_bytes())
     present = []
-    if gpu != gpus.CPU and torch.cuda.is_available():
-        for index in range(torch.cuda.device_count()):
-            properties = torch.cuda.get_device_properties(index)
-            present.append(gpus.slug(properties.name))
-            if gpu in (gpus.AUTO, present[-1]):
-                return _gpu(index, properties, present[-1])
-    if gpu in (gpus.AUTO, gpus.CPU):
-        return Device(gpus.CPU, torch.device("cpu"), _cpu_name(), None, _last_level_cache_bytes())
+    for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
+        properties = torch.cuda.get_device_properties(index)
+        present.append(gpus.slug(properties.name))
+        if gpu == present[-1]:
+            return _gpu(index, properties, gpu)
     have = f"this machine has {', '.join(present)}" if present else "torch sees no GPU here"
     raise NoRow(
         f"gpu {gpu!r} was asked for, but {have}; use 'auto', 'cpu', or run on a machine that has it"

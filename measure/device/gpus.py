@@ -1,15 +1,18 @@
-"""Name GPUs, and find those of this machine. Needs neither torch nor a driver."""
+"""Name GPUs, and find those of this machine by NVML, which needs neither torch nor a context."""
 
 import contextlib
+import importlib.util
 import os
 import re
-import shutil
-import subprocess
+from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
+from ..errors import BadPoint
 from ..point import CPU
 
 AUTO = "auto"
+DRIVER = Path("/dev/nvidiactl")  # is there while NVIDIA's driver is loaded
 
 # Words of a device's name that do not distinguish models: vendor, brand, form factor, memory.
 # Boards of one model with different memory share a slug; the row's gpu_name distinguishes them.
@@ -33,42 +36,48 @@ class VisibleGpu(NamedTuple):
     slug: str
 
 
+def open_nvml() -> ModuleType:
+    """Return pynvml, with NVML open until this process ends. Raises ImportError and NVMLError."""
+    import pynvml  # planning may do without
+
+    pynvml.nvmlInit()  # once more costs nothing
+    return pynvml
+
+
 def visible_gpus() -> list[VisibleGpu]:
     """Return the GPUs that a process started here may use; each MIG slice is a GPU.
 
-    Asks NVML, which needs no CUDA context; returns [] without NVML. Honours CUDA_VISIBLE_DEVICES,
-    whose numbers count GPUs in PCI bus order, as nvidia-smi does.
+    Returns [] without NVML. Honours CUDA_VISIBLE_DEVICES, whose numbers count GPUs in PCI bus
+    order, as nvidia-smi does.
     """
     try:
-        import pynvml
-
-        pynvml.nvmlInit()
+        nvml = open_nvml()
+        count = nvml.nvmlDeviceGetCount()
     except Exception:  # the package, the library or the driver is missing
         return []
     boards = []
-    try:
-        for index in range(pynvml.nvmlDeviceGetCount()):
-            with contextlib.suppress(pynvml.NVMLError):  # a broken board, or one of another user
-                boards.append(pynvml.nvmlDeviceGetHandleByIndex(index))
-        return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
-    except pynvml.NVMLError:
-        return []
-    finally:
-        pynvml.nvmlShutdown()
+    for index in range(count):
+        with contextlib.suppress(nvml.NVMLError):  # a broken board, or one of another user
+            board = nvml.nvmlDeviceGetHandleByIndex(index)
+            boards.append((nvml.nvmlDeviceGetUUID(board), _slices(nvml, board)))
+    return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
-def _chosen(boards: list, visible_devices: str | None) -> list[VisibleGpu]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, in order, up to the first unknown name."""
-    slices = [_slices(board) for board in boards]
+def _chosen(
+    boards: list[tuple[str, list[VisibleGpu]]], visible_devices: str | None
+) -> list[VisibleGpu]:
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, in order, up to the first unknown name.
+
+    ``boards``: the UUID and the slices of each. A board's UUID stands for all its slices.
+    """
+    gpus = [gpu for _, slices in boards for gpu in slices]
     if visible_devices is None:
-        return [gpu for part in slices for gpu in part]
-    # the UUID of a board that is divided into MIG slices stands for all its slices
-    by_uuid = [(gpu.uuid, [gpu]) for part in slices for gpu in part]
-    by_uuid += [(_gpu(board).uuid, part) for board, part in zip(boards, slices, strict=True)]
+        return gpus
+    by_uuid = [(gpu.uuid, [gpu]) for gpu in gpus] + boards
     chosen = []
     for word in filter(None, (part.strip() for part in visible_devices.split(","))):
         if word.isdigit() and int(word) < len(boards):
-            chosen += slices[int(word)]
+            chosen += boards[int(word)][1]
             continue
         matching = [named for uuid, named in by_uuid if uuid.startswith(word)]
         if not matching:
@@ -77,49 +86,32 @@ def _chosen(boards: list, visible_devices: str | None) -> list[VisibleGpu]:
     return list(dict.fromkeys(chosen))
 
 
-def _slices(board) -> list[VisibleGpu]:
-    """Return the MIG slices of a board; if it has none, the board itself."""
-    import pynvml
-
-    slices = []
-    with contextlib.suppress(pynvml.NVMLError):  # raised for boards without MIG
-        if pynvml.nvmlDeviceGetMigMode(board)[0]:
-            for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(board)):
-                with contextlib.suppress(pynvml.NVMLError):  # no slice of this index
-                    slices.append(_gpu(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index)))
-    return slices or [_gpu(board)]
-
-
-def _gpu(handle) -> VisibleGpu:
-    import pynvml
-
-    return VisibleGpu(pynvml.nvmlDeviceGetUUID(handle), slug(pynvml.nvmlDeviceGetName(handle)))
+def _slices(nvml: ModuleType, board) -> list[VisibleGpu]:
+    """Return the MIG slices of a board; if it has none, the board itself. Raises NVMLError."""
+    handles = []
+    with contextlib.suppress(nvml.NVMLError):  # raised for boards without MIG
+        if nvml.nvmlDeviceGetMigMode(board)[0]:
+            for index in range(nvml.nvmlDeviceGetMaxMigDeviceCount(board)):
+                with contextlib.suppress(nvml.NVMLError):  # no slice of this index
+                    handles.append(nvml.nvmlDeviceGetMigDeviceHandleByIndex(board, index))
+    return [
+        VisibleGpu(nvml.nvmlDeviceGetUUID(handle), slug(nvml.nvmlDeviceGetName(handle)))
+        for handle in handles or [board]
+    ]
 
 
 def visible_slugs() -> list[str]:
-    """Return the slugs of the GPUs that a job started here would see, in order.
-
-    Without NVML it asks nvidia-smi, so that planning does not need the package pynvml. Honours
-    CUDA_VISIBLE_DEVICES as CUDA does: an empty value hides every GPU.
-    """
-    if found := visible_gpus():
-        return [gpu.slug for gpu in found]
-    smi = shutil.which("nvidia-smi")
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if smi is None or chosen == "":
-        return []
-    command = [smi, "--query-gpu=name", "--format=csv,noheader"]
-    if chosen is not None:
-        command.append(f"--id={chosen}")
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return []  # the driver does not answer; a job that needs a GPU then reports the error
-    return [slug(line) for line in done.stdout.splitlines() if line.strip()]
+    """Return the slugs of the GPUs that a job started here would see, in order."""
+    return [gpu.slug for gpu in visible_gpus()]
 
 
 def resolve(gpu: str) -> str:
-    """Return ``gpu``; for ``auto``, the first GPU of this machine, or ``cpu`` if there is none."""
+    """Return ``gpu``; for ``auto``, the first GPU of this machine, or ``cpu`` if there is none.
+
+    Raises BadPoint if GPUs cannot be found, because the package is missing that asks for them.
+    """
     if gpu != AUTO:
         return gpu
+    if DRIVER.exists() and importlib.util.find_spec("pynvml") is None:
+        raise BadPoint("gpu 'auto': pip install nvidia-ml-py, by which GPUs are found, or name one")
     return next(iter(visible_slugs()), CPU)

@@ -5,6 +5,7 @@ import statistics
 import pynvml
 
 from .device import Device
+from .gpus import open_nvml
 
 CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more sets a flag
 
@@ -29,8 +30,7 @@ class Telemetry:
     """Sample NVML while blocks are timed; ``row()`` returns medians for the row."""
 
     def __init__(self, device: Device):
-        pynvml.nvmlInit()
-        self._gpu = pynvml.nvmlDeviceGetHandleByUUID(device.uuid)
+        self._gpu = open_nvml().nvmlDeviceGetHandleByUUID(device.uuid)
         self._samples = {column: [] for column in _QUESTIONS}
         self._throttles: set[str] = set()
         self._pids: set[int] = set()

@@ -4,9 +4,10 @@ The server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GP
 point that needs a server starts it. A server belongs to an owner, and ends with its owner: the
 Snakemake that runs the sweep, or the measuring command itself.
 
-Clients find the server by the name of its socket, a hash of owner, user, interpreter, code and
-environment. So no point gets a server of other code, and an edit of measure/ reaches the next
-point. The socket is abstract: it leaves no file behind, and only one server can take its name.
+Clients find the server by the name of its socket, a hash of owner, user, interpreter, environment
+and the times of SERVED. So no point gets a server of other code, and an edit of measure/ reaches
+the next point. The socket is abstract: it leaves no file behind, and only one server can take its
+name.
 """
 
 import contextlib
@@ -21,8 +22,6 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-
-import kernels
 
 from .. import fingerprint
 from ..device.gpu_lock import GpuLock
@@ -40,9 +39,12 @@ ENDED = "the process for which this point is measured (--served-for) has ended"
 # loaded.
 PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
 PER_JOB_VARIABLES += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
+# The code of the project that a server has loaded. It is not hashed, which takes 60 ms a point.
+SERVED = ("measure/**/*.py", "measure/row.csv", "kernels/*.py")
+SERVED += ("kernels/registry/*.py", "kernels/cuda/*.py")
 
 
-def run(
+def run_worker(
     point: Point,
     folder: Path,
     lock: GpuLock | None,
@@ -52,8 +54,8 @@ def run(
     """Run a point's worker; return its return code, or None if its time was up.
 
     The worker writes to ``folder``. ``lock`` stays held while a process of the point lives. The
-    point ends with the process ``owner``. ``first``: the row of replicate 1, if that replicate has
-    checked the variant. Raises NoRow, and OSError if ``folder`` cannot be written.
+    point ends with the process ``owner``. ``first``: the row of replicate 1 (see ``replicate``).
+    Raises NoRow, and OSError if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
     job = {"point": asdict(point), "first": first}
@@ -120,7 +122,7 @@ def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> sock
 
     Raises ConnectionError.
     """
-    name = address(environment, owner)
+    name = socket_name(environment, owner)
     for _ in range(ATTEMPTS):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -156,14 +158,15 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         )
 
 
-def address(environment: dict[str, str], owner: int) -> str:
+def socket_name(environment: dict[str, str], owner: int) -> str:
     """Return the abstract name of the socket of the server for an owner and an environment."""
     variables = {
         name: value
         for name, value in environment.items()
         if name not in PER_JOB_VARIABLES and not name.startswith("SLURM_")
     }
-    code = fingerprint.measure_sha256(), kernels.registry_sha256(), str(fingerprint.ROOT)
+    files = sorted(path for pattern in SERVED for path in fingerprint.ROOT.glob(pattern))
+    code = [(str(path), path.stat().st_mtime_ns) for path in files]
     # the mount namespace: containers may share the network, and with it abstract names
     machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix
     text = json.dumps([owner, machine, code, variables], sort_keys=True)

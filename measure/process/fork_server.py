@@ -26,7 +26,7 @@ from . import reaper
 PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
-    *("measure.clock.graph", "measure.clock.copy_kernel", "measure.clock.cold"),
+    *("measure.clock.graph", "measure.clock.copy_kernel"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the driver
 
@@ -40,10 +40,8 @@ def load() -> None:
         with contextlib.suppress(Exception):  # a broken package may raise anything
             importlib.import_module(name)
     # Triton hashes its own files for the first kernel of a process, which takes 0.3 s.
-    for name in ("triton.runtime.cache", "triton.compiler.compiler"):  # newer, older
-        with contextlib.suppress(ImportError, AttributeError):
-            importlib.import_module(name).triton_key()
-            break
+    with contextlib.suppress(Exception):
+        importlib.import_module("triton.runtime.cache").triton_key()
     fingerprint.measure_sha256()  # cached, for the rows of all workers
 
 

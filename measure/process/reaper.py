@@ -25,9 +25,11 @@ from pathlib import Path
 
 import psutil
 
-from . import worker
+from ..errors import NoRow
+from ..journal import Journal
+from ..point import Point
 
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 PIDFD_OPEN = 434  # its number on every architecture: asm-generic/unistd.h
 REQUEST_S = 10.0  # a client sends its request at once; a busy machine delays it by less
 POLL_S = 0.01
@@ -49,12 +51,16 @@ def serve(connection: socket.socket) -> None:
     def work() -> None:
         worker_pid = os.getpid()
         os.setsid()
+        # A kernel that never returns must not outlive its reaper.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != own_pid:  # the reaper ended before the line above
+            os._exit(1)
         if not locked:
             connection.close()
         os.environ.clear()
         os.environ.update(job["environment"])
         os.chdir(job["directory"])
-        worker.main(folder, own_pid)
+        measure(job, Journal(folder))
         # With a lock, answer before exiting, which takes 0.1 s with a CUDA context: the lock holds
         # the next point back. A forked copy of the worker must not answer.
         if locked and os.getpid() == worker_pid:
@@ -69,6 +75,24 @@ def serve(connection: socket.socket) -> None:
     end_descendants()
     code = str(os.waitstatus_to_exitcode(status)).encode()
     _answer(connection, code if end_of_worker in ready else TIMED_OUT)
+
+
+def measure(job: dict, journal: Journal) -> None:
+    """Measure the point of a job; write its row and samples to the journal."""
+    # When memory runs out, Linux must kill this process and what it starts, not the sweep.
+    with contextlib.suppress(OSError):  # some containers forbid it
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    point = Point(**job["point"])
+    journal.stage("importing torch")
+
+    from .. import pipeline  # imports torch
+
+    try:
+        samples = pipeline.measure(point, journal, job["first"])
+    except NoRow as error:
+        journal.stage("refused", refused=str(error))
+    else:
+        journal.stage("done", samples=samples)
 
 
 def _answer(connection: socket.socket, answer: bytes) -> None:

@@ -11,9 +11,6 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import kernels
-
-from .. import fingerprint
 from ..device import gpu_lock, gpus
 from ..errors import NoRow
 from ..point import Point
@@ -24,7 +21,6 @@ from . import fork_client
 MIN_FREE_BYTES = 2**20  # more than a worker writes
 # Errors of a folder for temporary files that another folder would not have.
 NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
-CHANCE = (Status.OUT_OF_MEMORY, Status.TIMEOUT)  # other processes may have caused these
 COUNTERS = Path("/proc/vmstat")
 
 
@@ -34,35 +30,15 @@ def measure_point(
     """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
     ``owner``: the process whose fork server is used (default: this one). ``first``: the row of
-    replicate 1, whose checks are not made again. If it failed, its status is repeated, unless it is
-    one of CHANCE. Raises NoRow if the machine lacks the GPU, or if the worker failed before the
-    kernel could be at fault.
+    replicate 1 (see ``replicate``). Raises NoRow if the machine lacks the GPU, or if the worker
+    failed before the kernel could be at fault.
     """
-    if first and not _of_this_code(first, point):
-        _log("checking everything: other code has measured the first replicate")
-        first = None
-    if first and first["status"] in CHANCE:
-        _log(f"checking everything: the first replicate ended with {first['status']}")
-        first = None
-    if first and first["status"] != Status.OK:
-        repeated = {"message": one_line(f"repeated from replicate 1: {first['message'] or ''}")}
-        repeated |= {"replicate": point.replicate, "started_at": _now(), "wall_s": 0}
-        return first | repeated, []
     if gpu := gpu_lock.assigned_gpu(point, gpus.visible_gpus()):
         with gpu_lock.acquire(gpu, _log) as lock:
             return _measured(point, lock, owner or os.getpid(), first)
     if not point.is_cpu:
         _log(f"no GPU is locked for this point: NVML finds no {point.gpu} on this machine")
     return _measured(point, None, owner or os.getpid(), first)
-
-
-def _of_this_code(row: dict, point: Point) -> bool:
-    now = fingerprint.measure_sha256(), kernels.kernel_sha256(point.variant, row["gpu"])
-    return (row["measure_sha256"], row["kernel_sha256"]) == now
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _log(text: str) -> None:
@@ -72,12 +48,12 @@ def _log(text: str) -> None:
 def _measured(
     point: Point, lock: gpu_lock.GpuLock | None, owner: int, first: dict | None
 ) -> tuple[dict, list[tuple]]:
-    begin, started_at = time.monotonic(), _now()
+    begin, started_at = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     try:
         with tempfile.TemporaryDirectory(prefix="point-") as name:
             folder = Path(name)
             kills = oom_kills()
-            returncode = fork_client.run(point, folder, lock, owner, first)
+            returncode = fork_client.run_worker(point, folder, lock, owner, first)
             row, samples = _row_of_worker(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
         if error.errno not in NOT_WRITABLE:

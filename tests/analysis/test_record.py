@@ -143,7 +143,7 @@ def test_record_keeps_rows_samples_and_provenance(tmp_path):
     )
     assert len(lines) == 1 + 2 * 6
     assert lines[1].startswith(
-        "h200,softmax,float32,uniform,1024,256,torch_softmax,3407,50,1,0,0,variant,"
+        "h200,softmax,float32,uniform,1024,256,torch_softmax,3407,51,1,0,0,variant,"
     )
     facts = yaml.safe_load(about.read_text())
     assert facts["title"] == "online_softmax on NVIDIA H200"

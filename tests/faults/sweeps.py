@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import uuid
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import psutil
 from analysis import rows
 from measure.row import samples_path as samples_of
 from tests import processes
-from tests.bench import kernel
+from tests.bench import command, kernel
 from tests.workflow import runner
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
@@ -49,9 +48,8 @@ class Sweep(runner.Runner):
 
     def point(self, variant: str, *options: str, **more) -> tuple[dict | None, str]:
         """(row or None, output) of one point by hand, written to row.csv."""
-        words = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "64", "--N", "96"]
-        words += ["--variant", variant, "--blocks", "6", "--output", "row.csv", *options]
-        code, printed = self.run(words=words, **more)
+        words = command(gpu="cpu", M=64, N=96, variant=variant, blocks=6, output="row.csv")
+        code, printed = self.run(words=[*words, *options], **more)
         path = self.folder / "row.csv"
         assert path.exists() == (code == 0), printed
         return (read(path) if code == 0 else None), printed

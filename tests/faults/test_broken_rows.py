@@ -12,6 +12,9 @@ from tests.analysis import synthetic
 from tests.faults.sweeps import MERGED, samples_of
 from tests.workflow.runner import UNTIL_MERGED
 
+HALF_A_LINE = gzip.compress(b"block,order,series,time_us\n0,")
+WRONG_SUM = HALF_A_LINE[:-8] + b"\1" * 4 + HALF_A_LINE[-4:]
+
 
 def cut(path, share: float = 0.5) -> None:
     content = path.read_bytes()
@@ -27,15 +30,6 @@ def becomes_a_folder(path) -> None:
     path.mkdir()
 
 
-def gets_a_wrong_checksum(path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[:-8] + b"\1" * 4 + content[-4:])
-
-
-def ends_inside_a_line(path) -> None:
-    path.write_bytes(gzip.compress(b"block,order,series,time_us\n0,"))
-
-
 # tests/analysis/test_rows.py has wrong headers and values
 @pytest.mark.parametrize(
     ("file", "fault", "words"),
@@ -43,8 +37,8 @@ def ends_inside_a_line(path) -> None:
         (Path, lambda path: cut(path, 0.9), "a truncated line"),
         (Path, becomes_zeros, "wrong header: column gpu is missing"),  # as after a power loss
         (Path, becomes_a_folder, "cannot be read (Is a directory)"),
-        (samples_of, gets_a_wrong_checksum, "not readable samples (CRC check failed"),
-        (samples_of, ends_inside_a_line, "the last line has no line end"),
+        (samples_of, lambda path: path.write_bytes(WRONG_SUM), "not readable samples (CRC check"),
+        (samples_of, lambda path: path.write_bytes(HALF_A_LINE), "the last line has no line end"),
     ],
 )
 def test_is_never_merged(tmp_path, file, fault, words):

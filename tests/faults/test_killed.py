@@ -91,15 +91,22 @@ def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Rando
         time.sleep(0.01)
 
 
-def test_after_ctrl_c_nothing_runs_and_the_same_command_goes_on(sweep):
+@pytest.mark.parametrize(
+    "end",
+    [lambda process: os.killpg(process.pid, signal.SIGINT), slow(subprocess.Popen.kill)],
+    ids=["Ctrl-C", "SIGKILL of Snakemake alone"],
+)
+def test_nothing_of_a_snakemake_that_ended_runs_and_the_same_command_goes_on(sweep, end):
     sweep.write_kernel("waits", "open('begun', 'w').close()\nwhile True: time.sleep(1)")
     variants = ["waits", "torch_softmax"]
     configure(sweep.folder, variants=variants, shapes=[{"M": 4, "N": 8}])
     process = sweep.start(*UNTIL_MERGED)
     until((sweep.folder / "begun").exists)
-    os.killpg(process.pid, signal.SIGINT)
+    end(process)
     assert process.wait() != 0
     until(sweep.nothing_runs)
+    assert not [path for path in sweep.rows() if path.name.startswith("waits")]
+    assert sweep("--unlock").returncode == 0
     sweep.write_kernel("waits", "pass")
     code, printed = sweep.run(*UNTIL_MERGED)
     assert code == 0, printed
@@ -108,8 +115,6 @@ def test_after_ctrl_c_nothing_runs_and_the_same_command_goes_on(sweep):
 
 GOOD = vars(Point("cpu", "float32", 4, 8, "torch_softmax"))
 GOOD = {name: GOOD[name] for name in row.IDENTITY} | {"status": "ok"}
-
-POINT = [sys.executable, "-m", "measure", "point", "--gpu", "cpu", "--M", "4", "--N", "8"]
 
 KILLED_WHILE_WRITING = """
 import os, signal, sys
@@ -131,16 +136,16 @@ def watch(event, arguments):
 
 os.fsync = lambda descriptor: count()
 sys.addaudithook(watch)
-row.write(path, {"status": "crash"}, [(0, 0, "variant", 1.5)])
+row.write_row(path, {"status": "crash"}, [(0, 0, "variant", 1.5)])
 """
 
-SLEEPS = "open('begun', 'w').close()\ntime.sleep(1000)"
 # The worker's parent and grandparent: the reaper and the fork server.
 KILLS_WHO_WATCHES = """
 parent = os.getppid()
 grandparent = int(open(f'/proc/{parent}/stat').read().rpartition(')')[2].split()[1])
 os.kill(grandparent, signal.SIGKILL)
 os.kill(parent, signal.SIGKILL)
+time.sleep(1000)
 """
 
 
@@ -153,25 +158,13 @@ def test_a_job_killed_while_it_writes_leaves_no_row_and_no_litter_for_good(tmp_p
     assert not path.exists()
     left = [p for p in tmp_path.iterdir() if p.suffix == ".tmp"]
     assert len(left) == (step not in (1, 4))
-    row.write(path, GOOD, [])
+    row.write_row(path, GOOD, [])
     assert read(path)["status"] == "ok"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]
 
 
 def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(sweep):
-    sweep.write_kernel("sleeps", KILLS_WHO_WATCHES + SLEEPS)
-    sweep.start(words=[*POINT, "--variant", "sleeps", "--output", "row.csv"]).wait()
+    sweep.write_kernel("sleeps", KILLS_WHO_WATCHES)
+    row, _ = sweep.point("sleeps")
     until(sweep.nothing_runs)
-    assert read(sweep.folder / "row.csv")["status"] == "crash"
-
-
-@pytest.mark.slow
-def test_what_a_snakemake_has_started_ends_with_it_when_it_is_killed_alone(sweep):
-    sweep.write_kernel("sleeps", SLEEPS)
-    configure(sweep.folder, variants=["sleeps"], shapes=[{"M": 4, "N": 8}])
-    process = sweep.start(*UNTIL_MERGED)
-    until((sweep.folder / "begun").exists)
-    process.kill()
-    process.wait()
-    until(sweep.nothing_runs)
-    assert sweep.rows() == []
+    assert row["status"] == "crash"

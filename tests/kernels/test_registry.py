@@ -12,7 +12,6 @@ import kernels
 from kernels.registry import dependencies, discover
 from measure.errors import BadPoint
 from measure.point import Point
-from measure.process import fork_client
 from tests.kernels.helpers.variants import loaded
 from tests.processes import run_code
 
@@ -265,9 +264,3 @@ def test_what_lies_beside_a_file_is_imported_and_hides_no_installed_package(writ
         "    assert names == [f'helper{i}', f'mine{i}'], names\n"
     )
     run_code(code, *files)
-
-
-def test_a_server_is_known_by_the_code_that_finds_kernels(monkeypatch):
-    name = fork_client.address({}, 1)
-    monkeypatch.setattr(kernels, "registry_sha256", lambda: "another")
-    assert fork_client.address({}, 1) != name

@@ -6,7 +6,6 @@ BOARDS = {"GPU-aaaa": "NVIDIA H200", "GPU-bbbb": "NVIDIA A100-SXM4-40GB"}
 SLICES = {"GPU-bbbb": ["MIG-1111", "MIG-2222"]}
 class NVMLError(Exception): pass
 def nvmlInit(): pass
-def nvmlShutdown(): pass
 def nvmlDeviceGetCount(): return len(BOARDS)
 def nvmlDeviceGetHandleByIndex(index): return list(BOARDS)[index]
 def nvmlDeviceGetUUID(handle): return handle

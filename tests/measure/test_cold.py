@@ -1,17 +1,11 @@
 """Cold means cold: what is sampled, what it says, and what the kernel compiles to."""
 
-import os
-import subprocess
-import sys
-import tempfile
-
 import pytest
 import torch
 
 from measure.clock import cold
-from measure.fingerprint import ROOT
-from tests.kernels.helpers.offline import CUOBJDUMP
 from tests.marks import slow
+from tests.measure import sass
 
 
 # As many lines as there are; a backward's three matrices; several windows, few of many lines.
@@ -63,31 +57,16 @@ def test_loads_that_take_as_long_as_hits_are_counted_as_found():
 @pytest.mark.parametrize("arch", [slow(80), 90])
 def test_the_clock_is_read_after_the_value_has_arrived(arch):
     """In SASS: clock, load past L1, a comparison with its value, a branch on it, clock."""
-    sass = _sass(arch)
-    places = [sass.index("CLOCKLO")]
-    for word in ("LDG.E.STRONG.GPU", "ISETP", "BRA", "CLOCKLO"):
-        places.append(sass.find(word, places[-1] + 1))
-    assert places == sorted(places), "a word was not found after the one before it"
-
-
-def _sass(arch: int) -> str:
-    script = (
-        "import sys, triton\n"
-        "from triton.backends.compiler import GPUTarget\n"
-        "from triton.compiler import ASTSource\n"
-        "from measure.clock.cold import load_cycles_kernel as kernel\n"
-        "signature = {'cycles_ptr': '*i32', 'addresses_ptr': '*i64', 'LOADS': 'constexpr'}\n"
-        "source = ASTSource(kernel, signature, {(2,): 4})\n"
-        f"target = GPUTarget('cuda', {arch}, 32)\n"
-        "compiled = triton.compile(source, target, options={'num_warps': 1})\n"
-        "open(sys.argv[1], 'wb').write(compiled.asm['cubin'])\n"
+    (code,) = sass.of_kernels(
+        "import torch\n"
+        "from measure.clock import cold\n"
+        "cold._load(torch.empty(64, dtype=torch.int32), torch.empty(64, dtype=torch.int64))",
+        arch,
     )
-    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        command = [sys.executable, "-c", script, file.name]
-        subprocess.run(command, check=True, cwd=ROOT, env=environment)
-        command = [CUOBJDUMP, "-sass", file.name]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    places = [code.index("CLOCKLO")]
+    for word in ("LDG.E.STRONG.GPU", "ISETP", "BRA", "CLOCKLO"):
+        places.append(code.find(word, places[-1] + 1))
+    assert places == sorted(places), "a word was not found after the one before it"
 
 
 def test_every_place_of_a_round_may_be_looked_at(monkeypatch):
@@ -107,6 +86,6 @@ def test_every_place_of_a_round_may_be_looked_at(monkeypatch):
 
     clock = Clock()
     monkeypatch.setattr(cold, "_load", load)
-    shares = {cold.evidence(clock, "variant", rotation, seed=1)["found_in_l2"] for _ in range(60)}
+    shares = {cold.time_loads(clock, "variant", rotation, seed=1)["found_in_l2"] for _ in range(60)}
     assert clock.turns == set(range(len(rotation)))
     assert shares == {0.0, 1 / cold.TURNS}

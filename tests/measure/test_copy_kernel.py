@@ -1,17 +1,14 @@
 """The roofline moves what the operation moves: it reads one matrix or two, and writes one."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import collections
+import re
 
 import pytest
 import torch
 
 from measure.clock import copy_kernel
-from measure.fingerprint import ROOT
 from tests.marks import slow
+from tests.measure import sass
 
 
 # Fewer elements than are packed; whole blocks; an odd matrix: what is left over has a block of its
@@ -39,20 +36,17 @@ def test_every_shape_writes_all_of_a_copy_and_of_a_sum_and_nothing_else(dtype, n
 )
 def test_all_but_the_last_of_an_odd_number_of_elements_move_in_words_of_16_bytes(dtype, reads):
     """Read in the machine code for compute capability 9.0: words, and once what is left over."""
-    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-    script = Path(__file__).with_name("accesses.py")
-    done = subprocess.run(
-        [sys.executable, script, "90", str(42_963 * 781), dtype, str(reads)],
-        capture_output=True,
-        text=True,
-        env=environment | {"PYTHONPATH": str(ROOT)},
+    found = sass.of_kernels(
+        "import torch\n"
+        "from measure.clock import copy_kernel\n"
+        f"matrices = [torch.empty({42_963 * 781}, dtype=torch.{dtype})] * {reads + 1}\n"
+        f"for copy in copy_kernel.candidates(matrices[0].itemsize, {reads}).values():\n"
+        "    copy(*matrices)"
     )
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
     element = {"float32": "E", "bfloat16": "E.U16"}[dtype]
-    for accesses, (size, warps) in zip(found, copy_kernel.SHAPES, strict=True):
+    for code, (size, warps) in zip(found, copy_kernel.SHAPES, strict=True):
         words = size // (warps * 32 * 16)  # per thread
-        assert accesses == {
+        assert collections.Counter(re.findall(r"(?:LDG|STG)\.E[.\w]*", code)) == {
             "LDG.E.128": words * reads,
             "STG.E.128": words,
             f"LDG.{element}": reads,

@@ -53,7 +53,7 @@ def test_what_is_wrong_on_ordinary_values_is_told_from_what_is_on_special_ones()
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
 def test_gradients_of_the_edge_cases_are_large_and_not_finite_in_turn(op):
-    cases = edge_cases.contents(point(variant="torch_softmax", op=op), CPU)
+    cases = edge_cases.draw_cases(point(variant="torch_softmax", op=op), CPU)
     found = {name: inputs for name, _, inputs in cases}
     assert list(found)[-1] == "rows without a gradient"
     large, _ = found["large values"]
@@ -66,7 +66,9 @@ def test_gradients_of_the_edge_cases_are_large_and_not_finite_in_turn(op):
 
 
 def test_every_kind_of_row_is_in_the_edge_cases():
-    found = {name: x for name, _, (x,) in edge_cases.contents(point(variant="torch_softmax"), CPU)}
+    found = {
+        name: x for name, _, (x,) in edge_cases.draw_cases(point(variant="torch_softmax"), CPU)
+    }
     assert list(found)[1] == "normal values"
     assert found["large values"].abs().max() < 65504  # the largest float16
     assert found["large values"].amax(dim=1).min() < -9000 < 9000 < found["large values"].max()

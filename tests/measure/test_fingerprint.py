@@ -7,35 +7,23 @@ import pytest
 from measure import fingerprint
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    """A checkout with one file, in place of this one."""
+def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "a")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b")
-    (tmp_path / "file").write_text("one\n")
-    for words in (["init", "-q"], ["add", "file"], ["commit", "-q", "-m", "one"]):
+    recorded = tmp_path / "data/recorded/h200.csv"
+    recorded.parent.mkdir(parents=True)
+    for path in (tmp_path / "file", recorded):
+        path.write_text("one\n")
+    for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "one"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
-    return tmp_path
-
-
-def test_a_checkout_has_a_commit_and_is_clean_or_dirty(checkout):
-    (checkout / "another").touch()  # not of the project
+    recorded.write_text("two\n")
+    (tmp_path / "another").touch()  # not of the project
     clean = fingerprint.git_state()
-    (checkout / "file").write_text("two\n")
+    (tmp_path / "file").write_text("two\n")
     assert (len(clean["git_commit"]), clean["git_dirty"]) == (40, False)
     assert fingerprint.git_state() == clean | {"git_dirty": True}
-
-
-def test_rows_that_were_recorded_edit_no_code(checkout):
-    recorded = checkout / "data/recorded/h200.csv"
-    recorded.parent.mkdir(parents=True)
-    recorded.write_text("one\n")
-    for words in (["add", "--all"], ["commit", "-q", "-m", "two"]):
-        subprocess.run(["git", *words], cwd=checkout, check=True)
-    recorded.write_text("two\n")
-    assert fingerprint.git_state()["git_dirty"] is False
 
 
 @pytest.mark.parametrize("path", [None, "/nowhere"])

@@ -149,10 +149,8 @@ def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
     fake = tmp_path / "fake"
     fake.mkdir()
     (fake / "pynvml.py").write_text(nvml.FAKE.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))
-    worker = (
-        "import os, sys\ndef main(*_):\n    print('sees', os.environ['CUDA_VISIBLE_DEVICES'])\n"
-    )
-    (project / "measure/process/worker.py").write_text(worker)
+    with (project / "measure/process/reaper.py").open("a") as file:
+        file.write("def measure(*_):\n    print('sees', os.environ['CUDA_VISIBLE_DEVICES'])\n")
     source = project / "measure/device/gpu_lock.py"
     source.write_text(source.read_text().replace('Path("/tmp")', f"Path({str(fake)!r})"))
     environment = os.environ | {"PYTHONPATH": str(fake)}

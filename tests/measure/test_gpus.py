@@ -6,7 +6,18 @@ import types
 import pytest
 
 from measure.device import gpus
+from measure.errors import BadPoint
 from tests.measure import nvml
+
+
+@pytest.fixture
+def fake_nvml(monkeypatch):
+    """NVML of two boards, the second cut in two, in place of the package pynvml."""
+    module = types.ModuleType("pynvml")
+    exec(nvml.FAKE, vars(module))
+    monkeypatch.setitem(sys.modules, "pynvml", module)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return module
 
 
 @pytest.mark.parametrize(
@@ -23,18 +34,34 @@ from tests.measure import nvml
     ],
 )
 def test_gpus_are_those_that_cuda_would_show_and_slices_count(
-    monkeypatch, visible_devices, expected
+    monkeypatch, fake_nvml, visible_devices, expected
 ):
-    module = types.ModuleType("pynvml")
-    exec(nvml.FAKE, vars(module))
-    monkeypatch.setitem(sys.modules, "pynvml", module)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible_devices is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible_devices)
     found = gpus.visible_gpus()
     assert [uuid for uuid, _ in found] == expected
-    assert gpus.visible_slugs() == [slug for _, slug in found], (
-        "a sweep is planned for what can be held"
-    )
-    assert {slug for uuid, slug in found if uuid == "GPU-aaaa"} <= {"h200"}
-    assert {slug for uuid, slug in found if uuid != "GPU-aaaa"} <= {"a100mig3g"}
+    slugs = ["h200" if uuid == "GPU-aaaa" else "a100mig3g" for uuid, _ in found]
+    assert [slug for _, slug in found] == gpus.visible_slugs() == slugs
+    assert gpus.resolve("auto") == (slugs[0] if slugs else "cpu")
+    assert gpus.resolve("rtx3090") == "rtx3090"
+
+
+def test_a_driver_or_a_board_that_fails_is_no_gpu(monkeypatch, fake_nvml):
+    def fails(*_):
+        raise fake_nvml.NVMLError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fake_nvml, "nvmlDeviceGetUUID", fails)
+        assert gpus.visible_gpus() == []
+    monkeypatch.setattr(fake_nvml, "nvmlInit", fails)
+    assert gpus.visible_gpus() == []
+
+
+def test_without_the_package_a_machine_with_a_driver_is_not_taken_for_a_cpu(monkeypatch, tmp_path):
+    monkeypatch.setattr(gpus.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(gpus, "visible_slugs", list)
+    monkeypatch.setattr(gpus, "DRIVER", tmp_path)
+    with pytest.raises(BadPoint, match="pip install nvidia-ml-py"):
+        gpus.resolve("auto")
+    monkeypatch.setattr(gpus, "DRIVER", tmp_path / "none")
+    assert gpus.resolve("auto") == "cpu"

@@ -1,12 +1,12 @@
 """Every call of a graph does what a call recorded alone does, and after the call before it."""
 
-import enum
 import types
 
 import pytest
+from cuda.bindings import driver
 
 from measure.clock import graph_nodes
-from measure.clock.graph_nodes import Edge, Node, Recording, overlaps_calls, problem
+from measure.clock.graph_nodes import Edge, Node, Recording, difference, overlaps_calls
 
 MAXIMUM = Node("kernel", (1, 0), (64, 1, 1), (128, 1, 1), 0)
 DIVIDE = Node("kernel", (2, 0), (64, 1, 1), (128, 1, 1), 512)
@@ -26,10 +26,10 @@ FORKED = Recording(FORK.nodes * 2, [Edge(*pair) for pair in WAITS])
 
 
 def test_calls_like_the_one_alone_pass():
-    assert problem(chain(*ONE.nodes * 5), ONE, 5) is None
-    assert problem(FORKED, FORK, 2) is None
+    assert difference(chain(*ONE.nodes * 5), ONE, 5) is None
+    assert difference(FORKED, FORK, 2) is None
     more = FORKED._replace(edges=[*FORKED.edges, Edge(0, 5)])
-    assert problem(more, FORK, 2) is None, "waiting for more makes nothing faster"
+    assert difference(more, FORK, 2) is None, "waiting for more makes nothing faster"
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_calls_like_the_one_alone_pass():
     ],
 )  # fmt: skip
 def test_what_a_call_leaves_out_or_does_otherwise_is_told(graph, words):
-    assert words in problem(graph, ONE, 3)
+    assert words in difference(graph, ONE, 3)
 
 
 def test_a_call_without_work_is_a_problem_and_both_branches_are_waited_for():
-    assert problem(chain(), chain(), 3) == "a call records no work"
+    assert difference(chain(), chain(), 3) == "a call records no work"
     for missing in (Edge(2, 3), Edge(2, 4)):
         graph = FORKED._replace(edges=[edge for edge in FORKED.edges if edge != missing])
-        assert problem(graph, FORK, 2) == "call 1 does not wait for call 0"
+        assert difference(graph, FORK, 2) == "call 1 does not wait for call 0"
 
 
 def test_only_an_early_start_of_another_call_overlaps():
@@ -64,40 +64,27 @@ def test_only_an_early_start_of_another_call_overlaps():
     assert overlaps_calls(chain(*ONE.nodes * 3, early=(1,)), ONE)
 
 
-def driver(name="CUDA_SUCCESS", old=False):
-    """Answers of ``cuda.bindings.driver`` for a kernel that starts early after a memset.
+def test_what_the_driver_tells_is_read(monkeypatch):
+    """A kernel that starts early after a memset."""
+    early, graph = types.SimpleNamespace(type=1), types.SimpleNamespace(raw_cuda_graph=lambda: 1)
+    params = {"func": 7, "kern": 0, "sharedMemBytes": 16, "gridDimX": 4, "gridDimY": 2}
+    params |= {"gridDimZ": 1, "blockDimX": 64, "blockDimY": 1, "blockDimZ": 1}
+    kinds = driver.CUgraphNodeType
+    kind = {200: kinds.CU_GRAPH_NODE_TYPE_KERNEL, 100: kinds.CU_GRAPH_NODE_TYPE_MEMSET}
+    fakes = {
+        "cuGraphGetNodes": lambda graph, n=0: ([100, 200][:n], 2),
+        "cuGraphNodeGetType": lambda node: (kind[node],),
+        "cuGraphKernelNodeGetParams": lambda node: (types.SimpleNamespace(**params),),
+        "cuGraphGetEdges": lambda graph, n=0: ([100][:n], [200][:n], [early][:n], 1),
+    }
 
-    Version 12 (``old``) has edges with their types under another name.
-    """
-    error, prefix = types.SimpleNamespace(name=name), "CU_GRAPH_NODE_TYPE_"
-    kinds = enum.IntEnum("Kind", [f"{prefix}KERNEL", f"{prefix}MEMSET"], start=0)
-    how = types.SimpleNamespace(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC=1)
-    early = types.SimpleNamespace(type=1)
-    kernel = {"func": 7, "kern": 0, "sharedMemBytes": 16}
-    kernel |= {"gridDimX": 4, "gridDimY": 2, "gridDimZ": 1}
-    kernel |= {"blockDimX": 64, "blockDimY": 1, "blockDimZ": 1}
-    return types.SimpleNamespace(
-        CUgraphNodeType=kinds,
-        CUgraphDependencyType=how,
-        CUgraph=lambda handle: handle,
-        cuGraphGetNodes=lambda graph, n=0: (error, [100, 200][:n], 2),
-        cuGraphNodeGetType=lambda node: (error, kinds(node == 100)),
-        cuGraphKernelNodeGetParams=lambda node: (error, types.SimpleNamespace(**kernel)),
-        **({"cuGraphGetEdges": pytest.fail} if old else {}),
-        **{
-            f"cuGraphGetEdges{'_v2' * old}": lambda graph, n=0: (
-                *(error, [100][:n], [200][:n], [early][:n], 1),
-            )
-        },
-    )
+    def answer(error):
+        for name, fake in fakes.items():
+            monkeypatch.setattr(driver, name, lambda *given, fake=fake: (error, *fake(*given)))
 
-
-@pytest.mark.parametrize("old", [False, True], ids=["13", "12"])
-def test_what_the_driver_tells_is_read(monkeypatch, old):
-    graph = types.SimpleNamespace(raw_cuda_graph=lambda: 1)
-    monkeypatch.setattr(graph_nodes, "driver", driver(old=old))
+    answer(driver.CUresult.CUDA_SUCCESS)
     kernel = Node("kernel", (7, 0), (4, 2, 1), (64, 1, 1), 16)
-    assert graph_nodes.read(graph) == Recording([FILL, kernel], [Edge(0, 1, early=True)])
-    monkeypatch.setattr(graph_nodes, "driver", driver("CUDA_ERROR_INVALID_VALUE"))
+    assert graph_nodes.read_graph(graph) == Recording([FILL, kernel], [Edge(0, 1, early=True)])
+    answer(driver.CUresult.CUDA_ERROR_INVALID_VALUE)
     with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_VALUE"):
-        graph_nodes.read(graph)
+        graph_nodes.read_graph(graph)

@@ -22,7 +22,7 @@ def answers(monkeypatch, error) -> None:
 def test_a_gpu_without_such_lines_is_no_error(monkeypatch):
     answers(monkeypatch, driver.CUresult.CUDA_ERROR_NOT_SUPPORTED)
     l2.reset_persisting_lines()
-    assert l2.set_aside() is None
+    assert l2.persisting_bytes() is None
 
 
 def test_any_other_error_of_the_driver_is_told(monkeypatch):
@@ -60,8 +60,8 @@ def found_after_what_keeps_lines() -> float:
             cold._load(cycles, addresses)
 
     clock = graph.GraphClock([buffers], random.Random(1), instances=1)
-    clock.add("keeps lines", keeps_lines)
-    clock.add("looks", look)
+    clock.add(keeps_lines, "keeps lines")
+    clock.add(look, "looks")
     clock.block(["keeps lines", "looks"])
     return cold.summarise(first.cpu(), again.cpu())["found_in_l2"]
 

@@ -13,7 +13,9 @@ GOOD = {"gpu": "cpu", "op": "softmax", "dtype": "float32", "M": 4, "N": 8, "stat
 def test_a_row_has_all_columns_keeps_its_digits_and_has_messages_of_one_line(tmp_path):
     path = tmp_path / "a" / "row.csv"
     message = 'first, "quoted"\nsecond\r\n\tthird'
-    row.write(path, GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}, [])
+    row.write_row(
+        path, GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}, []
+    )
     header, _ = path.read_text().splitlines()
     assert header == ",".join(row.COLUMNS)
     written = {"M": "4", "time_us": "1.23456789", "git_dirty": "false", "copy_us": ""}
@@ -24,7 +26,7 @@ def test_a_row_has_all_columns_keeps_its_digits_and_has_messages_of_one_line(tmp
 
 def test_samples_lie_beside_the_row_in_time_order(tmp_path):
     path = tmp_path / "triton_row.csv"
-    row.write(path, GOOD, [(0, 0, "copy", 1.5), (0, 1, "variant", 2.5)])
+    row.write_row(path, GOOD, [(0, 0, "copy", 1.5), (0, 1, "variant", 2.5)])
     text = gzip.decompress((tmp_path / "triton_row.samples.csv.gz").read_bytes()).decode()
     assert text == "block,order,series,time_us\n0,0,copy,1.5\n0,1,variant,2.5\n"
 
@@ -32,13 +34,13 @@ def test_samples_lie_beside_the_row_in_time_order(tmp_path):
 @pytest.mark.parametrize("bad", [{"speed": 1}, {"status": "fine"}])
 def test_what_is_not_in_the_schema_is_not_written(tmp_path, bad):
     with pytest.raises(ValueError, match="not "):
-        row.write(tmp_path / "row.csv", GOOD | bad, [])
+        row.write_row(tmp_path / "row.csv", GOOD | bad, [])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path, monkeypatch):
     path = tmp_path / "row.csv"
-    row.write(path, GOOD, [])
+    row.write_row(path, GOOD, [])
     before = path.read_text()
 
     def disk_full(descriptor):
@@ -46,6 +48,6 @@ def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path, monkeypatch):
 
     monkeypatch.setattr(row.os, "fsync", disk_full)
     with pytest.raises(OSError, match="No space"):
-        row.write(path, GOOD | {"M": 5}, [])
+        row.write_row(path, GOOD | {"M": 5}, [])
     assert path.read_text() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]

@@ -47,7 +47,7 @@ def test_only_a_folder_that_cannot_be_written_is_told_to_make_room(monkeypatch, 
     def fails(*_):
         raise OSError(number, os.strerror(number), "gone")
 
-    monkeypatch.setattr(run_point.fork_client, "run", fails)
+    monkeypatch.setattr(run_point.fork_client, "run_worker", fails)
     with pytest.raises(NoRow, match=words):
         run_point.measure_point(POINT)
 

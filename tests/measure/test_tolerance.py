@@ -119,17 +119,12 @@ def without_the_sum(op, given):
     return first * y[0] if op == "softmax_backward" else first.clone()
 
 
-def first_columns(op, given):
-    y = right(op, given)
-    y[:, -1] = 0
-    return y
-
-
+LAST = torch.tensor([-1])
 WRONG = {
     "zeros": lambda op, given: torch.zeros_like(given[0]),
     "constant": lambda op, given: torch.full_like(given[0], 1 / given[0].shape[1]),
     "a thousandth more": lambda op, given: (right(op, given).double() * 1.001).to(given[0].dtype),
-    "one column missing": first_columns,
+    "one column missing": lambda op, given: right(op, given).index_fill(1, LAST, 0),
     "a tenth missing": a_tenth_missing,
     "without the sum": without_the_sum,
 }

@@ -103,7 +103,7 @@ def test_matrices_of_several_boards_take_turns():
 def test_a_further_replicate_takes_the_row_of_the_first():
     config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"], "repeats": 2}
     first, second = planned.expand(config, "h200")
-    folder = "results/rows/h200/softmax/float32/uniform/seed3407_blocks50/M4_N8"
+    folder = "results/rows/h200/softmax/float32/uniform/seed3407_blocks51/M4_N8"
     assert planned.row_path(second) == f"{folder}/triton_row.2.csv"
     assert planned.options(first) == []
     assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]

@@ -9,21 +9,19 @@ import yaml
 
 from analysis import __main__ as cli
 from measure.fingerprint import ROOT
+from tests.measure import nvml
 from tools import record
 
 
 def refusal(project, *sweeps: str, gpu: bool = True) -> str:
-    """The one line of `python -m tools.record`; `gpu`: with an nvidia-smi that shows one."""
-    tools = project.parent / "tools"
-    tools.mkdir(exist_ok=True)
-    if gpu:
-        smi = tools / "nvidia-smi"
-        smi.write_text("#!/bin/sh\necho NVIDIA GeForce RTX 4090\n")
-        smi.chmod(0o755)
+    """The one line of `python -m tools.record`; `gpu`: with NVML, which shows some."""
+    fake = project.parent / "nvml"
+    fake.mkdir(exist_ok=True)
+    (fake / "pynvml.py").write_text(nvml.FAKE)
     done = subprocess.run(
         [sys.executable, "-m", "tools.record", *sweeps],
         cwd=project,
-        env={"PATH": f"{tools}:/usr/bin:/bin", "CC": sys.executable},
+        env={"PATH": "/usr/bin:/bin", "CC": sys.executable, "PYTHONPATH": str(fake) if gpu else ""},
         capture_output=True,
         text=True,
     )
@@ -38,7 +36,7 @@ def git(project, *words):
 
 
 def test_what_cannot_be_recorded_is_refused_in_one_line(project):
-    assert refusal(project, gpu=False).startswith("error: no GPU here that nvidia-smi shows")
+    assert refusal(project, gpu=False).startswith("error: no GPU here that NVML shows")
     line = refusal(project, "frontier", "fused")
     assert line.startswith("error: 'fused' is not one of the standard sweeps; did you mean ")
     assert "fused_softmax" in line

@@ -13,7 +13,7 @@ from tests.workflow.runner import TINY, UNTIL_MERGED, Runner, configure
 
 GPUS = ("a100", "h200")
 VARIANTS = ["torch_softmax", "triton_online", "triton_row"]
-SWEEP = {"gpus": list(GPUS), "variants": VARIANTS, "blocks": 50}
+SWEEP = {"gpus": list(GPUS), "variants": VARIANTS, "blocks": 51}
 
 
 def rows(gpu, **given):

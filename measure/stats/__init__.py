@@ -1,1 +1,0 @@
-"""Turn samples into statistics: intervals, derived columns, flags."""

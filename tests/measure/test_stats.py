@@ -1,0 +1,108 @@
+"""Intervals against distributions whose answers are known; columns and flags from samples."""
+
+import random
+
+import numpy as np
+import pytest
+
+from measure import stats
+from measure.point import Point
+from tests.marks import slow
+
+
+# Tables of the binomial distribution give 18 and 33 of 50 values, 19 and 33 of 51, and so on.
+@pytest.mark.parametrize(
+    ("values", "low", "high"), [(5, 1, 5), (6, 1, 6), (50, 18, 33), (51, 19, 33), (100, 40, 61)]
+)
+def test_the_interval_is_the_narrowest_between_values_that_covers_enough(values, low, high):
+    found = stats.median_interval(np.random.default_rng(1).permutation(values) + 1)
+    assert found == ((values + 1) / 2, low, high)
+
+
+def test_no_values_are_refused():
+    with pytest.raises(ValueError, match="no values"):
+        stats.median_interval([])
+
+
+def heavy_tailed(rng, shape):
+    """Student's t, and now and then an interruption, which only ever costs time."""
+    interrupted = 20 * np.abs(rng.standard_t(1.5, shape))
+    return np.where(rng.random(shape) < 0.02, interrupted, rng.standard_t(2.5, shape))
+
+
+def two_modes(rng, shape):
+    return rng.standard_normal(shape) + 4 * (rng.random(shape) < 0.3)
+
+
+NOISES = (
+    np.random.Generator.standard_normal,
+    np.random.Generator.standard_exponential,
+    heavy_tailed,
+    two_modes,
+)
+
+
+def coverage(noise, points: int, ratio: float = 1.3, blocks: int = Point.blocks) -> float:
+    """Return the share of points whose interval holds the ratio of two series of alike noise.
+
+    Both share a slow drift, which pairing removes.
+    """
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(points):
+        drift = np.cumsum(rng.standard_normal(blocks))
+        torch, variant = np.exp(0.01 * (5 * drift + noise(rng, (2, blocks))))
+        found = stats.paired_ratio(ratio * torch, variant)
+        held += found.low <= ratio <= found.high
+    return held / points
+
+
+# Points of each kind of noise, and three standard deviations of the share of all four kinds, and of
+# each alone. With the bootstrap and a rule that stopped once it was narrow the share was 94.0 %.
+@pytest.mark.parametrize(
+    ("points", "of_all", "of_each"), [(100, 0.027, 0.054), slow(1000, 0.0085, 0.017)]
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(points, of_all, of_each):
+    shares, said = [coverage(noise, points) for noise in NOISES], 0.9511
+    assert np.mean(shares) == pytest.approx(said, abs=of_all), shares
+    assert shares == pytest.approx([said] * 4, abs=of_each), shares
+
+
+@pytest.mark.parametrize("blocks", [1, 7, 60])
+def test_a_drift_of_both_sides_cancels(blocks):
+    rng = np.random.default_rng(blocks)
+    top, bottom = rng.uniform(0.5, 1e6, (2, blocks))
+    drift = 2.0 ** rng.integers(-3, 4, blocks)
+    assert stats.paired_ratio(top * drift, bottom * drift) == stats.paired_ratio(top, bottom)
+
+
+def test_columns_of_the_row_follow_from_the_samples():
+    chance, samples = random.Random(1), []
+    times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0}
+    for block in range(51):
+        samples += [(block, 0, name, times[name] * chance.gauss(1, 0.001)) for name in times]
+    point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
+    row = stats.derive_columns(point, samples)
+    assert row["time_us"] == pytest.approx(10, rel=0.001)
+    assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
+    assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
+    assert row["aa_low"] <= 1 <= row["aa_high"]
+    assert row["throughput_gbps"] == 2 * 1000 * 500 * 4 / row["time_us"] / 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "call", "calls", "expected"),
+    [
+        ({}, 2, 4, []),
+        ({"aa_low": 1.011, "aa_high": 1.02}, 2, 4, ["aa_biased"]),
+        ({"aa_low": 0.97, "aa_high": 0.989}, 2, 4, ["aa_biased"]),
+        ({"aa_low": 1.001, "aa_high": 1.02}, 2, 4, []),
+        ({"of_copy": 1.03}, 2, 4, ["faster_than_copy"]),
+        ({"of_copy": 1.03}, 0.5, 4, []),
+        ({"latency_us": 11.0}, 2, 4, ["launch_bound"]),
+        ({"found_in_l2": 0.06}, 2, 4, ["not_cold"]),
+        ({}, 0.5, 2, ["not_cold"]),
+    ],
+)
+def test_flags(change, call, calls, expected):
+    row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
+    assert stats.find_flags(row | change, call * 100, calls, cache_bytes=100) == expected
