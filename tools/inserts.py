@@ -2,7 +2,7 @@
 
 `python -m tools.inserts` runs the command of every block of the documents
 
-    <!-- output of: python -m studies.frontier.goals data/recorded/h200/frontier.csv -->
+    <!-- output of: python -m studies.results glance -->
     …
     <!-- end -->
 

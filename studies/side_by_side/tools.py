@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from measure.fingerprint import ROOT
+
 RESULTS = ("time_us", "low", "high", "n_samples", "cost_s")
 ROW_COLUMNS = ("time_us", "time_us_q20", "time_us_q80", "n_samples", "wall_s")
 
