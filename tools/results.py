@@ -1,6 +1,6 @@
 """Print what README.md and docs/results.md say of the recorded rows: every number, losses included.
 
-``python -m studies.results glance`` prints one block in Markdown; ``make docs`` puts each block
+``python -m tools.results glance`` prints one block in Markdown; ``make docs`` puts each block
 between the comments that name its command.
 """
 
@@ -201,7 +201,7 @@ PRINTED = {
 
 def main(argv: list[str] | None = None) -> None:
     """Print one block."""
-    parser = argparse.ArgumentParser(prog="python -m studies.results", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.results", description=__doc__)
     parser.add_argument("block", choices=PRINTED)
     sys.stdout.write(PRINTED[parser.parse_args(argv).block](recorded()) + "\n")
 
