@@ -70,7 +70,7 @@ def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFram
             raise InputError(f"{path}: no row files in this folder; give results/rows of a run")
         entries = [(rows.read_row_file(file), file) for file in files]
     else:
-        table = rows.read_table(path)
+        table = rows.read_rows(path, None)
         entries = [(row, path) for row in table if row.get("origin") != "recorded"]
     if not entries:
         raise InputError(f"{path}: no rows to compare; give a table with rows measured there")

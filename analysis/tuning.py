@@ -28,7 +28,7 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     measured = [
         row
         for path in merged
-        for row in rows.read_table(path)
+        for row in rows.read_rows(path, None)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
     points = stats.point_estimates(frame.from_rows(mark_ranked(measured)))

@@ -41,7 +41,7 @@ def test_merge_adds_sweep_and_origin_and_sorts_by_size(row_files, tmp_path):
 def test_merge_refuses_a_point_that_comes_twice(row_files, tmp_path):
     copy = tmp_path / "copy.csv"
     copy.write_bytes(row_files[0].read_bytes())
-    with pytest.raises(InputError, match=r"duplicate row \(h200 softmax float32 uniform 1024"):
+    with pytest.raises(InputError, match=r"duplicate row \(s h200 softmax float32 uniform 1024"):
         merge_rows([*row_files, copy], "s", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
