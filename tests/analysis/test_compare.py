@@ -196,7 +196,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     for new, complaint in (
         (other, "no point in common: OLD has gpu h200"),
         (lines[:1] * 2, "duplicate row"),
-        (tmp_path / "empty", "no row files in this folder"),
+        (tmp_path / "empty", "no rows to compare"),
         (tmp_path / "none.csv", "no such file"),
         (tmp_path / "none_measured.csv", "no rows to compare"),
     ):

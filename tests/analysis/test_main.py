@@ -9,7 +9,7 @@ import pytest
 
 from analysis import __main__ as cli
 from analysis import schema
-from analysis.merge import mark_ranked
+from analysis.merge import mark_ranked, merge_rows
 from tests.analysis import synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -42,11 +42,11 @@ def run(tmp_path, monkeypatch, capsys):
 def test_from_row_files_to_report(run, tmp_path):
     rows = synthetic.sweep_rows([8192, 16384], ["torch_softmax", "triton_online"])
     files = [synthetic.write_row(tmp_path, row) for row in rows]
+    merge_rows(files, "mine", tmp_path / "h200.csv")
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
     of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
     steps = [
-        ("merge", "--sweep", "mine", "--output", "h200.csv", *files),
         (
             *("collect", "--recorded", "--unranked-flags", "throttled", "not_cold"),
             *("--output", "all.csv", "h200.csv"),
@@ -77,8 +77,8 @@ def test_from_row_files_to_report(run, tmp_path):
 
 
 COMPLAINTS = {
-    "merge --sweep s --output out bad.csv": "column gpu is missing",
-    "merge --sweep s --output good.csv/out good.csv": "cannot write",
+    "collect --output out bad.csv": "column gpu is missing",
+    "collect --output all.csv/out all.csv": "cannot write",
     "collect --recorded none --output out": "none: no such file",
     "summary --measurements bad.csv --output out": "column sweep is missing",
     "claims --measurements all.csv --published none --output out": "sources.yaml: no such file",
@@ -93,7 +93,6 @@ COMPLAINTS = {
 @pytest.mark.parametrize(("command", "complaint"), COMPLAINTS.items())
 def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, complaint):
     row = synthetic.row()
-    synthetic.write_csv(tmp_path / "good.csv", [row])
     (collected,) = mark_ranked([{"sweep": "s", "origin": "measured"} | row])
     synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
