@@ -12,7 +12,7 @@ from analysis import stats
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE
 from analysis.stats import Estimate
 
-SIDES = ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
+ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
 
 
 def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
