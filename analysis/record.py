@@ -19,8 +19,8 @@ from measure.fingerprint import ROOT
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
-SAME = ("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")
-FACTS = {"commit": "git_commit", "dirty": "git_dirty"} | {name: name for name in SAME}
+SAME_NAME = ("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")
+FACTS = {"commit": "git_commit", "dirty": "git_dirty"} | {name: name for name in SAME_NAME}
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
