@@ -152,12 +152,8 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
 
 
 def test_interpreted_rows_measure_nothing_and_say_so(measurements, tables):
-    rows = [
-        synthetic.row(gpu="cpu", N=n, variant=name, status="interpreted")
-        for n in N_ONLINE
-        for name in synthetic.TRITON
-    ] + online("torch_softmax", 1.0, gpu="cpu")
-    own = judge(measurements, tables, rows)
+    rows = synthetic.sweep_rows(variants=synthetic.TRITON, gpu="cpu", status="interpreted")
+    own = judge(measurements, tables, rows + online(TORCH, 1.0, gpu="cpu"))
     assert set(own["verdict"]) == {NONE}
     assert own["why"][own["claim"].str.startswith("S0")].str.contains("interpreted").sum() >= 5
 

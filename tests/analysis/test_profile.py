@@ -11,7 +11,6 @@ from analysis.report import goals
 from tests.analysis import synthetic
 from tests.analysis.synthetic import with_speedups
 
-
 # 20 matrices: `a` is 2 % faster than `b` at 15, and `b` half as fast again at 5
 ROWS = with_speedups({"a": 1.02, "b": 1.0}, range(1, 16)) + with_speedups(
     {"a": 1.0, "b": 1.5}, range(16, 21)
