@@ -109,13 +109,16 @@ def test_a_further_replicate_takes_the_row_of_the_first():
     assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]
 
 
-def test_nothing_to_measure_is_an_error():
-    config = DEFAULT | {"shapes": [{"M": 2**20, "N": 2**20}]}
-    with pytest.raises(ConfigError, match="nothing to measure on cpu"):
-        planned.within_limits(planned.expand(config, "cpu"), config["cpu"])
-    backwards = DEFAULT | {"shapes": [{"M": 4, "N": {"from": 9, "to": 8, "step": 1}}]}
-    with pytest.raises(ConfigError, match="'to' is smaller"):
-        planned.expand(backwards, "h200")
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"M": 2**20, "N": 2**20}, "nothing to measure on cpu"),
+        ({"M": 4, "N": {"from": 9, "to": 8, "step": 1}}, "'to' is smaller"),
+    ],
+)
+def test_nothing_to_measure_is_an_error(shape, words):
+    with pytest.raises(ConfigError, match=words):
+        planned.within_limits(planned.expand(DEFAULT | {"shapes": [shape]}, "cpu"), DEFAULT["cpu"])
 
 
 RANDOM = overlay("random")
@@ -170,10 +173,8 @@ def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
 
 def test_recorded_measures_nothing():
     assert planned.gpu_names(overlay("recorded")) == []
-    assert planned.gpu_names(DEFAULT | {"gpus": ["h200", "recorded", "cpu", "h200"]}) == [
-        "h200",
-        "cpu",
-    ]
+    wanted = ["h200", "recorded", "cpu", "h200"]
+    assert planned.gpu_names(DEFAULT | {"gpus": wanted}) == ["h200", "cpu"]
 
 
 def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):

@@ -20,21 +20,12 @@ def refusal(project, *sweeps: str, gpu: bool = True) -> str:
         smi = tools / "nvidia-smi"
         smi.write_text("#!/bin/sh\necho NVIDIA GeForce RTX 4090\n")
         smi.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.record", *sweeps],
-        cwd=project,
-        env={"PATH": f"{tools}:/usr/bin:/bin", "CC": sys.executable},
-        capture_output=True,
-        text=True,
-    )
+    environment = {"PATH": f"{tools}:/usr/bin:/bin", "CC": sys.executable}
+    command = [sys.executable, "-m", "tools.record", *sweeps]
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     return line
-
-
-def git(project, *words):
-    name = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
-    subprocess.run(["git", *name, *words], cwd=project, check=True, capture_output=True)
 
 
 def test_what_cannot_be_recorded_is_refused_in_one_line(project):
@@ -43,9 +34,9 @@ def test_what_cannot_be_recorded_is_refused_in_one_line(project):
     assert line.startswith("error: 'fused' is not one of the standard sweeps; did you mean ")
     assert "fused_softmax" in line
     assert "this is no git checkout" in refusal(project)
-    git(project, "init")
-    git(project, "add", "--all")
-    git(project, "commit", "--message", "all")
+    name = "-c user.name=test -c user.email=test@localhost"
+    script = f"git init && git add --all && git {name} commit --message all"
+    subprocess.run(["bash", "-c", script], cwd=project, check=True, capture_output=True)
     (project / "kernels/contributed/mine.py").write_text("")
     edited = "files are not committed (?? kernels/contributed/mine.py, 1 in all)"
     assert edited in refusal(project)
