@@ -77,7 +77,7 @@ def kill(sweep, run):
     run.kill()
     run.wait()
     cancel_one(sweep)
-    assert sweep("--unlock").returncode == 0
+    sweep("--unlock")
 
 
 def requeue(sweep, run):
