@@ -1,30 +1,15 @@
 """The command line as a person uses it, from another working directory."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from analysis import __main__ as cli
 from analysis import schema
 from analysis.merge import mark_ranked, merge_rows
+from measure.fingerprint import ROOT
+from tests import processes
 from tests.analysis import synthetic
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-PUBLISHED = REPOSITORY / "data" / "published"
-
-
-def fresh(*words, cwd):
-    """What a fresh Python says, from a folder that is not the project's."""
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-    )
+PUBLISHED = ROOT / "data" / "published"
 
 
 @pytest.fixture
@@ -45,21 +30,16 @@ def test_from_row_files_to_report(run, tmp_path):
     merge_rows(files, "mine", tmp_path / "h200.csv")
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
-    of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
+    of_report = (*read, "--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
+    of_report = (*of_report, *published, "--command", "make run")
     steps = [
-        (
-            *("collect", "--recorded", "--unranked-flags", "throttled", "not_cold"),
-            *("--output", "all.csv", "h200.csv"),
-        ),
+        ("collect", "--unranked-flags", "throttled", "--output", "all.csv", "h200.csv"),
         ("summary", *read, "--output", "s.csv"),
         ("claims", *read, *published, "--output", "c.csv"),
         ("figures", *read, *published, "--gpu", "h200", "--output-dir", "f"),
         ("figures", *read, *published, "--output-dir", "f"),
-        ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
-        (
-            *("html", *read, *of_report, *published, "--command", "make run"),
-            *("--output", "r.html"),
-        ),
+        ("report", *of_report, "--output", "r.md"),
+        ("html", *of_report, "--output", "r.html"),
         ("record", "--merged", "h200.csv", "--rows", "rows", "--command", "x", "--output", "h200"),
     ]
     for step in steps:
@@ -105,10 +85,10 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, compla
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_torch_is_not_imported(tmp_path):
+def test_torch_is_not_imported():
     program = (
         "import sys, analysis.__main__, analysis.merge, analysis.record, "
         "analysis.ranking, analysis.claims, analysis.figures.write, analysis.html.document; "
         "print([m for m in ('torch', 'triton') if m in sys.modules])"
     )
-    assert fresh("-c", program, cwd=tmp_path).stdout.strip() == "[]"
+    assert processes.run_code(program).strip() == "[]"
