@@ -13,17 +13,13 @@ from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
 
 LEADING = {"sweep": "s", "origin": "measured"}
+VARIANTS = ["torch_softmax", "triton_row"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("rows")
-
-
-@pytest.fixture(scope="module")
-def row_files(folder):
+def row_files(tmp_path_factory):
     """Six files of one row, in the order of their identity."""
-    some = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
+    some, folder = synthetic.sweep_rows([256, 1024, 131072], VARIANTS), tmp_path_factory.mktemp("x")
     return [synthetic.write_row(folder, row) for row in some]
 
 
@@ -111,9 +107,9 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
 
 @EXAMPLES
 @given(st.data())
-def test_the_order_of_the_files_does_not_matter(row_files, folder, data):
+def test_the_order_of_the_files_does_not_matter(row_files, tmp_path_factory, data):
     chosen = data.draw(st.lists(st.sampled_from(row_files), min_size=1, unique=True))
-    first, second = folder / "first.csv", folder / "second.csv"
+    first, second = (tmp_path_factory.getbasetemp() / name for name in ("1.csv", "2.csv"))
     assert merge_rows(chosen, "s", first) == len(chosen)
     merge_rows(data.draw(st.permutations(chosen)), "s", second)
     assert first.read_bytes() == second.read_bytes()
@@ -123,9 +119,8 @@ def test_the_order_of_the_files_does_not_matter(row_files, folder, data):
 
 @EXAMPLES
 @given(TEXTS)
-def test_any_text_comes_through_the_merge_as_it_was(folder, message):
-    row = synthetic.row(message=message)
+def test_any_text_comes_through_the_merge_as_it_was(tmp_path_factory, message):
+    row, folder = synthetic.row(message=message), tmp_path_factory.getbasetemp()
     path = synthetic.write_csv(folder / "text.csv", [row])
     merge_rows([path], "s", folder / "merged.csv")
-    (merged,) = rows.read_rows(folder / "merged.csv", schema.LEADING)
-    assert merged == LEADING | row
+    assert rows.read_rows(folder / "merged.csv", schema.LEADING) == [LEADING | row]
