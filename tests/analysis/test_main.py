@@ -30,16 +30,18 @@ def test_from_row_files_to_report(run, tmp_path):
     merge_rows(files, "mine", tmp_path / "h200.csv")
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
-    of_report = (*read, "--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
-    of_report = (*of_report, *published, "--command", "make run")
+    of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
     steps = [
         ("collect", "--unranked-flags", "throttled", "--output", "all.csv", "h200.csv"),
         ("summary", *read, "--output", "s.csv"),
         ("claims", *read, *published, "--output", "c.csv"),
         ("figures", *read, *published, "--gpu", "h200", "--output-dir", "f"),
         ("figures", *read, *published, "--output-dir", "f"),
-        ("report", *of_report, "--output", "r.md"),
-        ("html", *of_report, "--output", "r.html"),
+        ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
+        (
+            *("html", *read, *of_report, *published, "--command", "make run"),
+            *("--output", "r.html"),
+        ),
         ("record", "--merged", "h200.csv", "--rows", "rows", "--command", "x", "--output", "h200"),
     ]
     for step in steps:

@@ -9,12 +9,11 @@ from analysis.markdown import render
 from analysis.panels import select
 from analysis.report import goals
 from tests.analysis import synthetic
-from tests.analysis.synthetic import with_speedups
+
+of = synthetic.with_speedups
 
 # 20 matrices: `a` is 2 % faster than `b` at 15, and `b` half as fast again at 5
-ROWS = with_speedups({"a": 1.02, "b": 1.0}, range(1, 16)) + with_speedups(
-    {"a": 1.0, "b": 1.5}, range(16, 21)
-)
+ROWS = of({"a": 1.02, "b": 1.0}, range(1, 16)) + of({"a": 1.0, "b": 1.5}, range(16, 21))
 
 
 @pytest.mark.parametrize(
@@ -34,8 +33,8 @@ def test_a_profile_is_the_share_of_matrices_near_the_fastest(ranked, name, perce
 
 def test_what_a_variant_cannot_run_counts_against_it_and_what_was_not_timed_does_not(ranked):
     failed = [synthetic.row(variant="c", N=n, status="unsupported") for n in (1, 2, 3)]
-    alone, third = with_speedups({"c": 1.0}, [99]), with_speedups({"c": 1.0}, [4])
-    excluded = with_speedups({"c": 1.0}, [5], flags="faster_than_copy")
+    alone, third = of({"c": 1.0}, [99]), of({"c": 1.0}, [4])
+    excluded = of({"c": 1.0}, [5], flags="faster_than_copy")
     found = ranking.profile(ranked([*ROWS, *failed, *alone, *third, *excluded]))
     assert len(found) == 20  # not the matrix without a competitor
     assert ranking.within(found["c"], 3) == 0.25
@@ -72,13 +71,11 @@ def report(measurements, rows):
 
 def test_the_report_has_a_line_for_each_kernel_and_goal(measurements):
     fast = {"frontier": 1.02, "peer_quack": 1.0}
-    rows = with_speedups(fast, range(1, 17)) + with_speedups(fast | {"peer_quack": 1.05}, [18])
+    rows = of(fast, range(1, 17)) + of(fast | {"peer_quack": 1.05}, [18])
     rows += [synthetic.row(variant="frontier", N=19, status="crash")]
-    rows += with_speedups({"peer_quack": 1.0, "torch_softmax": 1.0}, [19])
-    rows += with_speedups(fast, [4096], M=8192, of_copy=0.94) + with_speedups(
-        fast, [4096], M=4096, of_copy=0.96
-    )
-    rows += with_speedups({"frontier": 1.0}, [4096], M=16384, of_copy=1.1, flags="faster_than_copy")
+    rows += of({"peer_quack": 1.0, "torch_softmax": 1.0}, [19])
+    rows += of(fast, [4096], M=8192, of_copy=0.94) + of(fast, [4096], M=4096, of_copy=0.96)
+    rows += of({"frontier": 1.0}, [4096], M=16384, of_copy=1.1, flags="faster_than_copy")
     found = report(measurements, rows)
     assert found["frontier"] == ["20", "90 %", "95 %", "does not rank", "1024x19"]
     assert found["peer_quack"] == ["20", "10 %", "100 %", "1.020", "1024x1"]
@@ -89,5 +86,5 @@ def test_the_report_has_a_line_for_each_kernel_and_goal(measurements):
 
 
 def test_few_matrices_have_no_profile_in_the_report(measurements):
-    assert not report(measurements, with_speedups({"frontier": 1.0, "a": 2.0}, range(1, 20)))
+    assert not report(measurements, of({"frontier": 1.0, "a": 2.0}, range(1, 20)))
     assert "goal of frontier" not in report(measurements, ROWS)

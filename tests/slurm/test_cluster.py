@@ -213,15 +213,11 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     assert "Nothing to be done" in second[1]
 
 
-@pytest.mark.parametrize(
-    ("scene", "state"),
-    [
-        ("out of time", "TIMEOUT"),
-        ("cancelled", "CANCELLED"),
-        ("interrupted", "CANCELLED"),
-        ("killed", "CANCELLED"),
-    ],
-)
+CUTS = {"out of time": "TIMEOUT"}
+CUTS |= dict.fromkeys(("cancelled", "interrupted", "killed"), "CANCELLED")
+
+
+@pytest.mark.parametrize(("scene", "state"), CUTS.items())
 def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(played, scene, state):
     sweep, first, rows, second, measured = played(scene)
     assert state in {job["JobState"] for job in sweep.allocations()}

@@ -23,7 +23,11 @@ DRAW = AFTER_POINTS - {"merge"}
         (["-F", "--until", "figures_of_gpu"], {"point", "figures_of_gpu"}, {"summary", "report"}),
         slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),
         # what runs again after a run
-        (["--forcerun", "summary"], {"summary", "report"}, {"point", "merge", "figures_of_gpu"}),
+        (
+            ["--forcerun", "summary"],
+            {"summary", "report", "all"},
+            {"point", "merge", "figures_of_gpu"},
+        ),
         # the same configuration, but the report tells the command that repeats it
         (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "figures_of_gpu"}),
         (["--config", "gpus=[recorded]"], DRAW, {"point", "merge"}),
