@@ -18,17 +18,9 @@ from analysis.markdown import table
 from analysis.schema import POINT
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
-HEADS = (
-    "calls",
-    "points",
-    "`time_us` spread, median",
-    "95 % of points",
-    "worst",
-    "`speedup` spread, median",
-    "worst",
-    "A/A intervals that exclude 1",
-    "rows flagged `throttled` or `clock_drift`",
-)
+HEADS = ("calls", "points", "`time_us` spread, median", "95 % of points", "worst",
+         "`speedup` spread, median", "worst", "A/A intervals that exclude 1",
+         "rows flagged `throttled` or `clock_drift`")  # fmt: skip
 
 
 def spread_table(rows: pd.DataFrame) -> str:
