@@ -123,7 +123,7 @@ def _compare(given: Namespace) -> str:
             "a difference within the margin counts as the same; give a smaller --margin as well"
         )
     limits = compare.Limits(given.margin, given.threshold, given.false_discoveries)
-    runs = (compare.load(path, given.unranked_flags) for path in (given.old, given.new))
+    runs = (compare.load_run(path, given.unranked_flags) for path in (given.old, given.new))
     comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:

@@ -56,7 +56,7 @@ class Comparison(NamedTuple):
     paired: bool
 
 
-def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
+def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.

@@ -153,7 +153,7 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
 
 
-def in_order(
+def in_measuring_order(
     points: Iterable[Point], seed: int, boards: Iterable[gpus.VisibleGpu] = ()
 ) -> list[Point]:
     """Return the points in the order of measuring: matrix after matrix, each in random order.
@@ -193,7 +193,7 @@ def threads(point: Point) -> int:
     return os.cpu_count() or 1 if point.is_cpu and point.timed else 1
 
 
-def command(
+def repeat_command(
     configfiles: Iterable[Path],
     overrides: Mapping[str, object],
     snakefile: Path,

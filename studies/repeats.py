@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if len(paths) < 2:
             raise InputError("one run was given; at least two are needed")
-        every = [compare.load(path) for path in paths]
+        every = [compare.load_run(path) for path in paths]
         limits = compare.Limits()
         changes = [compare.compare(*pair, limits, allow=True).changes for pair in pairwise(every)]
     except InputError as error:

@@ -170,7 +170,7 @@ online = partial(Claim, protocol=ONLINE, table=ONLINE_TABLE)
 in_text = partial(Claim, protocol=ONLINE, untabled="stated in the text only, not in the table")
 fused = partial(Claim, protocol=FUSED, table=FUSED_TABLE)
 
-ALL = [
+CLAIMS = [
     online(
         "S0-a",
         "the online version is 26.1 % faster than torch",

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import claims, stats
-from analysis.claims import ALL
+from analysis.claims import CLAIMS
 from tests.analysis import synthetic
 from tests.analysis.conftest import frame_of
 
@@ -143,7 +143,7 @@ def judge(measurements, tables, rows):
 def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     """Whatever intervals are widened, and by whatever: no verdict turns, and none is won."""
     claim, quantity, rows, *_ = CASES[i]
-    (one,) = [c for c in ALL if c.id == claim and quantity in c.quantity][:1]
+    (one,) = [c for c in CLAIMS if c.id == claim and quantity in c.quantity][:1]
     points = stats.point_estimates(frame_of(rows))
     noisy = points.copy()
     noisy["variance"] *= [(1 + wider[j % 20]) ** 4 for j in range(len(points))]

@@ -159,7 +159,7 @@ def test_every_replicate_counts_as_a_condition(tmp_path, compare):
     assert code == 2
     assert "driver 570" in err
     assert "and 580.1 in OLD" in err
-    loaded = rooms.load(tmp_path / "old.csv")
+    loaded = rooms.load_run(tmp_path / "old.csv")
     assert set(loaded["unranked_by"][loaded["gpu_uuid"] == "GPU-2"]) == {"other_board"}
 
 

@@ -79,13 +79,15 @@ def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order()
     names = ["torch_softmax", "torch_naive", "torch_jit", "triton_row"]
     config = DEFAULT | {"shapes": shapes, "variants": names, "repeats": 3}
     points = planned.expand(config, "h200")
-    measured = planned.in_order(points, seed=1)
+    measured = planned.in_measuring_order(points, seed=1)
     assert [p.N for p in measured] == [8] * 15 + [9] * 12
     assert set(measured) == set(points)
-    assert measured == planned.in_order(points, seed=1)
+    assert measured == planned.in_measuring_order(points, seed=1)
     for variant in names:  # the first replicate is the first one
         assert [p.replicate for p in measured[:15] if p.variant == variant] == [1, 2, 3]
-    orders = [tuple(p.variant for p in planned.in_order(points, seed)[:15]) for seed in range(9)]
+    orders = [
+        tuple(p.variant for p in planned.in_measuring_order(points, seed)[:15]) for seed in range(9)
+    ]
     assert len(set(orders)) == 9
 
 
@@ -94,7 +96,7 @@ def test_matrices_of_several_boards_take_turns():
     config = DEFAULT | {"shapes": [{"M": 4, "N": list(range(1, 17))}], "variants": ["triton_row"]}
     boards = [gpus.VisibleGpu(f"GPU-{n}", "h200") for n in range(2)]
     points = planned.expand(config, "h200")
-    on = [assigned_gpu(point, boards) for point in planned.in_order(points, 1, boards)]
+    on = [assigned_gpu(point, boards) for point in planned.in_measuring_order(points, 1, boards)]
     fewest = min(on.count(each) for each in boards)
     assert fewest > 0
     assert all(on[2 * n] != on[2 * n + 1] for n in range(fewest))
@@ -180,14 +182,16 @@ def test_recorded_measures_nothing():
 def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     here = {"snakefile": ROOT / "Snakefile"}
-    lines = planned.command([], {}, **here).splitlines()
+    lines = planned.repeat_command([], {}, **here).splitlines()
     assert (lines[0], lines[-1]) == ("make run", "snakemake --cores all")
-    lines = planned.command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **here).splitlines()
+    lines = planned.repeat_command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **here).splitlines()
     assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
     (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
     assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
-    by_slurm = planned.command([], {"gpus": "[a100, h200]"}, **here, profile="profiles/slurm")
+    by_slurm = planned.repeat_command(
+        [], {"gpus": "[a100, h200]"}, **here, profile="profiles/slurm"
+    )
     assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
     monkeypatch.chdir(tmp_path)
-    there = planned.command([], {}, snakefile=tmp_path / "a b/Snakefile")
+    there = planned.repeat_command([], {}, snakefile=tmp_path / "a b/Snakefile")
     assert there == "snakemake --snakefile 'a b/Snakefile' --cores all"
