@@ -85,10 +85,8 @@ def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order()
     assert measured == planned.in_measuring_order(points, seed=1)
     for variant in names:  # the first replicate is the first one
         assert [p.replicate for p in measured[:15] if p.variant == variant] == [1, 2, 3]
-    orders = [
-        tuple(p.variant for p in planned.in_measuring_order(points, seed)[:15]) for seed in range(9)
-    ]
-    assert len(set(orders)) == 9
+    orders = (planned.in_measuring_order(points, seed)[:15] for seed in range(9))
+    assert len({tuple(p.variant for p in order) for order in orders}) == 9
 
 
 def test_matrices_of_several_boards_take_turns():
@@ -188,9 +186,8 @@ def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
     (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
     assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
-    by_slurm = planned.repeat_command(
-        [], {"gpus": "[a100, h200]"}, **here, profile="profiles/slurm"
-    )
+    given = {"gpus": "[a100, h200]"}
+    by_slurm = planned.repeat_command([], given, **here, profile="profiles/slurm")
     assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
     monkeypatch.chdir(tmp_path)
     there = planned.repeat_command([], {}, snakefile=tmp_path / "a b/Snakefile")
