@@ -1,6 +1,6 @@
 """The command line: `python3 -m analysis <command> --help`.
 
-A command imports what it needs when it runs, so that merging does not wait for seaborn.
+A command imports what it needs when it runs, so that ranking does not wait for seaborn.
 """
 
 import argparse
@@ -55,15 +55,6 @@ def _command(*arguments: str):
         return run
 
     return register
-
-
-@_command("files", "--sweep", "--output", "[--only-current]")
-def _merge(given: Namespace) -> str:
-    """merge the row files of one sweep into one file"""
-    from analysis.merge import merge_rows
-
-    count = merge_rows(given.files, given.sweep, given.output, given.only_current)
-    return f"{count} rows to {given.output}"
 
 
 @_command("merged", "[--recorded]", "--output", "[--unranked-flags]")
@@ -132,7 +123,7 @@ def _compare(given: Namespace) -> str:
             "a difference within the margin counts as the same; give a smaller --margin as well"
         )
     limits = compare.Limits(given.margin, given.threshold, given.false_discoveries)
-    runs = (compare.load(path, given.unranked_flags) for path in (given.old, given.new))
+    runs = (compare.load_run(path, given.unranked_flags) for path in (given.old, given.new))
     comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:

@@ -29,21 +29,19 @@ def _limit(text: str, default: float) -> dict:
 
 RUN = "folder of row files (results/rows), results/measurements.csv, or recorded table"
 ARGUMENTS = {
-    "files": _path("files of one row each", nargs="+", metavar="FILE"),
-    "merged": _path("merged rows of one GPU (written by `merge`)", nargs="*"),
+    "merged": _path("merged rows of one GPU, results/measurements/{gpu}.csv", nargs="*"),
     "folders": _path("data/recorded/{gpu}", nargs="+"),
     "old": _path(f"{RUN}, to compare with", metavar="OLD"),
     "new": _path(f"{RUN}, to judge", metavar="NEW"),
     "--measurements": _path("merged rows of all GPUs (written by `collect`)"),
     "--published": _path("folder of the published tables and sources.yaml"),
-    "--merged": _path("merged rows of one GPU (written by `merge`)"),
+    "--merged": _path("merged rows of one GPU, results/measurements/{gpu}.csv"),
     "--rows": _path("folder of the row files with samples"),
     "--summary": _path("file that `summary` wrote"),
     "--claims": _path("file that `claims` wrote"),
     "--figures-dir": _path("folder of the figures to link"),
     "--output": _path("file to write; of `record` and `tuning` the folder"),
     "--output-dir": _path("folder to write the figures to, and the Markdown of `compare`"),
-    "--only-current": {"help": "refuse rows of other code", "action": "store_true"},
     "--recorded": _path(
         "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml",
         nargs="*",
@@ -67,7 +65,6 @@ ARGUMENTS = {
         "help": "short name of a GPU; without it, the figures that no GPU owns",
         "default": "",
     },
-    "--sweep": {"help": "name of the sweep, e.g. online_softmax"},
     "--threshold": _limit("exit with 1 for a point slower by more", Limits().threshold),
     "--margin": _limit("a smaller difference counts as the same", Limits().margin),
     "--false-discoveries": _limit("share of the changes that may be wrong", Limits().rate),

@@ -56,7 +56,7 @@ class Comparison(NamedTuple):
     paired: bool
 
 
-def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
+def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFrame:
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
@@ -65,15 +65,15 @@ def load(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.DataFram
     replicate of a point comes twice.
     """
     if path.is_dir():
-        files = sorted(path.rglob("*.csv"))
-        if not files:
-            raise InputError(f"{path}: no row files in this folder; give results/rows of a run")
-        entries = [(rows.read_row_file(file), file) for file in files]
+        entries = [(rows.read_row_file(file), file) for file in sorted(path.rglob("*.csv"))]
     else:
-        table = rows.read_table(path)
+        table = rows.read_rows(path, None)
         entries = [(row, path) for row in table if row.get("origin") != "recorded"]
     if not entries:
-        raise InputError(f"{path}: no rows to compare; give a table with rows measured there")
+        raise InputError(
+            f"{path}: no rows to compare; give results/rows of a run, or a table with rows "
+            "measured there"
+        )
     key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
     rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
@@ -127,31 +127,29 @@ def judge(
     ratios = [
         stats.estimate(new.loc[point]).minus(stats.estimate(old.loc[point])) for point in comparable
     ]
-    columns = ["ratio", "low", "high", "change", "note"]
-    lines = pd.DataFrame(_verdicts(ratios, limits), index=comparable, columns=columns)
-    table[columns[:3]] = lines[columns[:3]].reindex(table.index).astype("float64")
-    table.loc[comparable, columns[3:]] = lines[columns[3:]]
+    numbers = [(ratio.value, *ratio.bounds) for ratio in ratios]
+    table = table.join(pd.DataFrame(numbers, comparable, ["ratio", "low", "high"], dtype="float64"))
+    table.loc[comparable, ["change", "note"]] = [*_verdicts(ratios, limits)]
     rank = table["change"].map(CLASSES.index)
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
 
 def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     """Return statuses, times, flags and code of each point; its change is UNCLEAR if ok in both."""
-    table = pd.DataFrame(index=old.index)
-    for side, run in (("old", old), ("new", new)):
-        table[[f"status_{side}", f"time_us_{side}"]] = run[["status", "time_us"]]
+    columns = ["status", "time_us"]
+    table = old[columns].add_suffix("_old").join(new[columns].add_suffix("_new"))
     table["flags"] = old["flags"] + " " + new["flags"]
-    hashes = old["kernel_sha256"], new["kernel_sha256"]
-    unknown = (hashes[0] == "") | (hashes[1] == "")
-    table["code"] = np.select([unknown, hashes[0] == hashes[1]], ["", "same"], "changed")
+    before, after = old["kernel_sha256"], new["kernel_sha256"]
+    unknown = (before == "") | (after == "")
+    table["code"] = np.select([unknown, before == after], ["", "same"], "changed")
     ok = old["status"] == "ok", new["status"] == "ok"
     table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
     table["note"] = _not_comparable(old, new).where(ok[0] & ok[1], "")
     return table
 
 
-def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple]:
-    """Yield ratio, low, high, change and note for each ratio.
+def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[str, str]]:
+    """Yield change and note for each ratio.
 
     Differences and equalities are two families of p-values: among many points that are the same, a
     false difference would pass.
@@ -160,16 +158,13 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple]:
     differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
     same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
     for ratio, is_different, is_same in zip(ratios, differs, same, strict=True):
-        low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
-        change, note = UNCLEAR, ""
+        low, high = map(math.log, ratio.bounds)
         if is_different:
-            change = FASTER if ratio.log > 0 else SLOWER
+            yield (FASTER if ratio.log > 0 else SLOWER), ""
         elif is_same:
-            change = SAME
+            yield SAME, ""
         else:
-            is_clear = math.log(low) > margin or math.log(high) < -margin
-            note = BY_CHANCE if is_clear else WIDE
-        yield ratio.value, low, high, change, note
+            yield UNCLEAR, BY_CHANCE if low > margin or high < -margin else WIDE
 
 
 def _over_copy(run: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import kernels
@@ -18,9 +18,7 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bo
     `only_current`: refuse rows that other code than the current one measured. Values keep the
     digits of the files. Raises one InputError for all broken files, before it writes.
     """
-    if not sweep:
-        raise InputError("the name of the sweep is empty; give --sweep a name")
-    keyed, broken = [], {}
+    entries, broken = [], {}
     for path in paths:
         try:
             row = rows.read_row_file(path)
@@ -34,21 +32,19 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bo
         except InputError as error:
             broken[path] = error
         else:
-            row |= {"sweep": sweep, "origin": "measured"}
-            keyed.append((rows.identity_of(row), path, row))
+            entries.append((row | {"sweep": sweep, "origin": "measured"}, path))
     if broken:
         raise InputError(_message(broken))
-    if not keyed:
-        raise InputError("no row files to merge; give at least one")
-    return _write(output, (*schema.LEADING, *schema.COLUMNS), keyed)
+    merged = _sorted(entries)
+    rows.write(output, rows.csv_text((*schema.LEADING, *schema.COLUMNS), merged))
+    return len(merged)
 
 
-def _write(output: Path, names: Sequence[str], keyed: list[tuple[tuple, Path, Row]]) -> int:
-    """Write the rows of (key, file, row), sorted by key; return their number."""
+def _sorted(entries: Iterable[tuple[Row, Path]]) -> list[Row]:
+    """Return the rows of (row, its file) by sweep and identity; refuse one that comes twice."""
+    keyed = [((row["sweep"], *rows.identity_of(row)), path, row) for row, path in entries]
     rows.refuse_duplicates((key, path) for key, path, _ in keyed)
-    keyed.sort(key=lambda entry: entry[0])
-    rows.write(output, rows.csv_text(names, (row for *_, row in keyed)))
-    return len(keyed)
+    return [row for *_, row in sorted(keyed, key=lambda entry: entry[0])]
 
 
 def _message(broken: dict[Path, InputError]) -> str:
@@ -67,22 +63,29 @@ def collect(
     output: Path,
     unranked: Collection[str] = schema.UNRANKED,
 ) -> int:
-    """Write results/measurements.csv from `merged` and `recorded` files; return the number of rows.
+    """Write `collected_rows` to results/measurements.csv; return their number."""
+    found = collected_rows(merged, recorded, unranked)
+    rows.write(output, rows.csv_text((*schema.COLLECTED, *schema.COLUMNS), found))
+    return len(found)
+
+
+def collected_rows(
+    merged: Iterable[Path], recorded: Iterable[Path], unranked: Collection[str] = schema.UNRANKED
+) -> list[Row]:
+    """Return the rows of `merged` and `recorded` files, with the columns of measurements.csv.
 
     Recorded files are {gpu}/{sweep}.csv. `mark_ranked` decides which rows rank. `stale` is true
     for a recorded row of other code than the current one. Rows are sorted by sweep and identity.
-    Raises InputError, before it writes, for broken, misplaced and duplicate rows.
+    Raises InputError for broken, misplaced and duplicate rows.
     """
-    entries = [(row, path) for path in merged for row in rows.read_table(path)]
+    entries = [(row, path) for path in merged for row in rows.read_rows(path, None)]
     for path in recorded:
         leading = {"sweep": path.stem, "origin": "recorded"}
         entries += [(row | leading, path) for row in _recorded_rows(path)]
     lines = mark_ranked((row for row, _ in entries), unranked)
-    keyed = []
-    for row, (_, path) in zip(lines, entries, strict=True):
+    for row in lines:
         row["stale"] = str(row["origin"] == "recorded" and bool(differing(row))).lower()
-        keyed.append(((row["sweep"], *rows.identity_of(row)), path, row))
-    return _write(output, (*schema.COLLECTED, *schema.COLUMNS), keyed)
+    return _sorted(zip(lines, (path for _, path in entries), strict=True))
 
 
 def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:

@@ -95,10 +95,21 @@ def _sources(path: Path) -> dict[str, Source]:
 
 def _table(path: Path, source: Source) -> pd.DataFrame:
     value, us_of = UNITS[source.unit]
-    given = _read_numbers(path, source.unit, value)
+    needed = ["gpu", "gpu_name", "dtype", "M", "N", "variant", value]
+    try:
+        given = pd.read_csv(path)
+        if lacking := [name for name in needed if name not in given]:
+            raise InputError(
+                f"{path}: column {lacking[0]} is missing; a table in {source.unit} "
+                f"has the columns {', '.join(needed)}"
+            )
+        given = given[needed].astype({"M": "int64", "N": "int64", value: "float64"})
+    except (ValueError, pd.errors.ParserError) as error:
+        raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error
     moved_kb = 2 * given["M"] * given["N"] * given["dtype"].map(schema.ITEMSIZE) / 1000
     us = us_of(given[value], moved_kb)
-    torch = us[given["variant"] == BASELINE].set_axis(_shapes(given)[given["variant"] == BASELINE])
+    shapes, is_torch = pd.MultiIndex.from_frame(given[["M", "N"]]), given["variant"] == BASELINE
+    torch = us[is_torch].set_axis(shapes[is_torch])
     table = given.assign(
         sweep=source.sweep,
         origin="published",
@@ -110,27 +121,9 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
         table=path.stem,
         time_us=us,
         throughput_gbps=moved_kb / us,
-        speedup=torch.reindex(_shapes(given)).to_numpy() / us,
+        speedup=torch.reindex(shapes).to_numpy() / us,
     ).reindex(columns=COLUMNS)
     text = [c.name for c in schema.SCHEMA.values() if c.type in ("str", "bool")] + ["unranked_by"]
     table[text] = table[text].astype("object").fillna("").astype("str")
     numbers = [c.name for c in schema.SCHEMA.values() if c.type == "float"]
     return table.astype(dict.fromkeys(numbers, "float64"))
-
-
-def _shapes(table: pd.DataFrame) -> pd.MultiIndex:
-    return pd.MultiIndex.from_frame(table[["M", "N"]])
-
-
-def _read_numbers(path: Path, unit: str, value: str) -> pd.DataFrame:
-    needed = ["gpu", "gpu_name", "dtype", "M", "N", "variant", value]
-    try:
-        given = pd.read_csv(path)
-        if lacking := [name for name in needed if name not in given]:
-            raise InputError(
-                f"{path}: column {lacking[0]} is missing; a table in {unit} "
-                f"has the columns {', '.join(needed)}"
-            )
-        return given[needed].astype({"M": "int64", "N": "int64", value: "float64"})
-    except (ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error

@@ -15,12 +15,12 @@ import yaml
 from analysis import InputError, rows, schema
 from analysis.rows import Row
 from measure.device import gpus
+from measure.fingerprint import ROOT
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
-VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")
-FACTS = ("commit", "dirty", "gpu_name", *VERSIONS)
-ROOT = Path(__file__).resolve().parents[1]
+SAME_NAME = ("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")
+FACTS = {"commit": "git_commit", "dirty": "git_dirty"} | {name: name for name in SAME_NAME}
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
@@ -33,7 +33,7 @@ def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Pa
     and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
     written; the same input gives the same bytes. Raises InputError before it writes.
     """
-    merged_rows = rows.read_table(merged)
+    merged_rows = rows.read_rows(merged, None)
     _check_gpu(merged_rows, merged, output)
     if not merged_rows:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
@@ -76,11 +76,9 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
     started = sorted(row["started_at"] for row in part)
     facts = {"title": f"{sweep} on {part[0]['gpu_name']}", "recorded": started[-1][:10]}
     facts["command"] = command
-    columns = {"commit": "git_commit", "dirty": "git_dirty"}
-    for fact in FACTS:
+    for fact, column in FACTS.items():
         absent = {""} if fact in schema.OPTIONAL else set()
-        values = sorted({row[columns.get(fact, fact)] for row in part} - absent)
-        if values:
+        if values := sorted({row[column] for row in part} - absent):
             facts[fact] = values[0] if len(values) == 1 else values
     return facts | {
         "started_at": {"first": started[0], "last": started[-1]},
@@ -125,9 +123,8 @@ def check(folders: Iterable[Path]) -> str:
             results.append(_check_folder(folder))
         except InputError as error:
             faults.append(str(error))
-    if faults or not results:
-        none = ["no folder; give one, such as data/recorded/h200"]
-        raise InputError("\n  ".join(["not fit to be recorded:", *(faults or none)]))
+    if faults:
+        raise InputError("\n  ".join(["not fit to be recorded:", *faults]))
     return "; ".join(results)
 
 
@@ -217,12 +214,12 @@ def _check_samples(path: Path, part: list[Row]) -> None:
         found = known.pop(identity, {"size": 0, "median": math.nan})
         size, us = int(row["n_samples"] or 0), float(row["time_us"] or "nan")
         is_near = abs(found["median"] - us) <= ABSOLUTE_US + RELATIVE * us
+        fault = None
         if found["size"] != size:
             fault = f"{found['size']} samples, the row says {size}"
         elif (size or row["time_us"]) and not is_near:
             fault = f"the samples' median is {found['median']} µs, the row says {us}"
-        else:
-            continue
-        raise InputError(f"{path}: {' '.join(map(str, identity))}: {fault}; measure it again")
+        if fault:
+            raise InputError(f"{path}: {' '.join(map(str, identity))}: {fault}; measure it again")
     if known:
         raise InputError(f"{path}: {' '.join(map(str, next(iter(known))))}: samples of no row")

@@ -18,15 +18,22 @@ Row = dict[str, str]
 _NO_LINE_END = "the last line has no line end: a truncated line"
 
 
-def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
+def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
     """Return the rows of a CSV file with the columns `leading` + schema.COLUMNS, as text.
 
+    `leading` of None stands for those of a recorded, merged or collected table, by its header.
     Values are checked and stay text, so that a later file has the same digits. Raises InputError,
     naming file and column or line, for a file that is missing, truncated, or not of the schema.
     """
     text = _text(path)
+    try:
+        header, *lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    except csv.Error as error:
+        raise _broken(path, f"truncated or not CSV ({error})") from error
+    if leading is None:
+        kinds = {"ranked": schema.COLLECTED, "sweep": schema.LEADING}
+        leading = next((kinds[name] for name in kinds if name in header), ())
     expected = (*leading, *schema.COLUMNS)
-    header, *lines = _lines(path, text)
     _check_header(path, header, expected)
     rows = []
     for number, line in enumerate(lines, start=2):
@@ -39,13 +46,6 @@ def read_rows(path: Path, leading: Sequence[str] = ()) -> list[Row]:
     if not text.endswith("\n"):
         raise _broken(path, _NO_LINE_END)
     return rows
-
-
-def read_table(path: Path) -> list[Row]:
-    """Return the rows of a recorded, merged or collected table, with the columns that it has."""
-    header = _lines(path, _text(path))[0]
-    kinds = {"ranked": schema.COLLECTED, "sweep": schema.LEADING}
-    return read_rows(path, next((kinds[name] for name in kinds if name in header), ()))
 
 
 def read_row_file(path: Path) -> Row:
@@ -140,13 +140,6 @@ def _text(path: Path) -> str:
     if not text.strip():
         raise _broken(path, "empty, expected a header line")
     return text
-
-
-def _lines(path: Path, text: str) -> list[list[str]]:
-    try:
-        return list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    except csv.Error as error:
-        raise _broken(path, f"truncated or not CSV ({error})") from error
 
 
 def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> None:

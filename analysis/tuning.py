@@ -28,7 +28,7 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     measured = [
         row
         for path in merged
-        for row in rows.read_table(path)
+        for row in rows.read_rows(path, None)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
     points = stats.point_estimates(frame.from_rows(mark_ranked(measured)))
@@ -41,10 +41,10 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     for gpu, part in points.groupby("gpu"):
         table, about = (output / f"{gpu}{suffix}" for suffix in (".csv", ".yaml"))
         before, provenance = _present(table, about)
-        present = {(*key[:2], int(key[2])): name for *key, name in before[[*KEY, "variant"]].values}
-        new = _as_text(pd.DataFrame(winners(part, present), columns=COLUMNS))
-        lines = pd.concat([new, before], ignore_index=True).drop_duplicates(KEY)
-        lines = lines.loc[lines.assign(N=lines["N"].astype(int)).sort_values(KEY).index]
+        present = before.set_index(KEY)["variant"].to_dict()
+        new = pd.DataFrame(winners(part, present), columns=COLUMNS)
+        new = _as_text(io.StringIO(new.to_csv(index=False, float_format="%.4g")))
+        lines = pd.concat([new, before]).drop_duplicates(KEY).sort_values(KEY)
         facts = record.provenance([row for row in measured if row["gpu"] == gpu], SWEEP, command)
         if kept := len(lines) - len(new):
             facts["kept"] = {"lines": kept} | provenance
@@ -54,19 +54,17 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     return list(contents)
 
 
-def _as_text(lines: pd.DataFrame) -> pd.DataFrame:
-    text = lines.to_csv(index=False, float_format="%.4g")
-    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+def _as_text(table: Path | io.StringIO) -> pd.DataFrame:
+    """Return a table with N as a number, by which it is sorted, and all else as it is written."""
+    return pd.read_csv(table, dtype=str, keep_default_na=False).astype({"N": "int64"})
 
 
 def _present(path: Path, about: Path) -> tuple[pd.DataFrame, dict]:
     """Return the table at `path` and its provenance in `about`, both empty without one."""
     if not path.exists():
-        return pd.DataFrame(columns=COLUMNS, dtype=str), {}
+        return pd.DataFrame(columns=COLUMNS), {}
     try:
-        lines = pd.read_csv(path, dtype=str, keep_default_na=False)
-        lines[COLUMNS], lines["N"].astype(int)
-        return lines, dict(yaml.safe_load(about.read_text(encoding="utf-8")))
+        return _as_text(path)[COLUMNS], dict(yaml.safe_load(about.read_text(encoding="utf-8")))
     except (OSError, LookupError, TypeError, ValueError, yaml.YAMLError) as error:
         raise InputError(f"{path} or {about.name}: broken ({error}); remove both") from error
 

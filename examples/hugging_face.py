@@ -40,24 +40,18 @@ def llama(device: str, dtype: torch.dtype) -> tuple[nn.Module, Tensor]:
     return model, torch.randint(words, (batch, tokens), device=device)
 
 
-def step(model: nn.Module, texts: Tensor) -> Tensor:
-    """Return the loss of one step forward and backward; the gradients are in the model."""
-    model.zero_grad()
-    loss = model(input_ids=texts, labels=texts, use_cache=False).loss
-    loss.backward()
-    return loss.detach()
-
-
 def compare(device: str, dtype: torch.dtype, compiled: bool = False) -> list[str]:
     """Return a line of the table for torch's kernels, and one for this project's."""
     model, texts = llama(device, dtype)
     if compiled:
         model.compile()
 
+    def loss() -> Tensor:
+        return model(input_ids=texts, labels=texts, use_cache=False).loss
+
     def ways() -> Iterator[steps.Way]:  # a replacement holds from when it is made
-        yield "torch", nullcontext(), functools.partial(step, model, texts)
-        replaced = kernels.replace_torch(inductor=compiled)
-        yield "kernels", replaced, functools.partial(step, model, texts)
+        yield "torch", nullcontext(), loss
+        yield "kernels", kernels.replace_torch(inductor=compiled), loss
 
     return steps.lines(model, ways())
 

@@ -4,9 +4,9 @@
 project's, compares loss and gradients, and on a GPU times both. It prints a table in Markdown.
 """
 
-import functools
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 
 import steps  # first: it finds the package kernels
 import torch
@@ -44,7 +44,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Predict every next token; the caller gives ``softmax`` and ``log_softmax``."""
+    """Predict every next token; the caller gives the module with softmax and log_softmax."""
 
     def __init__(self, width: int, heads: int, layers: int, vocabulary: int):
         super().__init__()
@@ -52,21 +52,13 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
         self.out = nn.Linear(width, vocabulary)
 
-    def loss(self, text: Tensor, softmax: Callable, log_softmax: Callable) -> Tensor:
+    def loss(self, text: Tensor, functions) -> Tensor:
         """Return the mean negative log-likelihood of text (batch, tokens + 1)."""
         x = self.embed(text[:, :-1])
         for block in self.blocks:
-            x = block(x, softmax)
-        likelihood = log_softmax(self.out(x), -1)
+            x = block(x, functions.softmax)
+        likelihood = functions.log_softmax(self.out(x), -1)
         return -likelihood.gather(-1, text[:, 1:, None]).float().mean()
-
-
-def step(model: Transformer, text: Tensor, functions) -> Tensor:
-    """Return the loss of one step forward and backward; the gradients are in the model."""
-    model.zero_grad()
-    loss = model.loss(text, functions.softmax, functions.log_softmax)
-    loss.backward()
-    return loss.detach()
 
 
 def compare(device: str, dtype: torch.dtype) -> list[str]:
@@ -75,12 +67,9 @@ def compare(device: str, dtype: torch.dtype) -> list[str]:
     torch.manual_seed(0)
     model = Transformer(width, heads, layers, vocabulary).to(device, dtype)
     text = torch.randint(vocabulary, (batch, tokens + 1), device=device)
+    ways = {"torch": torch, "kernels": kernels}
     return steps.lines(
-        model,
-        (
-            (name, nullcontext(), functools.partial(step, model, text, functions))
-            for name, functions in (("torch", torch), ("kernels", kernels))
-        ),
+        model, ((name, nullcontext(), partial(model.loss, text, ways[name])) for name in ways)
     )
 
 

@@ -1,4 +1,4 @@
-"""Check that this machine can measure what a sweep needs: its GPUs, a compiler, headers."""
+"""Check that this machine can do what a sweep needs: write rows, and measure on its GPUs."""
 
 import os
 import shutil
@@ -12,7 +12,13 @@ from measure.device import gpus
 
 
 def check(wanted: Iterable[str]) -> None:
-    """Raise WorkflowError unless this machine has each of these GPUs, and what Triton needs."""
+    """Raise WorkflowError unless rows can be written, and each of these GPUs and Triton work."""
+    for folder in filter(os.path.exists, ("results", "results/rows")):
+        if not os.access(folder, os.W_OK):
+            raise WorkflowError(
+                f"{folder}: cannot be written (a read-only disk, or a folder of another user); "
+                "make it writable, or give another place: --directory FOLDER"
+            )
     wanted = set(wanted) - {gpus.CPU}
     here = gpus.visible_slugs() if wanted else []
     if absent := sorted(wanted - set(here)):

@@ -6,6 +6,7 @@ import os
 import random
 import shlex
 from collections.abc import Iterable, Mapping, Sized
+from decimal import Decimal
 from pathlib import Path
 
 import kernels
@@ -14,13 +15,14 @@ from measure.device.gpu_lock import assigned_gpu
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
-from . import random_shapes
 from .validate import ConfigError
 
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 SETTINGS = ("op", "distribution", "seed", "blocks")
+KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
+MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
 
 
 def matrix(point: Point) -> tuple:
@@ -62,12 +64,52 @@ def expand(config: dict, gpu: str) -> list[Point]:
 def _matrices(shape: dict, dtypes: list[str], seed: int) -> list[tuple[str, int, int]]:
     """Return every (dtype, M, N) of an entry of `shapes`."""
     if "random" in shape:
-        return random_shapes.draw(shape, dtypes, seed)
+        return _random_shapes(shape, dtypes, seed)
     if "elements" in shape:
         each = [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
     else:
         each = itertools.product(_sizes(shape["M"]), _sizes(shape["N"]))
     return [(dtype, *matrix) for dtype, matrix in itertools.product(dtypes, each)]
+
+
+def _random_shapes(entry: dict, dtypes: list[str], seed: int) -> list[tuple[str, int, int]]:
+    """Return `entry["random"]` different (dtype, M, N) within the bounds of the entry.
+
+    So kernels meet sizes that nobody tuned them for. M and N are independent and log-uniform; a
+    pair counts where M·N is within its bounds, too. The dtypes take turns. From turn to turn N is
+    odd, even, or a multiple of 8, which is 16 bytes in every dtype. Every machine draws the same:
+    Python keeps the numbers of `random.Random.random`, and decimal rounds logarithms correctly.
+    Raises ConfigError if the bounds do not have so many.
+    """
+    bounds = {name: (entry[name]["from"], entry[name]["to"]) for name in ("M", "N", "elements")}
+    generator, shapes = random.Random(seed), {}
+    for number in range(entry["random"]):
+        turn, place = divmod(number, len(dtypes))
+        divisor, remainder = KINDS_OF_N[turn % len(KINDS_OF_N)]
+        for _ in range(MAX_DRAWS):
+            M = _log_uniform(generator, *bounds["M"])
+            N = _log_uniform(generator, *bounds["N"]) // divisor * divisor + remainder
+            shape = dtypes[place], M, N
+            inside = all(
+                low <= size <= high
+                for size, (low, high) in ((N, bounds["N"]), (M * N, bounds["elements"]))
+            )
+            if inside and shape not in shapes:
+                break
+        else:
+            given = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in bounds.items())
+            raise ConfigError(
+                f"random: only {number} of {entry['random']} shapes found with {given}; "
+                "draw fewer, or widen the bounds"
+            )
+        shapes[shape] = None
+    return list(shapes)
+
+
+def _log_uniform(generator: random.Random, low: int, high: int) -> int:
+    """Return low … high, each x with the probability of [x, x + 1) of a log-uniform number."""
+    ratio = Decimal(high + 1) / low
+    return int(low * (Decimal(generator.random()) * ratio.ln()).exp())
 
 
 def _sizes(given) -> Iterable[int]:
@@ -111,7 +153,7 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
 
 
-def in_order(
+def in_measuring_order(
     points: Iterable[Point], seed: int, boards: Iterable[gpus.VisibleGpu] = ()
 ) -> list[Point]:
     """Return the points in the order of measuring: matrix after matrix, each in random order.
@@ -151,7 +193,7 @@ def threads(point: Point) -> int:
     return os.cpu_count() or 1 if point.is_cpu and point.timed else 1
 
 
-def command(
+def repeat_command(
     configfiles: Iterable[Path],
     overrides: Mapping[str, object],
     snakefile: Path,

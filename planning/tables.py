@@ -28,7 +28,7 @@ def _recorded_rows(path: Path) -> list[dict[str, str]]:
         return [{name: row[name] for name in (*MATRIX, "variant")} for row in csv.DictReader(file)]
 
 
-def gpus_of_sets(
+def gpus_by_sweep(
     sweep: str, planned: Iterable[Point], recorded: Iterable[Path], published: Path
 ) -> dict[tuple[str, str], set[str]]:
     """Return the GPUs of every dtype and sweep.
@@ -39,15 +39,15 @@ def gpus_of_sets(
     rows = [(vars(point), sweep) for point in planned]
     rows += [(row, path.stem) for path in recorded for row in _recorded_rows(path)]
     rows += [(s, s["sweep"]) for s in yaml.safe_load((published / SOURCES).read_text()).values()]
-    sets = {}
+    by_sweep = {}
     for row, name in rows:
-        sets.setdefault((row["dtype"], name), set()).add(row["gpu"])
-    return sets
+        by_sweep.setdefault((row["dtype"], name), set()).add(row["gpu"])
+    return by_sweep
 
 
-def shared_figures(sets: dict[tuple[str, str], set[str]]) -> list[str]:
+def shared_figures(by_sweep: dict[tuple[str, str], set[str]]) -> list[str]:
     """Return the names of the figures that no GPU owns; a CPU never stands beside GPUs."""
-    several = [key for key, gpu in sets.items() if len(gpu - {gpus.CPU}) > 1]
+    several = [key for key, gpu in by_sweep.items() if len(gpu - {gpus.CPU}) > 1]
     return ["hero", *(f"gpus_{dtype}_{sweep}" for dtype, sweep in sorted(several))]
 
 

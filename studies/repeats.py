@@ -1,8 +1,8 @@
 """Print how much several runs of the same points differ, and what `analysis compare` makes of it.
 
-`python -m studies.repeats [--allow] RUN RUN …` takes folders of row files, or recorded tables, of
-one GPU. In the classes of `compare`, for each run and the one before, every difference is a false
-alarm.
+`python -m studies.repeats RUN RUN …` takes folders of row files, or recorded tables, of one GPU,
+also with other versions. In the classes of `compare`, for each run and the one before, every
+difference is a false alarm.
 """
 
 import argparse
@@ -18,18 +18,9 @@ from analysis.markdown import table
 from analysis.schema import POINT
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
-HEADS = (
-    "calls",
-    "points",
-    "`time_us` spread, median",
-    "95 % of points",
-    "worst",
-    "`speedup` spread, median",
-    "worst",
-    "A/A intervals that exclude 1",
-    "rows flagged `throttled` or `clock_drift`",
-)
-LIMITS = compare.Limits()
+HEADS = ("calls", "points", "`time_us` spread, median", "95 % of points", "worst",
+         "`speedup` spread, median", "worst", "A/A intervals that exclude 1",
+         "rows flagged `throttled` or `clock_drift`")  # fmt: skip
 
 
 def spread_table(rows: pd.DataFrame) -> str:
@@ -59,13 +50,13 @@ def main(argv: list[str] | None = None) -> int:
     """Return exit code 0, or 2 for runs that cannot be compared."""
     parser = argparse.ArgumentParser(prog="python -m studies.repeats", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="RUN", help="row files or a table")
-    parser.add_argument("--allow", action="store_true", help="accept runs not measured alike")
-    given = parser.parse_args(argv)
+    paths = parser.parse_args(argv).paths
     try:
-        if len(given.paths) < 2:
+        if len(paths) < 2:
             raise InputError("one run was given; at least two are needed")
-        every = [compare.load(path) for path in given.paths]
-        changes = [compare.compare(*pair, LIMITS, given.allow).changes for pair in pairwise(every)]
+        every = [compare.load_run(path) for path in paths]
+        limits = compare.Limits()
+        changes = [compare.compare(*pair, limits, allow=True).changes for pair in pairwise(every)]
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -73,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
     print(spread_table(rows[rows["status"] == "ok"]), end="\n\n")
     lines = [
         [f"{old.name}, {new.name}", *((each["change"] == name).sum() for name in compare.CLASSES)]
-        for (old, new), each in zip(pairwise(given.paths), changes, strict=True)
+        for (old, new), each in zip(pairwise(paths), changes, strict=True)
     ]
     print(table(["runs", *compare.CLASSES], lines, "runs"))
     return 0

@@ -2,18 +2,19 @@
 
 `python -m tools.inserts` runs the command of every block of the documents
 
-    <!-- output of: python -m studies.frontier.goals data/recorded/h200/frontier.csv -->
+    <!-- output of: python -m tools.results glance -->
     …
     <!-- end -->
 
 and replaces what stands between the two lines; `--check` only names documents that would change.
 """
 
+import argparse
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from measure.fingerprint import ROOT
@@ -36,6 +37,18 @@ def current(text: str) -> str:
         return f"{block[1]}{done.stdout.strip()}\n{block[3]}"
 
     return BLOCK.sub(output, text)
+
+
+def print_block(blocks: Mapping[str, Callable[..., str]], *given: Callable[[], object]) -> None:
+    """Print the block that the command line names, in Markdown, made from what `given` returns."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("block", choices=blocks)
+    print(blocks[parser.parse_args().block](*(make() for make in given)))
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """Return lines as a list in Markdown."""
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def main(check: bool, documents: Sequence[Path] = ()) -> int:

@@ -13,7 +13,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parents[1]
+from measure.fingerprint import ROOT
+
 CONDA_PYTHON = "3.12"
 # groups that a run does not need: pinned in pyproject.toml, not in the lock
 OPTIONAL = {"peers", "flaggems", "flashinfer"}
@@ -43,8 +44,7 @@ dependencies:
 
 def groups() -> dict[str, list[Requirement]]:
     """Return the dependency groups of pyproject.toml."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        given = tomllib.load(file)["dependency-groups"]
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     return {name: [Requirement(line) for line in lines] for name, lines in given.items()}
 
 

@@ -1,13 +1,11 @@
 """Print the reference pages of the documents from the sources that they describe.
 
-``python -m tools.reference commands`` (or ``config``, ``kernels``, ``sweeps``) prints one
-block in Markdown; ``make docs`` puts it between the comments that name the command.
+`python -m tools.reference commands` (or `config`, `kernels`, `sweeps`) prints one block, and
+`make docs` puts it between the comments that name the command.
 """
 
-import argparse
 import itertools
 import re
-import sys
 
 import yaml
 
@@ -18,11 +16,11 @@ from kernels.registry import source_scan
 from measure.__main__ import parser as measure_parser
 from measure.fingerprint import ROOT
 from planning import points
+from tools.inserts import bullets, print_block
 
 PROGRAMS = {"measure": measure_parser, "analysis": analysis_parser, "kernels": kernels_parser}
 # Commands of analysis that a person does not call.
-CALLED_BY_RULES = {"merge", "collect", "summary", "claims", "figures", "profile", "published"}
-CALLED_BY_RULES |= {"overview", "report", "html", "record"}
+CALLED_BY_RULES = {"collect", "summary", "claims", "figures", "report", "html", "record"}
 
 
 def commands() -> str:
@@ -39,7 +37,7 @@ def commands() -> str:
             words = command.format_usage().split()
             text = " ".join(words[words.index(name) + 1 :]).replace("[-h] ", "").replace("[-h]", "")
             lines.append(f"`python -m {program} {f'{name} {text}'.strip()}`: {helps[name]}")
-    return _bullets(lines)
+    return bullets(lines)
 
 
 def config() -> str:
@@ -52,7 +50,7 @@ def config() -> str:
         value = re.search(rf"^{key}: (.+)", part, re.MULTILINE)
         default = f" (`{value[1]}`)" if value else ""
         lines.append(f"`{key}`{default}: {comment}")
-    return _bullets(lines)
+    return bullets(lines)
 
 
 def kernel_list() -> str:
@@ -70,7 +68,7 @@ def kernel_list() -> str:
                 source_scan.docstring(kernels.variant_file(name)).split("\n")[0].replace("``", "`")
             )
             lines += [f"`{name}`: {idea}{more}"]
-    return _bullets(lines).replace("- `", "  - `")
+    return bullets(lines).replace("- `", "  - `")
 
 
 def sweeps() -> str:
@@ -84,27 +82,8 @@ def sweeps() -> str:
         given = default | yaml.safe_load(text)
         count = 0 if given["gpus"] == ["recorded"] else len(points.expand(given, "h200"))
         lines.append(f"[`{path.stem}`](../../sweeps/{path.name}), {count} points: {about}.")
-    return _bullets(lines)
-
-
-def _bullets(lines: list[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-PRINTED = {
-    "commands": commands,
-    "config": config,
-    "kernels": kernel_list,
-    "sweeps": sweeps,
-}
-
-
-def main(argv: list[str] | None = None) -> None:
-    """Print one block."""
-    parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
-    parser.add_argument("block", choices=PRINTED)
-    sys.stdout.write(PRINTED[parser.parse_args(argv).block]() + "\n")
+    return bullets(lines)
 
 
 if __name__ == "__main__":
-    main()
+    print_block({"commands": commands, "config": config, "kernels": kernel_list, "sweeps": sweeps})

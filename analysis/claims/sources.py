@@ -51,7 +51,9 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
     return judge
 
 
-def faster_by(fast: str, slow: str, n: int, stated: float, decimals: int, reduction: bool = False):
+def faster_by(
+    fast: str, slow: str, n: int, *, stated: float, decimals: int, reduction: bool = False
+):
     """Judge the speed at one size against `stated`; `reduction`: give it as the time saved."""
 
     def judge(evidence: Evidence) -> Finding:
@@ -168,12 +170,17 @@ online = partial(Claim, protocol=ONLINE, table=ONLINE_TABLE)
 in_text = partial(Claim, protocol=ONLINE, untabled="stated in the text only, not in the table")
 fused = partial(Claim, protocol=FUSED, table=FUSED_TABLE)
 
-ALL = [
+CLAIMS = [
     online(
         "S0-a",
         "the online version is 26.1 % faster than torch",
         "reduction of time by triton_online at 1024x131072",
-        faster_by("triton_online", BASELINE, LARGEST, 1 / (1 - 0.261), 3, reduction=True),
+        faster_by(
+            *("triton_online", BASELINE, LARGEST),
+            stated=1 / (1 - 0.261),
+            decimals=3,
+            reduction=True,
+        ),
         stated=0.261,
     ),
     online(
@@ -228,7 +235,7 @@ ALL = [
             "S2-a",
             "Triton 833 GB/s against torch 436 and jit 283 at N = 12160",
             f"speed of triton_row over {slow} at 4096x12160",
-            faster_by("triton_row", slow, S2_SIZE, stated, 2),
+            faster_by("triton_row", slow, S2_SIZE, stated=stated, decimals=2),
             stated=stated,
         )
         for slow, stated in ((BASELINE, 1.91), ("torch_jit", 2.95))

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis import stats
 from analysis.claims.claim import NO_DATA, SOURCES, Claim, Finding, NoDataError
 from analysis.claims.evidence import Evidence
-from analysis.claims.sources import ALL
+from analysis.claims.sources import CLAIMS
 from analysis.frame import read_output
 from analysis.published import Published
 from analysis.rows import write as write_file
@@ -30,7 +30,7 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     """
     measurements = stats.point_estimates(measurements)
     lines = []
-    for claim in ALL:
+    for claim in CLAIMS:
         where, finding, table = _published(claim, published)
         published_value = claim.stated if math.isnan(finding.value) else finding.value
         findings = [(where, finding), *_measured(claim, measurements, table)]

@@ -12,7 +12,7 @@ from analysis import stats
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE
 from analysis.stats import Estimate
 
-SIDES = ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
+ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
 
 
 def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
@@ -59,7 +59,7 @@ def on_number(ratio: Estimate, stated: float, decimals: int) -> str:
 
     It holds if the whole interval reaches `stated`, and fails if no part of the interval does.
     """
-    low, high = ratio.interval if ratio.variance else (ratio.value, ratio.value)
+    low, high = ratio.bounds
     # A source prints 2.948 as 2.95, so half a unit of the last digit is allowed.
     least = stated - 0.5 * 10**-decimals
     return HOLDS if low >= least else FAILS if high < least else INCONCLUSIVE

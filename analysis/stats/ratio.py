@@ -41,6 +41,11 @@ class Estimate(NamedTuple):
         half = float(t_quantile(self.degrees)) * math.sqrt(self.variance)
         return math.exp(self.log - half), math.exp(self.log + half)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Return the interval, or twice the ratio for a number without one."""
+        return self.interval if self.variance else (self.value, self.value)
+
     def __str__(self) -> str:
         """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
         number, *interval = md.with_interval(self.value, *self.interval).split(" ", 1)

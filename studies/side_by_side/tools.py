@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from measure.fingerprint import ROOT
+
 RESULTS = ("time_us", "low", "high", "n_samples", "cost_s")
 ROW_COLUMNS = ("time_us", "time_us_q20", "time_us_q80", "n_samples", "wall_s")
 
@@ -160,18 +161,15 @@ def ours(points: list[Point]) -> list[dict]:
     """Measure points as a sweep does: a process and a row each. Rows have quantiles already."""
     results = []
     with tempfile.TemporaryDirectory(prefix="side-by-side-") as folder:
-        output = Path(folder) / "row.csv"
-        for point in points:
-            command = [sys.executable, "-m", "measure", "point", "--output", str(output)]
-            command += ["--variant", point.variant, "--M", str(point.M), "--N", str(point.N)]
+        output = Path(folder, "row.csv")
+        for variant, M, N in points:
+            options = f"--variant {variant} --M {M} --N {N} --output {output}"
+            command = [sys.executable, "-m", "measure", "point", *options.split()]
             subprocess.run(command, cwd=ROOT, check=True, stdout=sys.stderr)
-            with output.open(newline="") as file:
-                (row,) = csv.DictReader(file)
-            if row["status"] == "ok":
-                values = [float(row[column]) for column in ROW_COLUMNS]
-                results.append(dict(zip(RESULTS, values, strict=True)))
-            else:
-                results.append({"error": f"{row['status']}: {row['message']}"})
+            (row,) = csv.DictReader(output.read_text().splitlines())
+            results.append(dict(zip(RESULTS, map(row.get, ROW_COLUMNS), strict=True)))
+            if row["status"] != "ok":
+                results[-1] = {"error": f"{row['status']}: {row['message']}"}
     return results
 
 

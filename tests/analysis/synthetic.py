@@ -61,6 +61,15 @@ def with_speedup(value: float, half: float = 0.002, **given) -> dict[str, str]:
     return row(**interval, **given)
 
 
+def with_speedups(speeds: dict, sizes=(65536,), half=0.0005, **given) -> list[dict[str, str]]:
+    """Rows of variants with such speed-ups at each size."""
+    return [
+        with_speedup(value, half, variant=name, N=n, **given)
+        for n in sizes
+        for name, value in speeds.items()
+    ]
+
+
 def sweep_rows(sizes=ONLINE_SIZES, variants=VARIANTS, **given) -> list[dict[str, str]]:
     """A row for every variant and size."""
     return [row(variant=variant, N=n, **given) for n in sizes for variant in variants]

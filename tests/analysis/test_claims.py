@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import claims, stats
-from analysis.claims import ALL
+from analysis.claims import CLAIMS
 from tests.analysis import synthetic
 from tests.analysis.conftest import frame_of
 
@@ -143,7 +143,7 @@ def judge(measurements, tables, rows):
 def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     """Whatever intervals are widened, and by whatever: no verdict turns, and none is won."""
     claim, quantity, rows, *_ = CASES[i]
-    (one,) = [c for c in ALL if c.id == claim and quantity in c.quantity][:1]
+    (one,) = [c for c in CLAIMS if c.id == claim and quantity in c.quantity][:1]
     points = stats.point_estimates(frame_of(rows))
     noisy = points.copy()
     noisy["variance"] *= [(1 + wider[j % 20]) ** 4 for j in range(len(points))]
@@ -152,12 +152,8 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
 
 
 def test_interpreted_rows_measure_nothing_and_say_so(measurements, tables):
-    rows = [
-        synthetic.row(gpu="cpu", N=n, variant=name, status="interpreted")
-        for n in N_ONLINE
-        for name in synthetic.TRITON
-    ] + online("torch_softmax", 1.0, gpu="cpu")
-    own = judge(measurements, tables, rows)
+    rows = synthetic.sweep_rows(variants=synthetic.TRITON, gpu="cpu", status="interpreted")
+    own = judge(measurements, tables, rows + online(TORCH, 1.0, gpu="cpu"))
     assert set(own["verdict"]) == {NONE}
     assert own["why"][own["claim"].str.startswith("S0")].str.contains("interpreted").sum() >= 5
 

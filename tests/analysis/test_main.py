@@ -1,30 +1,15 @@
 """The command line as a person uses it, from another working directory."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from analysis import __main__ as cli
 from analysis import schema
-from analysis.merge import mark_ranked
+from analysis.merge import mark_ranked, merge_rows
+from measure.fingerprint import ROOT
+from tests import processes
 from tests.analysis import synthetic
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-PUBLISHED = REPOSITORY / "data" / "published"
-
-
-def fresh(*words, cwd):
-    """What a fresh Python says, from a folder that is not the project's."""
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-    )
+PUBLISHED = ROOT / "data" / "published"
 
 
 @pytest.fixture
@@ -42,15 +27,12 @@ def run(tmp_path, monkeypatch, capsys):
 def test_from_row_files_to_report(run, tmp_path):
     rows = synthetic.sweep_rows([8192, 16384], ["torch_softmax", "triton_online"])
     files = [synthetic.write_row(tmp_path, row) for row in rows]
+    merge_rows(files, "mine", tmp_path / "h200.csv")
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
     of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
     steps = [
-        ("merge", "--sweep", "mine", "--output", "h200.csv", *files),
-        (
-            *("collect", "--recorded", "--unranked-flags", "throttled", "not_cold"),
-            *("--output", "all.csv", "h200.csv"),
-        ),
+        ("collect", "--unranked-flags", "throttled", "--output", "all.csv", "h200.csv"),
         ("summary", *read, "--output", "s.csv"),
         ("claims", *read, *published, "--output", "c.csv"),
         ("figures", *read, *published, "--gpu", "h200", "--output-dir", "f"),
@@ -77,8 +59,8 @@ def test_from_row_files_to_report(run, tmp_path):
 
 
 COMPLAINTS = {
-    "merge --sweep s --output out bad.csv": "column gpu is missing",
-    "merge --sweep s --output good.csv/out good.csv": "cannot write",
+    "collect --output out bad.csv": "column gpu is missing",
+    "collect --output all.csv/out all.csv": "cannot write",
     "collect --recorded none --output out": "none: no such file",
     "summary --measurements bad.csv --output out": "column sweep is missing",
     "claims --measurements all.csv --published none --output out": "sources.yaml: no such file",
@@ -93,7 +75,6 @@ COMPLAINTS = {
 @pytest.mark.parametrize(("command", "complaint"), COMPLAINTS.items())
 def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, complaint):
     row = synthetic.row()
-    synthetic.write_csv(tmp_path / "good.csv", [row])
     (collected,) = mark_ranked([{"sweep": "s", "origin": "measured"} | row])
     synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
@@ -106,10 +87,10 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, compla
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_torch_is_not_imported(tmp_path):
+def test_torch_is_not_imported():
     program = (
         "import sys, analysis.__main__, analysis.merge, analysis.record, "
         "analysis.ranking, analysis.claims, analysis.figures.write, analysis.html.document; "
         "print([m for m in ('torch', 'triton') if m in sys.modules])"
     )
-    assert fresh("-c", program, cwd=tmp_path).stdout.strip() == "[]"
+    assert processes.run_code(program).strip() == "[]"

@@ -13,17 +13,13 @@ from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
 
 LEADING = {"sweep": "s", "origin": "measured"}
+VARIANTS = ["torch_softmax", "triton_row"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("rows")
-
-
-@pytest.fixture(scope="module")
-def row_files(folder):
+def row_files(tmp_path_factory):
     """Six files of one row, in the order of their identity."""
-    some = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
+    some, folder = synthetic.sweep_rows([256, 1024, 131072], VARIANTS), tmp_path_factory.mktemp("x")
     return [synthetic.write_row(folder, row) for row in some]
 
 
@@ -34,38 +30,29 @@ def test_merge_adds_sweep_and_origin_and_sorts_by_size(row_files, tmp_path):
     assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
     assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
     assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
-    first = {name: found[0][name] for name in schema.COLUMNS}
-    assert first == synthetic.row(N=256, variant="torch_softmax")
 
 
 def test_merge_refuses_a_point_that_comes_twice(row_files, tmp_path):
     copy = tmp_path / "copy.csv"
     copy.write_bytes(row_files[0].read_bytes())
-    with pytest.raises(InputError, match=r"duplicate row \(h200 softmax float32 uniform 1024"):
+    with pytest.raises(InputError, match=r"duplicate row \(s h200 softmax float32 uniform 1024"):
         merge_rows([*row_files, copy], "s", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.fixture
-def recorded(tmp_path):
-    folder = tmp_path / "recorded"
-    synthetic.write_csv(folder / "h200" / "online_softmax.csv", [synthetic.row()])
-    return folder
-
-
-def files(recorded):
-    return sorted(recorded.glob("*/*.csv"))
-
-
-def test_collect_adds_recorded_gpus(recorded, tmp_path):
+def test_collect_adds_recorded_gpus_that_lie_in_their_folder(tmp_path):
+    table = synthetic.write_csv(tmp_path / "h200/online_softmax.csv", [synthetic.row()])
     file = synthetic.write_row(tmp_path, synthetic.row(gpu="cpu"))
     merge_rows([file], "online_softmax", tmp_path / "cpu.csv")
-    assert collect([tmp_path / "cpu.csv"], files(recorded), tmp_path / "all.csv") == 2
-    found = {
-        row["gpu"]: (row["sweep"], row["origin"])
-        for row in synthetic.read_csv(tmp_path / "all.csv")
-    }
-    assert found == {"cpu": ("online_softmax", "measured"), "h200": ("online_softmax", "recorded")}
+    assert collect([tmp_path / "cpu.csv"], [table], tmp_path / "all.csv") == 2
+    found = synthetic.read_csv(tmp_path / "all.csv")
+    assert [(row["gpu"], row["origin"]) for row in found] == [
+        *(("cpu", "measured"), ("h200", "recorded"))
+    ]
+    synthetic.write_csv(table, [synthetic.row(gpu="a100")])
+    with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
+        collect([], [table], tmp_path / "none.csv")
+    assert not (tmp_path / "none.csv").exists()
 
 
 def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
@@ -85,13 +72,6 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
         *(("1024", "GPU-2"), ("256", "GPU-1"), ("512", "GPU-1"), ("4096", "GPU-1")),
     }
     assert {row["unranked_by"] for row in found if row["ranked"] == "false"} == {"other_board"}
-
-
-def test_collect_refuses_a_stranger_in_a_recorded_folder(recorded, tmp_path):
-    synthetic.write_csv(recorded / "h200" / "more.csv", [synthetic.row(gpu="a100")])
-    with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
-        collect([], files(recorded), tmp_path / "all.csv")
-    assert not (tmp_path / "all.csv").exists()
 
 
 def current(**change):
@@ -127,9 +107,9 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
 
 @EXAMPLES
 @given(st.data())
-def test_the_order_of_the_files_does_not_matter(row_files, folder, data):
+def test_the_order_of_the_files_does_not_matter(row_files, tmp_path_factory, data):
     chosen = data.draw(st.lists(st.sampled_from(row_files), min_size=1, unique=True))
-    first, second = folder / "first.csv", folder / "second.csv"
+    first, second = (tmp_path_factory.getbasetemp() / name for name in ("1.csv", "2.csv"))
     assert merge_rows(chosen, "s", first) == len(chosen)
     merge_rows(data.draw(st.permutations(chosen)), "s", second)
     assert first.read_bytes() == second.read_bytes()
@@ -139,9 +119,8 @@ def test_the_order_of_the_files_does_not_matter(row_files, folder, data):
 
 @EXAMPLES
 @given(TEXTS)
-def test_any_text_comes_through_the_merge_as_it_was(folder, message):
-    row = synthetic.row(message=message)
+def test_any_text_comes_through_the_merge_as_it_was(tmp_path_factory, message):
+    row, folder = synthetic.row(message=message), tmp_path_factory.getbasetemp()
     path = synthetic.write_csv(folder / "text.csv", [row])
     merge_rows([path], "s", folder / "merged.csv")
-    (merged,) = rows.read_rows(folder / "merged.csv", schema.LEADING)
-    assert merged == LEADING | row
+    assert rows.read_rows(folder / "merged.csv", schema.LEADING) == [LEADING | row]

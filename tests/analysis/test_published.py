@@ -11,21 +11,15 @@ from analysis import InputError, claims, published
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "published"
 
 DIGESTS = {
-    "a100_oneflow_vs_fastertransformer.csv": (
-        "38fc957863efc990ae84055369fdad4ad04f1d72f890ca1ba9e1c499b7196b27"
-    ),
-    "a100_online_softmax_2024.csv": (
-        "00addce641cf45815dc967e722de3fd13e242367dfd744aaba5413c0b7ed08a1"
-    ),
-    "rtx3090_fused_softmax_2024.csv": (
-        "01f4877a8820682daf5e3d1a3bb0ea02ff622ef53436a1a86d89abbe99cd1323"
-    ),
+    "a100_oneflow_vs_fastertransformer.csv": "38fc957863efc990",
+    "a100_online_softmax_2024.csv": "00addce641cf4581",
+    "rtx3090_fused_softmax_2024.csv": "01f4877a8820682d",
 }
 
 
-@pytest.mark.parametrize("name", sorted(DIGESTS))
-def test_files_are_unchanged(name):
-    assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == DIGESTS[name]
+def test_files_are_unchanged():
+    for name, digest in DIGESTS.items():
+        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:16] == digest
 
 
 def test_recomputed_claims(tables):
@@ -47,16 +41,20 @@ def test_recomputed_claims(tables):
     assert any("slower at N = 256, 512, 1024, 2048, 16384" in why for why in whys.values())
 
 
-def test_table_without_source_is_refused(tmp_path):
-    (tmp_path / "sources.yaml").write_text("{}")
-    (tmp_path / "new.csv").write_text("gpu\n")
-    with pytest.raises(InputError, match=r"new.csv: no entry in sources.yaml"):
-        published.load(tmp_path)
+HEAD = "gpu,gpu_name,dtype,M,N,variant\n"
 
 
-def test_table_without_its_column_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("sources", "complaint"),
+    [
+        ([], "t.csv: no entry in sources.yaml"),
+        (["t.csv", "gone.csv"], "gone.csv: an entry but no table"),
+        (["t.csv"], "column time_ms is missing"),
+    ],
+)
+def test_a_table_without_its_source_or_its_column_is_refused(tmp_path, sources, complaint):
     entry = yaml.safe_load((FOLDER / "sources.yaml").read_text())["a100_online_softmax_2024.csv"]
-    (tmp_path / "sources.yaml").write_text(yaml.safe_dump({"t.csv": entry}))
-    (tmp_path / "t.csv").write_text("gpu,gpu_name,dtype,M,N,variant\na100,A,float32,1,2,x\n")
-    with pytest.raises(InputError, match="column time_ms is missing"):
+    (tmp_path / "sources.yaml").write_text(yaml.safe_dump(dict.fromkeys(sources, entry)))
+    (tmp_path / "t.csv").write_text(f"{HEAD}a100,A,float32,1,2,x\n")
+    with pytest.raises(InputError, match=complaint):
         published.load(tmp_path)

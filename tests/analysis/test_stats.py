@@ -14,17 +14,7 @@ from tests.marks import slow
 SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
-def run(
-    measurements,
-    seed,
-    variants,
-    replicates=1,
-    spread=0.003,
-    heavy=8,
-    wide=1.0,
-    sizes=SIZES,
-    by_matrix=False,
-):
+def run(measurements, seed, variants, replicates=1, spread=0.003, heavy=8, wide=1.0, **given):
     """Rows of a sweep with spread between processes, and their true speed-ups, which are 1.5.
 
     The spread of a process is t-distributed, with `heavy` degrees of freedom; to `spread` comes a
@@ -32,24 +22,26 @@ def run(
     `by_matrix`: all processes of a matrix have one spread; else each process has its own.
     """
     rng, rows = np.random.default_rng(seed), []
-    for n in sizes:
+    for n in given.get("sizes", SIZES):
         scale = math.sqrt(heavy / rng.chisquare(heavy))
         for variant in variants:
             for replicate in range(1, replicates + 1):
                 row = synthetic.row(variant=variant, N=n, replicate=replicate)
                 torch, copy = (synthetic.time_us(v, 1024, n, 4) for v in ("torch_softmax", "copy"))
                 sd = [math.hypot(spread, bool(spread) * 0.01 / us) for us in (copy, torch)]
-                t = scale * rng.standard_normal(2) if by_matrix else rng.standard_t(heavy, 2)
+                t = (
+                    scale * rng.standard_normal(2)
+                    if "by_matrix" in given
+                    else rng.standard_t(heavy, 2)
+                )
                 control, own = sd * t / math.sqrt(heavy / (heavy - 2))
                 aa, within = 0.0005 * rng.standard_normal(2) * (wide, 1)
                 half = math.exp(0.0005 * ratio.Z)
-                for name, value in (
-                    ("speedup", 1.5 * math.exp(own + wide * within)),
-                    ("aa", math.exp(aa)),
-                ):
-                    middle = name if name == "speedup" else "aa_ratio"
-                    row[middle] = str(value)
-                    row |= {f"{name}_low": str(value / half), f"{name}_high": str(value * half)}
+                row["speedup"] = str(1.5 * math.exp(own + wide * within))
+                row["aa_ratio"] = str(math.exp(aa))
+                for name, value in (("speedup", row["speedup"]), ("aa", row["aa_ratio"])):
+                    row[f"{name}_low"] = str(float(value) / half)
+                    row[f"{name}_high"] = str(float(value) * half)
                 row["torch_us"] = str(float(row["torch_us"]) * math.exp(control))
                 rows.append(row)
     return measurements(rows)

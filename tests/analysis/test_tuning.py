@@ -13,8 +13,7 @@ FAST, SLOW, PARTIAL = "frontier_rows__k4w16", "frontier_rows__k2w16", "frontier_
 
 
 def merged(tmp_path, rows, sweep="tuning"):
-    files = [synthetic.write_row(tmp_path / "files", row) for row in rows]
-    merge_rows(files, sweep, tmp_path / "h200.csv")
+    merge_rows([synthetic.write_row(tmp_path, row) for row in rows], sweep, tmp_path / "h200.csv")
     return tmp_path / "h200.csv"
 
 

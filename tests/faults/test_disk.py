@@ -61,3 +61,21 @@ def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
     assert "No space left on device" in printed.splitlines()[-1]
     assert str(sweep.scratch) in printed.splitlines()[-1]
     assert not (sweep.folder / "row.csv").exists()
+
+
+@pytest.mark.slow
+def test_a_read_only_folder_is_named_and_the_same_call_completes_later(one_to_go, mounting):
+    script = f"""
+        mount --bind results/rows results/rows
+        mount -o remount,bind,ro results/rows
+        if {SNAKEMAKE}; then exit 9; fi
+        umount results/rows
+        echo WRITABLE
+        {SNAKEMAKE}
+    """
+    code, printed = one_to_go.run(words=mounting(script))
+    assert code == 0, printed
+    told, _, _ = printed.partition("WRITABLE\n")
+    assert told.count("results/rows: cannot be written (a read-only disk") == 1
+    assert "Traceback" not in told
+    assert len(one_to_go.merged()) == 4

@@ -79,14 +79,14 @@ def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order()
     names = ["torch_softmax", "torch_naive", "torch_jit", "triton_row"]
     config = DEFAULT | {"shapes": shapes, "variants": names, "repeats": 3}
     points = planned.expand(config, "h200")
-    measured = planned.in_order(points, seed=1)
+    measured = planned.in_measuring_order(points, seed=1)
     assert [p.N for p in measured] == [8] * 15 + [9] * 12
     assert set(measured) == set(points)
-    assert measured == planned.in_order(points, seed=1)
+    assert measured == planned.in_measuring_order(points, seed=1)
     for variant in names:  # the first replicate is the first one
         assert [p.replicate for p in measured[:15] if p.variant == variant] == [1, 2, 3]
-    orders = [tuple(p.variant for p in planned.in_order(points, seed)[:15]) for seed in range(9)]
-    assert len(set(orders)) == 9
+    orders = (planned.in_measuring_order(points, seed)[:15] for seed in range(9))
+    assert len({tuple(p.variant for p in order) for order in orders}) == 9
 
 
 def test_matrices_of_several_boards_take_turns():
@@ -94,7 +94,7 @@ def test_matrices_of_several_boards_take_turns():
     config = DEFAULT | {"shapes": [{"M": 4, "N": list(range(1, 17))}], "variants": ["triton_row"]}
     boards = [gpus.VisibleGpu(f"GPU-{n}", "h200") for n in range(2)]
     points = planned.expand(config, "h200")
-    on = [assigned_gpu(point, boards) for point in planned.in_order(points, 1, boards)]
+    on = [assigned_gpu(point, boards) for point in planned.in_measuring_order(points, 1, boards)]
     fewest = min(on.count(each) for each in boards)
     assert fewest > 0
     assert all(on[2 * n] != on[2 * n + 1] for n in range(fewest))
@@ -109,13 +109,16 @@ def test_a_further_replicate_takes_the_row_of_the_first():
     assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]
 
 
-def test_nothing_to_measure_is_an_error():
-    config = DEFAULT | {"shapes": [{"M": 2**20, "N": 2**20}]}
-    with pytest.raises(ConfigError, match="nothing to measure on cpu"):
-        planned.within_limits(planned.expand(config, "cpu"), config["cpu"])
-    backwards = DEFAULT | {"shapes": [{"M": 4, "N": {"from": 9, "to": 8, "step": 1}}]}
-    with pytest.raises(ConfigError, match="'to' is smaller"):
-        planned.expand(backwards, "h200")
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"M": 2**20, "N": 2**20}, "nothing to measure on cpu"),
+        ({"M": 4, "N": {"from": 9, "to": 8, "step": 1}}, "'to' is smaller"),
+    ],
+)
+def test_nothing_to_measure_is_an_error(shape, words):
+    with pytest.raises(ConfigError, match=words):
+        planned.within_limits(planned.expand(DEFAULT | {"shapes": [shape]}, "cpu"), DEFAULT["cpu"])
 
 
 RANDOM = overlay("random")
@@ -170,23 +173,22 @@ def test_a_timed_cpu_is_alone_and_everything_else_takes_one_core():
 
 def test_recorded_measures_nothing():
     assert planned.gpu_names(overlay("recorded")) == []
-    assert planned.gpu_names(DEFAULT | {"gpus": ["h200", "recorded", "cpu", "h200"]}) == [
-        "h200",
-        "cpu",
-    ]
+    wanted = ["h200", "recorded", "cpu", "h200"]
+    assert planned.gpu_names(DEFAULT | {"gpus": wanted}) == ["h200", "cpu"]
 
 
 def test_the_command_that_repeats_a_sweep(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     here = {"snakefile": ROOT / "Snakefile"}
-    lines = planned.command([], {}, **here).splitlines()
+    lines = planned.repeat_command([], {}, **here).splitlines()
     assert (lines[0], lines[-1]) == ("make run", "snakemake --cores all")
-    lines = planned.command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **here).splitlines()
+    lines = planned.repeat_command([ROOT / "my sweeps/x.yaml"], {"seed": 7}, **here).splitlines()
     assert lines[-1] == "snakemake --cores all --configfile 'my sweeps/x.yaml' --config seed=7"
     (argument,) = [word for word in shlex.split(lines[0]) if word.startswith("ARGS=")]
     assert argument == "ARGS=--configfile 'my sweeps/x.yaml' --config seed=7"
-    by_slurm = planned.command([], {"gpus": "[a100, h200]"}, **here, profile="profiles/slurm")
+    given = {"gpus": "[a100, h200]"}
+    by_slurm = planned.repeat_command([], given, **here, profile="profiles/slurm")
     assert by_slurm == "snakemake --workflow-profile profiles/slurm --config 'gpus=[a100, h200]'"
     monkeypatch.chdir(tmp_path)
-    there = planned.command([], {}, snakefile=tmp_path / "a b/Snakefile")
+    there = planned.repeat_command([], {}, snakefile=tmp_path / "a b/Snakefile")
     assert there == "snakemake --snakefile 'a b/Snakefile' --cores all"

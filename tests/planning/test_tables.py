@@ -26,7 +26,7 @@ def test_the_sets_are_those_measured_recorded_and_published(tmp_path):
         )
     found = tables.recorded_tables(["b200"], tmp_path)
     planned = [point("b200"), point("cpu", "bfloat16")]
-    sets = tables.gpus_of_sets("online_softmax", planned, found, PUBLISHED)
+    sets = tables.gpus_by_sweep("online_softmax", planned, found, PUBLISHED)
     assert sets == {
         ("float32", "online_softmax"): {"b200", "h200", "a100"},
         ("bfloat16", "online_softmax"): {"cpu", "h200"},

@@ -72,6 +72,19 @@ def interrupt(sweep, run):
     until_cancelled(sweep, sweep.allocations()[0]["JobId"])
 
 
+def kill(sweep, run):
+    """Upon which the allocation runs on until somebody cancels it."""
+    run.kill()
+    run.wait()
+    cancel_one(sweep)
+    sweep("--unlock")
+
+
+def requeue(sweep, run):
+    sweep.lab.tell("scontrol", "requeue", sweep.allocations()[0]["JobId"])
+    sweep.release()
+
+
 def lose_node(sweep, run):
     sweep.lab.lose("node3")
     until(lambda: sweep.allocations()[0]["JobState"] == "PENDING", 90)
@@ -91,6 +104,8 @@ SCENES = {
     "out of time": cut(lambda sweep, run: None, "a100", prepare=one_minute_for_all),
     "cancelled": cut(cancel_one, "a100", "l40s"),
     "interrupted": cut(interrupt, "h200"),
+    "killed": cut(kill, "h200"),
+    "requeued": cut(requeue, "a100"),
     "node lost": cut(lose_node, "l40s"),
 }
 
@@ -198,14 +213,11 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     assert "Nothing to be done" in second[1]
 
 
-@pytest.mark.parametrize(
-    ("scene", "state"),
-    [
-        ("out of time", "TIMEOUT"),
-        ("cancelled", "CANCELLED"),
-        ("interrupted", "CANCELLED"),
-    ],
-)
+CUTS = {"out of time": "TIMEOUT"}
+CUTS |= dict.fromkeys(("cancelled", "interrupted", "killed"), "CANCELLED")
+
+
+@pytest.mark.parametrize(("scene", "state"), CUTS.items())
 def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(played, scene, state):
     sweep, first, rows, second, measured = played(scene)
     assert state in {job["JobState"] for job in sweep.allocations()}
@@ -224,8 +236,9 @@ def test_the_other_allocations_go_on(played):
     assert len(rows) < 8
 
 
-def test_slurm_starts_an_allocation_again_and_snakemake_waits_for_it(played):
-    sweep, first, rows, second, measured = played("node lost")
+@pytest.mark.parametrize("scene", ["requeued", "node lost"])
+def test_slurm_starts_an_allocation_again_and_snakemake_waits_for_it(played, scene):
+    sweep, first, rows, second, measured = played(scene)
     (job,) = sweep.allocations()
     assert (job["JobState"], job["Restarts"]) == ("COMPLETED", "1")
     assert first[0] == 0, first[1]

@@ -7,7 +7,7 @@ import pytest
 from torch.autograd import DeviceType
 
 from studies.side_by_side import __main__ as study
-from studies.side_by_side import summary, tools
+from studies.side_by_side import tools
 from studies.side_by_side.__main__ import main
 from studies.side_by_side.tools import Point
 
@@ -30,13 +30,13 @@ def data(tmp_path):
                     line = {"error": "RuntimeError: out of memory"}
                 lines.append({"harness": tool, "process": process} | point._asdict() | line)
     path = tmp_path / "side_by_side.csv"
-    pd.DataFrame(lines, columns=summary.COLUMNS).to_csv(path, index=False)
+    pd.DataFrame(lines, columns=study.COLUMNS).to_csv(path, index=False)
     return path
 
 
 def test_a_tool_is_compared_with_the_reference_at_every_point(data):
-    lines = summary.load(data)
-    points = summary.per_point(lines).set_index(["harness", "variant", "N", "M"])
+    lines = study.load(data)
+    points = study.per_point(lines).set_index(["harness", "variant", "N", "M"])
     first = points.loc[("do_bench", "torch_softmax", 1024, 1024)]
     kernel = 2.0 + 2 * 4 * 1024 * 1024 / 4e6
     assert first["kernel_us"] == pytest.approx(kernel)
@@ -45,14 +45,14 @@ def test_a_tool_is_compared_with_the_reference_at_every_point(data):
     assert first["within"] == pytest.approx(0.2)
     assert (first["failed"], first["processes"]) == (0, 3)
     assert points.loc[("do_bench", "torch_softmax", 256, 1024), "failed"] == 1
-    assert summary.per_point(lines[lines["process"] == 0])["between"].isna().all()
+    assert study.per_point(lines[lines["process"] == 0])["between"].isna().all()
 
 
 def test_the_table_has_a_line_per_band_and_tool(data, capsys):
     assert main(["table", "--data", str(data)]) == 0
     text = capsys.readouterr().out
-    assert text.count("**Kernels") == len(summary.BANDS)
-    assert text.count("| triton do_bench |") == len(summary.BANDS)
+    assert text.count("**Kernels") == len(study.BANDS)
+    assert text.count("| triton do_bench |") == len(study.BANDS)
     # Worst where a kernel takes 2.52 µs and do_bench adds 2. Of its three processes, at 99, 100 and
     # 101 % of the kernel's time, the last failed: (0.995 · 2.52 + 2) / 2.52.
     assert " … 1.787 |" in text
@@ -61,9 +61,8 @@ def test_the_table_has_a_line_per_band_and_tool(data, capsys):
 
 
 def test_the_figure_is_drawn(data, tmp_path):
-    output = tmp_path / "figures" / "side_by_side.png"
-    assert main(["draw", "--data", str(data), "--output", str(output)]) == 0
-    assert output.read_bytes().startswith(b"\x89PNG")
+    assert main(["draw", "--data", str(data), "--output", str(tmp_path / "figures")]) == 0
+    assert (tmp_path / "figures/side_by_side.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_process_writes_a_line_per_point_even_if_one_fails(tmp_path, monkeypatch):
@@ -91,7 +90,7 @@ def test_a_study_resumes_and_measures_with_this_project(tmp_path, monkeypatch):
     parts = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
     assert main([*words, "--processes", "1"]) == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == parts
-    lines = summary.load(tmp_path / "side_by_side.csv")
+    lines = study.load(tmp_path / "side_by_side.csv")
     assert lines["harness"].value_counts().to_dict() == {"blocked_autorange": 2, "ours": 2}
     assert (lines["time_us"] > 0).all()
     assert (lines["cost_s"] > 0).all()
@@ -116,4 +115,4 @@ def test_each_tool_times_a_kernel_on_a_gpu(tool, tmp_path, monkeypatch):
         pytest.importorskip("cuda.bench")
     monkeypatch.setattr(study, "POINTS", study.POINTS[:2])
     assert main(["measure", "--output", str(tmp_path), "--processes", "1", "--only", tool]) == 0
-    assert (summary.load(tmp_path / "side_by_side.csv")["time_us"] > 0).all()
+    assert (study.load(tmp_path / "side_by_side.csv")["time_us"] > 0).all()

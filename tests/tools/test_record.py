@@ -30,20 +30,15 @@ def refusal(project, *sweeps: str, gpu: bool = True) -> str:
     return line
 
 
-def git(project, *words):
-    name = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
-    subprocess.run(["git", *name, *words], cwd=project, check=True, capture_output=True)
-
-
 def test_what_cannot_be_recorded_is_refused_in_one_line(project):
     assert refusal(project, gpu=False).startswith("error: no GPU here that NVML shows")
     line = refusal(project, "frontier", "fused")
     assert line.startswith("error: 'fused' is not one of the standard sweeps; did you mean ")
     assert "fused_softmax" in line
     assert "this is no git checkout" in refusal(project)
-    git(project, "init")
-    git(project, "add", "--all")
-    git(project, "commit", "--message", "all")
+    name = "-c user.name=test -c user.email=test@localhost"
+    script = f"git init && git add --all && git {name} commit --message all"
+    subprocess.run(["bash", "-c", script], cwd=project, check=True, capture_output=True)
     (project / "kernels/contributed/mine.py").write_text("")
     edited = "files are not committed (?? kernels/contributed/mine.py, 1 in all)"
     assert edited in refusal(project)

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,20 +12,21 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["snakemake.cli", "pytest"])
 
 
-def snakemake(*options: str, cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess:
-    """Run `snakemake OPTIONS` in `cwd`, as `subprocess.run` with captured output."""
-    with tempfile.TemporaryDirectory() as folder:
-        outputs = [Path(folder, name) for name in ("stdout", "stderr")]
-        child = _context.Process(target=_run, args=(options, cwd, env, outputs))
+def snakemake(*options: str, cwd: Path, env: dict[str, str], fails: bool = False) -> str:
+    """Run `snakemake OPTIONS` in `cwd`; return what it prints, after checking that it `fails`."""
+    with tempfile.NamedTemporaryFile("r") as output:
+        child = _context.Process(target=_run, args=(options, cwd, env, output.name))
         child.start()
         child.join()
-        stdout, stderr = (path.read_text() for path in outputs)
-    return subprocess.CompletedProcess(options, child.exitcode, stdout, stderr)
+        printed = output.read()
+    assert bool(child.exitcode) == fails, printed
+    assert not fails or "Traceback (most recent" not in printed
+    return printed
 
 
-def _run(options: Sequence[str], cwd: Path, env: dict[str, str], outputs: list[Path]) -> None:
-    for descriptor, path in enumerate([Path(os.devnull), *outputs]):
-        os.dup2(os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND), descriptor)
+def _run(options: Sequence[str], cwd: Path, env: dict[str, str], output: str) -> None:
+    for descriptor, path in enumerate([os.devnull, output, output]):
+        os.dup2(os.open(path, os.O_RDWR | os.O_APPEND), descriptor)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)

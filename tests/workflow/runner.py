@@ -51,9 +51,10 @@ class Runner:
     def environment(self) -> dict[str, str]:
         return environment()
 
-    def __call__(self, *options: str) -> subprocess.CompletedProcess:
-        """Run Snakemake in the copy, in a fork of a process that has imported it."""
-        return snakemake(*self.how, *options, cwd=self.folder, env=self.environment())
+    def __call__(self, *options: str, fails: bool = False) -> str:
+        """What Snakemake prints in the copy, where it succeeds, or `fails` in words."""
+        given = {"cwd": self.folder, "env": self.environment(), "fails": fails}
+        return snakemake(*self.how, *options, **given)
 
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
         """Start what a user types, or the command `words`, in a new session; see `printed`."""
@@ -85,11 +86,8 @@ class Runner:
 
     def jobs(self, *options: str) -> dict[str, int]:
         """rule -> number of jobs that a run would start now."""
-        done = self("-n", *options)
-        assert done.returncode == 0, done.stderr + done.stdout
-        lines = re.search(
-            r"^job +count\n-[- ]+\n(.*?)\ntotal", done.stdout + done.stderr, re.M | re.S
-        )
+        table = r"^job +count\n-[- ]+\n(.*?)\ntotal"
+        lines = re.search(table, self("-n", *options), re.M | re.S)
         found = re.findall(r"^(\w+) +(\d+)$", lines[1], re.M) if lines else []
         return {rule: int(count) for rule, count in found}
 

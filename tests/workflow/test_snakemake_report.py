@@ -13,9 +13,8 @@ def given(page: str, name: str) -> dict:
 
 
 def test_figures_come_by_gpu_with_captions_and_tables_beside_them(finished_sweep, tmp_path):
-    done = Runner(finished_sweep[0])("--report", str(tmp_path / "report.zip"))
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
+    printed = Runner(finished_sweep[0])("--report", str(tmp_path / "report.zip"))
+    assert "WARNING" not in printed
     with zipfile.ZipFile(tmp_path / "report.zip") as file:
         page, names = file.read("report/report.html").decode(), file.namelist()
     categories = given(page, "categories")

@@ -33,7 +33,7 @@ POINTS = {gpu: points.within_limits(each, config["cpu"]) for gpu, each in EXPAND
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROWS = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
 BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
-MEASURING_ORDER = points.in_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
+MEASURING_ORDER = points.in_measuring_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
 PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
 ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
 if not internals.is_in_allocation(workflow):
@@ -44,17 +44,19 @@ PUBLISHED = ROOT / "data" / "published"
 TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
-SETS = tables.gpus_of_sets(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
+GPUS_BY_SWEEP = tables.gpus_by_sweep(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
 # a run draws what it measured, and the A100 of the literature
-FIGURED = [*POINTS, "a100"] if POINTS else sorted(set().union(*SETS.values()))
+DRAWN_GPUS = [*POINTS, "a100"] if POINTS else sorted(set().union(*GPUS_BY_SWEEP.values()))
 SHARED_FIGURES = expand(
-    "results/figures/{name}.{suffix}", name=tables.shared_figures(SETS), suffix=["svg", "png"]
+    "results/figures/{name}.{suffix}",
+    name=tables.shared_figures(GPUS_BY_SWEEP),
+    suffix=["svg", "png"],
 )
-FIGURES = [*SHARED_FIGURES, *expand("results/figures/{gpu}", gpu=dict.fromkeys(FIGURED))]
+FIGURES = [*SHARED_FIGURES, *expand("results/figures/{gpu}", gpu=dict.fromkeys(DRAWN_GPUS))]
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
 MEASURING = [tables.code_sha256(ROOT / "kernels"), fingerprint.measure_sha256()]
-COMMAND = points.command(
+COMMAND = points.repeat_command(
     CONFIG_FILES,
     CONFIG_OPTIONS,
     snakefile=Path(workflow.main_snakefile),

@@ -1,13 +1,8 @@
 """Print what README.md and docs/results.md say of the recorded rows: every number, losses included.
 
-``python -m studies.results glance`` prints one block in Markdown; ``make docs`` puts each block
-between the comments that name its command.
+`python -m tools.results glance` prints one block, and `make docs` puts it between the comments that
+name the command.
 """
-
-import argparse
-import sys
-import tempfile
-from pathlib import Path
 
 import pandas as pd
 
@@ -16,6 +11,7 @@ from analysis.claims.claim import FAILS, HOLDS
 from analysis.markdown import number, table
 from analysis.schema import OTHER_BOARD
 from measure.fingerprint import ROOT
+from tools.inserts import bullets, print_block
 
 GPU, OURS = "h200", "frontier"
 PEERS = ("frontier", "peer_quack", "peer_liger", "peer_flaggems", "peer_helion", "peer_compile")
@@ -34,15 +30,18 @@ GLANCE = (
 
 def recorded() -> pd.DataFrame:
     """Return the recorded rows of all GPUs, collected as a report collects them."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder, "measurements.csv")
-        merge.collect([], sorted((ROOT / "data/recorded").glob("*/*.csv")), output)
-        return frame.load(output)
+    tables = sorted((ROOT / "data/recorded").glob("*/*.csv"))
+    return frame.from_rows(merge.collected_rows([], tables))
+
+
+def of_gpu(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of GPU."""
+    return rows[rows["gpu"] == GPU]
 
 
 def glance(rows: pd.DataFrame) -> str:
-    """Return a line for each point of GLANCE: torch, the best set, and what ``frontier`` does."""
-    ranks, lines = ranking.rank_variants(rows[rows["gpu"] == GPU]), []
+    """Return a line for each point of GLANCE: torch, the best set, and what `frontier` does."""
+    ranks, lines = ranking.rank_variants(of_gpu(rows)), []
     for point in GLANCE:
         fits = (ranks[["sweep", "dtype", "M", "N"]] == list(point)).all(axis=1)
         part = ranks[fits].sort_values("rank")
@@ -55,70 +54,64 @@ def glance(rows: pd.DataFrame) -> str:
         lines.append(["{2}x{3}".format(*point), point[1], *cells, _cell(own), _faster(part)])
     heads = ["M x N", "dtype", "torch", "fastest", "its time", "over torch", "of a copy"]
     text = table([*heads, f"`{OURS}`", "on another board"], lines, "points")
-    kept = rows[(rows["gpu"] == GPU) & (rows["status"] == "ok")]
+    kept = of_gpu(rows).query("status == 'ok'")
     when, torch = kept["started_at"].str[:10], sorted(kept["torch"].str.split("+").str[0].unique())
-    versions = f"torch {', '.join(torch)}"
-    boards = f"{kept['gpu_uuid'].nunique()} boards of {GPU.upper()}"
-    return f"{text}\n\n{boards}, {versions}, {when.min()} to {when.max()}. {NOTE}"
+    boards = f"{kept['gpu_uuid'].nunique()} boards of {GPU.upper()}, torch {', '.join(torch)}"
+    return f"{text}\n\n{boards}, {when.min()} to {when.max()}. {NOTE}"
 
 
 def summary(rows: pd.DataFrame) -> str:
-    """Return what ``frontier`` wins and loses over all recorded matrices, and the claims' count."""
-    ranks = ranking.rank_variants(rows[rows["gpu"] == GPU])
+    """Return what `frontier` wins and loses over all recorded matrices, and the claims' count."""
+    ranks = ranking.rank_variants(of_gpu(rows))
     own = ranks[(ranks["variant"] == OURS) & ranks["rank"].notna()]
     wide, met = own[own["sweep"] == OURS], own[own["competitors"] > 1]
     low, middle, high = (f"{value:.2f}x" for value in wide["speedup"].quantile([0.25, 0.5, 0.75]))
     slowest, worst = wide.loc[wide["of_copy"].idxmin()], met.loc[met["behind_best"].idxmax()]
     near, slower = (wide["of_copy"] >= 0.95).sum(), (~met["in_best_set"]).sum()
-    quack = rows.loc[(rows["variant"] == "peer_quack") & (rows["gpu"] == GPU), "status"]
-    counts = findings(rows)["verdict"].value_counts()
-    holds, fails = counts[HOLDS], counts[FAILS]
-    return _bullets(
-        f"`{OURS}` over torch, {len(wide)} points of its sweep: median {middle}, quartiles {low} "
-        f"and {high}.",
-        f"It has 95 % of the copy bandwidth or more at {near} of them. The least is "
-        f"{slowest['of_copy']:.0%}, at {_point(slowest)}.",
-        f"Beside rivals, at {len(met)} points of all sweeps, it is in the best set at "
-        f"{len(met) - slower} and significantly slower at {slower}. Its worst point is "
-        f"{_point(worst)}: {worst['behind_best'] - 1:.1%} behind `{_best(ranks, worst)}`.",
-        f"QuACK fails the correctness check at {(quack == 'incorrect').sum()} of its {len(quack)} "
-        "recorded points. Such a row never ranks.",
-        f"Of {len(findings(rows))} checks of published claims in float32, {holds} hold, {fails} do "
-        f"not hold, and {counts.sum() - holds - fails} stay open.",
+    same = (ranks[ranking.SWEEP_MATRIX] == worst[ranking.SWEEP_MATRIX]).all(axis=1)
+    best = ranks.loc[same & (ranks["rank"] == 1), "variant"].iloc[0]
+    quack = of_gpu(rows).query("variant == 'peer_quack'")["status"]
+    verdicts = findings(rows)["verdict"].to_list()
+    holds, fails = verdicts.count(HOLDS), verdicts.count(FAILS)
+    return bullets(
+        (
+            f"`{OURS}` over torch, {len(wide)} points of its sweep: median {middle}, quartiles "
+            f"{low} and {high}.",
+            f"It has 95 % of the copy bandwidth or more at {near} of them. The least is "
+            f"{slowest['of_copy']:.0%}, at {_point(slowest)}.",
+            f"Beside rivals, at {len(met)} points of all sweeps, it is in the best set at "
+            f"{len(met) - slower} and significantly slower at {slower}. Its worst point is "
+            f"{_point(worst)}: {worst['behind_best'] - 1:.1%} behind `{best}`.",
+            f"QuACK fails the correctness check at {(quack == 'incorrect').sum()} of its "
+            f"{len(quack)} recorded points. Such a row never ranks.",
+            f"Of {len(verdicts)} checks of published claims in float32, {holds} hold, {fails} do "
+            f"not hold, and {len(verdicts) - holds - fails} stay open.",
+        )
     )
-
-
-def _best(ranks: pd.DataFrame, row: pd.Series) -> str:
-    """Return the fastest variant of the matrix of a row."""
-    same = (ranks[ranking.SWEEP_MATRIX] == row[ranking.SWEEP_MATRIX]).all(axis=1)
-    return ranks.loc[same & (ranks["rank"] == 1), "variant"].iloc[0]
 
 
 def findings(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the claims as checked on GPU in float32, without those that miss their protocol."""
     found = claims.check(rows, published.load(ROOT / "data/published"))
-    return found.query("gpu == @GPU and dtype == 'float32' and origin == 'recorded'").query(
-        "sweep != @OURS"
-    )
+    wanted = "gpu == @GPU and dtype == 'float32' and origin == 'recorded' and sweep != @OURS"
+    return found.query(wanted)
 
 
 def claim_list(rows: pd.DataFrame) -> str:
     """Return each claim with its verdict in float32, the verdict first."""
     lines = []
-    for _, row in findings(rows).iterrows():
-        stated = (
-            f"published {number(row['published_value'])}, " if row["published_value"] > 0 else ""
-        )
+    for row in findings(rows).to_dict("records"):
+        stated = row["published_value"]
+        stated = f"published {number(stated)}, " if stated > 0 else ""
         value = f"{row['quantity']}: {stated}here {number(row['value'])}"
         value = row["why"].split(" (")[0] if pd.isna(row["value"]) else value
         lines.append(f"**{row['verdict']}**: {row['claim']}, “{row['statement']}”; {value}.")
-    return _bullets(*lines)
+    return bullets(lines)
 
 
 def peers(rows: pd.DataFrame) -> str:
-    """Return the speed of each peer over torch, a line for each point of the sweep ``peers``."""
-    part = rows[(rows["gpu"] == GPU) & (rows["sweep"] == "peers")]
-    lines = []
+    """Return the speed of each peer over torch, a line for each point of the sweep `peers`."""
+    part, lines = of_gpu(rows).query("sweep == 'peers'"), []
     for (dtype, m, n), points in ranking.rank_variants(part).groupby(["dtype", "M", "N"]):
         by = points.set_index("variant", drop=False)
         cells = [_cell(by.loc[name]) if name in by.index else "" for name in PEERS]
@@ -131,39 +124,34 @@ def backward(rows: pd.DataFrame) -> str:
     """Return the least and the most share of the roofline of both backwards, ours and torch's."""
     lines = []
     for op in ("softmax_backward", "log_softmax_backward"):
-        part = rows[(rows["gpu"] == GPU) & (rows["op"] == op) & (rows["M"] * rows["N"] > 10**8)]
+        part = of_gpu(rows).query("op == @op and M * N > 10**8")
         torch = part["variant"] == "torch_softmax"
         best = part[~torch].groupby(["dtype", "N"])["of_copy"].max()
         long = best.index.get_level_values("N") > 65536
-        ours, longest, theirs = map(_range, (best[~long], best[long], part.loc[torch, "of_copy"]))
+        shares = (best[~long], best[long], part.loc[torch, "of_copy"])
+        ours, longest, theirs = (f"{each.min():.2f} to {each.max():.2f}" for each in shares)
         line = f"`{op}`, 100 million elements: {ours} at N = 128 to 65536, {longest} at 262144"
         lines.append(f"{line}; torch {theirs}.")
-    return _bullets(*lines)
-
-
-def _range(values: pd.Series) -> str:
-    return f"{values.min():.2f} to {values.max():.2f}"
+    return bullets(lines)
 
 
 def gpus(rows: pd.DataFrame) -> str:
     """Return what each GPU has recorded, and how quiet it was in its worst sweep."""
-    timed = rows[rows["status"] == "ok"]
-    marks = {
-        "throttled or of a drifting clock": timed["flags"].str.contains("throttled|clock_drift"),
-        "with an A/A interval that excludes 1": (timed["aa_low"] > 1) | (timed["aa_high"] < 1),
-    }
     lines = []
-    for gpu, part in timed.groupby("gpu"):
+    for gpu, part in rows[rows["status"] == "ok"].groupby("gpu"):
         boards = part.groupby("sweep")["gpu_uuid"].nunique()
         lines.append(
             f"{gpu}: {(rows['gpu'] == gpu).sum()} rows of {len(boards)} sweeps, {len(part)} `ok`, "
             f"replicates: {part['replicate'].max():.0f}; {(boards > 1).sum()} sweeps on two boards"
         )
-        for what, mask in marks.items():
-            shares = mask[part.index].groupby(part["sweep"]).mean()
-            share, worst = mask[part.index].mean(), shares.idxmax()
-            lines.append(f"{gpu}: {share:.1%} {what}; {shares[worst]:.0%} in `{worst}`")
-    return _bullets(*lines)
+        for what, mask in (
+            ("throttled or of a drifting clock", part["flags"].str.contains("throttled|_drift")),
+            ("with an A/A interval that excludes 1", (part["aa_low"] > 1) | (part["aa_high"] < 1)),
+        ):
+            shares = mask.groupby(part["sweep"]).mean()
+            worst = shares.idxmax()
+            lines.append(f"{gpu}: {mask.mean():.1%} {what}; {shares[worst]:.0%} in `{worst}`")
+    return bullets(lines)
 
 
 def _cell(row: pd.Series) -> str:
@@ -177,34 +165,18 @@ def _cell(row: pd.Series) -> str:
 def _faster(part: pd.DataFrame) -> str:
     """Return the fastest variant of another board, if it is further ahead of torch than all."""
     apart = part[(part["unranked_by"] == OTHER_BOARD) & (part["speedup"] > part["speedup"].iloc[0])]
-    apart = apart.sort_values("speedup", ascending=False)
-    return f"`{apart['variant'].iloc[0]}` {_cell(apart.iloc[0])}" if len(apart) else ""
+    if apart.empty:
+        return ""
+    fastest = apart.loc[apart["speedup"].idxmax()]
+    return f"`{fastest['variant']}` {_cell(fastest)}"
 
 
 def _point(row: pd.Series) -> str:
     return f"{row['M']}x{row['N']} in {row['dtype']}"
 
 
-def _bullets(*lines: str) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-PRINTED = {
-    "glance": glance,
-    "summary": summary,
-    "claims": claim_list,
-    "peers": peers,
-    "backward": backward,
-    "gpus": gpus,
-}
-
-
-def main(argv: list[str] | None = None) -> None:
-    """Print one block."""
-    parser = argparse.ArgumentParser(prog="python -m studies.results", description=__doc__)
-    parser.add_argument("block", choices=PRINTED)
-    sys.stdout.write(PRINTED[parser.parse_args(argv).block](recorded()) + "\n")
-
+BLOCKS = {"glance": glance, "summary": summary, "claims": claim_list, "peers": peers}
+BLOCKS |= {"backward": backward, "gpus": gpus}
 
 if __name__ == "__main__":
-    main()
+    print_block(BLOCKS, recorded)

@@ -1,1 +1,0 @@
-"""Goals and measurements of the variant `frontier`, quoted by docs/notebook/frontier.md."""
