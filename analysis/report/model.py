@@ -1,0 +1,309 @@
+"""The content of the report: plain text and tables, which both templates show."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from analysis import markdown as md
+from analysis import palette, ranking, schema, stats
+from analysis.claims.claim import OPEN
+from analysis.frame import distinct, legend, mark, outcomes
+from analysis.published import Published
+from analysis.report import trust
+from analysis.report.trust import Table
+
+MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
+CLASSES = {"N up to 1024": (0, 1024), "up to 16384": (1024, 16384), "longer": (16384, 2**63)}
+FACTS = [*("gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a report.
+
+    `command` is the exact command that made the rows. `recorded` are the files
+    data/recorded/{gpu}/{sweep}.yaml of recorded rows. `unranked` are the flags that excluded rows
+    from the ranking when the measurements were collected.
+    """
+
+    measurements: pd.DataFrame
+    claims: pd.DataFrame
+    published: Published
+    command: str
+    recorded: Iterable[Path] = ()
+    unranked: Collection[str] = schema.UNRANKED
+
+
+def build(inputs: Inputs, figures: Path) -> dict[str, object]:
+    """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
+
+    Answers, claims and trust are about the GPUs of this run if it measured any, else about all.
+    """
+    ranks = ranking.rank_variants(inputs.measurements)
+    measured = "measured" in set(ranks["origin"])
+    here = ranks[ranks["origin"] == "measured"] if measured else ranks
+    rows = inputs.measurements[inputs.measurements["gpu"].isin(here["gpu"])]
+    sizes = ranking.over_sweeps(ranks)
+    names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
+    over_n = [
+        (names[gpu], best_by_n(part))
+        for gpu, part in sizes[sizes["gpu"].isin(here["gpu"])].groupby("gpu")
+    ]
+    return {
+        "title": "Fastest softmax for your shape",
+        "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
+        "notes": [*notes(here), *trust.biased(rows), *legend(here["flags"])],
+        "answers": answers(here),
+        "over_n": over_n,
+        "figures": chosen_figures(here, figures),
+        "claims": claim_lines(inputs.claims, here),
+        "sources": [
+            f"{s.id}: {s.cite()} {s.url}".strip() for s in inputs.published.sources.values()
+        ],
+        "trust": trust.findings(rows, inputs.unranked),
+        "environment": environment(rows),
+        "command": inputs.command,
+        "ranks": ranks,
+        "sizes": sizes,
+        "gpu_names": names,
+    }
+
+
+def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
+    """Return the name of a GPU, what its rows cover, and when and with what they were measured."""
+    days = distinct(rows["started_at"].str.slice(0, 10))
+    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
+    versions = [f"{name} {'/'.join(distinct(rows[name]))}" for name in ("torch", "driver")]
+    parts = [*covers, md.counted(len(rows), "row"), ", ".join(versions)]
+    return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {when}: {'; '.join(parts)}"
+
+
+def notes(rows: pd.DataFrame) -> list[str]:
+    """Return what a reader must know before the answers."""
+    if rows.empty:
+        return ["No rows were measured or recorded: measure this machine with `make run`."]
+    interpreted = rows.loc[rows["status"] == "interpreted", "variant"].nunique()
+    if not interpreted:
+        return []
+    return [
+        f"Only torch's variants are timed here: {md.counted(interpreted, 'Triton variant')} ran in "
+        "Triton's interpreter, which checks results and gives no times. For times, run `make run` "
+        "on a machine with a GPU."
+    ]
+
+
+def answers(ranks: pd.DataFrame) -> Table:
+    """Return a line for each GPU, op, dtype and sweep: the best sets, how fast, and the regret."""
+    heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
+    heads += ["fastest over torch", "of copy: median, least", "always this kernel: at most behind"]
+    keys = ["origin", "gpu", "op", "dtype", "sweep"]
+    lines = []
+    for key, part in ranks.groupby(keys, sort=True):
+        sizes = part.drop_duplicates(["distribution", "M", "N"])
+        inside = [part[(part["N"] > low) & (part["N"] <= high)] for low, high in CLASSES.values()]
+        first = part[part["rank"] == 1]
+        best = [leaders(each) for each in inside]
+        best = best if len(first) else [f"no valid time: {md.counts(outcomes(part))}", "", ""]
+        share = first["of_copy"].dropna()
+        copy = f"{md.percent(share.median())}, {md.percent(share.min())}" if len(share) else ""
+        lines.append([*key[1:], len(sizes), *best, over_torch(first), copy, regret(part)])
+    return Table(heads, lines)
+
+
+def leaders(part: pd.DataFrame) -> str:
+    """Return the variants that are most often in the best set, and at how many sizes.
+
+    Of one size it is the best set. A size that only one variant ranks at has no winner.
+    """
+    inside = part[part["in_best_set"]].sort_values("rank")
+    counts, alone, signs = Counter(), Counter(), {}
+    for name, flags, competitors in zip(
+        inside["variant"], inside["flags"], inside["competitors"], strict=True
+    ):
+        (counts if competitors > 1 else alone)[name] += 1
+        signs[name] = mark(f"{signs.get(name, '')} {flags}")
+    total = int(((part["rank"] == 1) & (part["competitors"] > 1)).sum())
+    names = list(counts)  # of one size, the fastest first
+    if total > 1:
+        names.sort(key=lambda name: (-counts[name], palette.order(name)))
+        shown = [f"{name} {counts[name]}/{total}" for name in names]
+        text = ", ".join(shown[: 1 if counts[names[0]] == total else 2])
+    else:
+        text = "tie: " * (len(names) > 1) + ", ".join(name + signs[name] for name in names)
+    if alone:
+        only = f"only {'/'.join(sorted(alone, key=palette.order))}"
+        text += f"; {only} at {alone.total()}" if text else only
+    return text
+
+
+def over_torch(first: pd.DataFrame) -> str:
+    """Return the geometric mean over torch of the fastest variants of some sizes; "" if unknown."""
+    known = first[first["log"].notna()]
+    mean = (
+        stats.geometric_mean([stats.estimate(row) for row in known.to_dict("records")])
+        if len(known)
+        else None
+    )
+    return f"{md.number(mean.value, 3)}x" if mean else ""
+
+
+def regret(part: pd.DataFrame) -> str:
+    """Return the variant whose largest time over the fastest is the least, and that time."""
+    behind = ranking.profile(part)
+    timed = behind.notna().sum()
+    worst = behind.loc[:, 2 * timed >= timed.max()].max()  # not what is timed at a few sizes
+    worst = worst[worst < math.inf]
+    if worst.empty:
+        return "none runs at every size" if len(behind) else ""
+    name = min(worst.index, key=lambda each: (worst[each], palette.order(each)))
+    many = f" ({timed[name]} of {len(behind)} sizes)" * int(timed[name] < len(behind))
+    return f"{name}: {md.percent(worst[name] - 1, 1)}{many}"
+
+
+def best_by_n(sizes: pd.DataFrame) -> Table:
+    """Return a line for each N, or power of two, and a column for each op and dtype.
+
+    `sizes`: the lines of one GPU of ranking.over_sweeps.
+    """
+    every = sizes["N"].nunique() <= MOST_LINES
+    start = sizes["N"] if every else sizes["N"].map(lambda n: 1 << (int(n).bit_length() - 1))
+    groups = list(sizes.groupby(["op", "dtype"]))
+    lines = []
+    for n in sorted(start.unique()):
+        cells = []
+        for _, part in groups:
+            first = (part := part[start[part.index] == n])[part["rank"] == 1]
+            facts = [leaders(part), over_torch(first)]
+            facts += (
+                [md.percent(first["of_copy"].median())] if first["of_copy"].notna().any() else []
+            )
+            facts += [f"{md.number(first['time_us'].iloc[0])} µs"] if len(first) == 1 else []
+            cells.append(", ".join(filter(None, facts)))
+        lines.append([str(n) if every else f"{n} to {2 * n - 1}", *cells])
+    return Table(["N", *(f"{op}, {dtype}" for (op, dtype), _ in groups)], lines)
+
+
+def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
+    """Return the map of the first GPU, one of the sweep, and one comparison, of existing files."""
+    key = ["gpu", "dtype", "sweep"]
+    sets = list(rows[key].drop_duplicates().itertuples(index=False, name=None))
+    own = [f"{gpu}/{dtype}_{sweep}_throughput.png" for gpu, dtype, sweep in sets]
+    both = [f"gpus_{dtype}_{sweep}.png" for _, dtype, sweep in sets]
+    recorded = not (rows["origin"] == "measured").any()
+    wanted = {
+        "The fastest kernel by N, and its share of copy bandwidth": [
+            *(f"{gpu}/map.png" for gpu, _, _ in sets),
+            "a100/map.png",
+        ],
+        "Throughput over N": ["hero.png", *own] if recorded else [*own, "hero.png"],
+        "Comparison with other GPUs": [
+            *("gpus_float32_online_softmax.png" for _ in range(recorded)),
+            *(*both, "hero.png", "a100/float32_online_softmax_throughput.png"),
+        ],
+    }
+    found: list[tuple[str, Path]] = []
+    for text, names in wanted.items():
+        used = {path for _, path in found}
+        there = (path for path in (folder / name for name in names) if path.is_file())
+        found += [(text, path) for path in there if path not in used][:1]
+    return found
+
+
+def claim_lines(claims: pd.DataFrame, rows: pd.DataFrame) -> list[dict[str, str]]:
+    """Return a line for each claim: its verdicts on the GPUs of `rows`."""
+    lines = []
+    for (claim, statement, quantity), part in claims.groupby(
+        ["claim", "statement", "quantity"], sort=False
+    ):
+        own = part[part["gpu"].isin(rows["gpu"]) & (part["origin"] != "published")]
+        judged = own[~own["verdict"].isin(OPEN)]
+        shown = judged if len(judged) else own
+        verdicts = [
+            f"{verdict} on {_places(same)}" for verdict, same in shown.groupby("verdict", sort=True)
+        ]
+        table = part.loc[part["origin"] == "published", "verdict"]
+        verdicts += [f"{table.iloc[0]} in its own table"] if len(table) else []
+        known = shown.dropna(subset="value").to_dict("records")
+        value = md.number(part["published_value"].iloc[0])
+        said = [f"published {value}"] * bool(value)
+        said += [f"{_measured(row)} on {row['gpu']} {row['dtype']}" for row in known[:1]]
+        text = f"{claim}, “{statement}”: {quantity}" + f" ({', '.join(said)})" * bool(said)
+        lines.append({"verdict": "; ".join(verdicts) or "no data", "text": text})
+    return lines
+
+
+def _places(rows: pd.DataFrame) -> str:
+    return ", ".join(
+        f"{gpu} {'/'.join(distinct(part['dtype']))}" for gpu, part in rows.groupby("gpu")
+    )
+
+
+def _measured(row: Mapping) -> str:
+    return md.with_interval(row["value"], row["low"], row["high"])
+
+
+def environment(rows: pd.DataFrame) -> Table:
+    """Return a line for each fact, a column for each GPU."""
+    groups = list(rows.groupby(["origin", "gpu"], sort=True))
+    facts: dict[str, list[object]] = {}
+    for _, part in groups:
+        for name in ["gpu_name", *FACTS, "git_commit"]:
+            values = [
+                value[:12] if name.endswith(("uuid", "commit")) else value
+                for value in distinct(part[name])
+            ]
+            many = f" and {len(values) - 6} more" if len(values) > 6 else ""
+            facts.setdefault(name, []).append(", ".join(values[:6]) + many)
+        days = distinct(part["started_at"])
+        facts.setdefault("started_at", []).append(" to ".join(dict.fromkeys([days[0], days[-1]])))
+        dirty = (part["git_dirty"] == "true").sum()
+        facts.setdefault("rows (of uncommitted code)", []).append(f"{len(part)} ({dirty})")
+    lines = [[name, *values] for name, values in facts.items() if any(values)]
+    return Table(["fact", *(f"{gpu} ({origin})" for (origin, gpu), _ in groups)], lines)
+
+
+def sweep_pages(ranks: pd.DataFrame, recorded: Iterable[Path]) -> dict[str, str]:
+    """Return file name -> Markdown page of each GPU and sweep: the best set of every matrix.
+
+    `recorded`: the files data/recorded/{gpu}/{sweep}.yaml, which say what made the rows.
+    """
+    commands = {
+        (path.parent.name, path.stem): yaml.safe_load(path.read_text())["command"]
+        for path in map(Path, recorded)
+    }
+    heads = ["op", "dtype", "input", "M", "N", "best set", "time (µs)", "over torch", "of copy"]
+    pages = {}
+    for (origin, gpu, sweep), rows in ranks.groupby(["origin", "gpu", "sweep"], sort=True):
+        lines = []
+        for key, part in rows.groupby(["op", "dtype", "distribution", "M", "N"], sort=True):
+            lines.append([*key, *_matrix(part.sort_values("rank"))])
+        made = commands.get((gpu, sweep)) if origin == "recorded" else None
+        text = f"# {sweep} on {rows['gpu_name'].iloc[0]} ({origin})\n\n"
+        text += f"Made by `{made}`.\n\n" if made else ""
+        text += "".join(f"{line}.\n\n" for line in legend(rows["flags"]))
+        table = md.table([*heads, "next", "its time / the fastest's"], lines)
+        pages[f"{gpu}_{sweep}.md"] = f"{text}{table}\n"
+    return pages
+
+
+def _matrix(part: pd.DataFrame) -> list[str]:
+    """Return the cells of a matrix after its size; `part`: its variants, the fastest first."""
+    row = part.iloc[0]
+    if row["rank"] != 1:
+        return [f"none: {md.counts(outcomes(part))}", *[""] * 5]
+    rest = part[part["rank"].notna() & ~part["in_best_set"]].head(1).to_dict("records")
+    behind = [f"behind_{end}" for end in ("best", "low", "high")]
+    return [
+        leaders(part),
+        md.number(row["time_us"]),
+        md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"]),
+        md.number(row["of_copy"], 3),
+        *(rest[0]["variant"] + mark(rest[0]["flags"]) if rest else "",),
+        *(md.with_interval(*(rest[0][name] for name in behind)) if rest else "",),
+    ]
