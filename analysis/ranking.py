@@ -40,15 +40,18 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one line per variant of each SIZE, ranked over every sweep and input of that size.
+    """Return one line per variant of each SIZE, ranked over every sweep, input and board.
 
-    `table`: of `rank_variants`; only its ranked lines count. Variants of one matrix are compared
-    within it. Others are compared by their speed-ups over torch, whose variance then includes that
-    between sweeps: another input, host and torch time. `speedup_low` and `speedup_high` are the
-    ends over all sweeps, `sweep` and `flags` have the words of all.
+    `table`: of `rank_variants`. Rows that only their board excludes rank here. Variants of one
+    matrix on one board are compared within it. Others are compared by their speed-ups over torch,
+    whose variance then includes that between sweeps and boards. `speedup_low` and `speedup_high`
+    are the ends over all sweeps; `sweep` and `flags` have the words of all.
     """
-    rows = table[table["rank"].notna()]
-    rows = rows.assign(matrix=rows.groupby(SWEEP_MATRIX).ngroup())
+    rows = table[is_ranked(table, any_board=True)]
+    known = rows["log"].notna()
+    rows = rows[known | ~known.groupby([rows[name] for name in SIZE]).transform("any")]
+    board = rows["gpu_uuid"].where(rows["rank"].isna(), "")
+    rows = rows.assign(matrix=rows.assign(board=board).groupby([*SWEEP_MATRIX, "board"]).ngroup())
     groups = rows.groupby([*SIZE, "variant"], sort=False)
     merged = groups.first().drop(columns=[*PLACE[:-1], "in_best_set", "matrix"])
     merged[CARRIED] = groups[CARRIED].median()
@@ -57,7 +60,7 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     merged["speedup_high"] = groups["speedup_high"].max()
     for name in ("sweep", "flags"):
         merged[name] = groups[name].agg(lambda of: " ".join(sorted(set(" ".join(of).split()))))
-    # a variant of several sweeps shows how much a speed-up over torch varies between them
+    # variants of several sweeps show how much a speed-up over torch varies between these
     varied = rows[rows["variant"] != BASELINE].groupby([*SIZE, "variant"])["log"].var()
     between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2)
     return _with_places(merged.reset_index(), rows, SIZE, between.to_dict())

@@ -21,8 +21,7 @@ from planning import points
 
 PROGRAMS = {"measure": measure_parser, "analysis": analysis_parser, "kernels": kernels_parser}
 # Commands of analysis that a person does not call.
-CALLED_BY_RULES = {"merge", "collect", "summary", "claims", "figures", "profile", "published"}
-CALLED_BY_RULES |= {"overview", "report", "html", "record"}
+CALLED_BY_RULES = {"merge", "collect", "summary", "claims", "figures", "report", "record"}
 
 
 def commands() -> str:

@@ -47,7 +47,7 @@ const RANKED = SIZES.filter((row) => row.rank !== null);
 const question = find("#question");
 const N_WEIGHT = 4; // a factor in N counts as its fourth power in M: N decides which kernel is the fastest
 const FAR = 4; // beyond this factor in N no kernel is named
-const NEAREST = 6;
+const [NEAREST, MOST_NAMED] = [6, 4]; // sizes of the table; kernels of a tie
 const gpuName = (gpu) => PAGE.gpus[gpu] ?? gpu;
 const address = ({ gpu, op, dtype, M, N }) => `#${gpu}/${op}/${dtype}/${M}x${N}`;
 const sizeName = ({ M, N }) => `${M} × ${N}`;
@@ -82,7 +82,10 @@ function neighbours(sizes, asked) {
   return nearest(found, asked).filter((size) => factor(size.N, asked.N) <= Math.log2(FAR));
 }
 
-const named = (size) => (size.alone ? `only ${size.best[0]}` : (size.best.length > 1 ? "tie: " : "") + size.best.join(", "));
+function named({ alone, best }) {
+  const more = best.length > MOST_NAMED ? ` and ${best.length - MOST_NAMED} more` : "";
+  return (alone ? "only " : best.length > 1 ? "tie: " : "") + best.slice(0, MOST_NAMED).join(", ") + more;
+}
 
 // Names the kernels that all neighbours agree on, or those of each.
 function winner(near) {
@@ -90,7 +93,8 @@ function winner(near) {
   if (!raced.length) return { text: "No winner", names: near[0].best, alone: true };
   const common = raced[0].best.filter((name) => raced.every((size) => size.best.includes(name)));
   const names = common.length ? common : distinct(raced.flatMap((size) => size.best.slice(0, 1)));
-  const text = names.join(common.length ? ", " : " or ");
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  const text = names.slice(0, MOST_NAMED).join(common.length ? ", " : " or ") + more;
   return { text: common.length > 1 ? `Tie: ${text}` : text, names, depends: !common.length };
 }
 
@@ -99,7 +103,7 @@ function facts(near, name) {
   const speeds = rows.filter((row) => row.speedup !== null);
   const exact = rows.length === 1 && rows[0].speedup_low !== null ? ` (95 % interval ${number(rows[0].speedup_low)} to ${number(rows[0].speedup_high)})` : "";
   const parts = [];
-  if (name !== PAGE.baseline && speeds.length) parts.push(`${range(speeds.map((row) => row.speedup), number)}× torch${exact}`);
+  if (name !== PAGE.baseline && speeds.length) parts.push(`${range(speeds.map((row) => row.speedup), (v) => number(v))}× torch${exact}`);
   const shares = rows.filter((row) => row.of_copy !== null).map((row) => row.of_copy);
   if (shares.length) parts.push(`${range(shares, percent)} of copy bandwidth (${range(rows.map((row) => row.throughput_gbps), (v) => number(v, 4))} GB/s)`);
   parts.push(...rows.map((row) => `${number(row.time_us, 4)}${row.mark} µs at ${sizeName(row)}`));
@@ -117,8 +121,8 @@ function lead(near, { names, alone, depends }) {
 }
 
 function about(names, near) {
-  const said = names.filter((name) => PAGE.about[name]).map((name) => `${name}: ${PAGE.about[name]}`);
-  const flags = distinct(near.flatMap((size) => size.rows.filter((row) => names.includes(row.variant)).flatMap((row) => row.flags.split(" "))));
+  const said = names.slice(0, MOST_NAMED).filter((name) => PAGE.about[name]).map((name) => `${name}: ${PAGE.about[name]}`);
+  const flags = distinct(near.flatMap((size) => size.rows.filter((row) => row.variant === names[0]).flatMap((row) => row.flags.split(" "))));
   return [...said, ...flags.filter((flag) => PAGE.flags[flag]).map((flag) => `Flag ${flag}: ${PAGE.flags[flag]}.`)].join(" ");
 }
 
@@ -186,7 +190,6 @@ function ask() {
     find(`#list-${name}`).replaceChildren(...values.map((value) => element("option", { value })));
   }
   answer(asked);
-  history.replaceState(null, "", address(asked));
   dispatchEvent(new CustomEvent("asked", { detail: asked }));
 }
 

@@ -7,7 +7,7 @@ let drawn; // {sizes, lines, x, picture, at, width} of the chart
 
 const quantity = () => chooser.elements.value.value;
 const better = (row) => (quantity() === "time_us" ? -1 : 1) * row[quantity()];
-const scale = (low, high, from, to) => (value) => from + ((to - from) * Math.log(value / low)) / Math.log(high / low);
+const scale = (low, high, from, to, of = Math.log) => (value) => from + ((to - from) * (of(value) - of(low))) / (of(high) - of(low));
 
 // Lines of the chart, with torch and the kernels that are best at the most sizes first; `over` gives a row's place on x.
 function linesOf(chart, over) {
@@ -35,6 +35,7 @@ function roofOf(rows, over) {
 }
 
 function ticks(low, high) {
+  if (!low) return [0, 0.2, 0.4, 0.6, 0.8, 1];
   const steps = high / low > 300 ? [1] : high / low > 8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
   const powers = Array.from({ length: 24 }, (_, i) => 10 ** (i - 8));
   return powers.flatMap((power) => steps.map((step) => Number((step * power).toPrecision(2)))).filter((v) => v >= low && v <= high);
@@ -42,7 +43,7 @@ function ticks(low, high) {
 
 function axes(x, y, n, range, right, name) {
   const found = ticks(...range).map((v) => element("g", {}, element("line", { class: "grid", x1: LEFT, x2: right, y1: y(v), y2: y(v) }),
-    element("text", { x: LEFT - 6, y: y(v) + 4, "text-anchor": "end" }, quantity() === "of_copy" ? `${number(100 * v, 2)}%` : String(v))));
+    element("text", { x: LEFT - 6, y: y(v) + 4, "text-anchor": "end" }, quantity() === "of_copy" ? `${Math.round(100 * v)}%` : String(v))));
   const powers = Array.from({ length: 40 }, (_, k) => k).filter((k) => 2 ** k >= n[0] && 2 ** k <= n[1]);
   const step = Math.ceil(powers.length / Math.max(2, (right - LEFT) / 38));
   for (const k of powers.filter((_, i) => (powers.length - 1 - i) % step === 0)) {
@@ -80,8 +81,10 @@ function draw() {
   const wide = width >= 620; // on a phone the values below name the lines
   const right = width - (wide ? 20 + 6.8 * Math.max(...lines.filter((line) => !line.grey).map((line) => line.variant.length)) : 10);
   const values = [...rows.map((row) => row[quantity()]), ...roof.map(([, v]) => v)];
-  const [n, range] = [[sizes[0] / 1.15, sizes.at(-1) * 1.15], [Math.min(...values) / 1.15, Math.max(...values) * 1.15]];
-  const [x, y] = [scale(...n, LEFT, right), scale(...range, BOTTOM, TOP)];
+  const share = quantity() === "of_copy"; // from 0, and not on a log axis
+  const n = [sizes[0] / 1.15, sizes.at(-1) * 1.15];
+  const range = share ? [0, Math.max(...values) * 1.05] : [Math.min(...values) / 1.15, Math.max(...values) * 1.15];
+  const [x, y] = [scale(...n, LEFT, right), scale(...range, BOTTOM, TOP, share ? (v) => v : Math.log)];
   const what = chooser.elements.value.selectedOptions[0].text;
   const picture = element("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `${what} over ${chart.over}, ${chart.gpu}, ${chart.op}, ${chart.dtype}, ${chart.m}` },
     ...axes(x, y, n, range, right, chart.over === "N" ? "N (columns)" : "M·N (elements)"),
@@ -121,11 +124,13 @@ function follow({ gpu, op, dtype, M, N }) {
   const best = same.sort(by((each) => -1e6 * has(each) - each.chart.rows.length))[0];
   if (best) chooser.elements.chart.value = best.i;
   draw();
+  const at = drawn?.sizes.indexOf(drawn.over({ M, N })) ?? -1;
+  if (at >= 0) show(at);
 }
 
 const filter = find("#filter");
 const ROWS = unpacked(PAGE.rows);
-const STEP = 100;
+const STEP = 25;
 const COLUMNS = [
   ["kernel", (row) => row.variant], ["M × N", (row) => row.N * 1e12 + row.M, sizeName], ["time (µs)", (row) => row.time_us, (row) => number(row.time_us, 4) + row.mark, "right"],
   ["× torch", (row) => row.speedup, (row) => number(row.speedup), "right"], ["of copy", (row) => row.of_copy, (row) => percent(row.of_copy), "right"], ["GB/s", (row) => row.throughput_gbps, (row) => number(row.throughput_gbps, 4), "right wide"],
@@ -172,9 +177,11 @@ find("#rows thead").replaceChildren(element("tr", {}, ...COLUMNS.map((column) =>
   button.addEventListener("click", () => sortBy(column));
   return element("th", { scope: "col", "aria-sort": "none", class: column.look }, button);
 })));
+let frame;
 addEventListener("asked", ({ detail }) => {
   asked = detail;
-  requestAnimationFrame(() => (follow(detail), list()));
+  cancelAnimationFrame(frame); // while a number is typed, only the last question counts
+  frame = requestAnimationFrame(() => (history.replaceState(null, "", address(detail)), follow(detail), list()));
 });
 chooser.addEventListener("change", draw);
 find("#plot").addEventListener("keydown", (event) => {
@@ -191,6 +198,7 @@ find("#plot").addEventListener("pointermove", (event) => {
 addEventListener("resize", () => drawn && drawn.width !== find("#plot").clientWidth && draw());
 filter.addEventListener("input", () => ((shown = STEP), list()));
 filter.addEventListener("submit", (event) => event.preventDefault());
-find("#more-rows").addEventListener("click", () => ((shown += STEP), list()));
+find("#more-rows").addEventListener("click", () => ((shown *= 4), list()));
 if (RANKED.length) ask();
 else list(), PAGE.charts.length && draw();
+if (innerWidth < 700) find("#best").open = false;

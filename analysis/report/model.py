@@ -57,7 +57,8 @@ def build(inputs: Inputs, figures: Path) -> dict[str, object]:
     return {
         "title": "Fastest softmax for your shape",
         "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
-        "notes": [*notes(here), *trust.biased(rows), *legend(here["flags"])],
+        "notes": notes(here),
+        "cautions": [*trust.biased(rows), *legend(here["flags"])],
         "answers": answers(here),
         "over_n": over_n,
         "figures": chosen_figures(here, figures),
@@ -101,7 +102,7 @@ def notes(rows: pd.DataFrame) -> list[str]:
 def answers(ranks: pd.DataFrame) -> Table:
     """Return a line for each GPU, op, dtype and sweep: the best sets, how fast, and the regret."""
     heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
-    heads += ["fastest over torch", "of copy: median, least", "always this kernel: at most behind"]
+    heads += ["over torch", "of copy (least)", "always one kernel: at most behind"]
     keys = ["origin", "gpu", "op", "dtype", "sweep"]
     lines = []
     for key, part in ranks.groupby(keys, sort=True):
@@ -111,7 +112,7 @@ def answers(ranks: pd.DataFrame) -> Table:
         best = [leaders(each) for each in inside]
         best = best if len(first) else [f"no valid time: {md.counts(outcomes(part))}", "", ""]
         share = first["of_copy"].dropna()
-        copy = f"{md.percent(share.median())}, {md.percent(share.min())}" if len(share) else ""
+        copy = f"{md.percent(share.median())} ({md.percent(share.min())})" if len(share) else ""
         lines.append([*key[1:], len(sizes), *best, over_torch(first), copy, regret(part)])
     return Table(heads, lines)
 
@@ -157,7 +158,7 @@ def regret(part: pd.DataFrame) -> str:
     """Return the variant whose largest time over the fastest is the least, and that time."""
     behind = ranking.profile(part)
     timed = behind.notna().sum()
-    worst = behind.loc[:, 2 * timed >= timed.max()].max()  # not what is timed at a few sizes
+    worst = behind.loc[:, 3 * timed >= 2 * timed.max()].max()  # not of few sizes
     worst = worst[worst < math.inf]
     if worst.empty:
         return "none runs at every size" if len(behind) else ""

@@ -50,7 +50,7 @@ def biased(rows: pd.DataFrame) -> list[str]:
     """Return a warning for each operation whose A/A intervals exclude 1 too often."""
     return [
         f"Biased control: on {gpu}, {percent(share)} of the A/A intervals of {op} exclude 1, and "
-        "5 % may. All its intervals are widened accordingly."
+        "5 % may. All its intervals are widened accordingly"
         for (gpu, op), share in spread.biased_operations(rows).items()
     ]
 
