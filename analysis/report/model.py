@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from analysis.report.trust import Table
 
 MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
 CLASSES = {"N up to 1024": (0, 1024), "up to 16384": (1024, 16384), "longer": (16384, 2**63)}
-FACTS = [*("gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")]
+FACTS = ["gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"]
+FACTS += ["git_commit", "uncommitted_code", "date"]
 
 
 @dataclass(frozen=True)
@@ -192,81 +193,63 @@ def best_by_n(sizes: pd.DataFrame) -> Table:
 
 def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
     """Return the map of the first GPU, one of the sweep, and one comparison, of existing files."""
-    key = ["gpu", "dtype", "sweep"]
-    sets = list(rows[key].drop_duplicates().itertuples(index=False, name=None))
-    own = [f"{gpu}/{dtype}_{sweep}_throughput.png" for gpu, dtype, sweep in sets]
-    both = [f"gpus_{dtype}_{sweep}.png" for _, dtype, sweep in sets]
+    sets = list(
+        rows[["gpu", "dtype", "sweep"]].drop_duplicates().itertuples(index=False, name=None)
+    )
+    own = [f"{gpu}/{dtype}_{sweep}_throughput" for gpu, dtype, sweep in sets]
+    usual = ["gpus_float32_online_softmax", "a100/float32_online_softmax_throughput"]
+    gpus = [f"gpus_{dtype}_{sweep}" for _, dtype, sweep in sets]
     recorded = not (rows["origin"] == "measured").any()
     wanted = {
-        "The fastest kernel by N, and its share of copy bandwidth": [
-            *(f"{gpu}/map.png" for gpu, _, _ in sets),
-            "a100/map.png",
+        "Which kernel is the fastest at which N, and its share of copy bandwidth": [
+            *(f"{gpu}/map" for gpu, _, _ in sets),
+            "a100/map",
         ],
-        "Throughput over N": ["hero.png", *own] if recorded else [*own, "hero.png"],
-        "Comparison with other GPUs": [
-            *("gpus_float32_online_softmax.png" for _ in range(recorded)),
-            *(*both, "hero.png", "a100/float32_online_softmax_throughput.png"),
-        ],
+        "Lines over N": ["hero", *own] if recorded else [*own, "hero"],
+        "Comparison of GPUs": [*usual[:recorded], *gpus, "hero", *usual],
     }
-    found: list[tuple[str, Path]] = []
+    found: dict[Path, str] = {}
     for text, names in wanted.items():
-        used = {path for _, path in found}
-        there = (path for path in (folder / name for name in names) if path.is_file())
-        found += [(text, path) for path in there if path not in used][:1]
-    return found
+        paths = (folder / f"{name}.png" for name in names)
+        found |= dict.fromkeys([p for p in paths if p.is_file() and p not in found][:1], text)
+    return [(text, path) for path, text in found.items()]
 
 
 def claim_lines(claims: pd.DataFrame, rows: pd.DataFrame) -> list[dict[str, str]]:
     """Return a line for each claim: its verdicts on the GPUs of `rows`."""
     lines = []
-    for (claim, statement, quantity), part in claims.groupby(
-        ["claim", "statement", "quantity"], sort=False
-    ):
-        own = part[part["gpu"].isin(rows["gpu"]) & (part["origin"] != "published")]
+    by = ["claim", "statement", "quantity"]
+    for (claim, statement, quantity), part in claims.groupby(by, sort=False):
+        tables = part["origin"] == "published"
+        own = part[part["gpu"].isin(rows["gpu"]) & ~tables]
         judged = own[~own["verdict"].isin(OPEN)]
         shown = judged if len(judged) else own
-        verdicts = [
-            f"{verdict} on {_places(same)}" for verdict, same in shown.groupby("verdict", sort=True)
-        ]
-        table = part.loc[part["origin"] == "published", "verdict"]
-        verdicts += [f"{table.iloc[0]} in its own table"] if len(table) else []
-        known = shown.dropna(subset="value").to_dict("records")
-        value = md.number(part["published_value"].iloc[0])
-        said = [f"published {value}"] * bool(value)
-        said += [f"{_measured(row)} on {row['gpu']} {row['dtype']}" for row in known[:1]]
+        verdicts = []
+        for (verdict, gpu), same in shown.groupby(["verdict", "gpu"], sort=True):
+            verdicts.append(f"{verdict} on {gpu} {'/'.join(distinct(same['dtype']))}")
+        verdicts += [f"{verdict} in its own table" for verdict in part.loc[tables, "verdict"][:1]]
+        published = md.number(part["published_value"].iloc[0])
+        said = [f"published {published}"] * bool(published)
+        for row in shown.dropna(subset="value")[:1].to_dict("records"):
+            value = md.with_interval(row["value"], row["low"], row["high"])
+            said.append(f"{value} on {row['gpu']} {row['dtype']}")
         text = f"{claim}, “{statement}”: {quantity}" + f" ({', '.join(said)})" * bool(said)
         lines.append({"verdict": "; ".join(verdicts) or "no data", "text": text})
     return lines
 
 
-def _places(rows: pd.DataFrame) -> str:
-    return ", ".join(
-        f"{gpu} {'/'.join(distinct(part['dtype']))}" for gpu, part in rows.groupby("gpu")
-    )
-
-
-def _measured(row: Mapping) -> str:
-    return md.with_interval(row["value"], row["low"], row["high"])
-
-
 def environment(rows: pd.DataFrame) -> Table:
     """Return a line for each fact, a column for each GPU."""
-    groups = list(rows.groupby(["origin", "gpu"], sort=True))
-    facts: dict[str, list[object]] = {}
-    for _, part in groups:
-        for name in ["gpu_name", *FACTS, "git_commit"]:
-            values = [
-                value[:12] if name.endswith(("uuid", "commit")) else value
-                for value in distinct(part[name])
-            ]
-            many = f" and {len(values) - 6} more" if len(values) > 6 else ""
-            facts.setdefault(name, []).append(", ".join(values[:6]) + many)
-        days = distinct(part["started_at"])
-        facts.setdefault("started_at", []).append(" to ".join(dict.fromkeys([days[0], days[-1]])))
-        dirty = (part["git_dirty"] == "true").sum()
-        facts.setdefault("rows (of uncommitted code)", []).append(f"{len(part)} ({dirty})")
-    lines = [[name, *values] for name, values in facts.items() if any(values)]
-    return Table(["fact", *(f"{gpu} ({origin})" for (origin, gpu), _ in groups)], lines)
+    rows = rows.assign(date=rows["started_at"].str[:10], uncommitted_code=rows["git_dirty"])
+    for name in ("gpu_uuid", "git_commit"):
+        rows[name] = rows[name].str[:12]
+    groups = dict(list(rows.groupby(["origin", "gpu"], sort=True)))
+    lines = [
+        [name, *(", ".join(distinct(part[name])) for part in groups.values())] for name in FACTS
+    ]
+    lines.append(["rows", *map(len, groups.values())])
+    heads = ["fact", *(f"{gpu} ({origin})" for origin, gpu in groups)]
+    return Table(heads, [line for line in lines if any(line[1:])])
 
 
 def sweep_pages(ranks: pd.DataFrame, recorded: Iterable[Path]) -> dict[str, str]:
@@ -281,30 +264,27 @@ def sweep_pages(ranks: pd.DataFrame, recorded: Iterable[Path]) -> dict[str, str]
     heads = ["op", "dtype", "input", "M", "N", "best set", "time (µs)", "over torch", "of copy"]
     pages = {}
     for (origin, gpu, sweep), rows in ranks.groupby(["origin", "gpu", "sweep"], sort=True):
-        lines = []
-        for key, part in rows.groupby(["op", "dtype", "distribution", "M", "N"], sort=True):
-            lines.append([*key, *_matrix(part.sort_values("rank"))])
-        made = commands.get((gpu, sweep)) if origin == "recorded" else None
-        text = f"# {sweep} on {rows['gpu_name'].iloc[0]} ({origin})\n\n"
-        text += f"Made by `{made}`.\n\n" if made else ""
-        text += "".join(f"{line}.\n\n" for line in legend(rows["flags"]))
-        table = md.table([*heads, "next", "its time / the fastest's"], lines)
-        pages[f"{gpu}_{sweep}.md"] = f"{text}{table}\n"
+        matrices = rows.groupby(["op", "dtype", "distribution", "M", "N"], sort=True)
+        lines = [[*key, *_matrix(part.sort_values("rank"))] for key, part in matrices]
+        texts = [f"# {sweep} on {rows['gpu_name'].iloc[0]} ({origin})"]
+        if origin == "recorded" and (gpu, sweep) in commands:
+            texts.append(f"Made by `{commands[gpu, sweep]}`.")
+        texts += [f"{line}." for line in legend(rows["flags"])]
+        texts.append(md.table([*heads, "next", "its time / the fastest's"], lines) + "\n")
+        pages[f"{gpu}_{sweep}.md"] = "\n\n".join(texts)
     return pages
 
 
 def _matrix(part: pd.DataFrame) -> list[str]:
     """Return the cells of a matrix after its size; `part`: its variants, the fastest first."""
-    row = part.iloc[0]
+    row, *others = part.to_dict("records")
     if row["rank"] != 1:
         return [f"none: {md.counts(outcomes(part))}", *[""] * 5]
-    rest = part[part["rank"].notna() & ~part["in_best_set"]].head(1).to_dict("records")
-    behind = [f"behind_{end}" for end in ("best", "low", "high")]
-    return [
-        leaders(part),
-        md.number(row["time_us"]),
-        md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"]),
-        md.number(row["of_copy"], 3),
-        *(rest[0]["variant"] + mark(rest[0]["flags"]) if rest else "",),
-        *(md.with_interval(*(rest[0][name] for name in behind)) if rest else "",),
-    ]
+    cells = [leaders(part), md.number(row["time_us"])]
+    cells.append(md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"]))
+    cells.append(md.number(row["of_copy"], 3))
+    rest = [other for other in others if other["rank"] > 1 and not other["in_best_set"]][:1]
+    for other in rest:
+        behind = (other[f"behind_{end}"] for end in ("best", "low", "high"))
+        cells += [other["variant"] + mark(other["flags"]), md.with_interval(*behind)]
+    return cells + [""] * (6 - len(cells))

@@ -1,6 +1,5 @@
 """How far to trust the rows: A/A, spread between processes, cold calls, flags, faults, accuracy."""
 
-import re
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ FLAGS = {
     "shared_gpu": "another process used the GPU",
     "throttled": "the driver reduced the clocks",
 }
+ERRORS = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
 
 
 class Table(NamedTuple):
@@ -42,8 +42,27 @@ class Finding(NamedTuple):
 
 def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
     """Return the findings on some measurements; `unranked`: the flags that exclude a row."""
-    parts = [_a_a(rows), _between(rows), _cold(rows), _flags(rows, unranked), _failures(rows)]
-    return [part for part in (*parts, _accuracy(rows), _stale(rows)) if part]
+    found = {
+        "A/A": ("aa.csv", _a_a(rows)),
+        "Between processes": ("processes.csv", _between(rows)),
+        "Cold calls": ("cold.csv", _cold(rows[rows["found_in_l2"].notna()])),
+        "Flags": ("flags.csv", _flags(rows, unranked)),
+        "Not ok": ("not_ok.csv", _failures(rows)),
+        "Accuracy": ("accuracy.csv", _accuracy(rows.dropna(subset=ERRORS, how="all"))),
+        "Stale": ("stale.csv", _stale(rows[rows["stale"] == "true"])),
+    }
+    return [
+        Finding(title, text, _table(of), file)
+        for title, (file, (text, of)) in found.items()
+        if text
+    ]
+
+
+def _table(frame: pd.DataFrame) -> Table:
+    """Return a frame as a table, with three digits of every fraction."""
+    rows = frame.itertuples(index=False, name=None)
+    shown = [[f"{cell:.3g}" if isinstance(cell, float) else cell for cell in row] for row in rows]
+    return Table(list(frame), shown)
 
 
 def biased(rows: pd.DataFrame) -> list[str]:
@@ -55,138 +74,91 @@ def biased(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def _a_a(rows: pd.DataFrame) -> Finding | None:
+def _a_a(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     aa = spread.aa_controls(rows)
     if aa.empty:
-        return None
-    aa = aa.assign(off=(aa["aa_ratio"] - 1).abs(), k=spread.widening(aa, rows))
-    aa["torch_takes"] = aa["short"].map({False: "over 10 µs", True: "up to 10 µs"})
+        return "", aa
+    aa = aa.assign(off=(aa["aa_ratio"] - 1).abs(), widened=spread.widening(aa, rows))
     text = (
         f"torch against itself is off by {percent(aa['off'].median(), 2)} in the median, and by "
         f"less than {percent(aa['off'].quantile(0.95), 2)} at 95 % of {len(aa)} rows: smaller "
         f"differences are noise. {percent(aa['excludes'].mean(), 1)} of these intervals exclude 1, "
-        f"and 5 % may; all intervals are widened by up to {aa['k'].max():.2f}x to allow for it."
+        f"and 5 % may; all intervals are widened for it, by up to {aa['widened'].max():.2f}x."
     )
-    columns = {
-        "median_off": lambda part: percent(part["off"].median(), 2),
-        "95_percent_below": lambda part: percent(part["off"].quantile(0.95), 2),
-        "largest_off": lambda part: percent(part["off"].max(), 2),
-        "exclude_1": lambda part: percent(part["excludes"].mean(), 1),
-        "widened_by": lambda part: f"{part['k'].iloc[0]:.2f}",
-    }
-    return Finding(
-        "A/A", text, _grouped(aa, ["gpu", "origin", "op", "torch_takes"], columns), "aa.csv"
-    )
+    names = {"short": f"torch_up_to_{spread.SHORT_US}_us", "excludes": "intervals_without_1"}
+    columns = {"off": ["size", "median", "max"], "excludes": "mean", "widened": "max"}
+    groups = aa.rename(columns=names).groupby(["gpu", "origin", "op", names["short"]])
+    table = groups.agg({names.get(name, name): of for name, of in columns.items()})
+    return text, table.set_axis(["_".join(name) for name in table], axis=1).reset_index()
 
 
-def _between(rows: pd.DataFrame) -> Finding | None:
+def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     boards = spread.process_spread(rows)
-    if boards.empty:
-        return None
     text = (
         f"the speed-up of one kernel varies by {percent(boards['a'].median(), 2)} between "
         f"processes, on the worst board by {percent(boards['a'].max(), 2)} and "
         f"{boards['b'].max():.2f} µs a call. Every interval includes this spread."
     )
-    lines = [
-        [*key, percent(a, 2), f"{b:.3f}", f"{d:.1f}"]
-        for key, a, b, d in boards.itertuples(name=None)
-    ]
+    lines = [(*key, *values) for key, *values in boards.itertuples(name=None)]
     heads = [*spread.BOARD, "relative", "us_per_call", "degrees_of_freedom"]
-    return Finding("Between processes", text, Table(heads, lines), "processes.csv")
+    return text * bool(lines), pd.DataFrame(lines, columns=heads)
 
 
-def _cold(rows: pd.DataFrame) -> Finding | None:
-    rows = rows[rows["found_in_l2"].notna()]
-    if rows.empty:
-        return None
-    columns = {
-        "cycles_when_its_turn_comes": lambda part: f"{part['cold_load_cycles'].median():.0f}",
-        "cycles_at_once_again": lambda part: f"{part['resident_load_cycles'].median():.0f}",
-        "found_in_l2_median": lambda part: percent(part["found_in_l2"].median(), 1),
-        "found_in_l2_largest": lambda part: percent(part["found_in_l2"].max(), 1),
-    }
-    text = f"calls find {percent(rows['found_in_l2'].median(), 1)} of their input in L2, at most "
-    text += f"{percent(rows['found_in_l2'].max(), 1)}."
-    return Finding(
-        "Cold calls", text, _grouped(rows, ["gpu", "origin", "timing"], columns), "cold.csv"
+def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    text = (
+        f"calls find {percent(rows['found_in_l2'].median(), 1)} of their input in L2, at most "
+        f"{percent(rows['found_in_l2'].max(), 1)}."
     )
+    columns = ["cold_load_cycles", "resident_load_cycles", "found_in_l2"]
+    table = rows.groupby(["gpu", "origin", "timing"])[columns].median()
+    return text * bool(len(rows)), table.reset_index()
 
 
-def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> Finding:
+def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataFrame]:
     flagged = rows.assign(flag=rows["flags"].str.split()).explode("flag").dropna(subset="flag")
     counts = flagged["flag"].value_counts()
-    counts = md.counts(flagged["flag"], list(counts.index)) or "no row has a flag"
-    other = rows["unranked_by"] == schema.OTHER_BOARD
-    excluded = int(((rows["unranked_by"] != "") & ~other).sum())
-    names = " and ".join(unranked)
-    text = f"{counts}. " + (
-        f"{names} {'keeps' if len(unranked) == 1 else 'keep'} a row from ranking: "
-        f"{md.counted(excluded, 'row')}."
-        if unranked
-        else "No flag keeps a row from ranking (`unranked_flags` is empty)."
-    )
-    if other.any():
-        text += (
-            f" {md.counted(int(other.sum()), 'row')} of another board than most of their matrix "
-        )
-        text += "do not rank."
-    columns = {
-        "variants": lambda part: part["variant"].nunique(),
-        "N": lambda part: md.span(part["N"]),
-        "meaning": lambda part: FLAGS[part["flag"].iloc[0]],
-    }
-    by = ["flag", "gpu", "op", "dtype"]
-    return Finding("Flags", text, _grouped(flagged, by, columns), "flags.csv")
-
-
-def _failures(rows: pd.DataFrame) -> Finding:
-    edge_cases = rows["flags"].str.contains(r"\bedge_cases\b")
-    rows = rows[(rows["status"] != "ok") | edge_cases]
-    status = rows["status"].mask(rows["status"] == "ok", "wrong on special values")
-    message = rows["message"].str.replace(r"^[MN] = \d+: ", "", regex=True)
-    # messages that differ in their numbers have one reason; the first message stands for all
-    alike = message.map(lambda text: re.sub(r"\d[\d.e+-]*", "#", text))
-    lines = []
-    for (what, _), part in rows.assign(message=message).groupby([status, alike]):
-        names = ", ".join(sorted(part["variant"].unique()))
-        lines.append([what, len(part), names, md.span(part["N"]), part["message"].iloc[0]])
-    lines.sort(key=lambda line: (line[0], -line[1], line[2]))
-    text = f"{md.counts(status)}." if len(rows) else "every point is ok."
-    heads = ["status", "rows", "variants", "N", "reason"]
-    return Finding("Not ok", text, Table(heads, lines), "not_ok.csv")
-
-
-def _accuracy(rows: pd.DataFrame) -> Finding | None:
-    names = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
-    rows = rows.dropna(subset=names, how="all")
-    right = rows[(rows["status"] != "incorrect") & (rows["variant"] != schema.BASELINE)]
-    if rows.empty:
-        return None
-    worst = ", ".join(
-        f"{e:.1e} in {dtype}" for dtype, e in right.groupby("dtype")["max_rel_error"].max().items()
-    )
-    columns = {name: lambda part, name=name: f"{part[name].max():.2e}" for name in names}
-    table = _grouped(rows, ["gpu", "op", "dtype", "variant", "status"], columns)
-    text = "the largest relative error against float64, of results that pass and are not torch's, "
-    text += f"is {worst}."
-    return Finding("Accuracy", text, table, "accuracy.csv")
-
-
-def _stale(rows: pd.DataFrame) -> Finding | None:
-    stale = rows[rows["stale"] == "true"]
+    other = int((rows["unranked_by"] == schema.OTHER_BOARD).sum())
+    excluded = int((rows["unranked_by"] != "").sum()) - other
     text = (
-        f"other code than the current one measured {md.counted(len(stale), 'row')}, marked `stale` "
+        f"{md.counts(flagged['flag'], list(counts.index)) or 'no row has a flag'}. Flags that keep "
+        f"a row from ranking: {', '.join(unranked) or 'none'}; they exclude "
+        f"{md.counted(excluded, 'row')}. {md.counted(other, 'row')} of another board than most of "
+        "their matrix do not rank within their sweep."
+    )
+    table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()
+    return text, table.assign(meaning=table["flag"].map(FLAGS))
+
+
+def _failures(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    rows = rows[(rows["status"] != "ok") | rows["flags"].str.contains(r"\bedge_cases\b")]
+    rows = rows.assign(status=rows["status"].replace("ok", "wrong on special values"))
+    rows["reason"] = rows["message"].str.replace(r"^[MN] = \d+: ", "", regex=True)
+    # messages that differ in their numbers have one reason; the first message stands for all
+    alike = rows["reason"].str.replace(r"\d[\d.e+-]*", "#", regex=True)
+    groups = rows.groupby(["status", alike.rename("alike")])
+    table = groups.agg(
+        rows=("status", "size"),
+        variants=("variant", lambda names: ", ".join(sorted(set(names)))),
+        N=("N", md.span),
+        reason=("reason", "first"),
+    ).reset_index()
+    table = table.sort_values(["status", "rows"], ascending=[True, False]).drop(columns="alike")
+    return f"{md.counts(rows['status']) or 'every point is ok'}.", table
+
+
+def _accuracy(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    right = rows[(rows["status"] != "incorrect") & (rows["variant"] != schema.BASELINE)]
+    worst = right.groupby("dtype")["max_rel_error"].max().items()
+    text = "the largest relative error against float64, of results that pass and are not torch's, "
+    text += f"is {', '.join(f'{error:.1e} in {dtype}' for dtype, error in worst)}."
+    table = rows.groupby(["gpu", "op", "dtype", "variant", "status"])[ERRORS].max()
+    return text * bool(len(right)), table.reset_index()
+
+
+def _stale(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    text = (
+        f"other code than the current one measured {md.counted(len(rows), 'row')}, marked `stale` "
     )
     text += "in measurements.csv. To measure them again: `make record`."
-    table = _grouped(stale, ["gpu", "sweep", "variant"], {})
-    return Finding("Stale", text, table, "stale.csv") if len(stale) else None
-
-
-def _grouped(rows: pd.DataFrame, by: list[str], columns: dict) -> Table:
-    """Return a line for each group of rows, with their number and `columns`."""
-    lines = [
-        [*key, len(part), *(value(part) for value in columns.values())]
-        for key, part in rows.groupby(by, sort=True)
-    ]
-    return Table([*by, "rows", *columns], lines)
+    table = rows.groupby(["gpu", "sweep", "variant"]).size().rename("rows")
+    return text * bool(len(rows)), table.reset_index()
