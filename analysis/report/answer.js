@@ -82,32 +82,29 @@ function neighbours(sizes, asked) {
   return nearest(found, asked).filter((size) => factor(size.N, asked.N) <= Math.log2(FAR));
 }
 
-function named({ alone, best }) {
-  const more = best.length > MOST_NAMED ? ` and ${best.length - MOST_NAMED} more` : "";
-  return (alone ? "only " : best.length > 1 ? "tie: " : "") + best.slice(0, MOST_NAMED).join(", ") + more;
-}
+const listed = (names, joint = ", ") => names.slice(0, MOST_NAMED).join(joint) + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "");
+const named = ({ alone, best }) => (alone ? "only " : best.length > 1 ? "tie: " : "") + listed(best);
 
 // Names the kernels that all neighbours agree on, or those of each.
 function winner(near) {
   const raced = near.filter((size) => !size.alone);
   if (!raced.length) return { text: "No winner", names: near[0].best, alone: true };
   const common = raced[0].best.filter((name) => raced.every((size) => size.best.includes(name)));
-  const names = common.length ? common : distinct(raced.flatMap((size) => size.best.slice(0, 1)));
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  const text = names.slice(0, MOST_NAMED).join(common.length ? ", " : " or ") + more;
-  return { text: common.length > 1 ? `Tie: ${text}` : text, names, depends: !common.length };
+  const names = common.length ? common : distinct(raced.map((size) => size.best[0]));
+  return { text: (common.length > 1 ? "Tie: " : "") + listed(names, common.length ? ", " : " or "), names, depends: !common.length };
 }
 
+// The speed-up, the share of copy bandwidth and the times of a kernel, as a range over the neighbours.
 function facts(near, name) {
   const rows = near.flatMap((size) => size.rows.filter((row) => row.variant === name));
-  const speeds = rows.filter((row) => row.speedup !== null);
-  const exact = rows.length === 1 && rows[0].speedup_low !== null ? ` (95 % interval ${number(rows[0].speedup_low)} to ${number(rows[0].speedup_high)})` : "";
-  const parts = [];
-  if (name !== PAGE.baseline && speeds.length) parts.push(`${range(speeds.map((row) => row.speedup), (v) => number(v))}× torch${exact}`);
-  const shares = rows.filter((row) => row.of_copy !== null).map((row) => row.of_copy);
-  if (shares.length) parts.push(`${range(shares, percent)} of copy bandwidth (${range(rows.map((row) => row.throughput_gbps), (v) => number(v, 4))} GB/s)`);
-  parts.push(...rows.map((row) => `${number(row.time_us, 4)}${row.mark} µs at ${sizeName(row)}`));
-  return parts.join(" · ");
+  const span = (column, show) => range(rows.map((row) => row[column]).filter((value) => value !== null), show);
+  const [{ speedup, speedup_low: low, speedup_high: high, of_copy: share }] = rows;
+  const exact = rows.length === 1 && low !== null ? ` (95 % interval ${number(low)} to ${number(high)})` : "";
+  return [
+    ...(name !== PAGE.baseline && speedup !== null ? [`${span("speedup", (v) => number(v))}× torch${exact}`] : []),
+    ...(share !== null ? [`${span("of_copy", percent)} of copy bandwidth (${span("throughput_gbps", (v) => number(v, 4))} GB/s)`] : []),
+    ...rows.map((row) => `${number(row.time_us, 4)}${row.mark} µs at ${sizeName(row)}`),
+  ].join(" · ");
 }
 
 function lead(near, { names, alone, depends }) {
@@ -122,8 +119,8 @@ function lead(near, { names, alone, depends }) {
 
 function about(names, near) {
   const said = names.slice(0, MOST_NAMED).filter((name) => PAGE.about[name]).map((name) => `${name}: ${PAGE.about[name]}`);
-  const flags = distinct(near.flatMap((size) => size.rows.filter((row) => row.variant === names[0]).flatMap((row) => row.flags.split(" "))));
-  return [...said, ...flags.filter((flag) => PAGE.flags[flag]).map((flag) => `Flag ${flag}: ${PAGE.flags[flag]}.`)].join(" ");
+  const flags = near.flatMap((size) => size.rows.filter((row) => row.variant === names[0]).flatMap((row) => row.flags.split(" ")));
+  return [...said, ...distinct(flags).filter((flag) => PAGE.flags[flag]).map((flag) => `Flag ${flag}: ${PAGE.flags[flag]}.`)].join(" ");
 }
 
 // Says that the combination was not measured, where it was, and how to measure it.

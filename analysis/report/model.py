@@ -11,7 +11,7 @@ import yaml
 
 from analysis import markdown as md
 from analysis import palette, ranking, schema, stats
-from analysis.claims.claim import OPEN
+from analysis.claims.claim import NO_DATA
 from analysis.frame import distinct, legend, mark, outcomes
 from analysis.published import Published
 from analysis.report import trust
@@ -70,6 +70,10 @@ def build(inputs: Inputs, figures: Path) -> dict[str, object]:
         "trust": trust.findings(rows, inputs.unranked),
         "environment": environment(rows),
         "command": inputs.command,
+        "recorded": [
+            (path.parent.name, path.stem, yaml.safe_load(path.read_text())["command"])
+            for path in map(Path, inputs.recorded)
+        ],
         "ranks": ranks,
         "sizes": sizes,
         "gpu_names": names,
@@ -81,7 +85,8 @@ def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
     days = distinct(rows["started_at"].str.slice(0, 10))
     when = " to ".join(dict.fromkeys([days[0], days[-1]]))
     covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
-    versions = [f"{name} {'/'.join(distinct(rows[name]))}" for name in ("torch", "driver")]
+    known = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
+    versions = [f"{name} {version}" for name, version in known.items() if version]
     parts = [*covers, md.counted(len(rows), "row"), ", ".join(versions)]
     return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {when}: {'; '.join(parts)}"
 
@@ -123,7 +128,8 @@ def leaders(part: pd.DataFrame) -> str:
 
     Of one size it is the best set. A size that only one variant ranks at has no winner.
     """
-    inside = part[part["in_best_set"]].sort_values("rank")
+    inside = part.loc[part["in_best_set"], ["rank", "variant", "flags", "competitors"]]
+    inside = inside.sort_values("rank")
     counts, alone, signs = Counter(), Counter(), {}
     for name, flags, competitors in zip(
         inside["variant"], inside["flags"], inside["competitors"], strict=True
@@ -216,26 +222,30 @@ def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
 
 
 def claim_lines(claims: pd.DataFrame, rows: pd.DataFrame) -> list[dict[str, str]]:
-    """Return a line for each claim: its verdicts on the GPUs of `rows`."""
-    lines = []
-    by = ["claim", "statement", "quantity"]
+    """Return a line for each claim with a verdict on the GPUs of `rows`, and one for the others."""
+    lines, others = [], []
+    tables, by = claims["origin"] == "published", ["claim", "statement", "quantity"]
     for (claim, statement, quantity), part in claims.groupby(by, sort=False):
-        tables = part["origin"] == "published"
-        own = part[part["gpu"].isin(rows["gpu"]) & ~tables]
-        judged = own[~own["verdict"].isin(OPEN)]
-        shown = judged if len(judged) else own
-        verdicts = []
-        for (verdict, gpu), same in shown.groupby(["verdict", "gpu"], sort=True):
-            verdicts.append(f"{verdict} on {gpu} {'/'.join(distinct(same['dtype']))}")
-        verdicts += [f"{verdict} in its own table" for verdict in part.loc[tables, "verdict"][:1]]
-        published = md.number(part["published_value"].iloc[0])
-        said = [f"published {published}"] * bool(published)
-        for row in shown.dropna(subset="value")[:1].to_dict("records"):
-            value = md.with_interval(row["value"], row["low"], row["high"])
-            said.append(f"{value} on {row['gpu']} {row['dtype']}")
-        text = f"{claim}, “{statement}”: {quantity}" + f" ({', '.join(said)})" * bool(said)
-        lines.append({"verdict": "; ".join(verdicts) or "no data", "text": text})
-    return lines
+        own = part[
+            part["gpu"].isin(rows["gpu"]) & (part["verdict"] != NO_DATA) & ~tables[part.index]
+        ]
+        table = part.loc[tables[part.index], "verdict"].iloc[0]
+        if own.empty:
+            others.append(f"{claim} ({quantity})")
+            continue
+        verdicts = [
+            f"{verdict} on {gpu} {'/'.join(distinct(same['dtype']))}"
+            for (verdict, gpu), same in own.groupby(["verdict", "gpu"], sort=True)
+        ]
+        verdicts += [f"{table} in its own table"] * (table != NO_DATA)
+        row = own.iloc[-1]
+        value = md.with_interval(row["value"], row["low"], row["high"])
+        published = md.number(row["published_value"]) or "as a sentence"
+        text = f"{claim}, “{statement}”: {quantity} (published {published}, "
+        text += f"{value or row['why']} on {row['gpu']} {row['dtype']})"
+        lines.append({"verdict": "; ".join(verdicts), "text": text})
+    unknown = {"verdict": f"{NO_DATA} here", "text": "; ".join(others)}
+    return [*lines, unknown] if others else lines
 
 
 def environment(rows: pd.DataFrame) -> Table:
@@ -250,41 +260,3 @@ def environment(rows: pd.DataFrame) -> Table:
     lines.append(["rows", *map(len, groups.values())])
     heads = ["fact", *(f"{gpu} ({origin})" for origin, gpu in groups)]
     return Table(heads, [line for line in lines if any(line[1:])])
-
-
-def sweep_pages(ranks: pd.DataFrame, recorded: Iterable[Path]) -> dict[str, str]:
-    """Return file name -> Markdown page of each GPU and sweep: the best set of every matrix.
-
-    `recorded`: the files data/recorded/{gpu}/{sweep}.yaml, which say what made the rows.
-    """
-    commands = {
-        (path.parent.name, path.stem): yaml.safe_load(path.read_text())["command"]
-        for path in map(Path, recorded)
-    }
-    heads = ["op", "dtype", "input", "M", "N", "best set", "time (µs)", "over torch", "of copy"]
-    pages = {}
-    for (origin, gpu, sweep), rows in ranks.groupby(["origin", "gpu", "sweep"], sort=True):
-        matrices = rows.groupby(["op", "dtype", "distribution", "M", "N"], sort=True)
-        lines = [[*key, *_matrix(part.sort_values("rank"))] for key, part in matrices]
-        texts = [f"# {sweep} on {rows['gpu_name'].iloc[0]} ({origin})"]
-        if origin == "recorded" and (gpu, sweep) in commands:
-            texts.append(f"Made by `{commands[gpu, sweep]}`.")
-        texts += [f"{line}." for line in legend(rows["flags"])]
-        texts.append(md.table([*heads, "next", "its time / the fastest's"], lines) + "\n")
-        pages[f"{gpu}_{sweep}.md"] = "\n\n".join(texts)
-    return pages
-
-
-def _matrix(part: pd.DataFrame) -> list[str]:
-    """Return the cells of a matrix after its size; `part`: its variants, the fastest first."""
-    row, *others = part.to_dict("records")
-    if row["rank"] != 1:
-        return [f"none: {md.counts(outcomes(part))}", *[""] * 5]
-    cells = [leaders(part), md.number(row["time_us"])]
-    cells.append(md.with_interval(row["speedup"], row["speedup_low"], row["speedup_high"]))
-    cells.append(md.number(row["of_copy"], 3))
-    rest = [other for other in others if other["rank"] > 1 and not other["in_best_set"]][:1]
-    for other in rest:
-        behind = (other[f"behind_{end}"] for end in ("best", "low", "high"))
-        cells += [other["variant"] + mark(other["flags"]), md.with_interval(*behind)]
-    return cells + [""] * (6 - len(cells))

@@ -34,7 +34,12 @@ ON_DARK |= {palette.INDIGO: "#8f86e0"}
 
 def payload(published: Published, content: dict) -> dict[str, object]:
     """Return the data of the page; `content`: as of model.build."""
-    sizes = content["sizes"].assign(distribution="").rename(columns={"sweep": "sweeps"})
+    sizes = (
+        content["sizes"]
+        .sort_values("origin", kind="stable")
+        .assign(distribution="")
+        .rename(columns={"sweep": "sweeps"})
+    )
     sizes = with_controls(sizes.assign(sweep="")).rename(columns={"sweep": "", "sweeps": "sweep"})
     peaks = {name.removesuffix(".csv"): s.memory_peak_gbps for name, s in published.sources.items()}
     share = published.rows["throughput_gbps"] / published.rows["table"].map(peaks).astype(float)

@@ -122,9 +122,13 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
     text = (
         f"{md.counts(flagged['flag'], list(counts.index)) or 'no row has a flag'}. Flags that keep "
         f"a row from ranking: {', '.join(unranked) or 'none'}; they exclude "
-        f"{md.counted(excluded, 'row')}. {md.counted(other, 'row')} of another board than most of "
-        "their matrix do not rank within their sweep."
+        f"{md.counted(excluded, 'row')}."
     )
+    if other:
+        text += (
+            f" {md.counted(other, 'row')} of another board than most of their matrix do not rank "
+        )
+        text += "within their sweep."
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()
     return text, table.assign(meaning=table["flag"].map(FLAGS))
 

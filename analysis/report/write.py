@@ -20,13 +20,11 @@ MOST_SHOWN = 40  # lines of a table of the page; its CSV has all
 
 
 def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
-    """Write both reports to `folder`, and report/*.md and *.csv; equal inputs give equal bytes."""
+    """Write both reports to `folder`, and report/*.csv; equal inputs give equal bytes."""
     content = model.build(inputs, figures)
-    files = dict(model.sweep_pages(content["ranks"], inputs.recorded))
-    content["pages"] = list(files)
-    files |= {finding.file: _csv(finding.table) for finding in content["trust"]}
+    files = {finding.file: _csv(finding.table) for finding in content["trust"]}
     files["profile.csv"] = _csv(profile(content["ranks"]))
-    content["tables"] = [name for name in files if name.endswith(".csv")]
+    content["tables"] = list(files)
     content["links"] = [
         (text, Path(os.path.relpath(path, folder)).as_posix()) for text, path in content["figures"]
     ]
