@@ -126,20 +126,6 @@ def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
     return {i: stats.Estimate(*each) for i, *each in values}
 
 
-def win_tie_loss(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `wins`, `ties`, `losses` of each variant over the matrices with two competitors.
-
-    A win is a best set of one variant; a tie is a place in a larger one. `table`: as of
-    `rank_variants`.
-    """
-    table = table[table["competitors"] > 1]
-    inside = table["in_best_set"]
-    best = inside.groupby([table[name] for name in SWEEP_MATRIX]).transform("sum")
-    counts = {"wins": inside & (best == 1), "ties": inside & (best > 1)}
-    counts["losses"] = ~inside & table["rank"].notna()
-    return table.assign(**counts).groupby("variant")[list(counts)].sum()
-
-
 def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per matrix, a column each.
 
@@ -182,17 +168,6 @@ def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
     text = [*(name for name in SWEEP_MATRIX if name not in ("M", "N")), "variant", *OUTCOME]
     return read_output(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
-
-
-def best_sets(rows: pd.DataFrame) -> dict[int, list[str]]:
-    """Return the best set at every N, fastest first; empty where only one variant competes.
-
-    `rows`: as of `rank_variants`, with one M for each N.
-    """
-    inside = rows[rows["in_best_set"]].sort_values("rank")
-    sets = {n: part["variant"].tolist() for n, part in inside.groupby("N")}
-    alone = set(inside.loc[inside["competitors"] < 2, "N"])
-    return {n: [] if n in alone else names for n, names in sets.items()}
 
 
 def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:

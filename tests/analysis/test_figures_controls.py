@@ -47,7 +47,7 @@ def test_without_times_nothing_is_added(measurements):
 def test_a_control_does_not_compete(ranked):
     rows = controls.with_controls(ranked([row()]))
     assert rows["rank"].tolist()[:1] == [1]
-    assert ranking.best_sets(rows) == {1024: []}
+    assert rows["competitors"].tolist() == [1, 0]
     assert ranking.highlighted([rows], 1) == ["torch_softmax", "triton_row"]
 
 
