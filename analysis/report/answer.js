@@ -7,11 +7,19 @@ const distinct = (values) => [...new Set(values)];
 const by = (of) => (a, b) => of(a) - of(b);
 document.documentElement.classList.add("js");
 
-// Turns columns (analysis/report/page.py) into one object per row.
+// Turns columns (analysis/report/page.py) into one object per row, with its throughput and the marks of its flags.
 function unpacked(columns) {
   const names = Object.keys(columns);
-  const values = names.map((name) => columns[name].words ? columns[name].codes.map((code) => columns[name].words[code]) : columns[name]);
-  return values[0].map((_, i) => Object.fromEntries(names.map((name, j) => [name, values[j][i]])));
+  const values = names.map((name) => {
+    const { words, codes, runs } = columns[name];
+    return !words ? columns[name] : codes ? codes.map((code) => words[code]) : runs.flatMap(([code, count]) => Array(count).fill(words[code]));
+  });
+  return values[0].map((_, i) => {
+    const row = Object.fromEntries(names.map((name, j) => [name, values[j][i]]));
+    const moved = (row.op.endsWith("_backward") ? 3 : 2) * row.M * row.N * PAGE.itemsize[row.dtype];
+    const marks = row.flags.split(" ").map((flag) => PAGE.marks[flag] ?? "");
+    return { ...row, mark: distinct(marks).sort().join(""), throughput_gbps: row.time_us && moved / row.time_us / 1000 };
+  });
 }
 
 // An element with attributes and children; strings become text, never markup.
@@ -50,7 +58,7 @@ const FAR = 4; // beyond this factor in N no kernel is named
 const [NEAREST, MOST_NAMED] = [6, 4]; // sizes of the table; kernels of a tie
 const gpuName = (gpu) => PAGE.gpus[gpu] ?? gpu;
 const address = ({ gpu, op, dtype, M, N }) => `#${gpu}/${op}/${dtype}/${M}x${N}`;
-const sizeName = ({ M, N }) => `${M} × ${N}`;
+const sizeName = ({ M, N }) => `${M}\u00a0×\u00a0${N}`;
 
 // The measured sizes of a GPU, operation and element type: {M, N, rows}, the fastest row first.
 function measured({ gpu, op, dtype }) {

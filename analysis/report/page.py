@@ -1,5 +1,6 @@
 """What the script of the page reads: sizes, rows, charts, and colours."""
 
+import itertools
 import json
 import math
 
@@ -9,11 +10,11 @@ from markupsafe import Markup
 import kernels
 from analysis import palette
 from analysis.figures.controls import with_controls
-from analysis.frame import mark
+from analysis.frame import MARKS
 from analysis.panels import describe_m, rule_of_m, split_by_m
 from analysis.published import Published
 from analysis.report.trust import FLAGS
-from analysis.schema import BASELINE
+from analysis.schema import BASELINE, ITEMSIZE
 from kernels.registry import source_scan
 
 ABOUT = {
@@ -21,11 +22,11 @@ ABOUT = {
     "torch.softmax; docs/explanation/frontier.md says how it works.",
     BASELINE: "PyTorch's own function, which every other kernel is compared with.",
 }
-POINT = ["gpu", "op", "dtype", "M", "N", "variant", "sweep", "flags", "mark"]
-VALUES = ["time_us", "speedup", "of_copy", "throughput_gbps"]
+POINT = ["gpu", "op", "dtype", "M", "N", "variant", "flags"]
+VALUES = ["time_us", "speedup", "of_copy"]
 # The columns of a size over all sweeps, and of a row of one sweep.
 OF_SIZES = [*POINT, *VALUES, "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
-OF_ROWS = [*POINT, *VALUES, "status", "unranked_by", "message"]
+OF_ROWS = [*POINT, *VALUES, "sweep", "status", "unranked_by", "message"]
 # Colours of the palette with a contrast below 3 -> their replacement, on white and on dark.
 ON_WHITE = {palette.ORANGE: "#9c7218", palette.SKY: "#2f8fc4", palette.PURPLE: "#b8608e"}
 ON_DARK = {palette.BLACK: "#f4f4f4", palette.GREY: "#9a9a9a", palette.WINE: "#f0e442"}
@@ -56,12 +57,16 @@ def payload(published: Published, content: dict) -> dict[str, object]:
         "colours": {n: [ON_WHITE.get(c, c), ON_DARK.get(c, c)] for n, c in colours.items()},
         "about": {name: about(name) for name in names},
         "flags": FLAGS,
+        "marks": MARKS,
+        "itemsize": ITEMSIZE,
     }
 
 
 def columns(rows: pd.DataFrame, names: list[str]) -> dict[str, object]:
-    """Return column -> values of four digits, None where empty; text as `words` and `codes`."""
-    rows = rows.assign(mark=rows["flags"].map(mark))
+    """Return column -> values of four digits, None where empty; text as `words` and `codes`.
+
+    Codes that hardly change are `runs` of (code, count).
+    """
     if "in_best_set" in rows:
         rows["in_best_set"] = (rows["in_best_set"] == True).astype(int)  # noqa: E712, None of tables
     return {name: _column(rows[name]) for name in names}
@@ -70,7 +75,9 @@ def columns(rows: pd.DataFrame, names: list[str]) -> dict[str, object]:
 def _column(values: pd.Series) -> object:
     if not pd.api.types.is_numeric_dtype(values):
         codes, words = pd.factorize(values.fillna(""))
-        return {"words": words.tolist(), "codes": codes.tolist()}
+        runs = [(int(code), len(list(run))) for code, run in itertools.groupby(codes)]
+        packed = {"runs": runs} if 4 * len(runs) < len(codes) else {"codes": codes.tolist()}
+        return {"words": words.tolist(), **packed}
     if pd.api.types.is_integer_dtype(values):
         return values.tolist()
     return [None if math.isnan(value) else float(f"{value:.4g}") for value in values]

@@ -23,7 +23,10 @@ def payload(page):
 
 
 def unpacked(column):
-    return column if isinstance(column, list) else [column["words"][i] for i in column["codes"]]
+    if isinstance(column, list):
+        return column
+    runs = column.get("runs") or [(code, 1) for code in column["codes"]]
+    return [column["words"][code] for code, count in runs for _ in range(count)]
 
 
 def test_rows_are_those_of_the_measurements(page):

@@ -15,7 +15,7 @@ ASK = """(all) => all.map((asked) => {
   const form = document.querySelector("#question");
   ["gpu", "op", "dtype", "M", "N"].forEach((name, i) => (form.elements[name].value = asked[i]));
   form.dispatchEvent(new Event("input"));
-  const said = (id) => document.getElementById(id).innerText;
+  const said = (id) => document.getElementById(id).innerText.replaceAll("\\u00a0", " ");
   return Object.fromEntries(["notice", "winner", "facts", "lead"].map((id) => [id, said(id)]));
 })"""
 
