@@ -180,8 +180,13 @@ find("#rows thead").replaceChildren(element("tr", {}, ...COLUMNS.map((column) =>
 let frame;
 addEventListener("asked", ({ detail }) => {
   asked = detail;
+  const before = location.hash;
   cancelAnimationFrame(frame); // while a number is typed, only the last question counts
-  frame = requestAnimationFrame(() => (history.replaceState(null, "", address(detail)), follow(detail), list()));
+  frame = requestAnimationFrame(() => {
+    if (location.hash === before) history.replaceState(null, "", address(detail)); // else a link was followed meanwhile
+    follow(detail);
+    list();
+  });
 });
 chooser.addEventListener("change", draw);
 find("#plot").addEventListener("keydown", (event) => {
