@@ -138,6 +138,7 @@ def test_a_race_of_one_names_no_winner_and_a_tie_all(opened, tmp_path):
 
 def test_the_question_is_in_the_address(opened, report):
     page = opened()
+    page.wait_for_function("location.hash !== ''")
     page.goto(f"{report.as_uri()}#h200/softmax/float16/1000x5000")
     page.reload()
     values = [page.locator(f"#question [name={name}]").input_value() for name in FIELDS]
