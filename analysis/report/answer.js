@@ -46,7 +46,7 @@ function number(value, digits = 3) {
   const decimals = value ? digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
   return value.toFixed(Math.max(0, Math.min(9, decimals)));
 }
-const percent = (share) => (share === null ? "" : `${Math.round(100 * share)} %`);
+const percent = (share) => (share === null ? "" : `${(100 * share).toFixed(share < 0.01 ? 1 : 0)} %`);
 const times = (value) => (value === null ? "" : `${number(value)}×`);
 const range = (values, show) => distinct([Math.min(...values), Math.max(...values)].map(show)).join(" to ");
 

@@ -79,7 +79,7 @@ function draw() {
   if (!rows.length) return;
   const width = plot.clientWidth;
   const wide = width >= 620; // on a phone the values below name the lines
-  const right = width - (wide ? 20 + 6.8 * Math.max(...lines.filter((line) => !line.grey).map((line) => line.variant.length)) : 10);
+  const right = width - (wide ? 20 + 7.4 * Math.max(...lines.filter((line) => !line.grey).map((line) => line.variant.length)) : 10);
   const values = [...rows.map((row) => row[quantity()]), ...roof.map(([, v]) => v)];
   const share = quantity() === "of_copy"; // from 0, and not on a log axis
   const n = [sizes[0] / 1.15, sizes.at(-1) * 1.15];
