@@ -83,7 +83,7 @@ def build(inputs: Inputs, figures: Path) -> dict[str, object]:
 def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
     """Return the name of a GPU, what its rows cover, and when and with what they were measured."""
     days = distinct(rows["started_at"].str.slice(0, 10))
-    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    when = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
     covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
     known = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
     versions = [f"{name} {version}" for name, version in known.items() if version]

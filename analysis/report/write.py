@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import jinja2
+import pandas as pd
 from markupsafe import Markup
 
 from analysis import markdown, ranking, rows
@@ -35,7 +36,7 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
     return [folder / "report.md", folder / "report.html"]
 
 
-def profile(ranks) -> Table:
+def profile(ranks: pd.DataFrame) -> Table:
     """Return a line for each variant of a sweep: at how many matrices it is near the fastest."""
     lines = []
     for key, part in ranks.groupby(["gpu", "op", "dtype", "sweep"], sort=True):
