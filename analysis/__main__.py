@@ -14,8 +14,6 @@ from analysis import InputError
 from analysis.arguments import ARGUMENTS
 
 TABLES = ("--measurements", "--published")
-REPORT = (*TABLES, "--command", "[--recorded]", "[--unranked-flags]", "--output")
-REPORT += ("--summary", "--claims", "--figures-dir")
 COMMANDS = []  # of (function, names of its arguments)
 
 
@@ -92,20 +90,19 @@ def _figures(given: Namespace) -> str:
     return _named(write.write_shared(*_tables(given), given.output_dir))
 
 
-@_command(*REPORT)
-def _report(given: Namespace) -> None:
-    """write the report in Markdown"""
-    from analysis.report import document
+@_command(
+    *(*TABLES, "--claims", "--figures-dir", "--command", "[--recorded]", "[--unranked-flags]"),
+    "--output-dir",
+)
+def _report(given: Namespace) -> str:
+    """write report.md, report.html, and the tables behind them"""
+    from analysis import claims
+    from analysis.report import model, write
 
-    document.write(_inputs(given), given.figures_dir, given.output)
-
-
-@_command(*REPORT)
-def _html(given: Namespace) -> None:
-    """write the report as one page for a browser"""
-    from analysis.html import document
-
-    document.write(_inputs(given), given.figures_dir, given.output)
+    measurements, published = _tables(given)
+    settings = given.reproduce_with, given.recorded, given.unranked_flags
+    inputs = model.Inputs(measurements, claims.read(given.claims), published, *settings)
+    return _named(write.write(inputs, given.figures_dir, given.output_dir))
 
 
 @_command(
@@ -160,16 +157,6 @@ def _tables(given: Namespace) -> tuple:
     from analysis import frame, published
 
     return frame.load(given.measurements), published.load(given.published)
-
-
-def _inputs(given: Namespace):
-    from analysis import claims, ranking
-    from analysis.report.document import Inputs
-
-    measurements, published = _tables(given)
-    summary, judged = ranking.read(given.summary), claims.read(given.claims)
-    settings = given.reproduce_with, given.recorded, given.unranked_flags
-    return Inputs(measurements, summary, judged, published, *settings)
 
 
 def _named(paths: list[Path]) -> str:

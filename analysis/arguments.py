@@ -37,11 +37,10 @@ ARGUMENTS = {
     "--published": _path("folder of the published tables and sources.yaml"),
     "--merged": _path("merged rows of one GPU, results/measurements/{gpu}.csv"),
     "--rows": _path("folder of the row files with samples"),
-    "--summary": _path("file that `summary` wrote"),
     "--claims": _path("file that `claims` wrote"),
     "--figures-dir": _path("folder of the figures to link"),
     "--output": _path("file to write; of `record` and `tuning` the folder"),
-    "--output-dir": _path("folder to write the figures to, and the Markdown of `compare`"),
+    "--output-dir": _path("folder to write to; of `compare` for its figure and Markdown"),
     "--recorded": _path(
         "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml",
         nargs="*",

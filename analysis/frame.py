@@ -1,6 +1,6 @@
 """Collected rows as a pandas frame: their types, which of them rank, and their marks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -72,11 +72,6 @@ def outcomes(frame: pd.DataFrame) -> pd.Series:
 def mark(flags: str) -> str:
     """Return the marks of a row's flags, which follow its numbers."""
     return "".join(sorted({MARKS[flag] for flag in flags.split() if flag in MARKS}))
-
-
-def named(row: Mapping) -> str:
-    """Return the variant of a row, followed by the marks of its flags."""
-    return row["variant"] + mark(row["flags"])
 
 
 def legend(flags: Iterable[str]) -> list[str]:

@@ -1,58 +1,19 @@
-"""The blocks of a section, and their Markdown."""
+"""Numbers, counts and tables as text: in Markdown, on the page, in figures and messages."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-# A longer table is folded, so that a reader finds the sections after it.
-LONG_TABLE = 60
+LONG_TABLE = 60  # lines; a longer table with a name is folded
 
 
-class Prose(NamedTuple):
-    """One paragraph; `text` may have emphasis (`**`) and code (backticks) of Markdown."""
-
-    text: str
-
-
-class Heading(NamedTuple):
-    """The title of a part of a section, written as Prose is."""
-
-    text: str
-
-
-class Code(NamedTuple):
-    """Commands for a shell."""
-
-    text: str
-
-
-class Table(NamedTuple):
-    """`rows` of plain values under `columns`; `what` names the rows."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    what: str
-
-
-Block = Prose | Heading | Table | Code
-
-
-def render(blocks: Iterable[Block]) -> str:
-    """Return the blocks of a section as Markdown, an empty line between them; "" for none."""
-    texts = [_block(block) for block in blocks]
-    return "\n\n".join(texts) + "\n" if texts else ""
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str) -> str:
-    """Return a Markdown table, folded under the summary `what` beyond LONG_TABLE rows."""
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str = "") -> str:
+    """Return a Markdown table; beyond LONG_TABLE rows, folded under the summary `what`."""
     lines = [columns, ["---"] * len(columns), *rows]
     text = "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
-    return folded(f"{what} ({counted(len(rows), 'row')})", text) if len(rows) > LONG_TABLE else text
-
-
-def folded(summary: str, text: str) -> str:
-    """Return `text` under a summary that opens it with a click."""
+    if not what or len(rows) <= LONG_TABLE:
+        return text
+    summary = f"{what} ({counted(len(rows), 'row')})"
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
@@ -67,6 +28,11 @@ def number(value: float, digits: int = 4) -> str:
         decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
         return f"{value:.{max(0, decimals)}f}"
     return f"{value:.{digits - 1}e}"
+
+
+def percent(fraction: float, decimals: int = 0) -> str:
+    """Return `43 %`."""
+    return f"{100 * fraction:.{decimals}f} %"
 
 
 def with_interval(value: float, low: float, high: float) -> str:
@@ -95,18 +61,6 @@ def counted(count: int, noun: str) -> str:
     """Return `1 row`, `2 rows`, `2 matrices`."""
     plural = "matrices" if noun == "matrix" else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"
-
-
-def _block(block: Block) -> str:
-    match block:
-        case Prose(text):
-            return text
-        case Heading(text):
-            return f"### {text}"
-        case Table(columns, rows, what):
-            return table(columns, rows, what)
-        case Code(text):
-            return f"```sh\n{text}\n```"
 
 
 def _cell(value: object) -> str:

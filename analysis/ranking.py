@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from analysis import palette, rows, stats
@@ -17,6 +18,9 @@ CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
 CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy"]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
+# What the variants of one size share over all sweeps.
+SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
+BETWEEN_SWEEPS = 0.02  # relative, of a speed-up, where no variant is in two sweeps
 MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
 
 
@@ -26,19 +30,56 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     `rank` 1 is the fastest; only variants that rank have one. `competitors` counts these.
     `behind_best`: the time of a variant over that of the fastest, with its 95 % interval.
     `in_best_set`: not significantly slower than the fastest by more than stats.TIE, with p-values
-    of `_rank_matrix` corrected over the sweep (Benjamini and Hochberg).
+    of `_rank` corrected over the sweep (Benjamini and Hochberg).
 
     A variant without a speed-up does not rank beside variants that have one (NO_SPEEDUP). Where no
     variant of a matrix has one, the times rank and nothing is significant.
     """
     table = _unrank_without_speedup(stats.point_estimates(measurements))
-    matrices = table[is_ranked(table)].groupby(SWEEP_MATRIX, sort=False)
-    lines = {i: place for _, matrix in matrices for i, place in _rank_matrix(matrix).items()}
-    places = pd.DataFrame.from_dict(lines, orient="index", columns=PLACE, dtype="float64")
-    table = table.join(places)
+    return _with_places(table, table[is_ranked(table)].assign(matrix=0), SWEEP_MATRIX)
+
+
+def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one line per variant of each SIZE, ranked over every sweep, input and board.
+
+    `table`: of `rank_variants`. Rows that only their board excludes rank here. Variants of one
+    matrix on one board are compared within it. Others are compared by their speed-ups over torch,
+    whose variance then includes that between sweeps and boards. `speedup_low` and `speedup_high`
+    are the ends over all sweeps; `sweep` and `flags` have the words of all.
+    """
+    rows = table[is_ranked(table, any_board=True)]
+    known = rows["log"].notna()
+    rows = rows[known | ~known.groupby([rows[name] for name in SIZE]).transform("any")]
+    board = rows["gpu_uuid"].where(rows["rank"].isna(), "")
+    rows = rows.assign(matrix=rows.assign(board=board).groupby([*SWEEP_MATRIX, "board"]).ngroup())
+    groups = rows.groupby([*SIZE, "variant"], sort=False)
+    merged = groups.first().drop(columns=[*PLACE[:-1], "in_best_set", "matrix"])
+    merged[CARRIED] = groups[CARRIED].median()
+    merged["speedup"] = np.exp(groups["log"].mean())
+    merged["speedup_low"] = groups["speedup_low"].min()
+    merged["speedup_high"] = groups["speedup_high"].max()
+    for name in ("sweep", "flags"):
+        merged[name] = groups[name].agg(lambda of: " ".join(sorted(set(" ".join(of).split()))))
+    # variants of several sweeps show how much a speed-up over torch varies between these
+    varied = rows[rows["variant"] != BASELINE].groupby([*SIZE, "variant"])["log"].var()
+    between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2)
+    return _with_places(merged.reset_index(), rows, SIZE, between.to_dict())
+
+
+def _with_places(
+    table: pd.DataFrame, rows: pd.DataFrame, key: list[str], between: Mapping | None = None
+) -> pd.DataFrame:
+    """Return `table` with RANK_COLUMNS, from the ranked `rows` of every group of `key`."""
+    lines = []
+    for each, group in rows.groupby(key, sort=False):
+        places = _rank(group, (between or {}).get(each[:2], 0.0))
+        lines += [(*each, name, *place) for name, place in places.items()]
+    on = [*key, "variant"]
+    places = pd.DataFrame(lines, columns=[*on, *PLACE]).astype(table.dtypes[on].to_dict())
+    table = table.merge(places.astype(dict.fromkeys(PLACE, "float64")), how="left", on=on)
     table["competitors"] = table["competitors"].fillna(0).astype("int64")
     p = table["p"].dropna()
-    for _, part in table.loc[p.index].groupby(["origin", "sweep", "gpu"]):
+    for _, part in table.loc[p.index].groupby([n for n in ("origin", "sweep", "gpu") if n in key]):
         p[part.index] = stats.benjamini_hochberg(p[part.index])
     slower = table.index.isin(p.index[p <= stats.LEVEL])
     return table.drop(columns="p").assign(in_best_set=table["rank"].notna() & ~slower)
@@ -52,43 +93,37 @@ def _unrank_without_speedup(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _rank_matrix(matrix: pd.DataFrame) -> dict[int, tuple]:
-    """Return the values of PLACE for each line of one matrix.
+def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
+    """Return the values of PLACE for each variant of `rows`, which have one size.
 
     `p` of the hypothesis that a variant ties with the fastest is multiplied by the number of the
     others: whichever variant looks fastest, the truly fastest one is in the best set with 95 %
-    confidence (Hsu, Multiple Comparisons, 1996, chapter 4).
+    confidence (Hsu, Multiple Comparisons, 1996, chapter 4). `between`: the variance of ln(torch /
+    variant) between matrices, for variants that share none.
     """
-    speeds = _estimates(matrix)
-    first, *others = sorted(speeds, key=lambda i: (-speeds[i].log, matrix.at[i, "variant"]))
+    found: dict[str, dict[int, stats.Estimate]] = {}
+    estimates = _estimates(rows).values()
+    for variant, matrix, speed in zip(rows["variant"], rows["matrix"], estimates, strict=True):
+        found.setdefault(variant, {})[matrix] = speed
+    speeds = {name: stats.geometric_mean(each.values()) for name, each in found.items()}
+    first, *others = sorted(speeds, key=lambda name: (-speeds[name].log, name))
     lines = {first: (1.0, 1.0, math.nan, math.nan, len(speeds), math.nan)}
-    for rank, i in enumerate(others, start=2):
-        behind = speeds[first].minus(speeds[i])
+    for rank, name in enumerate(others, start=2):
+        same = [found[first][m].minus(found[name][m]) for m in found[first].keys() & found[name]]
+        behind = stats.geometric_mean(same) if same else speeds[first].minus(speeds[name])
+        if not same:
+            behind = behind._replace(variance=behind.variance + 2 * between)
         p = min(1.0, behind.p(math.log1p(stats.TIE)) * len(others))
-        lines[i] = (float(rank), behind.value, *behind.interval, len(speeds), p)
+        lines[name] = (float(rank), behind.value, *behind.interval, len(speeds), p)
     return lines
 
 
 def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
-    """Return the speed of each line of one matrix: over torch, or else as 1 / µs."""
+    """Return the speed of each line of one size: over torch, or else as 1 / µs."""
     if group["log"].isna().any():
         return {i: stats.Estimate(-math.log(us), math.nan) for i, us in group["time_us"].items()}
     values = group[["log", "variance", "degrees"]].itertuples(name=None)
     return {i: stats.Estimate(*each) for i, *each in values}
-
-
-def win_tie_loss(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `wins`, `ties`, `losses` of each variant over the matrices with two competitors.
-
-    A win is a best set of one variant; a tie is a place in a larger one. `table`: as of
-    `rank_variants`.
-    """
-    table = table[table["competitors"] > 1]
-    inside = table["in_best_set"]
-    best = inside.groupby([table[name] for name in SWEEP_MATRIX]).transform("sum")
-    counts = {"wins": inside & (best == 1), "ties": inside & (best > 1)}
-    counts["losses"] = ~inside & table["rank"].notna()
-    return table.assign(**counts).groupby("variant")[list(counts)].sum()
 
 
 def profile(table: pd.DataFrame) -> pd.DataFrame:
@@ -133,17 +168,6 @@ def read(path: Path) -> pd.DataFrame:
     """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
     text = [*(name for name in SWEEP_MATRIX if name not in ("M", "N")), "variant", *OUTCOME]
     return read_output(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
-
-
-def best_sets(rows: pd.DataFrame) -> dict[int, list[str]]:
-    """Return the best set at every N, fastest first; empty where only one variant competes.
-
-    `rows`: as of `rank_variants`, with one M for each N.
-    """
-    inside = rows[rows["in_best_set"]].sort_values("rank")
-    sets = {n: part["variant"].tolist() for n, part in inside.groupby("N")}
-    alone = set(inside.loc[inside["competitors"] < 2, "N"])
-    return {n: [] if n in alone else names for n, names in sets.items()}
 
 
 def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:

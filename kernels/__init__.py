@@ -25,7 +25,6 @@ from .registry.dependencies import (  # noqa: F401
 )
 from .registry.discover import (  # noqa: F401
     add_variant,
-    check_name,
     configs,
     default_variants,
     load,

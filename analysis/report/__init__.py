@@ -1,1 +1,1 @@
-"""results/report.md: the ranking, then the evidence for it."""
+"""results/report.md and results/report.html: one content (`model`), two templates."""

@@ -33,7 +33,7 @@ def test_nothing_is_added_without_times_or_beside_a_timed_row_of_torch(measureme
 def test_a_control_does_not_compete_and_a_figure_says_what_it_is(ranked, tables):
     rows = controls.with_controls(ranked([row(), row(N=2048)], sweep="x"))
     assert rows["rank"].tolist()[:2] == [1, 1]
-    assert ranking.best_sets(rows) == {1024: [], 2048: []}
+    assert rows["competitors"].tolist() == [1, 1, 0, 0]
     assert ranking.highlighted([rows], 1) == ["torch_softmax", "triton_row"]
     figure = draw_over_n(select(rows, tables, "h200", "float32", "x"), "time_us")
     assert "torch_softmax" in {line.get_gid() for line in figure.axes[0].lines}

@@ -30,32 +30,27 @@ def test_from_row_files_to_report(run, tmp_path):
     merge_rows(files, "mine", tmp_path / "h200.csv")
     read = ("--measurements", "all.csv")
     published = ("--published", PUBLISHED)
-    of_report = ("--summary", "s.csv", "--claims", "c.csv", "--figures-dir", "f")
+    of_report = ("--claims", "c.csv", "--figures-dir", "f", "--command", "make run")
     steps = [
         ("collect", "--unranked-flags", "throttled", "--output", "all.csv", "h200.csv"),
         ("summary", *read, "--output", "s.csv"),
         ("claims", *read, *published, "--output", "c.csv"),
         ("figures", *read, *published, "--gpu", "h200", "--output-dir", "f"),
         ("figures", *read, *published, "--output-dir", "f"),
-        ("report", *read, *of_report, *published, "--command", "make run", "--output", "r.md"),
-        (
-            *("html", *read, *of_report, *published, "--command", "make run"),
-            *("--output", "r.html"),
-        ),
+        ("report", *read, *of_report, *published, "--output-dir", "."),
         ("record", "--merged", "h200.csv", "--rows", "rows", "--command", "x", "--output", "h200"),
     ]
     for step in steps:
         code, said = run(*step)
         assert code == 0, said
         assert said.count("\n") == 1
-    report = (tmp_path / "r.md").read_text()
-    assert "**triton_online** wins at 2 of 2 matrices" in report
-    assert report.count("](f/h200/float32_mine_") == 3
-    assert "](f/hero.png)" in report
-    page = (tmp_path / "r.html").read_text()
-    assert "<strong>triton_online</strong> wins at 2 of 2 matrices" in page
+    report = (tmp_path / "report.md").read_text()
+    assert "| triton_online 2/2 |" in report
+    assert "](f/h200/map.png)" in report
+    page = (tmp_path / "report.html").read_text()
+    assert "<td>triton_online 2/2</td>" in page
     assert "<code>make run</code>" in page
-    assert 'src="data:image/png;base64,' in page, "the hero"
+    assert 'src="data:image/png;base64,' in page, "the map"
 
 
 COMPLAINTS = {
@@ -66,8 +61,8 @@ COMPLAINTS = {
     "claims --measurements all.csv --published none --output out": "sources.yaml: no such file",
     f"figures --measurements all.csv --published {PUBLISHED} --gpu h100 "
     "--output-dir out": "no rows of gpu h100",
-    f"report --measurements all.csv --published {PUBLISHED} --summary bad.csv --claims bad.csv "
-    "--figures-dir . --command x --output out": "not written by `summary`",
+    f"report --measurements all.csv --published {PUBLISHED} --claims bad.csv "
+    "--figures-dir . --command x --output-dir out": "not written by `claims`",
     "record --merged all.csv --rows . --command x --output a100": "rows of gpu h200",
 }
 
@@ -90,7 +85,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, compla
 def test_torch_is_not_imported():
     program = (
         "import sys, analysis.__main__, analysis.merge, analysis.record, "
-        "analysis.ranking, analysis.claims, analysis.figures.write, analysis.html.document; "
+        "analysis.ranking, analysis.claims, analysis.figures.write, analysis.report.write; "
         "print([m for m in ('torch', 'triton') if m in sys.modules])"
     )
     assert processes.run_code(program).strip() == "[]"

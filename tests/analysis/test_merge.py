@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import kernels
 from analysis import InputError, frame, rows, schema
 from analysis.merge import collect, merge_rows
-from analysis.report.document import environment
+from analysis.report import trust
 from measure import fingerprint
 from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
@@ -102,7 +102,8 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
     collect([], [table], out)
     found = frame.load(out)
     assert found.set_index("N")["stale"].to_dict() == {8: "false", 9: "true", 10: "true"}
-    assert "measured 2 of these rows, in the sweeps mine" in environment(found)[-1].text
+    stale = trust.findings(found, schema.UNRANKED)[-1]
+    assert stale.text.startswith("other code than the current one measured 2 rows")
 
 
 @EXAMPLES

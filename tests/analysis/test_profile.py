@@ -1,13 +1,12 @@
-"""The performance profile: as numbers, as a figure, in the report, and the goals beside it."""
+"""The performance profile: as numbers, as a figure, and in a table."""
 
 import pytest
 
 from analysis import ranking
 from analysis.figures.controls import with_controls
 from analysis.figures.lines import draw_profile
-from analysis.markdown import render
 from analysis.panels import select
-from analysis.report import goals
+from analysis.report import write
 from tests.analysis import synthetic
 
 of = synthetic.with_speedups
@@ -45,29 +44,15 @@ def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(ranked, t
     assert "cannot run or is wrong" in figure._supxlabel.get_text().replace("\n", " ")
 
 
-def report(measurements, rows):
-    """The cells of each line of the report's tables, by the first cell."""
-    text = render(goals.section(ranking.summarise(measurements(rows)), "here"))
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
-    return {name: cells for name, *cells in lines}
-
-
-def test_the_report_has_a_line_for_each_kernel_and_goal(measurements):
-    fast = {"frontier": 1.02, "peer_quack": 1.0}
-    rows = of(fast, range(1, 17)) + of(fast | {"peer_quack": 1.05}, [18])
-    rows += [synthetic.row(variant="frontier", N=19, status="crash")]
-    rows += of({"peer_quack": 1.0, "torch_softmax": 1.0}, [19])
-    rows += of(fast, [4096], M=8192, of_copy=0.94) + of(fast, [4096], M=4096, of_copy=0.96)
-    rows += of({"frontier": 1.0}, [4096], M=16384, of_copy=1.1, flags="faster_than_copy")
-    found = report(measurements, rows)
-    assert found["frontier"] == ["20", "90 %", "95 %", "does not rank", "1024x19"]
-    assert found["peer_quack"] == ["20", "10 %", "100 %", "1.020", "1024x1"]
-    assert found["at most 1 % slower than the best other"] == ["20", "90 %", *found["frontier"][3:]]
-    assert found["at most 4 % slower than the best other"][1] == "95 %"
-    copy = found["0.95 of the copy's speed where 128 MB and more are moved"]
-    assert copy == ["2", "50 %", "0.9400", "8192x4096"]
-
-
-def test_few_matrices_have_no_profile_in_the_report(measurements):
-    assert not report(measurements, of({"frontier": 1.0, "a": 2.0}, range(1, 20)))
-    assert "goal of frontier" not in report(measurements, ROWS)
+def test_the_table_has_a_line_for_each_kernel(ranked):
+    rows = [*ROWS, synthetic.row(variant="b", N=21, status="crash"), *of({"a": 1, "c": 1}, [21])]
+    columns, lines = write.profile(ranked(rows))
+    found = {line[4]: dict(zip(columns[5:], line[5:], strict=True)) for line in lines}
+    assert found["b"] == {
+        "matrices": 21,
+        "within_1_percent": "0.238",
+        "within_4_percent": "0.952",
+        "worst": "inf",
+        "at": "1024x21",
+    }
+    assert found["a"]["worst"] == "1.5"

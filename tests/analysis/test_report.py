@@ -1,32 +1,30 @@
-"""The report says what the rows say, verdict first."""
+"""The report says what the rows say: best sets, claims verdict first, how far to trust it."""
+
+import csv
 
 import pandas as pd
 import pytest
 
-from analysis import claims, ranking
-from analysis.markdown import number, render, with_interval
-from analysis.report import best_sets, document, quality
+from analysis import claims
+from analysis.markdown import number, with_interval
+from analysis.report import model, trust, write
+from analysis.schema import UNRANKED
 from tests.analysis import oneflow_rows, synthetic
 
 
 @pytest.fixture(scope="module")
 def written(tables, tmp_path_factory):
-    """Function that writes the report of some frames of rows and returns its text."""
-
-    tmp_path = tmp_path_factory.mktemp("report")
+    """Function that writes the report of a frame of rows; returns its folder and its text."""
 
     def make(frame):
-        ranking.write(frame, tmp_path / "summary.csv")
-        claims.write(frame, tables, tmp_path / "claims.csv")
-        (tmp_path / "figures").mkdir(exist_ok=True)
-        figure = tmp_path / "figures" / "a100" / "float32_online_softmax_time.png"
-        figure.parent.mkdir(exist_ok=True)
-        figure.write_bytes(b"x")
-        summary = ranking.read(tmp_path / "summary.csv")
-        found = claims.read(tmp_path / "claims.csv")
-        inputs = document.Inputs(frame, summary, found, tables, "snakemake --cores 1 --use-conda")
-        document.write(inputs, tmp_path / "figures", tmp_path / "report.md")
-        return (tmp_path / "report.md").read_text()
+        folder = tmp_path_factory.mktemp("report")
+        for name in ("h200/map", "gpus_float32_online_softmax", "cpu/map", "hero"):
+            path = folder / "figures" / f"{name}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"x")
+        inputs = model.Inputs(frame, claims.check(frame, tables), tables, "make run")
+        write.write(inputs, folder / "figures", folder)
+        return folder, (folder / "report.md").read_text()
 
     return make
 
@@ -41,90 +39,108 @@ def section(text, title):
     return text.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
 
 
-def test_sections_in_order_verdict_first(online):
-    titles = [line[3:] for line in online.splitlines() if line.startswith("## ")]
+def cells(text, first):
+    """The cells of the only table row whose first cell is `first`."""
+    (line,) = [line for line in text.splitlines() if line.startswith(f"| {first} |")]
+    return line.strip("| ").split(" | ")
+
+
+def test_a_run_of_one_sweep_is_one_page_of_six_parts(online):
+    folder, text = online
+    titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert titles == [
-        *("Ranking", "Published claims", "Figures", "Noise floor", "Cold calls", "Flags"),
-        *("Points that are not ok", "Accuracy", "Published tables", "Environment"),
-        "How to reproduce",
+        *("Answer", "Best set by N, over all sweeps", "Figures", "Published claims"),
+        *("Trust", "Environment", "More"),
     ]
+    assert len(text.splitlines()) <= 200
+    assert text.count("![") == 3
+    for link in ("figures/h200/map.png", "report/profile.csv"):
+        assert f"]({link})" in text
+        assert (folder / link).is_file()
 
 
-def test_verdict_is_in_words_and_in_a_table(online):
-    verdict = section(online, "Ranking")
-    assert "On **NVIDIA H200** in float32" in verdict
-    assert "**triton_persistent** wins at 2 of 10 matrices, ties at 8 and loses at 0" in verdict
-    (line,) = [row for row in verdict.splitlines() if row.startswith("| 131072 |")]
-    best, torch, runner = (
-        synthetic.time_us(name, 1024, 131072, 4)
-        for name in ("triton_persistent", "torch_softmax", "triton_fused")
+def test_one_line_answers_and_one_line_per_n(online):
+    _, text = online
+    found = cells(section(text, "Answer"), "h200")
+    assert found[:5] == ["h200", "softmax", "float32", "online_softmax", "10"]
+    assert found[5].startswith("triton_fused 3/3")
+    assert found[-1].startswith("triton_persistent: 0.")
+    best, torch = (
+        synthetic.time_us(name, 1024, 131072, 4) for name in ("triton_persistent", "torch_softmax")
     )
-    assert "| triton_persistent |" in line
-    assert f"| {torch / best:.3f} [" in line
-    assert f"| triton_row | triton_fused | {runner / best:.3f} [" in line
+    _, by_n = cells(section(text, "Best set by N, over all sweeps"), "131072")
+    assert by_n.startswith(f"tie: triton_persistent, triton_row, {torch / best:.2f}x, ")
+    assert by_n.endswith(f"{best:.1f} µs")
 
 
-def test_recorded_rows_are_marked_and_come_after_measured(written, measurements, online_rows):
+def test_the_answer_is_about_what_was_measured_here(written, measurements, online_rows):
     cpu = synthetic.sweep_rows([256], ["torch_softmax", "torch_naive"], gpu="cpu")
     cpu += [
         synthetic.row(gpu="cpu", N=256, variant=v, status="interpreted") for v in synthetic.TRITON
     ]
     frames = [measurements(cpu), measurements(online_rows, origin="recorded")]
-    text = written(pd.concat(frames, ignore_index=True))
-    verdict = section(text, "Ranking")
-    assert "### NVIDIA H200 — `h200` (recorded, not measured in this run)" in verdict
-    assert verdict.index("`cpu`") < verdict.index("`h200`")
-    assert "Only the torch variants are timed here: 7 Triton variants ran in" in verdict
-    assert "**h200** (recorded)" in section(text, "Environment")
+    _, text = written(pd.concat(frames, ignore_index=True))
+    answer = section(text, "Answer")
+    assert "Only torch's variants are timed here: 7 Triton variants ran in" in answer
+    assert "| cpu |" in answer
+    assert "| h200 |" not in answer
+    assert "- NVIDIA H200 (h200), recorded 2026-11-20" in text
+    assert "figures/cpu/map.png" in text
 
 
 def test_no_rows_at_all(written, measurements):
-    text = written(measurements([]))
-    assert "No rows were measured or recorded" in section(text, "Ranking")
-    assert "26.1 %" in section(text, "Published claims")
+    _, text = written(measurements([]))
+    assert "measure this machine with `make run`" in section(text, "Answer")
+    assert "**no data here**: S0-a" in text
 
 
-def test_claims_give_verdict_and_reason(online):
-    text = section(online, "Published claims")
-    assert "**holds**" in text
-    assert "slower at N = 256, 512, 1024, 2048, 16384" in text
-    assert "No data, or inconclusive" in text
+def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written, measurements):
+    _, text = written(measurements(oneflow_rows.rows(oneflow_rows.PROTOCOL), sweep="oneflow"))
+    lines = section(text, "Published claims").splitlines()
+    (line,) = [row for row in lines if "S3-a" in row]
+    assert line.startswith("- **holds on h200 float32; holds in its own table**: S3-a")
+    assert "published 1.965" in line
 
 
-def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark_and_its_message(
-    written, measurements
-):
+def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written, measurements):
     wrong = {"flags": "edge_cases", "message": "nan where a row is -inf"}
     rows = synthetic.sweep_rows([8192], ["torch_softmax", "triton_online"])
     rows += synthetic.sweep_rows([8192], ["peer_quack"], speedup=9, **wrong)
-    text = written(measurements(rows))
-    (line,) = [row for row in text.splitlines() if row.startswith("| 8192 |")]
-    assert "| peer_quack‡ | " in line
-    assert "‡ right on ordinary input" in section(text, "Ranking")
-    assert "| ok | nan where a row is -inf | 1 |" in section(text, "Points that are not ok")
+    _, text = written(measurements(rows))
+    assert "peer_quack‡" in cells(section(text, "Answer"), "h200")[6]
+    assert "‡ right on ordinary input" in section(text, "Answer")
+    assert "1 wrong on special values, peer_quack, N = 8192: nan where a row is -inf" in text
 
 
-def test_flags_and_noise(written, measurements):
-    off = {"aa_ratio": 1.03, "aa_low": 1.02, "aa_high": 1.04, "flags": "aa_biased throttled"}
+def test_faults_that_differ_in_numbers_have_one_line(measurements):
+    faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
+    rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
+    found = {each.title: each for each in trust.findings(measurements(rows), UNRANKED)}
+    (line,) = found["Not ok"].table.rows
+    assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
+
+
+def test_flags_noise_and_accuracy_are_counted(written, measurements):
+    off = {"aa_ratio": 1.03, "aa_low": 1.02, "aa_high": 1.04, "flags": "launch_bound throttled"}
     rows = synthetic.sweep_rows([131072], ["triton_row", "triton_online", "triton_fused"])
     rows.append(synthetic.row(N=131072, variant="triton_tiled", **off))
-    text = written(measurements(rows))
-    noise, spread = [row for row in section(text, "Noise floor").splitlines() if "h200" in row]
-    assert "| over 10 µs | 4 | 0.05 % | 2.56 % | 3.00 % | 25.0 % | 1.00 |" in noise
-    assert "| measured | online_softmax | h200 | GPU-1 | 0.50 % | 0.050 | 4.0 |" in spread
+    folder, text = written(measurements(rows))
+    said = section(text, "Trust")
+    assert "less than 2.56 % at 95 % of 4 rows" in said
+    assert "25.0 % of these intervals exclude 1" in said
+    assert "1 launch_bound, 1 throttled" in said
+    assert "varies by 0.50 % between processes" in said
+    with (folder / "report" / "accuracy.csv").open() as file:
+        (row,) = [row for row in csv.DictReader(file) if row["variant"] == "triton_row"]
+    assert float(row["max_rel_error"]) == 3e-7
     assert "Biased control" not in text
-    flags = section(text, "Flags")
-    assert "| aa_biased | h200 | softmax | float32 | triton_tiled | 1 |" in flags
-    assert "| throttled | h200 | softmax | float32 | triton_tiled | 1 |" in flags
 
 
-def test_a_claim_has_the_published_ratio_beside_each_measured_one(written, measurements):
-    text = written(measurements(oneflow_rows.rows(oneflow_rows.PROTOCOL), sweep="oneflow"))
-    claim = section(text, "Published claims")
-    first = oneflow_rows.speedup(oneflow_rows.WARP, 16) / 0.4
-    (line,) = [row for row in claim.splitlines() if "| S3-a |" in row and "measured" in row]
-    assert f"| {first:.3f}x [" in line
-    assert "at N = 16 (published 2.736x); " in line
+def test_each_operation_has_a_line_of_its_own(written, both_operations):
+    _, text = written(both_operations)
+    answer = section(text, "Answer")
+    assert "| softmax | float32 | online_softmax | 1 | triton_row |" in answer
+    assert "| log_softmax | float32 | online_softmax | 1 | triton_online |" in answer
 
 
 def test_numbers():
@@ -134,27 +150,3 @@ def test_numbers():
     assert number(float("nan")) == ""
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"
-
-
-OPS = ("softmax", "log_softmax")
-
-
-def test_the_verdict_has_a_sentence_for_each(both_operations):
-    text = render(best_sets.section(ranking.summarise(both_operations), {"h200": "NVIDIA H200"}))
-    assert "(sweep `online_softmax`) **triton_row** wins at 1 of 1 matrix" in text
-    assert "(sweep `online_softmax`, log_softmax) **triton_online** wins at 1 of 1" in text
-
-
-def test_quality_tells_them_apart(both_operations, measurements):
-    accuracy = render(quality.accuracy(both_operations))
-    assert "| h200 | softmax | float32 | triton_row | ok | 1 | 1.00e-09 |" in accuracy
-    assert "| h200 | log_softmax | float32 | triton_row | ok | 1 | 5.00e-07 |" in accuracy
-    noise = render(quality.within(both_operations))
-    assert [f"| h200 | measured | {op} |" in noise for op in OPS] == [True, True]
-    rows = [synthetic.row(op=op, status="crash", message="x", flags="shared_gpu") for op in OPS]
-    for text in (
-        render(quality.failures(measurements(rows))),
-        render(quality.flags(measurements(rows), [])),
-    ):
-        assert sum(f" {op} |" in text for op in OPS) == 2
-        assert "| 2 |" not in text

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from analysis import frame, merge
 from tests.browser import chromium, made
 
 
@@ -20,8 +21,18 @@ def browser():
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
-    """results/report.html of made.rows(), with summary.csv beside it."""
-    return made.write(made.rows(), tmp_path_factory.mktemp("report"))
+    """The page of made.rows()."""
+    return made.page(made.measurements(made.rows()), tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
+    """The measurements of all recorded rows, and their page."""
+    folder = tmp_path_factory.mktemp("recorded")
+    files = sorted((made.REPOSITORY / "data" / "recorded").glob("*/*.csv"))
+    merge.collect([], files, folder / "measurements.csv")
+    data = frame.load(folder / "measurements.csv")
+    return data, made.page(data, folder)
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
-"""Pages to open: written from synthetic rows, as the pipeline writes results/report.html."""
+"""Pages to open: written from rows, as the pipeline writes results/report.html."""
 
 from pathlib import Path
 
 import pandas as pd
 from PIL import Image
 
-from analysis import claims, frame, published, ranking
-from analysis.html import document
+from analysis import claims, frame, published
 from analysis.merge import mark_ranked
-from analysis.report.document import Inputs
+from analysis.report import model, write
 from tests.analysis import synthetic
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -23,6 +22,7 @@ def rows() -> list[dict[str, str]]:
     found += synthetic.sweep_rows([256, 4096, 131072], dtype="float16")
     some = ["torch_softmax", "triton_row"]
     found += synthetic.sweep_rows([512, 5000], some, op="log_softmax", M=2048)
+    found += synthetic.sweep_rows([64, 65536], ["triton_row"], M=16)  # no competitor
     found += synthetic.sweep_rows([512, 65536], synthetic.VARIANTS, gpu="a100", gpu_name=NAME)
     point = {"variant": "cuda_x", "op": "log_softmax", "M": 2048, "N": 512}
     return [*found, synthetic.row(**point, status="crash", message=MARKUP)]
@@ -34,14 +34,13 @@ def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> p
     return frame.from_rows(mark_ranked(leading | row for row in some))
 
 
-def write(some: list[dict[str, str]], folder: Path) -> Path:
-    """Write summary.csv, claims.csv and report.html of the rows; returns the page."""
-    data = measurements(some)
+def page(data: pd.DataFrame, folder: Path) -> Path:
+    """Write the report of measurements to `folder`; return its page."""
     tables = published.load(REPOSITORY / "data" / "published")
-    ranking.write(data, folder / "summary.csv")
-    claims.write(data, tables, folder / "claims.csv")
-    summary, found = ranking.read(folder / "summary.csv"), claims.read(folder / "claims.csv")
-    inputs = Inputs(data, summary, found, tables, "snakemake --cores 1 --use-conda")
-    Image.new("RGB", (1400, 2000)).save(folder / "hero.png")  # of the real one's size
-    document.write(inputs, folder, folder / "report.html")
-    return folder / "report.html"
+    for gpu in {"h200", *data["gpu"]}:
+        (folder / gpu).mkdir(exist_ok=True)
+        Image.new("RGB", (1400, 2000)).save(folder / gpu / "map.png")  # of the real one's size
+    inputs = model.Inputs(
+        data, claims.check(data, tables), tables, "snakemake --cores 1 --use-conda"
+    )
+    return write.write(inputs, folder, folder)[1]

@@ -2,11 +2,11 @@
 // nor must what is written in a figure, which its SVG would cut off.
 () => {
   const groups = [
-    ...["body > *", "main > section", ".bar > *", ".first > *", "#picker > *", ".facts > *"],
-    ...["#ranking > li", ".sets > *", ".cards > *", "#chooser > *", "#kernels > label", "#plot .name"],
+    ...["body > *", "main > section", "header > *", "nav > *", "#question > label", "#reply > *"],
+    ...[".two > *", "#chooser > *", "#filter > *", "#values > *", "#plot .name"],
   ];
   const faults = [];
-  const shown = (e) => e.checkVisibility() && !e.matches(".hidden, .skip, script, .bar, noscript");
+  const shown = (e) => e.checkVisibility() && !e.matches(".hidden, .skip, script, header, noscript");
   const name = (e) => `${e.tagName}#${e.id}.${e.className}`;
   const over = (p, q) =>
     p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1;
@@ -20,7 +20,7 @@
       });
     });
   }
-  for (const box of document.querySelectorAll(".panel, .card, .facts > *, .badge, .who, figure")) {
+  for (const box of document.querySelectorAll("#question, #reply, #behind > *, #values > *, figure")) {
     const inline = getComputedStyle(box).display === "inline";
     if (!inline && box.scrollWidth > box.clientWidth + 1) faults.push(`${name(box)} is too narrow`);
   }

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.browser import chromium
 
-SCREENS = {1440: (575, "light"), 375: (812, "dark")}  # width -> height, colours
+SCREENS = {1440: (900, "light"), 375: (1000, "dark")}  # width -> height, colours
+QUESTION = "#h200/softmax/bfloat16/4096x128256"  # of the logits of a language model
 
 
 def main(page: Path, folder: Path) -> None:
@@ -20,7 +21,7 @@ def main(page: Path, folder: Path) -> None:
         for width, (height, scheme) in SCREENS.items():
             size = {"width": width, "height": height}
             opened = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-            opened.goto(page.resolve().as_uri())
+            opened.goto(page.resolve().as_uri() + QUESTION)
             opened.screenshot(path=folder / f"report_{width}.png")
             print(folder / f"report_{width}.png")
 

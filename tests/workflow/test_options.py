@@ -18,15 +18,15 @@ DRAW = AFTER_POINTS - {"merge"}
         (["-F", "summary"], {"point", "merge", "summary"}, {"claims", "figures_of_gpu", "report"}),
         (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "figures_of_gpu", "report"}),
         (["-F", "figures"], {"point", "figures_of_gpu", "shared_figures"}, {"summary", "report"}),
-        (["-F", "report"], {"point"} | AFTER_POINTS - {"all"}, {"all"}),
+        (["-F", "report"], {"point"} | AFTER_POINTS - {"summary", "all"}, {"summary", "all"}),
         # a part of the graph, from either end
         (["-F", "--until", "figures_of_gpu"], {"point", "figures_of_gpu"}, {"summary", "report"}),
         slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),
         # what runs again after a run
         (
             ["--forcerun", "summary"],
-            {"summary", "report", "all"},
-            {"point", "merge", "figures_of_gpu"},
+            {"summary", "all"},
+            {"point", "merge", "figures_of_gpu", "report"},
         ),
         # the same configuration, but the report tells the command that repeats it
         (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "figures_of_gpu"}),

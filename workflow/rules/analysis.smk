@@ -22,7 +22,6 @@ localrules:
     figures_of_gpu,
     shared_figures,
     report,
-    html,
 
 
 rule rows:
@@ -170,49 +169,33 @@ use rule figures_of_gpu as shared_figures with:
 
 
 rule report:
-    """Write results/report.md: the ranking, and the evidence for it."""
+    """Write results/report.md and results/report.html, and the tables behind them."""
     input:
         measurements="results/measurements.csv",
-        summary="results/summary.csv",
         claims="results/claims.csv",
         tables=TABLES,
         recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
+        # its templates, scripts and styles
+        page=sorted(map(str, ROOT.glob("analysis/report/*.[jc]*"))),
     output:
         in_report("results/report.md", "report", "Report", format="Markdown"),
+        in_report("results/report.html", "report", "Report", format="HTML"),
+        directory("results/report"),
     log:
         "results/logs/report.log",
     conda:
         "../envs/analysis.yml"
     params:
         code=ANALYSIS,
-        subcommand="report --figures-dir results/figures",
         published=published_folder,
         unranked=config["unranked_flags"],
         command=COMMAND,
     message:
-        "Writing {output}"
+        "Writing results/report.md and results/report.html"
     shell:
-        "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
-        " --summary {input.summary:q} --claims {input.claims:q}"
-        " --published {params.published:q} --command {params.command:q}"
+        "python3 -m analysis report --measurements {input.measurements:q}"
+        " --claims {input.claims:q} --published {params.published:q}"
+        " --figures-dir results/figures --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
-        " --output {output:q} > {log:q} 2>&1"
-
-
-use rule report as html with:
-    """Write results/report.html: the same for a browser, with a picker for any size."""
-    input:
-        measurements="results/measurements.csv",
-        summary="results/summary.csv",
-        claims="results/claims.csv",
-        tables=TABLES,
-        recorded=RECORDED_PROVENANCE,
-        figures=FIGURES,
-        page=sorted(str(path) for path in ROOT.glob("analysis/html/page/*")),
-    output:
-        in_report("results/report.html", "report", "Report", format="HTML"),
-    log:
-        "results/logs/html.log",
-    params:
-        subcommand="html --figures-dir results/figures",
+        " --output-dir results > {log:q} 2>&1"

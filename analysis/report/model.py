@@ -1,0 +1,262 @@
+"""The content of the report: plain text and tables, which both templates show."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from analysis import markdown as md
+from analysis import palette, ranking, schema, stats
+from analysis.claims.claim import NO_DATA
+from analysis.frame import distinct, legend, mark, outcomes
+from analysis.published import Published
+from analysis.report import trust
+from analysis.report.trust import Table
+
+MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
+CLASSES = {"N up to 1024": (0, 1024), "up to 16384": (1024, 16384), "longer": (16384, 2**63)}
+FACTS = ["gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"]
+FACTS += ["git_commit", "uncommitted_code", "date"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a report.
+
+    `command` is the exact command that made the rows. `recorded` are the files
+    data/recorded/{gpu}/{sweep}.yaml of recorded rows. `unranked` are the flags that excluded rows
+    from the ranking when the measurements were collected.
+    """
+
+    measurements: pd.DataFrame
+    claims: pd.DataFrame
+    published: Published
+    command: str
+    recorded: Iterable[Path] = ()
+    unranked: Collection[str] = schema.UNRANKED
+
+
+def build(inputs: Inputs, figures: Path) -> dict[str, object]:
+    """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
+
+    Answers, claims and trust are about the GPUs of this run if it measured any, else about all.
+    """
+    ranks = ranking.rank_variants(inputs.measurements)
+    measured = "measured" in set(ranks["origin"])
+    here = ranks[ranks["origin"] == "measured"] if measured else ranks
+    rows = inputs.measurements[inputs.measurements["gpu"].isin(here["gpu"])]
+    sizes = ranking.over_sweeps(ranks)
+    names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
+    over_n = [
+        (names[gpu], best_by_n(part))
+        for gpu, part in sizes[sizes["gpu"].isin(here["gpu"])].groupby("gpu")
+    ]
+    return {
+        "title": "Fastest softmax for your shape",
+        "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
+        "notes": notes(here),
+        "cautions": [*trust.biased(rows), *legend(here["flags"])],
+        "answers": answers(here),
+        "over_n": over_n,
+        "figures": chosen_figures(here, figures),
+        "claims": claim_lines(inputs.claims, here),
+        "sources": [
+            f"{s.id}: {s.cite()} {s.url}".strip() for s in inputs.published.sources.values()
+        ],
+        "trust": trust.findings(rows, inputs.unranked),
+        "environment": environment(rows),
+        "command": inputs.command,
+        "recorded": [
+            (path.parent.name, path.stem, yaml.safe_load(path.read_text())["command"])
+            for path in map(Path, inputs.recorded)
+        ],
+        "ranks": ranks,
+        "sizes": sizes,
+        "gpu_names": names,
+    }
+
+
+def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
+    """Return the name of a GPU, what its rows cover, and when and with what they were measured."""
+    days = distinct(rows["started_at"].str.slice(0, 10))
+    when = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
+    covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
+    known = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
+    versions = [f"{name} {version}" for name, version in known.items() if version]
+    parts = [*covers, md.counted(len(rows), "row"), ", ".join(versions)]
+    return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {when}: {'; '.join(parts)}"
+
+
+def notes(rows: pd.DataFrame) -> list[str]:
+    """Return what a reader must know before the answers."""
+    if rows.empty:
+        return ["No rows were measured or recorded: measure this machine with `make run`."]
+    interpreted = rows.loc[rows["status"] == "interpreted", "variant"].nunique()
+    if not interpreted:
+        return []
+    return [
+        f"Only torch's variants are timed here: {md.counted(interpreted, 'Triton variant')} ran in "
+        "Triton's interpreter, which checks results and gives no times. For times, run `make run` "
+        "on a machine with a GPU."
+    ]
+
+
+def answers(ranks: pd.DataFrame) -> Table:
+    """Return a line for each GPU, op, dtype and sweep: the best sets, how fast, and the regret."""
+    heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
+    heads += ["over torch", "of copy (least)", "always one kernel: at most behind"]
+    keys = ["origin", "gpu", "op", "dtype", "sweep"]
+    lines = []
+    for key, part in ranks.groupby(keys, sort=True):
+        sizes = part.drop_duplicates(["distribution", "M", "N"])
+        inside = [part[(part["N"] > low) & (part["N"] <= high)] for low, high in CLASSES.values()]
+        first = part[part["rank"] == 1]
+        best = [leaders(each) for each in inside]
+        best = best if len(first) else [f"no valid time: {md.counts(outcomes(part))}", "", ""]
+        share = first["of_copy"].dropna()
+        copy = f"{md.percent(share.median())} ({md.percent(share.min())})" if len(share) else ""
+        lines.append([*key[1:], len(sizes), *best, over_torch(first), copy, regret(part)])
+    return Table(heads, lines)
+
+
+def leaders(part: pd.DataFrame) -> str:
+    """Return the variants that are most often in the best set, and at how many sizes.
+
+    Of one size it is the best set. A size that only one variant ranks at has no winner.
+    """
+    inside = part.loc[part["in_best_set"], ["rank", "variant", "flags", "competitors"]]
+    inside = inside.sort_values("rank")
+    counts, alone, signs = Counter(), Counter(), {}
+    for name, flags, competitors in zip(
+        inside["variant"], inside["flags"], inside["competitors"], strict=True
+    ):
+        (counts if competitors > 1 else alone)[name] += 1
+        signs[name] = mark(f"{signs.get(name, '')} {flags}")
+    total = int(((part["rank"] == 1) & (part["competitors"] > 1)).sum())
+    names = list(counts)  # of one size, the fastest first
+    if total > 1:
+        names.sort(key=lambda name: (-counts[name], palette.order(name)))
+        shown = [f"{name} {counts[name]}/{total}" for name in names]
+        text = ", ".join(shown[: 1 if counts[names[0]] == total else 2])
+    else:
+        text = "tie: " * (len(names) > 1) + ", ".join(name + signs[name] for name in names)
+    if alone:
+        only = f"only {'/'.join(sorted(alone, key=palette.order))}"
+        text += f"; {only} at {alone.total()}" if text else only
+    return text
+
+
+def over_torch(first: pd.DataFrame) -> str:
+    """Return the geometric mean over torch of the fastest variants of some sizes; "" if unknown."""
+    known = first[first["log"].notna()]
+    mean = (
+        stats.geometric_mean([stats.estimate(row) for row in known.to_dict("records")])
+        if len(known)
+        else None
+    )
+    return f"{md.number(mean.value, 3)}x" if mean else ""
+
+
+def regret(part: pd.DataFrame) -> str:
+    """Return the variant whose largest time over the fastest is the least, and that time."""
+    behind = ranking.profile(part)
+    timed = behind.notna().sum()
+    worst = behind.loc[:, 3 * timed >= 2 * timed.max()].max()  # not of few sizes
+    worst = worst[worst < math.inf]
+    if worst.empty:
+        return "none runs at every size" if len(behind) else ""
+    name = min(worst.index, key=lambda each: (worst[each], palette.order(each)))
+    many = f" ({timed[name]} of {len(behind)} sizes)" * int(timed[name] < len(behind))
+    return f"{name}: {md.percent(worst[name] - 1, 1)}{many}"
+
+
+def best_by_n(sizes: pd.DataFrame) -> Table:
+    """Return a line for each N, or power of two, and a column for each op and dtype.
+
+    `sizes`: the lines of one GPU of ranking.over_sweeps.
+    """
+    every = sizes["N"].nunique() <= MOST_LINES
+    start = sizes["N"] if every else sizes["N"].map(lambda n: 1 << (int(n).bit_length() - 1))
+    groups = list(sizes.groupby(["op", "dtype"]))
+    lines = []
+    for n in sorted(start.unique()):
+        cells = []
+        for _, part in groups:
+            first = (part := part[start[part.index] == n])[part["rank"] == 1]
+            facts = [leaders(part), over_torch(first)]
+            facts += (
+                [md.percent(first["of_copy"].median())] if first["of_copy"].notna().any() else []
+            )
+            facts += [f"{md.number(first['time_us'].iloc[0])} µs"] if len(first) == 1 else []
+            cells.append(", ".join(filter(None, facts)))
+        lines.append([str(n) if every else f"{n} to {2 * n - 1}", *cells])
+    return Table(["N", *(f"{op}, {dtype}" for (op, dtype), _ in groups)], lines)
+
+
+def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
+    """Return the map of the first GPU, one of the sweep, and one comparison, of existing files."""
+    sets = list(
+        rows[["gpu", "dtype", "sweep"]].drop_duplicates().itertuples(index=False, name=None)
+    )
+    own = [f"{gpu}/{dtype}_{sweep}_throughput" for gpu, dtype, sweep in sets]
+    usual = ["gpus_float32_online_softmax", "a100/float32_online_softmax_throughput"]
+    gpus = [f"gpus_{dtype}_{sweep}" for _, dtype, sweep in sets]
+    recorded = not (rows["origin"] == "measured").any()
+    wanted = {
+        "Which kernel is the fastest at which N, and its share of copy bandwidth": [
+            *(f"{gpu}/map" for gpu, _, _ in sets),
+            "a100/map",
+        ],
+        "Lines over N": ["hero", *own] if recorded else [*own, "hero"],
+        "Comparison of GPUs": [*usual[:recorded], *gpus, "hero", *usual],
+    }
+    found: dict[Path, str] = {}
+    for text, names in wanted.items():
+        paths = (folder / f"{name}.png" for name in names)
+        found |= dict.fromkeys([p for p in paths if p.is_file() and p not in found][:1], text)
+    return [(text, path) for path, text in found.items()]
+
+
+def claim_lines(claims: pd.DataFrame, rows: pd.DataFrame) -> list[dict[str, str]]:
+    """Return a line for each claim with a verdict on the GPUs of `rows`, and one for the others."""
+    lines, others = [], []
+    tables, by = claims["origin"] == "published", ["claim", "statement", "quantity"]
+    for (claim, statement, quantity), part in claims.groupby(by, sort=False):
+        own = part[
+            part["gpu"].isin(rows["gpu"]) & (part["verdict"] != NO_DATA) & ~tables[part.index]
+        ]
+        table = part.loc[tables[part.index], "verdict"].iloc[0]
+        if own.empty:
+            others.append(f"{claim} ({quantity})")
+            continue
+        verdicts = [
+            f"{verdict} on {gpu} {'/'.join(distinct(same['dtype']))}"
+            for (verdict, gpu), same in own.groupby(["verdict", "gpu"], sort=True)
+        ]
+        verdicts += [f"{table} in its own table"] * (table != NO_DATA)
+        row = own.iloc[-1]
+        value = md.with_interval(row["value"], row["low"], row["high"])
+        published = md.number(row["published_value"]) or "as a sentence"
+        text = f"{claim}, “{statement}”: {quantity} (published {published}, "
+        text += f"{value or row['why']} on {row['gpu']} {row['dtype']})"
+        lines.append({"verdict": "; ".join(verdicts), "text": text})
+    unknown = {"verdict": f"{NO_DATA} here", "text": "; ".join(others)}
+    return [*lines, unknown] if others else lines
+
+
+def environment(rows: pd.DataFrame) -> Table:
+    """Return a line for each fact, a column for each GPU."""
+    rows = rows.assign(date=rows["started_at"].str[:10], uncommitted_code=rows["git_dirty"])
+    for name in ("gpu_uuid", "git_commit"):
+        rows[name] = rows[name].str[:12]
+    groups = dict(list(rows.groupby(["origin", "gpu"], sort=True)))
+    lines = [
+        [name, *(", ".join(distinct(part[name])) for part in groups.values())] for name in FACTS
+    ]
+    lines.append(["rows", *map(len, groups.values())])
+    heads = ["fact", *(f"{gpu} ({origin})" for origin, gpu in groups)]
+    return Table(heads, [line for line in lines if any(line[1:])])

@@ -1,0 +1,97 @@
+"""The chart and the table of rows can be chosen, searched, sorted, and read with the keyboard."""
+
+import pytest
+
+from tests.analysis import synthetic
+from tests.browser import made
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def choose(page, gpu, label, quantity):
+    page.locator("#chooser [name=value]").select_option(quantity)
+    option = page.locator(f'#chooser optgroup[label="{gpu}"] option', has_text=label).first
+    page.locator("#chooser [name=chart]").select_option(value=option.get_attribute("value"))
+
+
+def test_the_chart_shows_every_kernel_and_reads_its_values(opened):
+    page = opened()
+    choose(page, "NVIDIA H200", "softmax, float32, M = 1024", "time_us")
+    lines = page.locator("#plot .line")
+    assert lines.count() == len(synthetic.VARIANTS)
+    grey = page.locator("#plot .line.grey")
+    assert grey.count() == len(synthetic.VARIANTS) - 5
+    assert page.locator('#plot .line:not(.grey)[data-label="torch_softmax"]').count() == 1
+    page.locator("#chooser [name=all]").check()
+    assert grey.count() == 0
+    page.locator("#plot").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    times = {v: synthetic.time_us(v, 1024, 512, 4) for v in synthetic.VARIANTS}
+    values = [each.split() for each in page.locator("#values span:not(.dot)").all_inner_texts()]
+    assert [name for name, *_ in values] == sorted(times, key=times.get)
+    assert {name: float(us) for name, us, _ in values} == pytest.approx(times, rel=1e-3)
+    page.locator("#compare summary").click()
+    head = page.locator("#numbers thead th").all_inner_texts()
+    row = page.locator("#numbers tbody tr").nth(1).locator("th, td").all_inner_texts()
+    assert dict(zip(head, row, strict=True))["N"] == "512"
+    end = page.locator("#plot .line circle").last.bounding_box()
+    page.mouse.move(end["x"], end["y"])
+    assert "131072" in page.locator("#values").inner_text()
+
+
+def test_published_tables_have_a_chart(opened):
+    page = opened()
+    choose(page, "a100 (published)", "M = 1024", "speedup")
+    assert page.locator("#plot .line").count() == 6
+    assert "torch" in page.locator("#chart-note").inner_text()
+
+
+def column(page, name):
+    names = page.locator("#rows thead th").all_inner_texts()
+    at = [text.rstrip(" ↑↓") for text in names].index(name)
+    return page.locator(f"#rows tbody tr > :nth-child({at + 1})").all_inner_texts()
+
+
+def test_every_row_is_there_and_search_finds_those_with_all_words(opened):
+    page = opened()
+    total, count = len(made.rows()), page.locator("#count")
+    page.wait_for_function("document.querySelectorAll('#rows tbody tr').length === 25")
+    own = sum(
+        (r["gpu"], r["op"], r["dtype"]) == ("h200", "softmax", "float32") for r in made.rows()
+    )
+    assert count.inner_text() == f"{own} of {total} rows"
+    page.locator("#filter [name=own]").uncheck()
+    while page.locator("#more-rows").is_visible():
+        page.locator("#more-rows").click()
+    assert page.locator("#rows tbody tr").count() == total
+    for words, found in (("Triton_Row 1024x512 fp32 a100", 1), ("failed", 1), ("no such row", 0)):
+        page.locator("#filter [name=words]").fill(words)
+        assert count.inner_text().startswith(f"{found} of "), words
+    page.locator("#filter [name=words]").fill("512")
+    assert {text.split()[-1] for text in column(page, "M × N")} == {"512"}  # noqa: RUF001
+
+
+def test_columns_sort_both_ways_unknown_comes_last_and_text_stays_text(opened):
+    page = opened()
+    page.locator("#filter [name=own]").uncheck()
+    page.locator("#filter [name=words]").fill("log_softmax")
+    head = page.locator("#rows thead th", has_text="time (µs)")
+    for order, backwards in (("ascending", False), ("descending", True)):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == order
+        times = column(page, "time (µs)")
+        assert times[-1] == "", "the row that crashed"
+        values = [float(text) for text in times if text]
+        assert values == sorted(values, reverse=backwards)
+    assert column(page, "message")[-1] == made.MARKUP
+    assert page.evaluate("window.evil") is None
+    assert page.locator("img:not([src^=data]), script[src], i, main a[href^=http]").count() == 0
+
+
+def test_a_phone_shows_name_time_speed_up_and_share(opened):
+    page = opened(375)
+    heads = [h for h in page.locator("#rows thead th").all() if h.is_visible()]
+    texts = [head.inner_text() for head in heads]
+    assert texts == ["kernel", "time (µs)", "× torch", "of copy"]  # noqa: RUF001
+    assert all(head.bounding_box()["x"] + head.bounding_box()["width"] <= 375 for head in heads)
