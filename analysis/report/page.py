@@ -97,10 +97,10 @@ def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
 
 def about(variant: str) -> str:
     """Return a sentence on a variant: of ABOUT, or the first one of its file; "" if unknown."""
-    stem, _ = kernels.split(variant)
+    stem, _ = kernels.split_config(variant)
     if variant in ABOUT or stem not in kernels.names():
         return ABOUT.get(variant, "")
-    return source_scan.docstring(kernels.file(stem)).split("\n")[0].replace("``", "`")
+    return source_scan.docstring(kernels.variant_file(stem)).split("\n")[0].replace("``", "`")
 
 
 def embedded(content: object) -> Markup:

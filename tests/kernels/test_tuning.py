@@ -49,10 +49,10 @@ def test_a_row_takes_the_winner_of_the_next_longer_row_of_its_gpu_or_one_like_it
 
 
 def test_the_gpu_of_a_fallback_has_a_table_and_the_compute_capability():
-    of = {gpu.name: gpu for gpu in GPUS.values()}
     for capability, name in contract.FALLBACK_TUNING.items():
-        assert of[name].capability == capability
-        assert list(_tuning.candidates(problem(1024, gpu=of[name])))
+        (gpu,) = (gpu for gpu in GPUS.values() if gpu.name == name)
+        assert gpu.capability == capability
+        assert list(_tuning.candidates(problem(1024, gpu=gpu)))
 
 
 def test_a_winner_that_cannot_take_the_row_is_passed_over(tables):

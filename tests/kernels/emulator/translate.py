@@ -53,35 +53,25 @@ BODIES = {
     "inline void prefetch(const void* from, unsigned bytes)": "",
     "inline int opaque(int value)": "return value;",
     "inline void opaque(uint4& vec)": "",
-    **{
-        f"inline unsigned vec_max(unsigned a, unsigned b, {half})": VEC_MAX.format(half=half)
-        for half in ("Half", "BFloat16")
-    },
-    **{
-        f"inline void from_floats(unsigned& pair, float first, float second, {half})": (
-            f"{half} p, q; from_float(p, first), from_float(q, second);"
-            " pair = p.bits | unsigned(q.bits) << 16;"
-        )
-        for half in ("Half", "BFloat16")
-    },
-    **{
-        f"inline void store_vec({vec}* to, {vec} vec)": "checked_store(to, vec);"
-        for vec in ("unsigned short", "unsigned", "uint2", "uint4")
-    },
 }
+for half in ("Half", "BFloat16"):
+    BODIES[f"inline unsigned vec_max(unsigned a, unsigned b, {half})"] = VEC_MAX.format(half=half)
+    BODIES[f"inline void from_floats(unsigned& pair, float first, float second, {half})"] = (
+        f"{half} p, q; from_float(p, first), from_float(q, second);"
+        " pair = p.bits | unsigned(q.bits) << 16;"
+    )
+for vec in ("unsigned short", "unsigned", "uint2", "uint4"):
+    BODIES[f"inline void store_vec({vec}* to, {vec} vec)"] = "checked_store(to, vec);"
 
 
 def translated(source: Path) -> str:
-    """A CUDA source with all that it includes. Raises ValueError where PTX is left."""
+    """Return a CUDA source with all that it includes. Raises ValueError where PTX is left."""
     text = _included(source, set())
     for head, body in BODIES.items():
         text = _with_body(text, f"__device__ {head}", body)
     text = re.sub(r"#pragma unroll.*", "", text)
-    text = re.sub(
-        r"extern __shared__ (?:__align__\(\d+\) )?uint4 (\w+)\[\];",
-        r"uint4* \1 = current->block->dynamic.data();",
-        text,
-    )
+    dynamic = r"extern __shared__ (?:__align__\(\d+\) )?uint4 (\w+)\[\];"
+    text = re.sub(dynamic, r"uint4* \1 = current->block->dynamic.data();", text)
     numbers = iter(range(1000))
 
     def shared(found: re.Match) -> str:
