@@ -83,6 +83,7 @@ class GraphClock:
         # One memory pool for all graphs, which never run at the same time. So a temporary matrix of
         # torch's lies at one address in all series: elsewhere it is slower or faster.
         self._pool = torch.cuda.graph_pool_handle()
+        self._first_graph: torch.cuda.CUDAGraph | None = None
         self._series: dict[str, _Series] = {}
         self._calls: dict[str, Call] = {}
 
@@ -126,6 +127,8 @@ class GraphClock:
                     "work on another stream, for which the caller's stream does not wait"
                 ) from error
             raise NotCapturable(str(error)) from error
+        # torch drops a pool with its last graph, though a kernel may keep memory from it.
+        self._first_graph = self._first_graph or graph
         return graph
 
     def compare_graph(self, name: str) -> tuple[str | None, bool]:

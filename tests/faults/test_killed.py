@@ -106,7 +106,7 @@ def test_nothing_of_a_snakemake_that_ended_runs_and_the_same_command_goes_on(swe
     assert process.wait() != 0
     until(sweep.nothing_runs)
     assert not [path for path in sweep.rows() if path.name.startswith("waits")]
-    assert sweep("--unlock").returncode == 0
+    sweep("--unlock")
     sweep.write_kernel("waits", "pass")
     code, printed = sweep.run(*UNTIL_MERGED)
     assert code == 0, printed
