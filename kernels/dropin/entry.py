@@ -25,7 +25,7 @@ _empty_cuda = eligible.torch_private("_C._dynamo.guards:_empty_strided_cuda")
 
 
 class KnownLaunch(NamedTuple):
-    """How the softmax of the last dimension is computed for one shape; it holds no tensor."""
+    """How the softmax of rows is computed for one shape and dimension; it holds no tensor."""
 
     allocate: Callable[[], Tensor]  # contiguous, of the shape
     launch: Callable[..., None]
@@ -77,7 +77,7 @@ def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) ->
         rows = numel // n
         launch = _launch(dispatch.forward, x, out, rows, n, stride, log)
         if launch and repeatable and x.data_ptr() % VEC_BYTES == 0:
-            _remember(x, out, log, launch)
+            _remember(x, out, dim, log, launch)
     else:
         _launch(inner_dim.forward, x, out, numel // (n * inner), n, inner, log)
     return out
@@ -104,8 +104,8 @@ def repeat(x: Tensor, known: KnownLaunch) -> Tensor:
     return out
 
 
-def _remember(x: Tensor, out: Tensor, log: bool, launch: Callable[..., None]) -> None:
-    """Let ``known_launch`` find the launch for tensors like x and out, over the last dimension."""
+def _remember(x: Tensor, out: Tensor, dim: int, log: bool, launch: Callable[..., None]) -> None:
+    """Let ``known_launch`` find the launch for tensors like x and out, over ``dim``."""
     if len(_known) >= MAX_KNOWN:
         _known.clear()
     sizes = tuple(out.shape), out.stride()
@@ -113,10 +113,10 @@ def _remember(x: Tensor, out: Tensor, log: bool, launch: Callable[..., None]) ->
         allocate = functools.partial(_empty_cuda[0], *sizes, x.dtype)
     else:
         allocate = functools.partial(torch.empty_strided, *sizes, dtype=x.dtype, device=x.device)
-    n = x.shape[-1]
+    n = x.shape[dim]
     known = KnownLaunch(allocate, launch, x.numel() // n, n)
-    for dim in (x.dim() - 1, -1):
-        _known[x.shape, x.dtype, x.get_device(), dim, log] = known
+    for name in (dim, dim - x.dim()):
+        _known[x.shape, x.dtype, x.get_device(), name, log] = known
 
 
 def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:

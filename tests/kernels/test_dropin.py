@@ -5,6 +5,7 @@ import functools
 import inspect
 import pickle
 import pydoc
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -156,6 +157,19 @@ CALLS = {
     "unaligned": (lambda x: kernels.softmax(x.new_zeros(33)[1:].view(4, 8), 1), False),
     "not contiguous": (lambda x: kernels.softmax(x.t().contiguous().t(), 1), False),
 }
+
+
+def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launches, device, monkeypatch):
+    """With sizes of 1 behind it, that is not the last one."""
+    launch = lambda *words: None  # noqa: E731
+    rows = SimpleNamespace(forward=lambda *words: launch)
+    monkeypatch.setattr(entry, "_kernels", lambda: (rows, None))
+    monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
+    x = torch.zeros(4, 5, 1, device=device)
+    entry.launch_forward(x, 1, False, None)
+    assert entry.known_launch(x, 1, False)[1:] == (launch, 4, 5)
+    assert entry.known_launch(x, -2, False)[1:] == (launch, 4, 5)
+    assert entry.known_launch(x, -1, False) is entry.known_launch(x, 2, False) is None
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -127,4 +127,4 @@ def test_a_repeated_launch_gives_the_same_bits(cols, launches, device):
     found[-1] = found[-1].flip(0)
     assert all(torch.equal(each, first) for each in found)
     torch.testing.assert_close(kernels.softmax(unaligned, 1), torch.softmax(unaligned, 1))
-    assert len(launches) == 6
+    assert len(launches) == 5
