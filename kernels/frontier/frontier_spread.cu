@@ -5,7 +5,7 @@
 #include "row_tile.cuh"
 
 // Prefetch `bytes` from `from`, both multiples of 16, into L2. PTX ISA, "cp.async.bulk.prefetch".
-__device__ inline void prefetch(const void* from, unsigned bytes) {
+__device__ inline void prefetch(const void* from, int bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
@@ -14,9 +14,9 @@ __device__ inline void prefetch(const void* from, unsigned bytes) {
 // at once. STREAMED: a row exceeds the registers of its blocks, so it has `tiles` tiles, each
 // shared by all blocks of the row. The last tile stays in registers, and `saved_tiles` tiles before
 // it stay in shared memory. The others are read again, from the end of the row, which L2 still
-// holds.
+// holds. BYPASS: as in RowTile.
 template <typename T, typename Epilogue, int K, int WARPS, int RESIDENT, bool UNALIGNED,
-          bool STREAMED>
+          bool STREAMED, int BYPASS>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     frontier_spread(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks, int tiles,
@@ -25,16 +25,16 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   constexpr bool kKeepExp = Epilogue::kScalesExp && sizeof(T) == sizeof(float);
   constexpr int kThreads = kWarp * WARPS;
   constexpr int kBlockVecs = K * kThreads;
+  constexpr int kInFlight = K < 8 ? 4 : 2;  // polls of a lane; registers are scarce
   extern __shared__ __align__(16) uint4 smem[];
   __shared__ SoftmaxState warp_states[WARPS];
-  __shared__ SoftmaxState row_states[WARPS];
+  __shared__ SoftmaxState row_state;
   const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   const int row_block = blockIdx.x % row_blocks;
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
   const int block_vec = row_block * kBlockVecs;
-  const GridReducer reducer(workspace, first_row * row_blocks, row_blocks);
-  unsigned epoch = 0;
-  for (Index row = first_row; row < rows; row += row_step, ++epoch) {
+  GridReducer reducer(workspace, first_row * row_blocks, row_blocks);
+  for (Index row = first_row; row < rows; row += row_step) {
     const T* const x_row = x + row * x_stride;
     T* const out_row = out + row * out_stride;
     // opaque: otherwise the compiler keeps the offsets for the next row, in a tile's registers
@@ -49,33 +49,41 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {
-        RowTile<T, K, UNALIGNED, false> early(x_row, tile_vec(tile), cols);
-        state = merge(state, early.state());
+        RowTile<T, K, UNALIGNED, false, BYPASS> early(x_row, tile_vec(tile), cols);
+        state = merge({state, early.state()});
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
-    RowTile<T, K, UNALIGNED, kKeepExp> last(x_row, tile_vec(STREAMED ? tiles - 1 : 0), cols);
-    state = STREAMED ? merge(state, last.state()) : last.state();
-    state = merge_block(state, warp_states);
-    if (threadIdx.x == 0) {
-      reducer.publish(state, row_block, epoch);
-      if (row + row_step < rows) {
-        const T* const next = AlignedRow<const T>(x_row + row_step * x_stride).at(block_vec);
-        const int left = (static_cast<int>(cols) - block_vec * kVecElems<T>) / kVecElems<T>;
-        if (left > 0) prefetch(next, static_cast<unsigned>(min(kBlockVecs, left)) * kVecBytes);
+    RowTile<T, K, UNALIGNED, kKeepExp, BYPASS> last(x_row, tile_vec(STREAMED ? tiles - 1 : 0),
+                                                    cols);
+    state = merge_lanes(STREAMED ? merge({state, last.state()}) : last.state());
+    if (threadIdx.x % kWarp == 0) warp_states[warp] = state;
+    __syncthreads();
+    if (warp == 0) {
+      state = merge_all(warp_states);
+      if (threadIdx.x == 0) {
+        reducer.publish(state, row_block, row == first_row);
+        if (row + row_step < rows) {
+          const AlignedRow<const T> next(x_row + row_step * x_stride);
+          const int left = (static_cast<int>(cols) - block_vec * kVecElems<T>) / kVecElems<T>;
+          if (left > 0) prefetch(next.at(block_vec), min(kBlockVecs, left) * kVecBytes);
+        }
       }
+      state = reducer.collect<kInFlight>();
+      if (threadIdx.x == 0) row_state = state;
     }
-    state = merge_block(reducer.collect<kThreads>(epoch), row_states);
+    __syncthreads();
+    state = row_state;
     const Epilogue epilogue(state.sum);
     last.store(out_row, state.max, epilogue);
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = tiles - 2; tile >= 0; --tile) {
         const uint4* const saved = tile >= tiles - 1 - saved_tiles ? slot(tile) : nullptr;
-        RowTile<T, K, UNALIGNED, false> again(x_row, tile_vec(tile), cols, saved, kThreads);
+        RowTile<T, K, UNALIGNED, false, BYPASS> again(x_row, tile_vec(tile), cols, saved, kThreads);
         again.store(out_row, state.max, epilogue);
       }
     }
   }
-  if (threadIdx.x == 0) reducer.finish(static_cast<unsigned>((rows + row_step - 1) / row_step));
+  if (threadIdx.x == 0) reducer.finish();
 }

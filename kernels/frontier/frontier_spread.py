@@ -1,11 +1,11 @@
 """Keep a long row in the registers of many blocks, up to all that are resident at once.
 
 Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states in
-global memory. So a row may have any number of blocks. Each block loads its tile at once, publishes
-its state, and polls for the states of the others. Then it stores its tile from registers. While
-the block waits, its next tile is prefetched into L2. The row's length alone decides how many blocks
-share a row. A row longer than all registers has several tiles for each block: the last stays in
-registers, those before it in shared memory, and the others are read twice.
+global memory. So a row may have any number of blocks. Each block loads its tile at once and
+publishes its state. One warp polls for the states of the others, while the next tile is prefetched
+into L2. Then the block stores its tile from registers. The row's length alone decides how many
+blocks share a row. A row longer than all registers has several tiles for each block: the last stays
+in registers, those before it in shared memory, and the others are read twice.
 Bytes: 2·M·N·itemsize if the registers and shared memory of the GPU hold a row: about 8 million
 float32 elements on an H200, twice that in 16 bits. Longer rows take up to 3·M·N·itemsize, less what
 L2 serves.
@@ -29,16 +29,14 @@ SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane. w: most warps of a block.
 CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
 DEFAULT_CONFIG = "k8w8"
-# Vectors of a lane -> registers of a thread that spills none: of aligned rows, of unaligned rows in
-# 16 bits, and in 32. Found by compiling for compute capability 9.0. Where fewer blocks are resident
-# than this table says, the launch has fewer (``launch._blocks``).
-REGISTERS_PER_THREAD = {4: (48, 64, 80), 8: (64, 128, 128)}
+# Vectors of a lane -> registers of a thread: of aligned rows, of unaligned ones in 16 bits, in 32.
+# Found on an H100. Where fewer blocks are resident, the launch has fewer (``launch._blocks``).
+REGISTERS_PER_THREAD = {4: (64, 64, 80), 8: (64, 128, 128)}
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
-MAX_RESIDENT = 32  # blocks
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
-# Registers of a thread that streams tiles, after compute capability 9.0.
-REGISTERS_STREAMED = 168
+REGISTERS_STREAMED = 168  # of a thread that streams tiles, after compute capability 9.0
+MAX_CACHED = 16 * 2**20  # bytes of an output; larger ones are the first to leave L2
 
 
 def blocks_per_sm(
@@ -49,8 +47,7 @@ def blocks_per_sm(
     registers = REGISTERS_PER_THREAD[per_lane][kind]
     if streamed and problem.gpu.capability > CLUSTERS_SINCE:
         registers = REGISTERS_STREAMED
-    partition_warps = PARTITION_REGISTERS // (registers * WARP)
-    return min(MAX_RESIDENT, PARTITIONS * partition_warps // warps)
+    return PARTITIONS * (PARTITION_REGISTERS // (registers * WARP)) // warps
 
 
 def max_blocks(problem: Problem, per_sm: int) -> int:
@@ -83,7 +80,8 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
         saved_tiles = min(tiles - 1, shared // tile_bytes)
     rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
     groups = ceil_div(problem.rows, rounds)  # of blocks, a row each
-    sizes = per_lane, warps, per_sm, unaligned, streamed
+    bypass = 1 + (problem.rows * problem.cols * problem.dtype.itemsize > MAX_CACHED)
+    sizes = per_lane, warps, per_sm, unaligned, streamed, bypass
     kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
     extra_args = row_blocks, tiles, saved_tiles

@@ -41,29 +41,11 @@ template <int COUNT>
 __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
   constexpr int kEach = (COUNT + kWarp - 1) / kWarp;
   const int lane = threadIdx.x % kWarp;
-  SoftmaxState lane_states[kEach], merged = SoftmaxState::identity();
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    lane_states[i] = i * kWarp + lane < COUNT ? states[i * kWarp + lane] : SoftmaxState::identity();
-    merged.max = fmaxf(merged.max, lane_states[i].max);
-  }
-  if constexpr (kEach == 1) return merge_lanes(lane_states[0]);
-  const float pivot = merged.pivot();
+  SoftmaxState lane_states[kEach];
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
-    merged.sum += lane_states[i].sum * exp_approx(lane_states[i].max - pivot);
-  return merge_lanes(merged);
-}
-
-// Merge the states of a block of WARPS warps; all threads call it and get the result. Two calls in
-// a row need two `states`, as block_reduce() needs two `parts`.
-template <int WARPS>
-__device__ inline SoftmaxState merge_block(SoftmaxState state, SoftmaxState (&states)[WARPS]) {
-  state = merge_lanes(state);
-  if constexpr (WARPS == 1) return state;
-  if (threadIdx.x % kWarp == 0) states[threadIdx.x / kWarp] = state;
-  __syncthreads();
-  return merge_all(states);
+    lane_states[i] = i * kWarp + lane < COUNT ? states[i * kWarp + lane] : SoftmaxState::identity();
+  return merge_lanes(merge(lane_states));
 }
 
 // The buffer in which each block of a cluster receives the states of all warps.
@@ -97,15 +79,17 @@ __device__ inline void enter_row(ClusterReduceBuffer<WARPS * CLUSTER>& buffer, I
 template <int WARPS, int CLUSTER>
 __device__ inline SoftmaxState merge_row(SoftmaxState state,
                                          ClusterReduceBuffer<WARPS * CLUSTER>& buffer) {
+  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  if constexpr (CLUSTER > 1) cluster_wait();
+  state = merge_lanes(state);
+  if constexpr (WARPS * CLUSTER == 1) return state;
   if constexpr (CLUSTER == 1) {
-    return merge_block(state, buffer.states);
+    if (lane == 0) buffer.states[warp] = state;
+    __syncthreads();
   } else {
-    cluster_wait();
-    const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
     const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
-    state = merge_lanes(state);
     if (lane < CLUSTER) st_async(buffer.states + place, &buffer.mbarrier, lane, state);
     buffer.mbarrier.wait();
-    return merge_all(buffer.states);
   }
+  return merge_all(buffer.states);
 }

@@ -8,23 +8,14 @@ constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
 // slots are enough; four leave a margin.
 constexpr int kSlots = 4;
 
-// A float and its epoch, moved by one access: a reader that sees the epoch also has the value.
-union TaggedFloat {
-  struct {
-    float value;
-    unsigned epoch;
-  };
-  unsigned long long bits;
-  __device__ TaggedFloat() {}
-};
-
 // An epoch is one row of a group of blocks. Each launch continues the count, so nothing is ever
 // cleared. The count wraps after 2^32 epochs. A place that was not written in all these epochs
 // would then have a tag that looks new.
 struct GridWorkspace {
-  ulonglong2 states[kSlots][kMaxStates];  // maximum and sum
-  unsigned epochs;                        // before this launch
-  unsigned finished;                      // blocks of this launch
+  // maximum and sum, each below its epoch: a reader that sees the epoch also has the float
+  ulonglong2 states[kSlots][kMaxStates];
+  unsigned epochs;   // before this launch
+  unsigned started;  // blocks of this launch that have read `epochs`
 };
 
 __device__ inline ulonglong2 load_relaxed(const ulonglong2* from) {
@@ -40,63 +31,62 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// Exchange the states of the `count` blocks that share a row, in places from `first` on.
+// Exchange the states of the `count` blocks that share a row, in places from `first` on. Only the
+// first warp of a block uses it, so that few polls delay the states they wait for.
 struct GridReducer {
-  static constexpr int kInFlight = 2;  // loads that a thread issues before it looks at the first
-
   GridWorkspace* workspace;
   int first, count;
-  unsigned epochs;  // before this launch
+  unsigned epoch;  // of the row that comes next
 
   __device__ GridReducer(GridWorkspace* where, int first_state, int states)
-      : workspace(where), first(first_state), count(states), epochs(where->epochs) {}
+      : workspace(where), first(first_state), count(states), epoch(where->epochs + 1) {}
+
+  __device__ ulonglong2* states() const { return workspace->states[epoch % kSlots] + first; }
 
   // One thread calls it: publish the state of block number `block` of the row.
-  __device__ void publish(SoftmaxState state, int block, unsigned epoch) const {
-    TaggedFloat max, sum;
-    max.value = state.max, sum.value = state.sum;
-    max.epoch = sum.epoch = epochs + epoch + 1;
-    store_relaxed(workspace->states[epoch % kSlots] + first + block, {max.bits, sum.bits});
+  __device__ void publish(SoftmaxState state, int block, bool is_first_row) const {
+    const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
+    const ulonglong2 tagged{tag | __float_as_uint(state.max), tag | __float_as_uint(state.sum)};
+    store_relaxed(states() + block, tagged);
+    // The tag needed `epochs`, so this warp has read it. Nobody waits for the sum.
+    if (is_first_row) atomicAdd(&workspace->started, 1u);
   }
 
-  // All THREADS threads of every block call it after the block has published its own state. Each
-  // thread polls and merges a strided subset; together they cover every state.
-  template <int THREADS>
-  __device__ SoftmaxState collect(unsigned epoch) const {
-    const ulonglong2* const states = workspace->states[epoch % kSlots] + first;
-    const unsigned wanted = epochs + epoch + 1;
-    TaggedFloat max, sum;
-    SoftmaxState merged = SoftmaxState::identity();
-    for (int begin = threadIdx.x; begin < count; begin += kInFlight * THREADS) {
-      SoftmaxState state[kInFlight];
+  // Poll and merge the states of the row, after the block has published its own. Each lane has a
+  // strided subset, IN_FLIGHT loads at a time.
+  template <int IN_FLIGHT>
+  __device__ SoftmaxState collect() {
+    SoftmaxState state[IN_FLIGHT + 1];  // the last is that of all before
+    state[IN_FLIGHT] = SoftmaxState::identity();
+    for (int begin = threadIdx.x; begin < count; begin += IN_FLIGHT * kWarp) {
       bool missing = true;
       while (missing) {
         missing = false;
-        ulonglong2 loaded[kInFlight];
+        ulonglong2 loaded[IN_FLIGHT];
 #pragma unroll
-        for (int i = 0; i < kInFlight; ++i) {
-          const int index = begin + i * THREADS;
-          if (index < count) loaded[i] = load_relaxed(states + index);
-        }
+        for (int i = 0; i < IN_FLIGHT; ++i)
+          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states() + begin + i * kWarp);
 #pragma unroll
-        for (int i = 0; i < kInFlight; ++i) {
+        for (int i = 0; i < IN_FLIGHT; ++i) {
           state[i] = SoftmaxState::identity();
-          if (begin + i * THREADS >= count) continue;
-          max.bits = loaded[i].x, sum.bits = loaded[i].y;
-          missing |= max.epoch != wanted || sum.epoch != wanted;
-          state[i] = SoftmaxState{max.value, sum.value};
+          if (begin + i * kWarp >= count) continue;
+          missing |= loaded[i].x >> 32 != epoch || loaded[i].y >> 32 != epoch;
+          state[i] = {__uint_as_float(static_cast<unsigned>(loaded[i].x)),
+                      __uint_as_float(static_cast<unsigned>(loaded[i].y))};
         }
       }
-#pragma unroll
-      for (int i = 0; i < kInFlight; ++i) merged = merge(merged, state[i]);
+      state[IN_FLIGHT] = merge(state);
     }
-    return merged;
+    ++epoch;
+    return merge_lanes(state[IN_FLIGHT]);
   }
 
-  // One thread of every block calls it after all reads. No block has more than `max_rows` rows.
-  __device__ void finish(unsigned max_rows) const {
-    if (atomicAdd(&workspace->finished, 1u) != gridDim.x - 1u) return;
-    workspace->epochs = epochs + max_rows;
-    workspace->finished = 0;
+  // One thread of each block calls it after all rows. The last block ends the launch once all have
+  // started. Others may have had one row more, of this epoch.
+  __device__ void finish() const {
+    if (blockIdx.x != gridDim.x - 1) return;
+    while (atomicAdd(&workspace->started, 0u) != gridDim.x) {
+    }
+    workspace->epochs = epoch, workspace->started = 0;
   }
 };

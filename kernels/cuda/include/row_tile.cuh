@@ -5,7 +5,8 @@
 
 // A warp's tile of a row: K vectors for each lane, first + lane, first + 32 + lane, ... UNALIGNED:
 // rows may begin inside a vector. KEEP_EXP: state() keeps the exps in float32 for the output.
-template <typename T, int K, bool UNALIGNED, bool KEEP_EXP>
+// BYPASS: 1: loads of aligned rows take no line of L1. 2: stores are also the first to leave L2.
+template <typename T, int K, bool UNALIGNED, bool KEEP_EXP, int BYPASS = 0>
 struct RowTile {
   static constexpr int kLaneElems = K * kVecElems<T>;
   static constexpr int kRoundElems = kWarp * kVecElems<T>;  // between two vectors of a lane
@@ -46,7 +47,8 @@ struct RowTile {
       const T* const from = x_row + first_elem();
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        if (k * kRoundElems < elems_left()) vec[k] = load_vec(from + k * kRoundElems);
+        if (k * kRoundElems >= elems_left()) continue;
+        vec[k] = BYPASS ? load_vec_once(from + k * kRoundElems) : load_vec(from + k * kRoundElems);
       }
     }
   }
@@ -91,14 +93,20 @@ struct RowTile {
 
   template <typename Epilogue>
   __device__ void store(T* out_row, float max, const Epilogue& epilogue) {
-    if constexpr (UNALIGNED) {
-      store_between(out_row, max, epilogue);
-    } else {
-      store_aligned(out_row, max, epilogue);
+    if constexpr (UNALIGNED) return store_between(out_row, max, epilogue);
+    T* const to = out_row + first_elem();
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      if (k * kRoundElems < elems_left()) put(to + k * kRoundElems, result(k, max, epilogue));
     }
   }
 
  private:
+  __device__ static void put(T* to, uint4 output) {
+    uint4* const vec_to = reinterpret_cast<uint4*>(to);
+    BYPASS == 2 ? __stcs(vec_to, output) : store_vec(vec_to, output);
+  }
+
   // Load only aligned vectors that hold an element of the row. A vector of the row ends in the next
   // aligned vector. In 16 bits the next lane sends that vector, because registers are scarce. In 32
   // bits the lane loads it from the cache, which is faster.
@@ -142,17 +150,6 @@ struct RowTile {
   }
 
   template <typename Epilogue>
-  __device__ void store_aligned(T* out_row, float max, const Epilogue& epilogue) {
-    T* const to = out_row + first_elem();
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-      if (k * kRoundElems < elems_left()) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), result(k, max, epilogue));
-      }
-    }
-  }
-
-  template <typename Epilogue>
   __device__ void store_between(T* out_row, float max, const Epilogue& epilogue) {
     // In 16 bits the outputs are computed before the branches, in 32 bits inside them. Otherwise
     // the compiler hoists parts of a branch, which takes more registers.
@@ -176,7 +173,7 @@ struct RowTile {
     for (int k = 0; k < K; ++k) {
       const int elements = elems_left() - k * kRoundElems;
       if (elements >= kVecElems<T>) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), output(k));
+        put(to + k * kRoundElems, output(k));
       } else if (elements > 0) {
         last = {output(k), to + k * kRoundElems, elements};
       }
@@ -204,7 +201,7 @@ struct RowTile {
       if (k == 0 && lane == 0) {
         begin_vec = shifted;
       } else if (elements >= kVecElems<T>) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kRoundElems), shifted);
+        put(to + k * kRoundElems, shifted);
       } else if (elements > 0) {
         last = {shifted, to + k * kRoundElems, elements};
       }

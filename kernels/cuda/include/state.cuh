@@ -12,19 +12,34 @@ struct alignas(8) SoftmaxState {  // one access moves both
   __device__ float pivot() const { return max == lowest() ? 0.0f : max; }
 };
 
-// Merge two states. The result is the same bits in either order, because no multiply-add is fused.
-__device__ inline SoftmaxState merge(SoftmaxState a, SoftmaxState b) {
-  SoftmaxState merged{fmaxf(a.max, b.max), 0.0f};
-  const float of_a = __fmul_rn(a.sum, exp_approx(a.max - merged.pivot()));
-  const float of_b = __fmul_rn(b.sum, exp_approx(b.max - merged.pivot()));
-  merged.sum = __fadd_rn(of_a, of_b);
+// Merge N states of one lane. With an explicit fmaf() all instances of a kernel give the same bits.
+template <int N>
+__device__ inline SoftmaxState merge(const SoftmaxState (&states)[N]) {
+  if constexpr (N == 1) return states[0];
+  SoftmaxState merged = SoftmaxState::identity();
+#pragma unroll
+  for (int i = 0; i < N; ++i) merged.max = fmaxf(merged.max, states[i].max);
+  const float pivot = merged.pivot();
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    merged.sum = fmaf(states[i].sum, exp_approx(states[i].max - pivot), merged.sum);
   return merged;
 }
 
-// Merge the states of LANES adjacent lanes; each gets the result. A whole warp must call it.
+// Turn the bits of floats into integers of the same order, and back. Not for NaN.
+__device__ inline int ordered(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
+
+// Merge the states of LANES adjacent lanes; each gets the result. A whole warp must call it. No
+// maximum may be NaN. One instruction finds that of a whole warp.
 template <int LANES = kWarp>
 __device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
-  SoftmaxState merged{warp_reduce<Max, LANES>(state.max), 0.0f};
+  SoftmaxState merged = state;
+  if constexpr (LANES == kWarp) {
+    const int mine = ordered(static_cast<int>(__float_as_uint(state.max)));
+    merged.max = __int_as_float(ordered(__reduce_max_sync(kWholeWarp, mine)));
+  } else {
+    merged.max = warp_reduce<Max, LANES>(state.max);
+  }
   merged.sum = warp_reduce<Sum, LANES>(state.sum * exp_approx(state.max - merged.pivot()));
   return merged;
 }

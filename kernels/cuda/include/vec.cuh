@@ -61,6 +61,14 @@ __device__ inline void from_floats(unsigned& pair, float first, float second, BF
 __device__ inline uint4 load_vec(const void* from) {
   return __ldg(reinterpret_cast<const uint4*>(from));
 }
+// The vector takes no line of L1.
+__device__ inline uint4 load_vec_once(const void* from) {
+  uint4 vec;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(vec.x), "=r"(vec.y), "=r"(vec.z), "=r"(vec.w)
+      : "l"(from));
+  return vec;
+}
 
 // Convert two elements of 16 bits to float32. AGAIN selects another instruction for the second
 // conversion, so the compiler cannot keep the first result alive, in twice the registers.

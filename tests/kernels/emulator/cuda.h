@@ -118,6 +118,12 @@ V __shfl_xor_sync(unsigned mask, V value, int distance) {
   return __shfl_sync(mask, value, static_cast<int>(current->thread % kLanes) ^ distance);
 }
 
+inline int __reduce_max_sync(unsigned mask, int value) {
+  for (int distance = kLanes / 2; distance > 0; distance /= 2)
+    value = max(value, __shfl_xor_sync(mask, value, distance));
+  return value;
+}
+
 inline unsigned __funnelshift_r(unsigned low, unsigned high, int bits) {
   return bits % 32 ? low >> bits % 32 | high << (32 - bits % 32) : low;
 }
@@ -143,7 +149,10 @@ inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __log2f(float x) { return std::log2(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return std::exp(x); }
-inline unsigned atomicAdd(unsigned* to, unsigned value) { return (*to += value) - value; }
+inline unsigned atomicAdd(unsigned* to, unsigned value) {
+  yield();
+  return (*to += value) - value;
+}
 
 inline void check_load(const void* from) {
   const auto at = reinterpret_cast<uintptr_t>(from);
@@ -161,6 +170,8 @@ void checked_store(Vec* to, Vec vec) {
   if (at < out_begin || at + sizeof(Vec) > out_end) stop("a store outside out");
   *to = vec;
 }
+
+inline void __stcs(uint4* to, uint4 vec) { checked_store(to, vec); }
 
 // A shared variable of this block, as undefined as on a GPU before it is written.
 template <typename V>

@@ -38,7 +38,7 @@ ONE = "static_cast<const T*>(x)"  # matrix that is read
 TWO = f"{ONE}, {ONE} + second"
 # A launch must leave the workspace ready for the next one.
 CHECK_WORKSPACE = """
-  if (workspace.finished) problem = "a launch that did not finish";
+  if (workspace.started) problem = "a launch that did not finish";
 """
 SMALL = GPUS["sm_90"]._replace(sm_count=4)  # on which a row is soon all blocks
 HERE = Path(__file__).parent

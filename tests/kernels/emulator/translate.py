@@ -50,7 +50,8 @@ BODIES = {
     ),
     "inline void cp_async_wait()": "end_copies_of_vecs();",
     "inline void fence_mbarrier_init()": "",
-    "inline void prefetch(const void* from, unsigned bytes)": "",
+    "inline void prefetch(const void* from, int bytes)": "",
+    "inline uint4 load_vec_once(const void* from)": "return load_vec(from);",
     "inline int opaque(int value)": "return value;",
     "inline void opaque(uint4& vec)": "",
 }
