@@ -60,9 +60,8 @@ def styles(variants: Iterable[str]) -> dict[str, Style]:
     chosen: dict[str, Style] = {}
     for name in sorted(set(variants)):
         place = int(hashlib.sha256(name.encode()).hexdigest()[:16], 16) % len(OTHERS)
-        every = [*OTHERS[place:], *OTHERS[:place]]
-        free = (style for style in every if style not in chosen.values())
-        chosen[name] = KNOWN.get(name) or next(free, every[0])
+        free = [each for each in OTHERS[place:] + OTHERS[:place] if each not in chosen.values()]
+        chosen[name] = KNOWN.get(name) or (free or OTHERS)[0]
     return chosen
 
 

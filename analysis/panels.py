@@ -1,78 +1,73 @@
 """Which rows are shown together: a set has one gpu, dtype and sweep; a panel has one rule for M."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from analysis import palette
-from analysis.frame import is_ranked
+from analysis.frame import distinct, is_ranked
 from analysis.published import Published, Source
+from analysis.schema import SWEEP_MATRIX
 
 SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
 
 
 class Selection(NamedTuple):
-    """The `own` rows of a gpu, dtype and sweep, and `published` ones; `styles` of all variants."""
+    """Measured and published `rows`, the sources of all tables, and `styles` of all variants."""
 
-    gpu: str
-    dtype: str
-    sweep: str
-    own: pd.DataFrame
-    published: pd.DataFrame
-    sources: list[Source]
+    rows: pd.DataFrame
+    sources: dict[str, Source]
     styles: dict[str, palette.Style]
 
+    @property
+    def own(self) -> pd.DataFrame:
+        """The measured and recorded rows."""
+        return self.rows[self.rows["origin"] != "published"]
 
-class Panel(NamedTuple):
-    """The part of a selection that shares a rule for M, over `N`.
 
-    Without a rule it is over `elements`: a line over N would join what has nothing in common.
+def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Selection:
+    """Return the rows of a gpu, dtype and sweep, or of the first of these; there may be none.
+
+    Columns are added: `elements` is M·N; `tie`, whether the best set has several variants;
+    `roof_gbps`, the bandwidth of the copy of a measured row, and the memory peak in the data sheet
+    for a published row. Published rows rank by time alone, with `of_copy` of that peak.
     """
-
-    title: str
-    rows: pd.DataFrame
-    over: str = "N"
-
-
-def select(
-    measurements: pd.DataFrame, published: Published, gpu: str, dtype: str, sweep: str
-) -> Selection:
-    """Return the rows of a set, of which there may be none."""
-    both = measurements, published.rows
-    own, tables = (rows[(rows[SET] == [gpu, dtype, sweep]).all(axis=1)] for rows in both)
-    sources = [published.sources[f"{table}.csv"] for table in tables["table"].unique()]
-    styles = palette.styles(name for rows in both for name in rows["variant"])
-    return Selection(gpu, dtype, sweep, own, tables, sources, styles)
-
-
-def existing(measurements: pd.DataFrame, published: Published) -> list[tuple[str, str, str]]:
-    """Return every (gpu, dtype, sweep) that has measured, recorded or published rows, sorted."""
-    both = pd.concat([measurements[SET], published.rows[SET]])
-    return sorted(both.drop_duplicates().itertuples(index=False, name=None))
+    sources = {Path(name).stem: source for name, source in published.sources.items()}
+    # throughput · time is the number of bytes that the row counts, for every dtype and operation
+    moved_kb = measurements["throughput_gbps"] * measurements["time_us"]
+    own = measurements.assign(table="", roof_gbps=moved_kb / measurements["copy_us"])
+    times = published.rows.groupby(["table", "M", "N"])["time_us"]
+    peaks = published.rows["table"].map(lambda name: sources[name].memory_peak_gbps).astype(float)
+    tables = published.rows.assign(
+        rank=times.rank(method="first"),
+        competitors=times.transform("size"),
+        in_best_set=False,
+        roof_gbps=peaks,
+        of_copy=published.rows["throughput_gbps"] / peaks,
+    )
+    both = pd.concat([part for part in (own, tables) if len(part)] or [own], ignore_index=True)
+    tie = both.groupby(SWEEP_MATRIX)["in_best_set"].transform("sum") > 1
+    both = both.assign(elements=both["M"] * both["N"], tie=tie)
+    chosen = (both[SET[: len(wanted)]] == list(wanted)).all(axis=1)
+    return Selection(both[chosen], sources, palette.styles(both["variant"]))
 
 
-def panels(selection: Selection) -> list[Panel]:
-    """Return a panel for each operation and rule of M (`split_by_m`) of the timed rows.
+def panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return title -> timed rows, for each gpu, operation and rule of M (`split_by_m`).
 
-    Rows of another board count, and published rows join the measured ones. The columns `elements`
-    and `row` are added: M·N, and the index of the row in `own` or `published`.
+    Rows of another board count.
     """
-    own = selection.own[is_ranked(selection.own, any_board=True)]
-    parts = [rows.assign(row=rows.index) for rows in (own, selection.published)]
-    both = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-    both["elements"] = both["M"] * both["N"]
-    found = []
-    for op, rows in both.groupby("op"):
-        for part in split_by_m(rows):
-            name = f"{op}, {describe_m(part)}, {'/'.join(sorted(set(part['distribution'])))} input"
-            found.append(Panel(name, part, "N" if rule_of_m(part) else "elements"))
+    rows, found = rows[is_ranked(rows, any_board=True)], {}
+    for (gpu, op), group in rows.groupby(["gpu", "op"]):
+        name, origin = group[["gpu_name", "origin"]].iloc[0]
+        head = "" if (rows["gpu"] == gpu).all() else f"{name.split(' (')[0]} ({origin})\n"
+        head += "" if (rows["op"] == op).all() else f"{op}, "
+        for part in split_by_m(group):
+            inputs = "/".join(distinct(part["distribution"]))
+            found[f"{head}{describe_m(part)}, {inputs} input"] = part
     return found
-
-
-def one_m_for_each_n(rows: pd.DataFrame) -> bool:
-    """Return whether every N of `rows` comes with a single M; True for no rows."""
-    return bool((rows.groupby("N")["M"].nunique() <= 1).all())
 
 
 def describe_m(rows: pd.DataFrame) -> str:
@@ -91,12 +86,10 @@ def rule_of_m(rows: pd.DataFrame) -> str:
         return f"M = {m.iloc[0]}"
     if (m % n == 0).all() and (m // n).nunique() == 1:
         return f"M = {(m // n).iloc[0]}·N"
-    if elements.nunique() == 1:
-        return f"M·N = {elements.iloc[0]:,}"
     # A constant rounded to a multiple of N lies within N elements of every product. Every N that
     # divides the constant has it exactly, so it is the most frequent product.
-    if one_m_for_each_n(shapes) and (elements - n).max() <= (elements + n).min():
-        return f"M·N ≈ {elements.mode().iloc[0]:,}"
+    if n.is_unique and (elements - n).max() <= (elements + n).min():
+        return f"M·N {'=' if elements.nunique() == 1 else '≈'} {elements.mode().iloc[0]:,}"
     return ""
 
 
@@ -109,7 +102,7 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
     """
     shapes = rows[["M", "N"]].drop_duplicates()
     lone = shapes[shapes.groupby("M")["N"].transform("size") == 1]
-    if one_m_for_each_n(shapes) and (len(lone) or shapes["M"].nunique() == 1):
+    if shapes["N"].is_unique and (len(lone) or shapes["M"].nunique() == 1):
         return [rows]
     products = []
     while len(lone):
@@ -121,15 +114,8 @@ def split_by_m(rows: pd.DataFrame) -> list[pd.DataFrame]:
             break
         products.append(rows[rows["M"] == elements // rows["N"]])
         lone = lone[~follows]
-    drawn = set().union(*(part.index for part in products))
-    parts = [part for _, part in rows.groupby("M") if not drawn.issuperset(part.index)]
-    few = [part for part in parts if part["N"].nunique() < MIN_SIZES]
-    many = [part for part in parts if part["N"].nunique() >= MIN_SIZES] + products
-    return [*many, pd.concat(few).sort_index()] if few else many
-
-
-def copy_rate(rows: pd.DataFrame, over: str = "N") -> pd.Series:
-    """Return the copy bandwidth in GB/s by N: a row's bytes over `copy_us`, median of variants."""
-    # throughput · time is the number of bytes that the row counts, for every dtype and operation
-    rate = rows["throughput_gbps"] * rows["time_us"] / rows["copy_us"]
-    return rate.groupby(rows[over]).median().dropna()
+    enough = rows.groupby("M")["N"].transform("nunique") >= MIN_SIZES
+    missing = ~rows.index.to_series().isin({i for part in products for i in part.index})
+    few = rows[~enough & missing.groupby(rows["M"]).transform("any")]
+    parts = [part for _, part in rows[enough].groupby("M")] + products
+    return [*parts, few] if len(few) else parts

@@ -6,9 +6,10 @@ from analysis.frame import is_ranked
 from analysis.schema import BASELINE, SWEEP_MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds
+NOTE = f"{BASELINE}: also as the other rows' control, timed in their processes"
 MEDIANS = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
-NO_PLACE = {"rank": float("nan"), "in_best_set": False, "competitors": 0}  # it does not compete
+UNKNOWN += ["rank"]  # it does not compete
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
@@ -26,13 +27,7 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     scale = rows["time_us"] / rows["torch_us"]
     known = {"variant": BASELINE, "flags": CONTROL, "time_us": rows["torch_us"], "speedup": 1.0}
     known |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy")}
-    known |= dict.fromkeys(UNKNOWN, float("nan")) | (NO_PLACE if "rank" in rows else {})
+    known |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
     groups = rows.assign(**known).groupby(SWEEP_MATRIX, sort=False)
     controls = groups.first().assign(**groups[MEDIANS].median()).reset_index()
     return pd.concat([frame, controls[list(frame.columns)]], ignore_index=True)
-
-
-def controls_note(rows: pd.DataFrame) -> list[str]:
-    """Return the line of the fine print about rows of `with_controls`, if there are any."""
-    note = f"{BASELINE}: also as the other rows' control, timed in their processes"
-    return [note] if (rows["flags"] == CONTROL).any() else []

@@ -1,38 +1,30 @@
 """The style that all figures share: theme, title and footer, axes, and files."""
 
 import io
-import math
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-import matplotlib
-import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
+from matplotlib import rcParams
 from matplotlib.figure import Figure
 from PIL import Image
-from seaborn.utils import relative_luminance
 
 from analysis import markdown as md
 from analysis import rows, schema
-from analysis.figures.controls import controls_note
+from analysis.figures import controls
 from analysis.frame import distinct, is_ranked, legend, outcomes
 from analysis.panels import Selection
-from analysis.published import Source
 
 TEXT = 8  # points
 # In SVG, text stays text, and ids do not depend on the run. A machine without DejaVu Sans shows an
 # SVG in the next font that it has.
-THEME = {
-    **sns.axes_style("whitegrid", {"axes.edgecolor": "0.6", "grid.color": "0.9"}),
-    **{"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"]},
-    **{"font.size": TEXT, "axes.titlesize": TEXT, "axes.titlelocation": "left"},
-    **{"axes.linewidth": 0.6, "grid.linewidth": 0.5, "legend.frameon": False},
-    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 0),
-    **{"svg.fonttype": "none", "svg.hashsalt": "softmax-bench"},
-}
-themed = matplotlib.rc_context(THEME)
+rcParams.update(sns.axes_style("whitegrid", {"axes.edgecolor": "0.6", "grid.color": "0.9"}))
+rcParams.update({"font.size": TEXT, "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"]})
+rcParams.update({"axes.titlesize": TEXT, "axes.titlelocation": "left"})
+rcParams.update({"axes.linewidth": 0.6, "grid.linewidth": 0.5, "legend.frameon": False})
+rcParams.update({"xtick.major.size": 0, "ytick.major.size": 0})
+rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "softmax-bench"})
 WIDTH, LINE, TITLE, FOOTER = 9, 0.14, 108, 140  # inches: figure, height of a line; letters of one
 DPI, COLOURS = 150, 128  # of a PNG; enough for lines and letters
 BOARD = "°"  # the mark of a row that only its board excludes
@@ -52,29 +44,32 @@ def page(height: float, title: str, footer: Iterable[str]) -> Figure:
 
 def heading(selection: Selection, what: str) -> str:
     """Return the title of a figure, which says so when nothing in it was measured here."""
-    rows = selection.own if len(selection.own) else selection.published
-    name, ops = rows["gpu_name"].iloc[0].split(" (")[0], "/".join(distinct(rows["op"]))
+    columns = (selection.rows[name] for name in ("op", "dtype", "gpu_name"))
+    facts = ("/".join(distinct(column.str.split(" (", regex=False).str[0])) for column in columns)
     published = "" if len(selection.own) else "; published, not measured"
-    return f"{what}: {ops}, {selection.dtype}, {name}, sweep {selection.sweep}{published}"
+    return f"{what}: {', '.join(facts)}, sweep {selection.rows['sweep'].iloc[0]}{published}"
 
 
-def footer(own: pd.DataFrame, sources: Iterable[Source] = (), notes: Iterable[str] = ()) -> list:
+def footer(selection: Selection, notes: Iterable[str] = ()) -> list[str]:
     """Return the boards and versions of rows, the sources, the rows without a time, and marks."""
-    lines = []
+    lines, own = [], selection.own
     for gpu, part in own.groupby("gpu_name"):
         boards = distinct(part["gpu_uuid"].str.split().explode().fillna("").str.slice(0, 12))
-        known = {name: "/".join(distinct(part[name])) for name in VERSIONS}
-        facts = [f"{name} {version}" for name, version in known.items() if version]
+        known = [name for name in VERSIONS if part[name].any()]
+        versions = [f"{name} {'/'.join(distinct(part[name]))}" for name in known]
         days = distinct(part["started_at"].str.slice(0, 10))
-        facts = [f"{'/'.join(distinct(part['origin']))} on {gpu}", *boards, *facts]
-        lines.append(", ".join([*facts, " to ".join(dict.fromkeys(days[:1] + days[-1:]))]))
-    lines += [f"published ({source.hardware}): {source.cite()}" for source in sources]
+        days = " to ".join(dict.fromkeys(days[:1] + days[-1:]))
+        origins = "/".join(distinct(part["origin"]))
+        lines.append(", ".join([f"{origins} on {gpu}", *boards, *versions, days]))
+    for source in map(selection.sources.get, distinct(selection.rows["table"])):
+        lines.append(f"published ({source.hardware}): {source.cite()}")
     timed, other = is_ranked(own, any_board=True), (own["unranked_by"] == schema.OTHER_BOARD).sum()
     if left_out := md.counts(outcomes(own[~timed])):
         lines.append(f"rows without a time that counts: {left_out}")
     if other:
         lines.append(f"{BOARD} {md.counted(other, 'row')} of another board than the ranked ones")
-    return [*lines, *controls_note(own), *legend(own.loc[timed, "flags"]), *notes]
+    lines += [controls.NOTE] if controls.CONTROL in set(own["flags"]) else []
+    return [*lines, *legend(own.loc[timed, "flags"]), *notes]
 
 
 def size_label(n: int) -> str:
@@ -83,35 +78,16 @@ def size_label(n: int) -> str:
     return f"2{str(n.bit_length() - 1).translate(_SUPERSCRIPT)}" if power else f"{n}"
 
 
-def label_sizes(axes: Axes, sizes: Collection[int], most: int, name: str) -> None:
-    """Make x a log axis of sizes, with ticks at them, or at some powers of two if they are many."""
-    ticks, low, high = sorted(sizes), min(sizes), max(sizes)
-    if len(ticks) > most:
-        powers = [2**i for i in range(math.ceil(math.log2(low)), int(math.log2(high)) + 1)]
-        ticks = powers[:: math.ceil(len(powers) / most) or 1] or [low, high]
-    room = (high / low) ** (0.6 / most)  # plain numbers near each other would overlap
-    ticks = [n for i, n in enumerate(ticks) if not i or n / ticks[i - 1] >= room]
-    axes.set(xscale="log", xlim=(low / 2**0.25, high * 2**0.25), xlabel=name)
-    axes.set_xticks(ticks, [size_label(int(n)) for n in ticks])
-    axes.set_xticks([], minor=True)
-
-
-def text_colour(ground: Sequence[float]) -> str:
-    """Return black or white, whichever has the higher contrast on a colour; it is at least 4.5."""
-    return "black" if relative_luminance(ground) > 0.179 else "white"
-
-
-@themed
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Write `figure` to `stem`.svg and .png, the same bytes for equal figures; return the paths."""
-    svg, png, small = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    svg, drawn, png = io.BytesIO(), io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    figure.savefig(png, format="png", dpi=DPI)
+    figure.savefig(drawn, format="png", dpi=DPI)
     # MAXCOVERAGE keeps rare colours of a scale, which a choice by frequency would merge
-    method, image = Image.Quantize.MAXCOVERAGE, Image.open(png).convert("RGB")
+    method, image = Image.Quantize.MAXCOVERAGE, Image.open(drawn).convert("RGB")
     image = image.quantize(COLOURS, method, kmeans=1, dither=Image.Dither.NONE)
-    image.save(small, format="png", dpi=(DPI, DPI), optimize=True)
-    contents = {Path(f"{stem}.svg"): svg, Path(f"{stem}.png"): small}
+    image.save(png, format="png", dpi=(DPI, DPI), optimize=True)
+    contents = {Path(f"{stem}.svg"): svg, Path(f"{stem}.png"): png}
     for path, content in contents.items():
         rows.write(path, content.getvalue())
     return list(contents)

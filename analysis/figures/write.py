@@ -6,8 +6,9 @@ import pandas as pd
 
 from analysis import InputError, ranking
 from analysis.figures import heatmap, lines, style
-from analysis.figures.controls import CONTROL, with_controls
-from analysis.panels import existing, select
+from analysis.figures.controls import with_controls
+from analysis.frame import distinct
+from analysis.panels import select
 from analysis.published import Published
 
 
@@ -18,23 +19,25 @@ def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: P
     of ranking.MIN_MATRICES matrices, published where a short published table has the same dtype and
     sweep. Raises InputError for a GPU without rows.
     """
-    every = existing(measurements, tables)
-    if gpu not in (known := sorted({key[0] for key in every})):
-        raise InputError(f"no rows of gpu {gpu}; there are rows of: {', '.join(known) or 'no GPU'}")
     measurements = with_controls(ranking.rank_variants(measurements))
-    figures = {"map": heatmap.draw_map(measurements, tables, gpu)}
-    for key in (key for key in every if key[0] == gpu):
-        stem, chosen = f"{key[1]}_{key[2]}", select(measurements, tables, *key)
+    every, of_gpu = select(measurements, tables).rows, select(measurements, tables, gpu)
+    if of_gpu.rows.empty:
+        known = ", ".join(distinct(every["gpu"])) or "no GPU"
+        raise InputError(f"no rows of gpu {gpu}; there are rows of: {known}")
+    figures = {"map": heatmap.draw_map(of_gpu)}
+    for (dtype, sweep), rows in of_gpu.rows.groupby(["dtype", "sweep"]):
+        stem, chosen = f"{dtype}_{sweep}", of_gpu._replace(rows=rows)
         figures[f"{stem}_time"] = lines.draw_over_n(chosen, "time_us")
         figures[f"{stem}_throughput"] = lines.draw_over_n(chosen, "throughput_gbps")
-        if len(chosen.own) or chosen.published["speedup"].notna().any():
+        if len(chosen.own) or chosen.rows["speedup"].notna().any():
             figures[f"{stem}_speedup"] = heatmap.draw_speedup(chosen)
-        competing = chosen.own[chosen.own["flags"] != CONTROL]
-        if len(competing) and len(ranking.profile(competing)) >= ranking.MIN_MATRICES:
+        if len(chosen.own) and len(ranking.profile(chosen.own)) >= ranking.MIN_MATRICES:
             figures[f"{stem}_profile"] = lines.draw_profile(chosen)
-        same = [each for each in tables.sources.values() if (each.dtype, each.sweep) == key[1:]]
-        if gpu != lines.CPU and (sources := [each for each in same if each.beside_measured]):
-            figures[f"{stem}_published"] = lines.draw_published(chosen, tables.rows, sources)
+        beside = [name for name, source in chosen.sources.items() if source.beside_measured]
+        same = every[(every["dtype"] == dtype) & (every["sweep"] == sweep)]
+        published = same[same["table"].isin(beside)]
+        if gpu != lines.CPU and len(published):
+            figures[f"{stem}_published"] = lines.draw_published(chosen, published)
     return [path for name in figures for path in style.save(figures[name], Path(folder, gpu, name))]
 
 
@@ -44,11 +47,10 @@ def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) ->
     They are hero, and gpus_{dtype}_{sweep} where two GPUs have rows of a dtype and sweep.
     """
     measurements = with_controls(ranking.rank_variants(measurements))
-    figures = {"hero": lines.draw_hero(measurements)}
-    keys = [key for key in existing(measurements, tables) if key[0] != lines.CPU]
-    for dtype, sweep in sorted({key[1:] for key in keys}):
-        same = [key for key in keys if key[1:] == (dtype, sweep)]
-        chosen = [select(measurements, tables, *key) for key in same]
-        if len(chosen) > 1:
-            figures[f"gpus_{dtype}_{sweep}"] = lines.draw_gpus(chosen)
+    every = select(measurements[measurements["gpu"] != lines.CPU], tables)
+    figures = {"hero": lines.draw_hero(every)}
+    for (dtype, sweep), rows in every.rows.groupby(["dtype", "sweep"]):
+        if rows["gpu"].nunique() > 1:
+            of = every._replace(rows=rows)
+            figures[f"gpus_{dtype}_{sweep}"] = lines.draw_over_n(of, "throughput_gbps")
     return [path for name in figures for path in style.save(figures[name], Path(folder, name))]

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from analysis import InputError, compare, palette
+from analysis import InputError, compare, palette, ranking
 from analysis.figures import heatmap, lines, write
-from analysis.figures.controls import with_controls
+from analysis.figures.controls import CONTROL, with_controls
 from analysis.panels import select
 from tests.analysis import oneflow_rows as oneflow
 from tests.analysis import synthetic
 
-SET = ("float32", "online_softmax")
+SET, TIME = ("float32", "online_softmax"), "time_us"
 PAIR = ("cuda_oneflow", "cuda_fastertransformer")
 
 
@@ -33,15 +33,16 @@ def drawn(ranked, tables):
     def draw(rows, sweep="online_softmax"):
         frame = with_controls(ranked(rows, sweep=sweep))
         chosen = select(frame, tables, "h200", "float32", sweep)
-        found = {"time": draw_time(chosen), "speedup": heatmap.draw_speedup(chosen)}
-        found["throughput"] = lines.draw_over_n(chosen, "throughput_gbps")
-        return found | {"map": heatmap.draw_map(frame, tables, "h200")}
+        found = {each: lines.draw_over_n(chosen, each) for each in (TIME, "throughput_gbps")}
+        found["map"] = heatmap.draw_map(select(frame, tables, "h200"))
+        return found | {"speedup": heatmap.draw_speedup(chosen)}
 
     return draw
 
 
-def draw_time(chosen):
-    return lines.draw_over_n(chosen, "time_us")
+def beside_torch(**given):
+    own = {"time_us": 10.0, "copy_us": 9.0, "of_copy": 0.9, "torch_us": 20.0}
+    return synthetic.with_speedup(2.0, 0.1, **own | {"variant": "triton_row"} | given)
 
 
 def drawn_lines(figure, panel=0):
@@ -52,19 +53,22 @@ def cells(figure):
     return [text.get_text() for text in figure.axes[0].texts]
 
 
+def frames(figure):
+    patches = figure.axes[0].patches
+    return [p.get_linestyle() for p in patches if to_hex(p.get_edgecolor()) == "#000000"]
+
+
 def words(figure):
     return f"{figure._suptitle.get_text()}\n{figure._supxlabel.get_text()}".replace("\n", " ")
 
 
 def test_time_has_a_line_bars_and_a_label_for_each_variant_and_a_footer(own):
-    figure = draw_time(own)
-    (axes,) = figure.axes
-    found = drawn_lines(figure)
-    assert set(found) == {*synthetic.VARIANTS, "copy"}
+    figure = lines.draw_over_n(own, TIME)
+    (axes,), found = figure.axes, drawn_lines(figure)
     assert {text.get_text() for text in axes.texts} == {*synthetic.VARIANTS, "copy (roofline)"}
     assert (axes.get_xlabel(), axes.get_xscale()) == ("N (columns)", "log")
     assert (axes.get_ylabel(), axes.get_yscale()) == ("time (µs)", "log")
-    assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["2⁸", "2⁹"]
+    assert {"2⁸", "2¹⁶"} <= {label.get_text() for label in axes.get_xticklabels()}
     expected = [synthetic.time_us("triton_online", 1024, n, 4) for n in synthetic.ONLINE_SIZES]
     assert found["triton_online"].get_ydata() == pytest.approx(expected)
     assert found["triton_online"].get_color() == palette.KNOWN["triton_online"].colour
@@ -80,7 +84,7 @@ def test_time_has_a_line_bars_and_a_label_for_each_variant_and_a_footer(own):
 
 def test_published_lines_are_hollow_and_have_the_data_sheet_as_roofline(ranked, tables):
     chosen = select(ranked([]), tables, "a100", *SET)
-    for value in ("throughput_gbps", "time_us"):
+    for value in ("throughput_gbps", TIME):
         figure = lines.draw_over_n(chosen, value)
         found = drawn_lines(figure)
         assert set(found) == {"torch_softmax", *synthetic.TRITON[:5], "peak"}
@@ -96,9 +100,9 @@ def test_sizes_without_a_rule_for_m_are_points_over_their_elements(drawn):
     shapes = [(96, 7000), (3000, 17), (96, 50), (11, 900), (5, 60000), (700, 17)]
     rows = [synthetic.row(M=m, N=n, variant=v) for m, n in shapes for v in synthetic.VARIANTS[:2]]
     found = drawn(rows)
-    line = drawn_lines(found["time"])["torch_naive"]
+    line = drawn_lines(found[TIME])["torch_naive"]
     assert (sorted(line.get_xdata()), line.get_ls()) == (sorted(m * n for m, n in shapes), "None")
-    assert found["time"].axes[0].get_xlabel() == "M·N (elements)"
+    assert line.axes.get_xlabel() == "M·N (elements)"
     assert len(cells(found["speedup"])) == len(rows)
 
 
@@ -107,12 +111,13 @@ def test_the_heat_map_has_numbers_statuses_and_colours_apart_up_to_100(own, draw
     assert len(shown) == len(synthetic.VARIANTS) * len(synthetic.ONLINE_SIZES)
     assert "1.00" in shown  # torch, by pairing
     assert shown.count("compile\nerror") == 1
-    speeds = dict(zip((1, 2, 4, 8, 16), (0.011, 1.0, 1.2, 30.0, 99.0), strict=True))
-    rows = [synthetic.with_speedup(v, 0.001, variant="triton_row", N=n) for n, v in speeds.items()]
-    mesh = drawn(rows)["speedup"].axes[0].collections[0]
-    colours = mesh.to_rgba(np.log([*speeds.values(), 1.1]))[:, :3]
+    speeds = enumerate((0.011, 1.0, 1.1, 1.2, 30.0, 99.0), 1)
+    rows = [synthetic.with_speedup(v, 0.001, variant="torch_jit", N=n) for n, v in speeds]
+    axes = drawn(rows)["speedup"].axes[0]
+    own = [patch for patch in axes.patches if patch.get_y()]  # below torch
+    colours = np.array([patch.get_facecolor()[:3] for patch in own])
     apart = [np.abs(a - b).max() for i, a in enumerate(colours) for b in colours[:i]]
-    assert min(apart) > 0.04
+    assert (len(own), min(apart) > 0.04) == (6, True)
 
 
 def test_the_heat_map_folds_many_sizes_into_bands_and_names_the_m_of_each_column(drawn):
@@ -130,15 +135,13 @@ def test_the_heat_map_folds_many_sizes_into_bands_and_names_the_m_of_each_column
 def test_the_best_set_of_each_size_is_framed_and_the_map_names_it(drawn, half):
     """Dashed where it has several variants, which is a tie in the map."""
     speeds = {256: ("triton_row", "triton_fused"), 512: ("triton_fused", "triton_row")}
-    rows = [
-        synthetic.with_speedup(value, half, variant=name, N=n, of_copy=value / 2)
-        for n, names in speeds.items()
-        for name, value in zip(names, (1.5, 1.2), strict=True)
-    ]
+    rows = []
+    for n, (first, second) in speeds.items():
+        rows += synthetic.with_speedups({first: 1.5}, [n], half, of_copy=0.75)
+        rows += synthetic.with_speedups({second: 1.2}, [n], half, of_copy=0.6)
     found = drawn(rows)
-    frames = [patch.get_linestyle() for patch in found["speedup"].axes[0].patches]
-    assert frames == (["-"] * 2 if half < 0.1 else ["--"] * 4)
-    assert cells(found["map"]) == (["75"] * 2 if half < 0.1 else ["75="] * 2)
+    assert frames(found["speedup"]) == (["-"] * 2 if half < 0.1 else ["--"] * 4)
+    assert cells(found["map"]) == (["   75"] * 2 if half < 0.1 else ["   75="] * 2)
     colours = [to_hex(patch.get_facecolor()).upper() for patch in found["map"].axes[0].patches]
     assert colours == [palette.KNOWN[names[0]].colour for names in speeds.values()]
     legend = found["map"].axes[0].get_legend()
@@ -146,33 +149,27 @@ def test_the_best_set_of_each_size_is_framed_and_the_map_names_it(drawn, half):
 
 
 def test_a_cell_of_the_map_has_the_least_share_and_says_that_other_kernels_are_fastest(drawn):
-    of_copy = {260: 0.5, 300: 0.9, 400: 0.7}
-    rows = [
-        synthetic.with_speedup(1.5 if (n == 400) == (v == "a") else 1.0, variant=v, N=n, of_copy=c)
-        for n, c in of_copy.items()
-        for v in "ab"
-    ]
-    assert cells(drawn(rows)["map"]) == ["50+"]
+    rows = synthetic.with_speedups({"a": 1.0, "b": 1.5}, [260], of_copy=0.5)
+    rows += synthetic.with_speedups({"a": 1.0, "b": 1.5}, [300], of_copy=0.9)
+    rows += synthetic.with_speedups({"a": 1.5, "b": 1.0}, [400], of_copy=0.7)
+    assert cells(drawn(rows)["map"]) == ["   50+"]
 
 
-def test_one_row(drawn):
+def test_one_row_and_none_that_is_ok(drawn):
     found = drawn([synthetic.row(variant="triton_row")])
-    for kind in ("time", "throughput"):
-        shown, (axes,) = drawn_lines(found[kind]), found[kind].axes
-        assert set(shown) == {"triton_row", "torch_softmax", "copy"}
-        assert shown["copy"].get_marker() == "_"  # a line through one size has no length
-        (point,) = axes.transData.transform(shown["triton_row"].get_xydata())
-        assert axes.get_window_extent().contains(*point)
+    shown, (axes,) = drawn_lines(found[TIME]), found[TIME].axes
+    assert set(shown) == {"triton_row", "torch_softmax", "copy"}
+    assert shown["copy"].get_marker() == "_"  # a line through one size has no length
+    (point,) = axes.transData.transform(shown["triton_row"].get_xydata())
+    assert axes.get_window_extent().contains(*point)
     (cell,) = found["map"].axes[0].patches
     assert min(cell.get_facecolor()) > 0.7  # pale: no other kernel competes
-
-
-def test_no_row_that_is_ok(drawn):
     found = drawn([synthetic.row(variant=name, status="crash") for name in synthetic.VARIANTS])
     assert cells(found.pop("speedup")) == ["crash"] * 10
-    for figure in found.values():
-        assert not figure.axes
-        assert all(part in words(figure) for part in ("no timed rows", "10 crash"))
+    assert not any(figure.axes for figure in found.values())
+    assert all(
+        "no timed rows" in words(each) and "10 crash" in words(each) for each in found.values()
+    )
 
 
 def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn):
@@ -180,11 +177,11 @@ def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn)
     rows += [synthetic.row(N=256, variant=v) for v in ("triton_row", "torch_softmax")]
     rows += [synthetic.row(N=256, variant="triton_fused", gpu_uuid="GPU-2")]
     found = drawn(rows)
-    for figure in found.values():
-        assert all(note in words(figure) for note in ("† the GPU was thr", "° 1 row of another"))
-    (sign,) = [t for t in found["time"].axes[0].texts if t.get_gid() == "triton_online †"]
+    assert all("† the GPU was thr" in words(figure) for figure in found.values())
+    assert all("° 1 row of another" in words(figure) for figure in found.values())
+    (sign,) = [t for t in found[TIME].axes[0].texts if t.get_gid() == "triton_online †"]
     assert (sign.xy[0], sign.get_text()) == (256, "†")
-    assert "triton_fused" in drawn_lines(found["time"])
+    assert "triton_fused" in drawn_lines(found[TIME])
     shown = "".join(cells(found["speedup"]))
     assert (shown.count("°"), shown.count("†")) == (1, 1)
 
@@ -192,8 +189,9 @@ def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn)
 def test_published_stands_beside_measured_with_the_ratios_of_both(ranked, tables):
     rows = ranked(oneflow.rows(oneflow.PROTOCOL | {256: 2048 * 256}), sweep="oneflow")
     chosen = select(rows, tables, "h200", "float32", "oneflow")
-    sources = [each for each in tables.sources.values() if each.sweep == "oneflow"]
-    figure = lines.draw_published(chosen, tables.rows, sources)
+    every = select(rows, tables).rows
+    sources = [name[:-4] for name, each in tables.sources.items() if each.sweep == "oneflow"]
+    figure = lines.draw_published(chosen, every[every["table"].isin(sources)])
     ratios = drawn_lines(figure)
     assert set(ratios) == {*PAIR, *(f"{name} (published)" for name in PAIR)}
     assert ratios["cuda_oneflow"].get_xdata().tolist() == list(oneflow.PROTOCOL)  # as published
@@ -204,41 +202,62 @@ def test_published_stands_beside_measured_with_the_ratios_of_both(ranked, tables
 
 def test_gpus_stand_side_by_side_with_one_axis(ranked, online_rows, tables):
     rows = ranked(online_rows)
-    figure = lines.draw_gpus([select(rows, tables, gpu, *SET) for gpu in ("a100", "h200")])
+    every = select(rows, tables)
+    rows = every.rows.query("dtype == 'float32' and sweep == 'online_softmax'")
+    figure = lines.draw_over_n(every._replace(rows=rows), "throughput_gbps")
     titles = [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes]
     assert titles == ["NVIDIA A100-PCIE-40GB (published)", "NVIDIA H200 (measured)"]
     fastest = max(drawn_lines(figure, 1)["copy"].get_ydata())
     assert figure.axes[0].get_ylim()[1] == figure.axes[1].get_ylim()[1] > fastest
 
 
-def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wrong(ranked):
+def test_the_hero_shows_the_m_with_the_most_of_its_kernels_and_counts_what_is_wrong(ranked, tables):
     wrong = synthetic.row(variant="peer_quack", N=512, status="incorrect")
     rows = [synthetic.row(variant=name, N=n) for name in lines.HERO for n in (256, 1024)]
     rows += [synthetic.row(variant="frontier", M=8, N=n) for n in range(1, 9)]
-    figure = lines.draw_hero(ranked([*rows, wrong]))
+    figure = lines.draw_hero(select(ranked([*rows, wrong]), tables))
     assert set(drawn_lines(figure)) == {*lines.HERO, "copy"}
     assert all(part in words(figure) for part in ("M = 1024", "1 incorrect"))
-    assert not lines.draw_hero(ranked([synthetic.row(gpu="cpu", variant="frontier")])).axes
 
 
 def test_changes_of_a_comparison_are_cells_with_signs():
-    names = ["gpu", "op", "dtype", "distribution", "M", "N", "variant"]
-    ratios = {"a": (0.5, compare.SLOWER), "b": (1.02, compare.SAME), "c": (math.nan, compare.BROKE)}
-    index = [["h200"], ["softmax"], ["float32"], ["normal"], [4], [8], ratios]
-    index = pd.MultiIndex.from_product(index, names=names)
-    changes = pd.DataFrame([*ratios.values()], index, ["ratio", "change"])
+    point = {"gpu": "h200", "op": "softmax", "dtype": "float32", "distribution": "normal"}
+    changes = pd.DataFrame({"variant": list("abc"), "ratio": [0.5, 1.02, math.nan]})
+    changes["change"] = [compare.SLOWER, compare.SAME, compare.BROKE]
     changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
+    changes = changes.assign(M=4, N=8, **point).set_index([*point, "M", "N", "variant"])
     figure = heatmap.draw_changes(changes, compare.Limits())
     assert cells(figure) == ["0.50▼\n±5%", "1.02\n±5%", "broke"]
-    assert [patch.get_linestyle() for patch in figure.axes[0].patches] == ["-", "-"]
+    assert frames(figure) == ["-", "-"]
     assert "1 broke, 1 slower, 1 same of 3 points" in words(figure)
+
+
+def test_torch_becomes_a_row_with_what_its_controls_know_where_it_is_not_timed(measurements):
+    times = (19.0, 20.0, 24.0)
+    rows = measurements([beside_torch(torch_us=us, variant=f"triton_{us}") for us in times])
+    found = with_controls(rows)
+    (torch,) = found[found["flags"] == CONTROL].to_dict("records")
+    assert (torch["variant"], torch["time_us"], torch["speedup"]) == ("torch_softmax", 20.0, 1.0)
+    assert (torch["of_copy"], torch["throughput_gbps"]) == (0.45, rows["throughput_gbps"][1] / 2)
+    failed = measurements([beside_torch(status="timeout", time_us="", torch_us="")])
+    beside = measurements([beside_torch(), beside_torch(variant="torch_softmax")])
+    assert all(with_controls(rows) is rows for rows in (failed, beside))
+
+
+def test_a_control_does_not_compete_and_a_figure_says_what_it_is(ranked, tables):
+    rows = with_controls(ranked([beside_torch(), beside_torch(N=2048)], sweep="x"))
+    assert rows["rank"].tolist()[:2] == [1, 1]
+    assert rows["competitors"].tolist() == [1, 1, 0, 0]
+    assert ranking.highlighted([rows], 1) == ["torch_softmax", "triton_row"]
+    figure = lines.draw_over_n(select(rows, tables, "h200", "float32", "x"), TIME)
+    assert "torch_softmax" in drawn_lines(figure)
+    assert "torch_softmax: also as" in words(figure)
 
 
 def test_the_files_of_a_gpu_are_the_same_twice(measurements, tables, tmp_path):
     rows = oneflow.rows(oneflow.PROTOCOL, ["torch_softmax", *PAIR])
     frame = measurements([*rows, *(r | {"gpu": "cpu"} for r in rows)], "oneflow")
-    first = write.write_gpu(frame, tables, "h200", tmp_path / "a")
-    second = write.write_gpu(frame, tables, "h200", tmp_path / "b")
+    first, second = (write.write_gpu(frame, tables, "h200", tmp_path / each) for each in "ab")
     kinds = ("time", "throughput", "speedup", "published")
     expected = {"map", *(f"float32_oneflow_{kind}" for kind in kinds)}
     assert {path.stem for path in first} == expected
@@ -252,5 +271,7 @@ def test_the_files_of_a_gpu_are_the_same_twice(measurements, tables, tmp_path):
     assert {path.stem for path in cpu} == expected - {"float32_oneflow_published"}
     shared = write.write_shared(frame, tables, tmp_path)
     assert {path.stem for path in shared} == {"hero", "gpus_float32_oneflow"}
+    write.write_shared(frame[frame["gpu"] == "cpu"], tables, tmp_path)
+    assert "no timed rows" in (tmp_path / "hero.svg").read_text()
     with pytest.raises(InputError, match="no rows of gpu h100; there are rows of: a100, cpu, h200"):
         write.write_gpu(frame, tables, "h100", tmp_path)

@@ -36,21 +36,21 @@ def test_sizes_of_one_product_are_a_part_and_the_few_of_each_m_are_the_last():
     assert found == [sorted(constant), sorted(held)]
 
 
-def test_several_m_of_several_sizes_are_parts_though_each_n_has_one_m():
-    """As in a sweep of short and of long rows, each with another M."""
-    m_of_n = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
-    found = {panels.describe_m(p): p["N"].tolist() for p in panels.split_by_m(frame(m_of_n))}
-    assert found == {"M = 1024": [256, 4096, 65536], "M = 16384": [1024, 16384]}
+SHORT_AND_LONG = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
+ONE_PART = [oneflow.WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900}]
 
 
-@pytest.mark.parametrize("m_of_n", [oneflow.WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900}])
-def test_sizes_of_one_m_each_or_of_one_m_are_one_part(m_of_n):
-    (part,) = panels.split_by_m(frame(m_of_n))
-    assert part["N"].tolist() == list(m_of_n)
+@pytest.mark.parametrize(
+    ("m_of_n", "parts"),
+    [(SHORT_AND_LONG, [[256, 4096, 65536], [1024, 16384]])]
+    + [(each, [[*each]]) for each in ONE_PART],
+)
+def test_sizes_are_one_part_unless_several_m_have_several_sizes(m_of_n, parts):
+    assert [part["N"].tolist() for part in panels.split_by_m(frame(m_of_n))] == parts
 
 
 @pytest.mark.parametrize(("op", "matrices"), [("softmax", 2), ("softmax_backward", 3)])
-def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, measurements):
-    rows = measurements([synthetic.row(op=op, M=1024, N=4096, copy_us=10.0)])
-    (rate,) = panels.copy_rate(rows)
+def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, ranked, tables):
+    rows = ranked([synthetic.row(op=op, M=1024, N=4096, copy_us=10.0)])
+    (rate,) = panels.select(rows, tables, "h200").rows["roof_gbps"]
     assert rate == pytest.approx(matrices * 1024 * 4096 * 4 / 10.0 / 1000)
