@@ -46,8 +46,8 @@ def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(ranked, t
 
 def test_the_table_has_a_line_for_each_kernel(ranked):
     rows = [*ROWS, synthetic.row(variant="b", N=21, status="crash"), *of({"a": 1, "c": 1}, [21])]
-    columns, lines = write.profile(ranked(rows))
-    found = {line[4]: dict(zip(columns[5:], line[5:], strict=True)) for line in lines}
+    table = write.profile(ranked(rows))
+    found = table.set_index("variant").iloc[:, 4:].to_dict("index")
     assert found["b"] == {
         "matrices": 21,
         "within_1_percent": "0.238",

@@ -4,6 +4,7 @@ import csv
 
 import pandas as pd
 import pytest
+from PIL import Image
 
 from analysis import claims
 from analysis.markdown import number, with_interval
@@ -21,7 +22,7 @@ def written(tables, tmp_path_factory):
         for name in ("h200/map", "gpus_float32_online_softmax", "cpu/map", "hero"):
             path = folder / "figures" / f"{name}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"x")
+            Image.new("RGB", (1, 1)).save(path)
         inputs = model.Inputs(frame, claims.check(frame, tables), tables, "make run")
         write.write(inputs, folder / "figures", folder)
         return folder, (folder / "report.md").read_text()
@@ -116,7 +117,7 @@ def test_faults_that_differ_in_numbers_have_one_line(measurements):
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
     found = {each.title: each for each in trust.findings(measurements(rows), UNRANKED)}
-    (line,) = found["Not ok"].table.rows
+    (line,) = found["Not ok"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 
 
