@@ -23,8 +23,7 @@ const tableRow = (...cells) => h("tr", {}, ...cells);
 const cell = (...parts) => h("td", {}, ...parts);
 const right = (...parts) => h("td", { class: "right" }, ...parts);
 const link = (size, text) => h("a", { href: address(size) }, text);
-// The style of a variant: its colours on white and on dark.
-const paint = (variant) => ["--light", "--dark"].map((name, i) => `${name}:${PAGE.colours[variant][i]}`).join(";");
+const paint = (variant) => PAGE.colours[variant]; // on white and on dark
 const dot = (variant) => h("span", { class: "dot", style: paint(variant) });
 
 // Writes a number with three digits, or with `digits`; "" for none.
@@ -33,6 +32,7 @@ function number(value, digits = 3) {
   const decimals = value ? digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
   return value.toFixed(Math.max(0, Math.min(9, decimals)));
 }
+const threeDigits = (value) => number(value);
 const fourDigits = (value) => number(value, 4);
 const percent = (share) =>
   share === null ? "" : `${(100 * share).toFixed(share < 0.01 ? 1 : 0)} %`;
@@ -94,22 +94,20 @@ function winner(near) {
 
 // The speed-up, the share of copy bandwidth and the times of a kernel, as ranges over its rows.
 function facts(rows, name) {
-  const span = (column, show) => {
+  const span = (column, show, text) => {
     const values = rows.map((row) => row[column]).filter((value) => value !== null);
-    return distinct([Math.min(...values), Math.max(...values)].map(show)).join(" to ");
+    const ends = [Math.min(...values), Math.max(...values)].map(show);
+    return values.length ? text(distinct(ends).join(" to ")) : "";
   };
-  const [{ speedup, speedup_low: low, speedup_high: high, of_copy: share }] = rows;
-  const found = rows.map((row) => `${fourDigits(row.time_us)}${row.mark} µs at ${sizeName(row)}`);
-  if (share !== null) {
-    const rate = span("throughput_gbps", fourDigits);
-    found.unshift(`${span("of_copy", percent)} of copy bandwidth (${rate} GB/s)`);
-  }
-  if (speedup !== null && name !== PAGE.baseline) {
-    const exact = rows.length === 1 && low !== null;
-    const interval = exact ? ` (95 % interval ${number(low)} to ${number(high)})` : "";
-    found.unshift(`${span("speedup", (value) => number(value))}× torch${interval}`);
-  }
-  return found.join(" · ");
+  const [{ speedup_low: low, speedup_high: high }] = rows;
+  const exact = rows.length === 1 && low !== null;
+  const interval = exact ? ` (95 % interval ${number(low)} to ${number(high)})` : "";
+  const rate = span("throughput_gbps", fourDigits, (ends) => ` (${ends} GB/s)`);
+  return [
+    name !== PAGE.baseline && span("speedup", threeDigits, (ends) => `${ends}× torch${interval}`),
+    span("of_copy", percent, (ends) => `${ends} of copy bandwidth${rate}`),
+    ...rows.map((row) => `${fourDigits(row.time_us)}${row.mark} µs at ${sizeName(row)}`),
+  ].filter(Boolean).join(" · ");
 }
 
 function lead(near, { names, alone, depends }) {
@@ -136,31 +134,34 @@ function about(names, rows) {
 // Says that the combination was not measured, where it was, and how to measure it.
 function missing(asked) {
   const { gpu, op, dtype } = asked;
-  const gpus = distinct(RANKED.filter((row) => alike(row, asked, ["op", "dtype"])).map((r) => r.gpu));
-  const links = gpus.flatMap((gpu) => [link({ ...asked, gpu }, `see ${gpuName(gpu)}`), " "]);
+  const there = RANKED.filter((row) => alike(row, asked, ["op", "dtype"])).map((row) => row.gpu);
+  const see = distinct(there).flatMap((gpu) => [link({ ...asked, gpu }, `see ${gpuName(gpu)}`), " "]);
+  const config = `op=${op} 'dtypes=[${dtype}]' sweep=${op}_${dtype}`;
   return [
-    `${op} in ${dtype} was not measured on ${gpuName(gpu)}: `, ...links,
-    links.length ? "or measure it: " : "measure it: ",
-    h("code", {}, `snakemake --cores all --config op=${op} 'dtypes=[${dtype}]' sweep=${op}_${dtype}`),
+    `${op} in ${dtype} was not measured on ${gpuName(gpu)}: `, ...see,
+    see.length ? "or measure it: " : "measure it: ",
+    h("code", {}, `snakemake --cores all --config ${config}`),
   ];
+}
+
+// Says whether the size was measured, and where the answer is from.
+function notice(asked, sizes, near) {
+  const [closest] = nearest(sizes, asked);
+  if (!closest) return missing(asked);
+  if (alike(closest, asked)) return [];
+  const fault = `${sizeName(asked)} was not measured`;
+  if (near.length) return [`${fault}. The answer is that of ${near.map(sizeName).join(" and ")}.`];
+  const off = `${fault}, and no kernel is named: the nearest measured N is off by more than ${FAR} times`;
+  return [`${off}. Nearest: `, link(closest, sizeName(closest))];
 }
 
 function answer(asked) {
   const sizes = measured(asked);
   const near = neighbours(sizes, asked);
   const found = near.length ? winner(near) : { names: [], text: "" };
-  const [closest] = nearest(sizes, asked);
-  const name = sizeName(asked);
   const rows = near.flatMap((size) => size.rows.filter((row) => row.variant === found.names[0]));
-  let notice = [`${name} was not measured. The answer is that of ${near.map(sizeName).join(" and ")}.`];
-  if (!sizes.length) notice = missing(asked);
-  else if (alike(closest, asked)) notice = [];
-  else if (!near.length) {
-    const off = `the nearest measured N is off by more than ${FAR} times. Nearest: `;
-    notice = [`${name} was not measured, and no kernel is named: ${off}`, link(closest, sizeName(closest))];
-  }
-  say("#asked", `${asked.op}, ${asked.dtype}, ${name}, on ${gpuName(asked.gpu)}`);
-  say("#notice", ...notice);
+  say("#asked", `${asked.op}, ${asked.dtype}, ${sizeName(asked)}, on ${gpuName(asked.gpu)}`);
+  say("#notice", ...notice(asked, sizes, near));
   say("#winner", ...(found.alone ? [] : found.names.slice(0, 1).map(dot)), found.text);
   say("#facts", near.length ? facts(rows, found.names[0]) : "");
   say("#lead", near.length ? lead(near, found) : "");

@@ -10,6 +10,7 @@ const UNIT = {
 };
 let drawn; // {over, sizes, lines, x, pointer, width} of the chart
 
+const counted = (most) => [...Array(most).keys()];
 const value = (row) => row[chooser.value.value];
 const text = (row) => UNIT[chooser.value.value](value(row)) + row.mark;
 const scale = (low, high, from, to, of) => (at) =>
@@ -17,9 +18,9 @@ const scale = (low, high, from, to, of) => (at) =>
 
 function ticks(low, high) {
   if (!low) return [0, 0.2, 0.4, 0.6, 0.8, 1];
-  const steps = high > 300 * low ? [1] : high > 8 * low ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
-  const every = Array.from({ length: 24 }, (_, i) => steps.map((step) => Number(`${step}e${i - 8}`)));
-  return every.flat().filter((at) => at >= low && at <= high);
+  const steps = high > 300 * low ? [1] : high > 8 * low ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8];
+  const every = counted(24).flatMap((k) => steps.map((step) => Number(`${step}e${k - 8}`)));
+  return every.filter((at) => at >= low && at <= high);
 }
 
 function axes(x, y, n, range, right, name) {
@@ -29,7 +30,7 @@ function axes(x, y, n, range, right, name) {
     h("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" },
       chooser.value.value === "of_copy" ? percent(at) : String(at)),
   ]);
-  const powers = Array.from({ length: 40 }, (_, k) => k).filter((k) => 2 ** k >= n[0] && 2 ** k <= n[1]);
+  const powers = counted(40).filter((k) => 2 ** k >= n[0] && 2 ** k <= n[1]);
   const step = Math.ceil(powers.length / Math.max(2, (right - LEFT) / 38));
   const labels = powers.filter((_, i) => (powers.length - 1 - i) % step === 0).map((k) =>
     h("text", { x: x(2 ** k), y: BOTTOM + 18, ...middle }, "2",
@@ -38,61 +39,53 @@ function axes(x, y, n, range, right, name) {
 }
 
 // Names at the right ends of lines; names that meet move down, then up from the bottom.
-function names(lines, x, y, right) {
-  const ends = lines.map(({ variant, rows }) => {
-    const at = y(value(rows.at(-1)));
-    return { variant, x1: x(rows.at(-1)) + 5, at, place: at };
-  }).sort(by((end) => end.at));
-  let least = TOP;
-  for (const end of ends) least = (end.place = Math.max(end.at, least)) + LABEL;
-  let most = BOTTOM;
-  for (const end of ends.toReversed()) most = (end.place = Math.min(end.place, most)) - LABEL;
-  return ends.flatMap(({ variant, x1, at, place }) => [
-    h("line", { class: "leader", x1, y1: at, x2: right + 6, y2: place }),
+function names(lines, at, right) {
+  const ends = lines.map(({ variant, rows }) => ({ variant, end: at(rows.at(-1)) }));
+  ends.sort(by(({ end }) => end[1]));
+  let [least, most] = [TOP, BOTTOM];
+  for (const each of ends) least = (each.place = Math.max(each.end[1], least)) + LABEL;
+  for (const each of ends.toReversed()) most = (each.place = Math.min(each.place, most)) - LABEL;
+  return ends.flatMap(({ variant, end: [x, y1], place }) => [
+    h("line", { class: "leader", x1: x + 5, y1, x2: right + 6, y2: place }),
     h("text", { class: "name", x: right + 9, y: place + 4 }, variant),
   ]);
 }
 
 function draw() {
-  const chart = PAGE.charts[chooser.chart.value];
-  const { over } = chart;
-  const lines = chart.lines.map((places) => places.map((i) => PAGE.sizes[i]).filter(value))
-    .filter((rows) => rows.length)
-    .map((rows, i) => ({ variant: rows[0].variant, rows, grey: i >= NAMED && !chooser.all.checked }));
-  const rows = lines.flatMap((line) => line.rows);
-  const sizes = distinct(rows.map((row) => row[over])).sort(by(Number));
-  const roof = chart.roof.filter(value);
-  const what = chooser.value.selectedOptions[0].text;
-  const sheet = chart.gpu.includes("published") ? "the data sheet's bandwidth" : "a copy of the same bytes";
-  const grey = lines.some((line) => line.grey);
-  say("#chart-note", !rows.length ? "No row has this quantity; choose another one."
-    : `Dashed: ${chooser.value.value === "speedup" ? "torch" : sheet}. `
-    + (grey ? "Coloured: torch, and the kernels that are best at the most sizes." : ""));
+  const { over, gpu, op, dtype, m, roof: copies, lines: places } = PAGE.charts[chooser.chart.value];
+  const timed = places.map((line) => line.map((i) => PAGE.sizes[i]).filter(value));
+  const lines = timed.filter((rows) => rows.length).map((rows, i) =>
+    ({ variant: rows[0].variant, rows, grey: i >= NAMED && !chooser.all.checked }));
+  const sizes = distinct(lines.flatMap(({ rows }) => rows.map((row) => row[over]))).sort(by(Number));
+  for (const id of ["#plot", "#values", "#numbers thead", "#numbers tbody"]) say(id);
   drawn = null;
-  say("#plot");
-  say("#values");
-  say("#numbers thead", tableRow(...["N", ...lines.map((line) => line.variant)].map((name) => h("th", { scope: "col" }, name))));
-  say("#numbers tbody", ...sizes.map((n) => tableRow(h("th", { scope: "row" }, String(n)), ...lines.map((line) =>
+  if (!sizes.length) return say("#chart-note", "No row has this quantity; choose another one.");
+  const [quantity, roof] = [chooser.value.value, copies.filter(value)];
+  const sheet = gpu.includes("published") ? "the data sheet's bandwidth" : "a copy of the same bytes";
+  const grey = "Coloured: torch, and the kernels that are best at the most sizes.";
+  say("#chart-note", `Dashed: ${quantity === "speedup" ? "torch" : sheet}. `,
+    lines.some((line) => line.grey) ? grey : "");
+  const head = (scope, text) => h("th", { scope }, text);
+  say("#numbers thead", tableRow(...["N", ...lines.map((l) => l.variant)].map((l) => head("col", l))));
+  say("#numbers tbody", ...sizes.map((n) => tableRow(head("row", String(n)), ...lines.map((line) =>
     right(line.rows.filter((row) => row[over] === n).map(text).join(", "))))));
-  if (!rows.length) return;
   const width = plot.clientWidth;
   const wide = width >= 620; // on a phone the values below name the lines
   const named = lines.filter((line) => !line.grey);
-  const longest = Math.max(...named.map((line) => line.variant.length));
-  const end = width - (wide ? 20 + 7.4 * longest : 10);
-  const values = [...rows, ...roof].map(value);
-  const share = chooser.value.value === "of_copy"; // from 0, and not on a log axis
-  const n = [sizes[0] / 1.15, sizes.at(-1) * 1.15];
-  const range = share ? [0, Math.max(...values) * 1.05] : [Math.min(...values) / 1.15, Math.max(...values) * 1.15];
+  const end = width - (wide ? 20 + 7.4 * Math.max(...named.map((l) => l.variant.length)) : 10);
+  const values = [...lines.flatMap((line) => line.rows), ...roof].map(value);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const share = quantity === "of_copy"; // from 0, and not on a log axis
+  const [n, range] = [[sizes[0] / 1.15, sizes.at(-1) * 1.15], [share ? 0 : least / 1.15, most * 1.1]];
   const x = scale(...n, LEFT, end, Math.log);
   const y = scale(...range, BOTTOM, TOP, share ? Number : Math.log);
   const at = (row) => [x(row[over]), y(value(row))];
   const pointer = h("line", { class: "pointer", y1: TOP, y2: BOTTOM });
-  const title = `${what} over ${over}, ${chart.gpu}, ${chart.op}, ${chart.dtype}, ${chart.m}`;
-  plot.append(h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": title },
+  const what = `${chooser.value.selectedOptions[0].text} over ${over}, ${gpu}, ${op}, ${dtype}, ${m}`;
+  plot.append(h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": what },
     ...axes(x, y, n, range, end, over === "N" ? "N (columns)" : "M·N (elements)"), pointer,
     h("polyline", { class: "roof", points: roof.map(at).join(" ") }),
-    ...(wide ? names(named, (row) => x(row[over]), y, end) : []),
+    ...(wide ? names(named, at, end) : []),
     ...lines.toReversed().map(({ variant, rows, grey }) => h("g",
       { class: grey ? "line grey" : "line", "data-label": variant, style: paint(variant) },
       h("polyline", { points: rows.map(at).join(" ") }),
@@ -127,36 +120,41 @@ function follow(asked) {
 
 const filter = find("#filter").elements;
 const STEP = 25;
+// The head of a column, the key that it sorts by, and what it shows, if not that.
 const COLUMNS = [
-  { name: "kernel", of: (row) => row.variant },
-  { name: "M × N", of: (row) => row.N * 1e12 + row.M, show: sizeName, look: "wide" },
-  { name: "time (µs)", of: (row) => row.time_us, show: (row) => fourDigits(row.time_us) + row.mark, look: "right" },
-  { name: "× torch", of: (row) => row.speedup, show: (row) => number(row.speedup), look: "right" },
-  { name: "of copy", of: (row) => row.of_copy, show: (row) => percent(row.of_copy), look: "right" },
-  { name: "GB/s", of: (row) => row.throughput_gbps, show: (row) => fourDigits(row.throughput_gbps), look: "right wide" },
-  ...["op", "dtype", "gpu", "sweep", "status", "flags", "message"].map((name) => ({ name, of: (row) => row[name], look: "wide" })),
+  ["kernel", "variant"], ["M × N", "size", sizeName],
+  ["time (µs)", "time_us", (row) => fourDigits(row.time_us) + row.mark],
+  ["× torch", "speedup", (row) => number(row.speedup)],
+  ["of copy", "of_copy", (row) => percent(row.of_copy)],
+  ["GB/s", "throughput_gbps", (row) => fourDigits(row.throughput_gbps)],
+  ...["op", "dtype", "gpu", "sweep", "status", "flags", "message"].map((name) => [name, name]),
 ];
-const ALIAS = { bf16: "bfloat16", fp16: "float16", f16: "float16", half: "float16", fp32: "float32", f32: "float32" };
-const SEARCHED = ["variant", "M", "N", "op", "dtype", "gpu", "sweep", "status", "flags", "message"];
+const ALIAS = { bf16: "bfloat16", half: "float16", fp16: "float16", f16: "float16" };
+Object.assign(ALIAS, { fp32: "float32", f32: "float32" });
 let [shown, order, down, asked] = [STEP, null, false, null];
 for (const row of PAGE.rows) {
-  const failed = /^(ok|not ranked)/.test(row.status) ? "" : "failed";
-  row.words = ` ${row.M}x${row.N} ${SEARCHED.map((name) => row[name]).join(" ")} ${failed} `.toLowerCase();
+  const { variant, M, N, op, dtype, gpu, sweep, status, flags, message } = row;
+  const failed = /^(ok|not ranked)/.test(status) ? "" : "failed";
+  const words = [variant, `${M}x${N}`, M, N, op, dtype, gpu, sweep, status, flags, message, failed];
+  row.words = ` ${words.join(" ")} `.toLowerCase();
+  row.size = N * 1e12 + M;
 }
 
-// Every word must occur. A number or a size must be a whole word: 512 does not find 5120.
 function list() {
-  const words = filter.words.value.toLowerCase().split(/\s+/).filter(Boolean).map((word) => ALIAS[word] ?? word)
-    .map((word) => (/^\d[\dx]*$|^(b?float|softmax)/.test(word) ? ` ${word} ` : word));
-  const own = filter.own.checked && asked;
-  const rows = PAGE.rows.filter((row) => (!own || comparable(row, asked)) && words.every((word) => row.words.includes(word)));
+  // A number or a size must be a whole word, so that 512 does not find 5120.
+  const words = filter.words.value.toLowerCase().split(/\s+/).map((given) => {
+    const word = ALIAS[given] ?? given;
+    return /^\d[\dx]*$|^(b?float|softmax)/.test(word) ? ` ${word} ` : word;
+  });
+  const own = (row) => !filter.own.checked || !asked || comparable(row, asked);
+  const rows = PAGE.rows.filter((row) => own(row) && words.every((word) => row.words.includes(word)));
   if (order) rows.sort((a, b) => {
-    const [p, q] = [order.of(a), order.of(b)];
+    const [p, q] = [a[order], b[order]];
     if (p === null || q === null) return (p === null) - (q === null); // unknown values come last
     return (down ? -1 : 1) * (p < q ? -1 : p > q ? 1 : 0);
   });
   say("#rows tbody", ...rows.slice(0, shown).map((row) => {
-    const made = tableRow(...COLUMNS.map(({ of, show = of, look = "" }) => h("td", { class: look }, show(row))));
+    const made = tableRow(...COLUMNS.map(([, key, show]) => cell(show ? show(row) : row[key])));
     made.firstChild.append(h("small", {}, `${sizeName(row)} ${row.dtype}`));
     return made;
   }));
@@ -164,22 +162,19 @@ function list() {
   find("#more-rows").hidden = rows.length <= shown;
 }
 
-function sortBy(column, heads) {
-  down = order === column && !down;
-  order = column;
-  for (const head of heads) head.ariaSort = "none";
-  heads[COLUMNS.indexOf(column)].ariaSort = down ? "descending" : "ascending";
-  list();
-}
-
-chooser.chart.append(...Map.groupBy(PAGE.charts, (chart) => chart.gpu).entries().map(([gpu, charts]) =>
+const gpus = Map.groupBy(PAGE.charts, (chart) => chart.gpu);
+chooser.chart.append(...[...gpus].map(([gpu, charts]) =>
   h("optgroup", { label: gpuName(gpu) }, ...charts.map((chart) =>
     h("option", { value: PAGE.charts.indexOf(chart) }, `${chart.op}, ${chart.dtype}, ${chart.m}`)))));
-const heads = COLUMNS.map(({ name, look = "" }) =>
-  h("th", { scope: "col", "aria-sort": "none", class: look }, h("button", { type: "button" }, name)));
-say("#rows thead", tableRow(...heads));
-find("#rows thead").addEventListener("click", ({ target }) =>
-  target.matches("button") && sortBy(COLUMNS[target.parentElement.cellIndex], heads));
+say("#rows thead", tableRow(...COLUMNS.map(([name, key]) =>
+  h("th", { scope: "col", id: `by-${key}` }, h("button", { type: "button", value: key }, name)))));
+find("#rows thead").addEventListener("click", ({ target: { value: key } }) => {
+  if (!key) return;
+  for (const head of document.querySelectorAll("#rows th")) head.ariaSort = "none";
+  [down, order] = [order === key && !down, key];
+  find(`#by-${key}`).ariaSort = down ? "descending" : "ascending";
+  list();
+});
 let frame;
 addEventListener("asked", ({ detail }) => {
   asked = detail;
@@ -206,18 +201,17 @@ plot.addEventListener("pointermove", (event) => {
   show(drawn.sizes.indexOf(closest));
 });
 addEventListener("resize", () => drawn && drawn.width !== plot.clientWidth && draw());
-find("#filter").addEventListener("input", () => {
-  shown = STEP;
+function more(rows) {
+  shown = rows;
   list();
-});
-find("#more-rows").addEventListener("click", () => {
-  shown *= 4;
-  list();
-});
+}
+find("#filter").addEventListener("input", () => more(STEP));
+find("#more-rows").addEventListener("click", () => more(4 * shown));
 addEventListener("submit", (event) => event.preventDefault());
 if (RANKED.length) ask();
 else list(), PAGE.charts.length && draw();
 if (innerWidth < 700) find("#best details").open = false;
 // Last, because a browser may refuse to store.
-find("#theme").addEventListener("change", ({ target }) => localStorage.setItem("theme", target.value));
-find("#theme").value = localStorage.getItem("theme") ?? "";
+const theme = find("#theme");
+theme.addEventListener("change", () => localStorage.setItem("theme", theme.value));
+theme.value = localStorage.getItem("theme") ?? "";

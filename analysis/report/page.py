@@ -41,28 +41,27 @@ def payload(published: Published, content: dict) -> str:
     tables = published.rows.assign(of_copy=share, gpu=published.rows["gpu"] + " (published)")
     drawn = pd.concat([with_controls(sizes), tables], ignore_index=True)
     drawn["elements"] = drawn["M"] * drawn["N"]
+    ranks["mark"], drawn["mark"] = (rows["flags"].fillna("").map(mark) for rows in (ranks, drawn))
     drawn["in_best_set"] = drawn["in_best_set"].eq(True)  # published rows have none
     styles = palette.styles({*drawn["variant"], *ranks["variant"]})
-    colours = {name: style.colour for name, style in styles.items()}
     found = {
         "baseline": BASELINE,
         "gpus": content["gpu_names"],
-        "sizes": records(drawn, OF_SIZES),
-        "rows": records(ranks, OF_ROWS),
+        "sizes": records(drawn[OF_SIZES]),
+        "rows": records(ranks[OF_ROWS]),
         "charts": charts(drawn),
-        "colours": {n: [ON_WHITE.get(c, c), ON_DARK.get(c, c)] for n, c in colours.items()},
-        "about": {name: about(name) for name in colours},
+        "colours": {name: css(style.colour) for name, style in styles.items()},
+        "about": {name: about(name) for name in styles},
         "flags": FLAGS,
     }
     packed = gzip.compress(json.dumps(found, allow_nan=False).encode(), mtime=0)
     return base64.b64encode(packed).decode()
 
 
-def records(rows: pd.DataFrame, names: list[str]) -> list[dict[str, object]]:
-    """Return the columns of each row; numbers have at most six decimals, None for unknown."""
-    rows = rows.assign(flags=rows["flags"].fillna(""))
-    rows["mark"] = rows["flags"].map(mark)
-    return json.loads(rows[names].to_json(orient="records", double_precision=6))
+def records(rows: pd.DataFrame) -> list[dict[str, object]]:
+    """Return rows of four significant digits, None for unknown numbers."""
+    short = rows.map(lambda value: float(f"{value:.4g}") if isinstance(value, float) else value)
+    return json.loads(short.to_json(orient="records"))
 
 
 def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
@@ -83,9 +82,14 @@ def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
             known["time_us"] *= known["of_copy"]
             roof = known.assign(of_copy=1.0).groupby(over)[QUANTITIES].median().reset_index()
             key = {"gpu": gpu, "op": op, "dtype": dtype, "m": describe_m(rows), "over": over}
-            key["roof"] = json.loads(roof.to_json(orient="records", double_precision=6))
-            found.append(key | {"lines": [line.index.tolist() for line in lines]})
+            key |= {"roof": records(roof), "lines": [line.index.tolist() for line in lines]}
+            found.append(key)
     return found
+
+
+def css(colour: str) -> str:
+    """Return the style of marks of a colour of the palette, on white and on dark."""
+    return f"--light:{ON_WHITE.get(colour, colour)};--dark:{ON_DARK.get(colour, colour)}"
 
 
 def about(variant: str) -> str:
