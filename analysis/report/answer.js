@@ -35,7 +35,7 @@ function number(value, digits = 3) {
 const threeDigits = (value) => number(value);
 const fourDigits = (value) => number(value, 4);
 const percent = (share) =>
-  share === null ? "" : `${(100 * share).toFixed(share < 0.01 ? 1 : 0)} %`;
+  share === null ? "" : `${(100 * share).toFixed(share > 0 && share < 0.01 ? 1 : 0)} %`;
 const times = (value) => (value === null ? "" : `${number(value)}×`);
 
 const FIELDS = ["gpu", "op", "dtype", "M", "N"];

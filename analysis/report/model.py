@@ -17,6 +17,12 @@ from analysis.report import trust
 
 MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
 CLASSES = {"N up to 1024": (1, 1024), "up to 16384": (1025, 16384), "longer": (16385, math.inf)}
+READING = (
+    "A cell has the best set: “name k/n” is in it at k of n sizes. “only” means that no other "
+    "kernel was timed, so nothing won. Over torch: the geometric mean of the fastest. Of copy: its "
+    "median share of copy bandwidth, and the least. Last: the kernel that costs the least if one "
+    "must serve every size, and how far it is behind the fastest at worst."
+)
 FACTS = ["gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
 
@@ -56,6 +62,7 @@ def build(inputs: Inputs, figures: Path) -> dict[str, object]:
         "notes": notes(here),
         "cautions": [*trust.biased(rows), *legend(here["flags"])],
         "answers": answers(here),
+        "reading": READING,
         "over_n": [(names[gpu], best_by_n(part)) for gpu, part in own],
         "figures": chosen_figures(here, figures),
         "claims": claim_lines(inputs.claims, here),
@@ -112,7 +119,7 @@ def answers(ranks: pd.DataFrame) -> pd.DataFrame:
         sizes = len(part.drop_duplicates(["distribution", "M", "N"]))
         lines.append([*key[1:], sizes, *best, over_torch(first), copy, regret(part)])
     heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
-    heads += ["over torch", "of copy (least)", "always one kernel: at most behind"]
+    heads += ["over torch", "of copy (least)", "one kernel for all: at most behind"]
     return pd.DataFrame(lines, columns=heads)
 
 

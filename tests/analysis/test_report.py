@@ -145,9 +145,7 @@ def test_each_operation_has_a_line_of_its_own(written, both_operations):
 
 
 def test_numbers():
-    assert number(1.35312) == "1.353"
-    assert number(131072.0) == "131072"
-    assert number(1.5e-11) == "1.500e-11"
-    assert number(float("nan")) == ""
+    values = [1.35312, 131072.0, 1.5e-11, float("nan")]
+    assert [number(value) for value in values] == ["1.353", "131072", "1.500e-11", ""]
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"
