@@ -86,8 +86,8 @@ function winner(near) {
   const raced = near.filter((size) => !size.alone);
   if (!raced.length) return { text: "No winner", names: near[0].best, alone: true };
   const common = raced[0].best.filter((name) => raced.every((size) => size.best.includes(name)));
-  const text = (common.length > 1 ? "Tie: " : "") + listed(common);
-  if (common.length) return { text, names: common };
+  if (common.length > 1) return { text: `Tie: ${listed(common)}`, names: common };
+  if (common.length) return { text: common[0], names: common };
   const names = distinct(raced.map((size) => size.best[0]));
   return { text: listed(names, " or "), names, depends: true };
 }
@@ -120,8 +120,7 @@ function lead(near, { names, alone, depends }) {
   if (torch && names.length === 1) return `None of the ${others} other kernels here beats torch.`;
   const tie = names.length > 1 ? "They differ by less than 1 %, or not significantly. " : "";
   const next = size.rows.find((row) => !row.in_best_set);
-  if (!next) return tie;
-  return `${tie}${next.variant} is next, ${times(next.behind_best)} the time at ${sizeName(size)}.`;
+  return !next ? tie : `${tie}${next.variant} is next, ${times(next.behind_best)} the time at ${sizeName(size)}.`;
 }
 
 function about(names, rows) {

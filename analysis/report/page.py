@@ -50,7 +50,10 @@ def payload(published: Published, content: dict) -> str:
         "sizes": records(drawn[OF_SIZES]),
         "rows": records(ranks[OF_ROWS]),
         "charts": charts(drawn),
-        "colours": {name: css(style.colour) for name, style in styles.items()},
+        "colours": {
+            name: f"--light:{ON_WHITE.get(colour, colour)};--dark:{ON_DARK.get(colour, colour)}"
+            for name, (colour, _) in styles.items()
+        },
         "about": {name: about(name) for name in styles},
         "flags": FLAGS,
     }
@@ -85,11 +88,6 @@ def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
             key |= {"roof": records(roof), "lines": [line.index.tolist() for line in lines]}
             found.append(key)
     return found
-
-
-def css(colour: str) -> str:
-    """Return the style of marks of a colour of the palette, on white and on dark."""
-    return f"--light:{ON_WHITE.get(colour, colour)};--dark:{ON_DARK.get(colour, colour)}"
 
 
 def about(variant: str) -> str:

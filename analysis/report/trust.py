@@ -45,14 +45,10 @@ def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
         ("Stale", "stale.csv"): _stale(rows[rows["stale"] == "true"]),
     }
     return [
-        Finding(title, text, table.map(_three_digits), file)
+        Finding(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
         for (title, file), (text, table) in found.items()
         if text
     ]
-
-
-def _three_digits(cell: object) -> object:
-    return f"{cell:.3g}" if isinstance(cell, float) else cell
 
 
 def biased(rows: pd.DataFrame) -> list[str]:

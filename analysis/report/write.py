@@ -39,6 +39,7 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "most": MOST_SHOWN,
     }
+    content["table"] = lambda frame: markdown.table(frame.columns, frame.to_numpy().tolist())
     paths = [folder / "report.md", folder / "report.html"]
     for path in paths:
         templates = jinja2.Environment(
@@ -48,8 +49,7 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        text = templates.get_template(f"{path.name}.j2").render(content, table=_markdown)
-        rows.write(path, text)
+        rows.write(path, templates.get_template(f"{path.name}.j2").render(content))
     return paths
 
 
@@ -65,10 +65,6 @@ def profile(ranks: pd.DataFrame) -> pd.DataFrame:
     heads = ["gpu", "op", "dtype", "sweep", "variant", "matrices"]
     heads += ["within_1_percent", "within_4_percent", "worst", "at"]
     return pd.DataFrame(lines, columns=heads)
-
-
-def _markdown(frame: pd.DataFrame) -> str:
-    return markdown.table(frame.columns, frame.to_numpy().tolist())
 
 
 def _embedded(image: Path) -> str:
