@@ -85,8 +85,9 @@ def _between(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         f"processes, on the worst board by {percent(boards['a'].max(), 2)} and "
         f"{boards['b'].max():.2f} µs a call. Every interval includes this spread."
     )
-    names = {"a": "relative", "b": "us_per_call", "d": "degrees_of_freedom"}
-    return text * bool(len(boards)), boards.rename(columns=names).reset_index(names=spread.BOARD)
+    lines = [(*key, *values) for key, *values in boards.itertuples(name=None)]
+    heads = [*spread.BOARD, "relative", "us_per_call", "degrees_of_freedom"]
+    return text * bool(lines), pd.DataFrame(lines, columns=heads)
 
 
 def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:

@@ -1,7 +1,5 @@
 """The report says what the rows say: best sets, claims verdict first, how far to trust it."""
 
-import csv
-
 import pandas as pd
 import pytest
 from PIL import Image
@@ -131,9 +129,11 @@ def test_flags_noise_and_accuracy_are_counted(written, measurements):
     assert "25.0 % of these intervals exclude 1" in said
     assert "1 launch_bound, 1 throttled" in said
     assert "varies by 0.50 % between processes" in said
-    with (folder / "report" / "accuracy.csv").open() as file:
-        (row,) = [row for row in csv.DictReader(file) if row["variant"] == "triton_row"]
+    accuracy = synthetic.read_csv(folder / "report" / "accuracy.csv")
+    (row,) = [row for row in accuracy if row["variant"] == "triton_row"]
     assert float(row["max_rel_error"]) == 3e-7
+    (line,) = synthetic.read_csv(folder / "report" / "processes.csv")
+    assert (line["gpu"], line["relative"]) == ("h200", "0.005")
     assert "Biased control" not in text
 
 
