@@ -1,7 +1,6 @@
 """The content of the report: plain text and tables, which both templates show."""
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,15 @@ from analysis.claims.claim import NO_DATA
 from analysis.frame import distinct, legend, mark, outcomes
 from analysis.published import Published
 from analysis.report import trust
-from analysis.report.trust import Table
 
 MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
-CLASSES = {"N up to 1024": (0, 1024), "up to 16384": (1024, 16384), "longer": (16384, 2**63)}
+CLASSES = {"N up to 1024": (1, 1024), "up to 16384": (1025, 16384), "longer": (16385, math.inf)}
+READING = (
+    "A cell has the best set: “name k/n” is in it at k of n sizes. “only” means that no other "
+    "kernel was timed, so nothing won. Over torch: the geometric mean of the fastest. Of copy: its "
+    "median share of copy bandwidth, and the least. Last: the kernel that costs the least if one "
+    "must serve every size, and how far it is behind the fastest at worst."
+)
 FACTS = ["gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
 
@@ -46,22 +50,20 @@ def build(inputs: Inputs, figures: Path) -> dict[str, object]:
     Answers, claims and trust are about the GPUs of this run if it measured any, else about all.
     """
     ranks = ranking.rank_variants(inputs.measurements)
-    measured = "measured" in set(ranks["origin"])
-    here = ranks[ranks["origin"] == "measured"] if measured else ranks
+    measured = ranks["origin"] == "measured"
+    here = ranks[measured] if measured.any() else ranks
     rows = inputs.measurements[inputs.measurements["gpu"].isin(here["gpu"])]
     sizes = ranking.over_sweeps(ranks)
     names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
-    over_n = [
-        (names[gpu], best_by_n(part))
-        for gpu, part in sizes[sizes["gpu"].isin(here["gpu"])].groupby("gpu")
-    ]
+    own = sizes[sizes["gpu"].isin(here["gpu"])].groupby("gpu")
     return {
         "title": "Fastest softmax for your shape",
         "gpus": [gpu_line(*key, part) for key, part in ranks.groupby(["origin", "gpu"])],
         "notes": notes(here),
         "cautions": [*trust.biased(rows), *legend(here["flags"])],
         "answers": answers(here),
-        "over_n": over_n,
+        "reading": READING,
+        "over_n": [(names[gpu], best_by_n(part)) for gpu, part in own],
         "figures": chosen_figures(here, figures),
         "claims": claim_lines(inputs.claims, here),
         "sources": [
@@ -105,22 +107,20 @@ def notes(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def answers(ranks: pd.DataFrame) -> Table:
+def answers(ranks: pd.DataFrame) -> pd.DataFrame:
     """Return a line for each GPU, op, dtype and sweep: the best sets, how fast, and the regret."""
-    heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
-    heads += ["over torch", "of copy (least)", "always one kernel: at most behind"]
-    keys = ["origin", "gpu", "op", "dtype", "sweep"]
     lines = []
-    for key, part in ranks.groupby(keys, sort=True):
-        sizes = part.drop_duplicates(["distribution", "M", "N"])
-        inside = [part[(part["N"] > low) & (part["N"] <= high)] for low, high in CLASSES.values()]
+    for key, part in ranks.groupby(["origin", "gpu", "op", "dtype", "sweep"]):
         first = part[part["rank"] == 1]
-        best = [leaders(each) for each in inside]
+        best = [leaders(part[part["N"].between(*ends)]) for ends in CLASSES.values()]
         best = best if len(first) else [f"no valid time: {md.counts(outcomes(part))}", "", ""]
         share = first["of_copy"].dropna()
         copy = f"{md.percent(share.median())} ({md.percent(share.min())})" if len(share) else ""
-        lines.append([*key[1:], len(sizes), *best, over_torch(first), copy, regret(part)])
-    return Table(heads, lines)
+        sizes = len(part.drop_duplicates(["distribution", "M", "N"]))
+        lines.append([*key[1:], sizes, *best, over_torch(first), copy, regret(part)])
+    heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
+    heads += ["over torch", "of copy (least)", "one kernel for all: at most behind"]
+    return pd.DataFrame(lines, columns=heads)
 
 
 def leaders(part: pd.DataFrame) -> str:
@@ -128,37 +128,29 @@ def leaders(part: pd.DataFrame) -> str:
 
     Of one size it is the best set. A size that only one variant ranks at has no winner.
     """
-    inside = part.loc[part["in_best_set"], ["rank", "variant", "flags", "competitors"]]
-    inside = inside.sort_values("rank")
-    counts, alone, signs = Counter(), Counter(), {}
-    for name, flags, competitors in zip(
-        inside["variant"], inside["flags"], inside["competitors"], strict=True
-    ):
-        (counts if competitors > 1 else alone)[name] += 1
-        signs[name] = mark(f"{signs.get(name, '')} {flags}")
-    total = int(((part["rank"] == 1) & (part["competitors"] > 1)).sum())
-    names = list(counts)  # of one size, the fastest first
+    inside = part[part["in_best_set"]].sort_values("rank")
+    raced = inside[inside["competitors"] > 1]
+    alone = inside.loc[inside["competitors"] == 1, "variant"]
+    total = int((raced["rank"] == 1).sum())
+    flags = raced.groupby("variant", sort=False)["flags"]
     if total > 1:
-        names.sort(key=lambda name: (-counts[name], palette.order(name)))
-        shown = [f"{name} {counts[name]}/{total}" for name in names]
-        text = ", ".join(shown[: 1 if counts[names[0]] == total else 2])
-    else:
-        text = "tie: " * (len(names) > 1) + ", ".join(name + signs[name] for name in names)
-    if alone:
-        only = f"only {'/'.join(sorted(alone, key=palette.order))}"
-        text += f"; {only} at {alone.total()}" if text else only
+        counts = flags.size()
+        names = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
+        most = 1 if counts[names[0]] == total else 2
+        text = ", ".join(f"{name} {counts[name]}/{total}" for name in names[:most])
+    else:  # the fastest first
+        names = [name + mark(" ".join(each)) for name, each in flags]
+        text = "tie: " * (len(names) > 1) + ", ".join(names)
+    if len(alone):
+        only = f"only {'/'.join(sorted(set(alone), key=palette.order))}"
+        text += f"; {only} at {len(alone)}" if text else only
     return text
 
 
 def over_torch(first: pd.DataFrame) -> str:
     """Return the geometric mean over torch of the fastest variants of some sizes; "" if unknown."""
-    known = first[first["log"].notna()]
-    mean = (
-        stats.geometric_mean([stats.estimate(row) for row in known.to_dict("records")])
-        if len(known)
-        else None
-    )
-    return f"{md.number(mean.value, 3)}x" if mean else ""
+    known = [stats.estimate(row) for row in first[first["log"].notna()].to_dict("records")]
+    return f"{md.number(stats.geometric_mean(known).value, 3)}x" if known else ""
 
 
 def regret(part: pd.DataFrame) -> str:
@@ -174,34 +166,35 @@ def regret(part: pd.DataFrame) -> str:
     return f"{name}: {md.percent(worst[name] - 1, 1)}{many}"
 
 
-def best_by_n(sizes: pd.DataFrame) -> Table:
+def best_by_n(sizes: pd.DataFrame) -> pd.DataFrame:
     """Return a line for each N, or power of two, and a column for each op and dtype.
 
     `sizes`: the lines of one GPU of ranking.over_sweeps.
     """
-    every = sizes["N"].nunique() <= MOST_LINES
-    start = sizes["N"] if every else sizes["N"].map(lambda n: 1 << (int(n).bit_length() - 1))
-    groups = list(sizes.groupby(["op", "dtype"]))
-    lines = []
-    for n in sorted(start.unique()):
-        cells = []
-        for _, part in groups:
-            first = (part := part[start[part.index] == n])[part["rank"] == 1]
-            facts = [leaders(part), over_torch(first)]
-            facts += (
-                [md.percent(first["of_copy"].median())] if first["of_copy"].notna().any() else []
-            )
-            facts += [f"{md.number(first['time_us'].iloc[0])} µs"] if len(first) == 1 else []
-            cells.append(", ".join(filter(None, facts)))
-        lines.append([str(n) if every else f"{n} to {2 * n - 1}", *cells])
-    return Table(["N", *(f"{op}, {dtype}" for (op, dtype), _ in groups)], lines)
+    if sizes["N"].nunique() <= MOST_LINES:
+        start, name = sizes["N"], "{0}"
+    else:
+        start, name = sizes["N"].map(lambda n: 1 << (int(n).bit_length() - 1)), "{0} to {1}"
+    cells = {
+        (n, f"{op}, {dtype}"): _best(part)
+        for (n, op, dtype), part in sizes.groupby([start, "op", "dtype"])
+    }
+    table = pd.Series(cells).unstack(fill_value="")
+    table.insert(0, "N", [name.format(n, 2 * n - 1) for n in table.index])
+    return table
+
+
+def _best(part: pd.DataFrame) -> str:
+    first = part[part["rank"] == 1]
+    share = first["of_copy"].median()
+    facts = [leaders(part), over_torch(first), md.percent(share) if share == share else ""]
+    facts += [f"{md.number(us)} µs" for us in first["time_us"] if len(first) == 1]
+    return ", ".join(filter(None, facts))
 
 
 def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
     """Return the map of the first GPU, one of the sweep, and one comparison, of existing files."""
-    sets = list(
-        rows[["gpu", "dtype", "sweep"]].drop_duplicates().itertuples(index=False, name=None)
-    )
+    sets = [key for key, _ in rows.groupby(["gpu", "dtype", "sweep"], sort=False)]
     own = [f"{gpu}/{dtype}_{sweep}_throughput" for gpu, dtype, sweep in sets]
     usual = ["gpus_float32_online_softmax", "a100/float32_online_softmax_throughput"]
     gpus = [f"gpus_{dtype}_{sweep}" for _, dtype, sweep in sets]
@@ -248,15 +241,14 @@ def claim_lines(claims: pd.DataFrame, rows: pd.DataFrame) -> list[dict[str, str]
     return [*lines, unknown] if others else lines
 
 
-def environment(rows: pd.DataFrame) -> Table:
+def environment(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a line for each fact, a column for each GPU."""
     rows = rows.assign(date=rows["started_at"].str[:10], uncommitted_code=rows["git_dirty"])
     for name in ("gpu_uuid", "git_commit"):
         rows[name] = rows[name].str[:12]
-    groups = dict(list(rows.groupby(["origin", "gpu"], sort=True)))
-    lines = [
-        [name, *(", ".join(distinct(part[name])) for part in groups.values())] for name in FACTS
-    ]
-    lines.append(["rows", *map(len, groups.values())])
-    heads = ["fact", *(f"{gpu} ({origin})" for origin, gpu in groups)]
-    return Table(heads, [line for line in lines if any(line[1:])])
+    facts = {
+        f"{gpu} ({origin})": [*(", ".join(distinct(part[name])) for name in FACTS), len(part)]
+        for (origin, gpu), part in rows.groupby(["origin", "gpu"])
+    }
+    table = pd.DataFrame({"fact": [*FACTS, "rows"], **facts})
+    return table[table.iloc[:, 1:].ne("").any(axis=1)]

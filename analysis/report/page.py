@@ -1,20 +1,19 @@
 """What the script of the page reads: sizes, rows, charts, and colours."""
 
-import itertools
+import base64
+import gzip
 import json
-import math
 
 import pandas as pd
-from markupsafe import Markup
 
 import kernels
 from analysis import palette
 from analysis.figures.controls import with_controls
-from analysis.frame import MARKS
+from analysis.frame import mark, outcomes
 from analysis.panels import describe_m, rule_of_m, split_by_m
 from analysis.published import Published
 from analysis.report.trust import FLAGS
-from analysis.schema import BASELINE, ITEMSIZE
+from analysis.schema import BASELINE
 from kernels.registry import source_scan
 
 ABOUT = {
@@ -22,76 +21,72 @@ ABOUT = {
     "torch.softmax; docs/explanation/frontier.md says how it works.",
     BASELINE: "PyTorch's own function, which every other kernel is compared with.",
 }
-POINT = ["gpu", "op", "dtype", "M", "N", "variant", "flags"]
-VALUES = ["time_us", "speedup", "of_copy"]
+QUANTITIES = ["time_us", "speedup", "of_copy", "throughput_gbps"]
+BOTH = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark", *QUANTITIES]
 # The columns of a size over all sweeps, and of a row of one sweep.
-OF_SIZES = [*POINT, *VALUES, "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
-OF_ROWS = [*POINT, *VALUES, "sweep", "status", "unranked_by", "message"]
+OF_SIZES = [*BOTH, "elements", "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
+OF_ROWS = [*BOTH, "sweep", "status", "message"]
 # Colours of the palette with a contrast below 3 -> their replacement, on white and on dark.
 ON_WHITE = {palette.ORANGE: "#9c7218", palette.SKY: "#2f8fc4", palette.PURPLE: "#b8608e"}
 ON_DARK = {palette.BLACK: "#f4f4f4", palette.GREY: "#9a9a9a", palette.WINE: "#f0e442"}
 ON_DARK |= {palette.INDIGO: "#8f86e0"}
 
 
-def payload(published: Published, content: dict) -> dict[str, object]:
-    """Return the data of the page; `content`: as of model.build."""
-    sizes = (
-        content["sizes"]
-        .sort_values("origin", kind="stable")
-        .assign(distribution="")
-        .rename(columns={"sweep": "sweeps"})
-    )
-    sizes = with_controls(sizes.assign(sweep="")).rename(columns={"sweep": "", "sweeps": "sweep"})
+def payload(published: Published, content: dict) -> str:
+    """Return the data of the page, compressed JSON in base64; `content`: as of model.build."""
+    ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
+    sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
     peaks = {name.removesuffix(".csv"): s.memory_peak_gbps for name, s in published.sources.items()}
     share = published.rows["throughput_gbps"] / published.rows["table"].map(peaks).astype(float)
     tables = published.rows.assign(of_copy=share, gpu=published.rows["gpu"] + " (published)")
-    drawn = pd.concat([sizes, tables], ignore_index=True)
-    names = sorted({*drawn["variant"], *content["ranks"]["variant"]}, key=palette.order)
-    colours = {name: style.colour for name, style in palette.styles(names).items()}
-    return {
+    drawn = pd.concat([with_controls(sizes), tables], ignore_index=True)
+    drawn["elements"] = drawn["M"] * drawn["N"]
+    ranks["mark"], drawn["mark"] = (rows["flags"].fillna("").map(mark) for rows in (ranks, drawn))
+    drawn["in_best_set"] = drawn["in_best_set"].eq(True)  # published rows have none
+    styles = palette.styles({*drawn["variant"], *ranks["variant"]})
+    found = {
         "baseline": BASELINE,
         "gpus": content["gpu_names"],
-        "sizes": columns(drawn, OF_SIZES),
-        "rows": columns(content["ranks"], OF_ROWS),
+        "sizes": records(drawn[OF_SIZES]),
+        "rows": records(ranks[OF_ROWS]),
         "charts": charts(drawn),
-        "colours": {n: [ON_WHITE.get(c, c), ON_DARK.get(c, c)] for n, c in colours.items()},
-        "about": {name: about(name) for name in names},
+        "colours": {
+            name: f"--light:{ON_WHITE.get(colour, colour)};--dark:{ON_DARK.get(colour, colour)}"
+            for name, (colour, _) in styles.items()
+        },
+        "about": {name: about(name) for name in styles},
         "flags": FLAGS,
-        "marks": MARKS,
-        "itemsize": ITEMSIZE,
     }
+    packed = gzip.compress(json.dumps(found, allow_nan=False).encode(), mtime=0)
+    return base64.b64encode(packed).decode()
 
 
-def columns(rows: pd.DataFrame, names: list[str]) -> dict[str, object]:
-    """Return column -> values of four digits, None where empty; text as `words` and `codes`.
-
-    Codes that hardly change are `runs` of (code, count).
-    """
-    if "in_best_set" in rows:
-        rows["in_best_set"] = (rows["in_best_set"] == True).astype(int)  # noqa: E712, None of tables
-    return {name: _column(rows[name]) for name in names}
-
-
-def _column(values: pd.Series) -> object:
-    if not pd.api.types.is_numeric_dtype(values):
-        codes, words = pd.factorize(values.fillna(""))
-        runs = [(int(code), len(list(run))) for code, run in itertools.groupby(codes)]
-        packed = {"runs": runs} if 4 * len(runs) < len(codes) else {"codes": codes.tolist()}
-        return {"words": words.tolist(), **packed}
-    if pd.api.types.is_integer_dtype(values):
-        return values.tolist()
-    return [None if math.isnan(value) else float(f"{value:.4g}") for value in values]
+def records(rows: pd.DataFrame) -> list[dict[str, object]]:
+    """Return rows of four significant digits, None for unknown numbers."""
+    short = rows.map(lambda value: float(f"{value:.4g}") if isinstance(value, float) else value)
+    return json.loads(short.to_json(orient="records"))
 
 
 def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
-    """Return a chart for each GPU, op, dtype and rule of M: the positions of its rows."""
+    """Return a chart for each GPU, op, dtype and rule of M: its lines, and the roofline.
+
+    A line has the positions of its rows, sorted by the quantity `over`. torch comes first, then the
+    kernels that are best at the most sizes. The roofline is the copy of the same bytes.
+    """
     found = []
     for (gpu, op, dtype), part in drawn.groupby(["gpu", "op", "dtype"], sort=False):
-        part = part.assign(elements=part["M"] * part["N"])
         for rows in split_by_m(part):
             over = "N" if rule_of_m(rows) else "elements"
+            lines = [line for _, line in rows.sort_values(over).groupby("variant")]
+            lines.sort(key=lambda of: (-of["in_best_set"].sum(), -len(of)))
+            lines.sort(key=lambda of: of["variant"].iloc[0] != BASELINE)
+            known = rows[rows["of_copy"].notna()].assign(speedup=1.0)
+            known["throughput_gbps"] /= known["of_copy"]
+            known["time_us"] *= known["of_copy"]
+            roof = known.assign(of_copy=1.0).groupby(over)[QUANTITIES].median().reset_index()
             key = {"gpu": gpu, "op": op, "dtype": dtype, "m": describe_m(rows), "over": over}
-            found.append(key | {"rows": rows.index.tolist()})
+            key |= {"roof": records(roof), "lines": [line.index.tolist() for line in lines]}
+            found.append(key)
     return found
 
 
@@ -101,11 +96,3 @@ def about(variant: str) -> str:
     if variant in ABOUT or stem not in kernels.names():
         return ABOUT.get(variant, "")
     return source_scan.docstring(kernels.variant_file(stem)).split("\n")[0].replace("``", "`")
-
-
-def embedded(content: object) -> Markup:
-    """Return `content` as JSON that is safe inside a script element, whatever it contains."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)

@@ -24,45 +24,31 @@ FLAGS = {
 ERRORS = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
 
 
-class Table(NamedTuple):
-    """Lines of plain values under columns."""
-
-    columns: list[str]
-    rows: list[list[object]]
-
-
 class Finding(NamedTuple):
     """One line on trust, and the table behind it, which is written to `file`."""
 
     title: str
     text: str
-    table: Table
+    table: pd.DataFrame
     file: str
 
 
 def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
     """Return the findings on some measurements; `unranked`: the flags that exclude a row."""
     found = {
-        "A/A": ("aa.csv", _a_a(rows)),
-        "Between processes": ("processes.csv", _between(rows)),
-        "Cold calls": ("cold.csv", _cold(rows[rows["found_in_l2"].notna()])),
-        "Flags": ("flags.csv", _flags(rows, unranked)),
-        "Not ok": ("not_ok.csv", _failures(rows)),
-        "Accuracy": ("accuracy.csv", _accuracy(rows.dropna(subset=ERRORS, how="all"))),
-        "Stale": ("stale.csv", _stale(rows[rows["stale"] == "true"])),
+        ("A/A", "aa.csv"): _a_a(rows),
+        ("Between processes", "processes.csv"): _between(rows),
+        ("Cold calls", "cold.csv"): _cold(rows[rows["found_in_l2"].notna()]),
+        ("Flags", "flags.csv"): _flags(rows, unranked),
+        ("Not ok", "not_ok.csv"): _failures(rows),
+        ("Accuracy", "accuracy.csv"): _accuracy(rows.dropna(subset=ERRORS, how="all")),
+        ("Stale", "stale.csv"): _stale(rows[rows["stale"] == "true"]),
     }
     return [
-        Finding(title, text, _table(of), file)
-        for title, (file, (text, of)) in found.items()
+        Finding(title, text, table.map(lambda x: f"{x:.3g}" if isinstance(x, float) else x), file)
+        for (title, file), (text, table) in found.items()
         if text
     ]
-
-
-def _table(frame: pd.DataFrame) -> Table:
-    """Return a frame as a table, with three digits of every fraction."""
-    rows = frame.itertuples(index=False, name=None)
-    shown = [[f"{cell:.3g}" if isinstance(cell, float) else cell for cell in row] for row in rows]
-    return Table(list(frame), shown)
 
 
 def biased(rows: pd.DataFrame) -> list[str]:
@@ -125,10 +111,8 @@ def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataF
         f"{md.counted(excluded, 'row')}."
     )
     if other:
-        text += (
-            f" {md.counted(other, 'row')} of another board than most of their matrix do not rank "
-        )
-        text += "within their sweep."
+        text += f" {md.counted(other, 'row')} of another board than most of their matrix do not "
+        text += "rank within their sweep."
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()
     return text, table.assign(meaning=table["flag"].map(FLAGS))
 
@@ -160,9 +144,7 @@ def _accuracy(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def _stale(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    text = (
-        f"other code than the current one measured {md.counted(len(rows), 'row')}, marked `stale` "
-    )
-    text += "in measurements.csv. To measure them again: `make record`."
+    text = f"other code than the current one measured {md.counted(len(rows), 'row')}, marked "
+    text += "`stale` in measurements.csv. To measure them again: `make record`."
     table = rows.groupby(["gpu", "sweep", "variant"]).size().rename("rows")
     return text * bool(len(rows)), table.reset_index()

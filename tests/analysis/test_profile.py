@@ -46,8 +46,8 @@ def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(ranked, t
 
 def test_the_table_has_a_line_for_each_kernel(ranked):
     rows = [*ROWS, synthetic.row(variant="b", N=21, status="crash"), *of({"a": 1, "c": 1}, [21])]
-    columns, lines = write.profile(ranked(rows))
-    found = {line[4]: dict(zip(columns[5:], line[5:], strict=True)) for line in lines}
+    table = write.profile(ranked(rows))
+    found = table.set_index("variant").iloc[:, 4:].to_dict("index")
     within = {"within_1_percent": "0.238", "within_4_percent": "0.952"}
     assert found["b"] == within | {"matrices": 21, "worst": "inf", "at": "1024x21"}
     assert found["a"]["worst"] == "1.5"

@@ -1,9 +1,8 @@
 """The report says what the rows say: best sets, claims verdict first, how far to trust it."""
 
-import csv
-
 import pandas as pd
 import pytest
+from PIL import Image
 
 from analysis import claims
 from analysis.markdown import number, with_interval
@@ -21,7 +20,7 @@ def written(tables, tmp_path_factory):
         for name in ("h200/map", "gpus_float32_online_softmax", "cpu/map", "hero"):
             path = folder / "figures" / f"{name}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"x")
+            Image.new("RGB", (1, 1)).save(path)
         inputs = model.Inputs(frame, claims.check(frame, tables), tables, "make run")
         write.write(inputs, folder / "figures", folder)
         return folder, (folder / "report.md").read_text()
@@ -116,7 +115,7 @@ def test_faults_that_differ_in_numbers_have_one_line(measurements):
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
     found = {each.title: each for each in trust.findings(measurements(rows), UNRANKED)}
-    (line,) = found["Not ok"].table.rows
+    (line,) = found["Not ok"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 
 
@@ -130,9 +129,11 @@ def test_flags_noise_and_accuracy_are_counted(written, measurements):
     assert "25.0 % of these intervals exclude 1" in said
     assert "1 launch_bound, 1 throttled" in said
     assert "varies by 0.50 % between processes" in said
-    with (folder / "report" / "accuracy.csv").open() as file:
-        (row,) = [row for row in csv.DictReader(file) if row["variant"] == "triton_row"]
+    accuracy = synthetic.read_csv(folder / "report" / "accuracy.csv")
+    (row,) = [row for row in accuracy if row["variant"] == "triton_row"]
     assert float(row["max_rel_error"]) == 3e-7
+    (line,) = synthetic.read_csv(folder / "report" / "processes.csv")
+    assert (line["gpu"], line["relative"]) == ("h200", "0.005")
     assert "Biased control" not in text
 
 
@@ -144,9 +145,7 @@ def test_each_operation_has_a_line_of_its_own(written, both_operations):
 
 
 def test_numbers():
-    assert number(1.35312) == "1.353"
-    assert number(131072.0) == "131072"
-    assert number(1.5e-11) == "1.500e-11"
-    assert number(float("nan")) == ""
+    values = [1.35312, 131072.0, 1.5e-11, float("nan")]
+    assert [number(value) for value in values] == ["1.353", "131072", "1.500e-11", ""]
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"

@@ -6,13 +6,12 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, sync_playwright
 
-PACKAGE = "chromium"
 PROGRAM = shutil.which("chromium")
 
 
 def lacks() -> str:
     """Why no browser can be started here; "" where one can."""
-    return "" if PROGRAM else f"there is no chromium; on Debian: apt-get install {PACKAGE}"
+    return "" if PROGRAM else "there is no chromium; on Debian: apt-get install chromium"
 
 
 @contextmanager

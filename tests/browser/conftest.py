@@ -52,6 +52,8 @@ def opened(browser, report):
             page.on("request", lambda request: asked.add(request.url.split("#")[0]))
             given.add(path.as_uri())
             page.goto(path.as_uri())
+            if how.get("java_script_enabled", True):
+                page.wait_for_selector(".js")  # the script has read its data
             return page
 
         yield open_page

@@ -1,7 +1,9 @@
-// What has the focus: its number, -1 for something without, and whether the focus can be seen.
+// How many controls are visible, which one has the focus (-1: none), and whether that is seen.
 () => {
+  const kinds = "a[href], button, select, input, summary, [tabindex='0']";
+  const controls = [...document.querySelectorAll(kinds)].filter((e) => e.checkVisibility());
   const e = document.activeElement;
-  const style = getComputedStyle(e);
-  const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
-  return [Number(e.dataset.number ?? -1), seen || e === document.body];
+  const { outlineStyle, outlineWidth } = getComputedStyle(e);
+  const seen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+  return [controls.length, controls.indexOf(e), seen || e === document.body];
 }

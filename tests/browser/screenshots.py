@@ -22,6 +22,7 @@ def main(page: Path, folder: Path) -> None:
             size = {"width": width, "height": height}
             opened = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
             opened.goto(page.resolve().as_uri() + QUESTION)
+            opened.wait_for_selector(".js")
             opened.screenshot(path=folder / f"report_{width}.png")
             print(folder / f"report_{width}.png")
 

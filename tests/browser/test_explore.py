@@ -57,9 +57,8 @@ def test_every_row_is_there_and_search_finds_those_with_all_words(opened):
     page = opened()
     total, count = len(made.rows()), page.locator("#count")
     page.wait_for_function("document.querySelectorAll('#rows tbody tr').length === 25")
-    own = sum(
-        (r["gpu"], r["op"], r["dtype"]) == ("h200", "softmax", "float32") for r in made.rows()
-    )
+    points = [(row["gpu"], row["op"], row["dtype"]) for row in made.rows()]
+    own = points.count(("h200", "softmax", "float32"))
     assert count.inner_text() == f"{own} of {total} rows"
     page.locator("#filter [name=own]").uncheck()
     while page.locator("#more-rows").is_visible():
@@ -90,8 +89,7 @@ def test_columns_sort_both_ways_unknown_comes_last_and_text_stays_text(opened):
 
 
 def test_a_phone_shows_name_time_speed_up_and_share(opened):
-    page = opened(375)
-    heads = [h for h in page.locator("#rows thead th").all() if h.is_visible()]
+    heads = [h for h in opened(375).locator("#rows thead th").all() if h.is_visible()]
     texts = [head.inner_text() for head in heads]
     assert texts == ["kernel", "time (µs)", "× torch", "of copy"]  # noqa: RUF001
-    assert all(head.bounding_box()["x"] + head.bounding_box()["width"] <= 375 for head in heads)
+    assert all(box["x"] + box["width"] <= 375 for box in map(type(heads[0]).bounding_box, heads))

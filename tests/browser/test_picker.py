@@ -24,6 +24,10 @@ def ask(page, *questions):
     return page.evaluate(ASK, [list(map(str, each)) for each in questions])
 
 
+def values(page):
+    return [page.locator(f"#question [name={name}]").input_value() for name in FIELDS]
+
+
 def best_sets(data):
     """{(gpu, op, dtype, M, N): (kernels that rank, best set, row of the fastest)}."""
     found = {}
@@ -66,7 +70,7 @@ def neighbours(sizes, m, n):
     return [size for size in found if max(size[1] / n, n / size[1]) <= 4]
 
 
-# twenty sizes that were not measured: at a measured N, between two N, beyond all
+# at a measured N, between two N, beyond all
 SHAPES = [(8, 131072), (4096, 32000), (4096, 128256), (2, 50257), (7, 700), (3000, 1000), (1, 9)]
 SHAPES += [(512, 100000), (333, 4096), (64, 30000)]
 UNMEASURED = [("h200", "softmax", dtype, *s) for dtype in ("float32", "bfloat16") for s in SHAPES]
@@ -85,13 +89,8 @@ def test_a_size_that_was_not_measured_is_answered_by_both_neighbours(opened, rec
             assert f"{m} × {n}" in text["notice"]  # noqa: RUF001
         raced = [known[*asked[:3], *size][1] for size in near if known[*asked[:3], *size][0] > 1]
         common = [name for name in (raced or [[]])[0] if all(name in best for best in raced)]
-        assert (
-            text["winner"]
-            .strip()
-            .startswith(
-                words(2, common) if common else " or ".join(b[0] for b in raced) or "No winner"
-            )
-        )
+        expected = words(2, common) if common else " or ".join(b[0] for b in raced) or "No winner"
+        assert text["winner"].strip().startswith(expected)
 
 
 def test_beyond_four_times_in_n_no_kernel_is_named(opened):
@@ -101,7 +100,7 @@ def test_beyond_four_times_in_n_no_kernel_is_named(opened):
     assert text["winner"] == text["facts"] == ""
     assert not page.locator("#behind").is_visible()
     page.locator("#notice a").click()
-    assert page.locator("[name=N]").input_value() == "131072"
+    assert values(page)[-1] == "131072"
     assert page.locator("#winner").inner_text() != ""
 
 
@@ -110,14 +109,12 @@ def test_what_was_not_measured_says_where_it_was_and_changes_no_other_field(open
     ask(page, ("a100", "softmax", "float32", 1024, 512))
     for field, value in (("op", "log_softmax"), ("dtype", "bfloat16"), ("dtype", "float32")):
         page.locator(f"[name={field}]").select_option(value)
-    values = [page.locator(f"#question [name={name}]").input_value() for name in FIELDS]
-    assert values == ["a100", "log_softmax", "float32", "1024", "512"]
+    assert values(page) == ["a100", "log_softmax", "float32", "1024", "512"]
     notice = page.locator("#notice")
     assert "was not measured on" in notice.inner_text()
     assert "snakemake --cores all --config op=log_softmax" in notice.inner_text()
     notice.locator("a", has_text="see NVIDIA H200").click()
-    assert page.locator("#question [name=gpu]").input_value() == "h200"
-    assert page.locator("#question [name=op]").input_value() == "log_softmax"
+    assert values(page)[:2] == ["h200", "log_softmax"]
     assert "triton_row" in page.locator("#winner").inner_text()
 
 
@@ -141,8 +138,8 @@ def test_the_question_is_in_the_address(opened, report):
     page.wait_for_function("location.hash !== ''")
     page.goto(f"{report.as_uri()}#h200/softmax/float16/1000x5000")
     page.reload()
-    values = [page.locator(f"#question [name={name}]").input_value() for name in FIELDS]
-    assert values == ["h200", "softmax", "float16", "1000", "5000"]
+    page.wait_for_selector(".js")
+    assert values(page) == ["h200", "softmax", "float16", "1000", "5000"]
     page.locator("[name=N]").fill("4096")
     page.wait_for_function("location.hash === '#h200/softmax/float16/1000x4096'")
     assert page.locator("#link").get_attribute("href") == "#h200/softmax/float16/1000x4096"
