@@ -7,6 +7,7 @@ import functools
 import hashlib
 import platform
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
 # the first would find a dirty checkout, until the rows of the first are committed.
 GIT_PATHS = (".", ":!data/recorded")
+WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # whose versions other columns tell
 
 
 @functools.cache
@@ -47,12 +49,25 @@ def provenance(device: "Device", variant: str) -> dict:
         "torch": torch.__version__,
         "triton": _version("triton"),
         **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
+        "package_versions": package_versions(variant),
         "python": platform.python_version(),
         **git_state(),
         "kernel_sha256": kernels.kernel_sha256(variant, device.slug),
         "measure_sha256": measure_sha256(),
         "hostname": platform.node(),
     }
+
+
+def package_versions(variant: str) -> str | None:
+    """Return "name==version …" of the packages that a variant imports and that lack a column."""
+    others = kernels.packages(variant) - sys.stdlib_module_names - WITH_COLUMNS
+    if not others:
+        return None
+    from importlib import metadata
+
+    installed = metadata.packages_distributions()
+    names = sorted({name for module in others for name in installed.get(module, ())})
+    return " ".join(f"{name}=={metadata.version(name)}" for name in names) or None
 
 
 def _version(package: str) -> str | None:

@@ -48,6 +48,8 @@ def known(first: dict) -> Known | None:
     code = fingerprint.measure_sha256(), kernels.kernel_sha256(first["variant"], first["gpu"])
     if (first["measure_sha256"], first["kernel_sha256"]) != code:
         why = "other code has measured the first replicate"
+    elif first["package_versions"] != fingerprint.package_versions(first["variant"]):
+        why = "the first replicate ran with other versions of packages"
     elif first["status"] in CHANCE:
         why = f"the first replicate ended with {first['status']}"
     else:

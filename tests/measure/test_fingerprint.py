@@ -2,9 +2,10 @@
 
 import subprocess
 
+import numpy
 import pytest
 
-from measure import fingerprint
+from measure import fingerprint, replicate
 
 
 def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path, monkeypatch):
@@ -32,3 +33,14 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
     if path:
         monkeypatch.setenv("PATH", path)
     assert fingerprint.git_state() == {"git_commit": None, "git_dirty": None}
+
+
+def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
+    monkeypatch.setattr(fingerprint.kernels, "packages", lambda _: {"math", "torch", "numpy"})
+    versions = f"numpy=={numpy.__version__}"
+    first = {"variant": "torch_softmax", "gpu": "cpu", "status": "ok", "package_versions": versions}
+    first |= {"flags": None, "message": None, "copy_block_bytes": None}
+    first["measure_sha256"] = fingerprint.measure_sha256()
+    first["kernel_sha256"] = fingerprint.kernels.kernel_sha256("torch_softmax", "cpu")
+    assert replicate.known(first)
+    assert replicate.known(first | {"package_versions": "numpy==1.0"}) is None
