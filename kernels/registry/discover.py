@@ -43,12 +43,14 @@ def names(op: str | None = None) -> list[str]:
 
 @functools.cache
 def _files() -> dict[str, Path]:
-    """Return name -> file. Raises BadKernel if two files have one name."""
+    """Return name -> file. Raises BadKernel for two files of one name, or a bad name."""
     files = {}
     for path in sorted(p for family in FAMILIES for p in (KERNELS / family).rglob("*.py")):
         # editors keep back-up files, of names that no module can have, beside a file
         if path.stem.startswith("_") or not path.stem.isidentifier() or not path.is_file():
             continue
+        if bad := why_bad_name(path.stem):
+            raise BadKernel(f"{path}: {bad}; rename the file")
         if path.stem in files:
             raise BadKernel(
                 f"two kernels are named {path.stem!r}: {files[path.stem]} and {path}; rename one"

@@ -148,7 +148,7 @@ def test_every_kind_of_import_is_followed(folder):
         assert "triton" in kernels.packages(name)
 
 
-def test_two_files_of_one_name_are_refused(folder, write):
+def test_two_files_of_one_name_or_a_bad_name_are_refused(folder, write):
     kernels.add_variant(write("mine.py"))
     with pytest.raises(kernels.BadKernel, match="has the same name; rename one of them"):
         kernels.add_variant(write("other/mine.py"))
@@ -157,6 +157,9 @@ def test_two_files_of_one_name_are_refused(folder, write):
         path.write_text("")
     discover._files.cache_clear()
     with pytest.raises(kernels.BadKernel, match=r"two kernels are named 'a'.*rename one"):
+        kernels.names()
+    path.rename(folder / "a__b.py")
+    with pytest.raises(kernels.BadKernel, match=r"a__b.py: two underscores.*rename the file"):
         kernels.names()
 
 
