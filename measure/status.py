@@ -53,7 +53,8 @@ def refused_by_gpu(error: BaseException) -> bool:
 
 def describe(error: BaseException) -> str:
     """Return an exception's type and text, with a hint if a package is missing."""
-    hint = "; install the package that it needs" if classify(error) == Status.UNAVAILABLE else ""
+    missing = _kinds(error) & {"ModuleNotFoundError", "DynamicLibNotFoundError"}
+    hint = "; install the package that it needs" if missing else ""
     return f"{type(error).__name__}: {error}{hint}"
 
 
