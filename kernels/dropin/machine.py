@@ -95,7 +95,7 @@ def by_length(gpu) -> list[tuple[str, str]]:
     lines = []
     for dtype in DTYPES:
         pack = 16 // dtype.itemsize
-        for step, name in ((pack, f"N multiple of {pack}"), (1, "other N")):
+        for step, name in ((pack, f"N multiple of {pack}"), (1, "odd N")):
             spans = _spans(gpu, dtype, step)
             ranges = ", ".join(f"{first}…{last} {kernel}" for first, last, kernel in spans)
             lines.append((str(dtype).removeprefix("torch."), f"{name}: {ranges}"))
