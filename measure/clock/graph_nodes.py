@@ -36,7 +36,11 @@ class Edge(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """List the nodes of a graph in the order of recording, and their dependencies."""
+    """List the nodes of a graph in the driver's order, and their dependencies.
+
+    The driver's order is that of recording, which NVIDIA does not document. In another order
+    ``difference`` would report right calls, and the tests on a GPU would fail.
+    """
 
     nodes: list[Node]
     edges: list[Edge]
