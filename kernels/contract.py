@@ -37,9 +37,9 @@ MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 class Variant:
     """Hold one way to compute row softmax, log-softmax, or the backward of either.
 
-    ``softmax(x, out=None)`` returns ``out``, or a new tensor of x's dtype. x has shape (M, N), any
-    row stride, unit column stride, and dtype float32, float16 or bfloat16. Arithmetic is in
-    float32. ``log_softmax(x, out=None)`` has the same contract.
+    ``softmax(x, out=None)`` returns ``out``, or a new tensor of x's dtype. x is on the current GPU
+    or a CPU. It has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or
+    bfloat16. Arithmetic is in float32. ``log_softmax(x, out=None)`` has the same contract.
     ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect to x.
     ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the forward
     and g the gradient with respect to y; both have one shape and dtype.
