@@ -16,7 +16,7 @@ without them.
 import importlib
 from collections.abc import Callable
 
-from .contract import DTYPES, OPS, Variant  # noqa: F401
+from .contract import DTYPES, OPS, Variant, split_config  # noqa: F401
 from .registry.dependencies import (  # noqa: F401
     kernel_sha256,
     loaded_modules,
@@ -30,7 +30,6 @@ from .registry.discover import (  # noqa: F401
     load,
     names,
     ops,
-    split_config,
     variant_file,
 )
 from .registry.source_hash import code_sha256  # noqa: F401

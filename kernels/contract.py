@@ -29,6 +29,8 @@ CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 # an H100 is in docs/notebook/frontier.md.
 FALLBACK_TUNING = {(9, 0): "NVIDIA H200"}
 
+CONFIG_MARK = "__"  # in a variant's name, between its file's stem and a config
+
 LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits
 MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 
@@ -66,6 +68,12 @@ class Variant:
         if function is None:
             raise NotImplementedError(f"{self.name} has no {op}")
         return function
+
+
+def split_config(name: str) -> tuple[str, str]:
+    """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
+    stem, _, config = name.partition(CONFIG_MARK)
+    return stem, config
 
 
 def max_cluster(major: int) -> int:

@@ -13,7 +13,7 @@ Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unali
 
 from collections.abc import Iterator
 
-from .. import split_config
+from ..contract import split_config
 from ..cuda import launch
 from ..cuda.plan import LaunchPlan, Problem
 from . import (

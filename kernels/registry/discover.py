@@ -23,14 +23,13 @@ import types
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..contract import OPS, Variant, why_unsupported
+from ..contract import CONFIG_MARK, OPS, Variant, split_config, why_unsupported
 from . import source_scan
 from .source_scan import BadKernel
 
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
 FAMILIES = ("published", "frontier", "peers", "contributed")
-CONFIG_MARK = "__"  # between a file's name and a config's
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
 
 _added: dict[str, Path] = {}  # name -> file from elsewhere
@@ -106,13 +105,6 @@ def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
 def configs(name: str) -> tuple[str, ...]:
     """Return the configs that a variant's file offers, read from its text."""
     return source_scan.literal(variant_file(name), "CONFIGS") or ()
-
-
-@functools.cache  # the drop-in asks for each new shape
-def split_config(name: str) -> tuple[str, str]:
-    """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
-    stem, _, config = name.partition(CONFIG_MARK)
-    return stem, config
 
 
 def variant_file(name: str) -> Path:
