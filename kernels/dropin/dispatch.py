@@ -40,7 +40,10 @@ def forward(
         if x.dtype is not out.dtype:
             wide = out if cols <= MAX_IN_PLACE else torch.empty_like(out)
             x, stride = wide.copy_(x), cols
-        return launch(x, out, rows, cols, stride, cols, log)
+        try:
+            return launch(x, out, rows, cols, stride, cols, log)
+        except ValueError:  # this process has a part of the GPU, and too few blocks fit for a row
+            pass
     return triton_rows.forward(x, out, rows, cols, stride, log)
 
 
