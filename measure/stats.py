@@ -11,6 +11,7 @@ import numpy as np
 
 from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT
 from .clock.sampling import Sample
+from .inputs import ROTATION_CACHES
 from .point import Point
 
 LEVEL = 0.95
@@ -103,6 +104,7 @@ def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> 
         flags.append("faster_than_copy")
     if columns.get("latency_us", 0) > columns["time_us"]:
         flags.append("launch_bound")
-    if calls * call_bytes <= cache_bytes or columns.get("found_in_l2", 0) > MAX_FOUND:
+    too_few = calls * call_bytes <= ROTATION_CACHES * cache_bytes
+    if too_few or columns.get("found_in_l2", 0) > MAX_FOUND:
         flags.append("not_cold")
     return flags
