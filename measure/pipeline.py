@@ -98,6 +98,7 @@ class _Run(NamedTuple):
         _end_if_wrong("integrity", self.replaced())
         recheck_timed = recheck.check_three_rows if self.known else recheck.check_timed
         accuracies.append(recheck_timed(point, timed.clock))
+        _end_if_wrong("integrity", self.replaced())  # the check may have given the kernel a chance
         row |= correctness.worst(accuracies).columns()
         _end_if_wrong("after timing", accuracies[-1].problem)
         row |= timed.columns

@@ -40,3 +40,16 @@ def test_a_control_that_a_kernel_has_replaced_is_the_kernel_s(monkeypatch, tmp_p
     written = journal.Journal(tmp_path)
     assert pipeline.measure(POINT, written) == []
     assert written.row["status"] == "crash"
+
+
+def test_what_a_kernel_replaces_while_it_is_checked_is_named(monkeypatch, tmp_path):
+    check = pipeline.recheck.check_timed
+
+    def replaces(point, clock):
+        monkeypatch.setattr("numpy.sort", broken)
+        return check(point, clock)
+
+    monkeypatch.setattr(pipeline.recheck, "check_timed", replaces)
+    written = journal.Journal(tmp_path)
+    assert pipeline.measure(POINT, written) == []
+    assert written.row["message"] == "integrity: the kernel replaced numpy.sort"
