@@ -18,7 +18,7 @@ from .errors import Ended, NoRow
 from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
-from .replicate import Known
+from .replicate import FirstReplicate
 from .status import Status, classify, describe
 
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
@@ -26,16 +26,16 @@ INTERPRETED_ELEMENTS = 2**20
 ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled on a CPU
 
 
-def measure(point: Point, journal: Journal, first: dict | None = None) -> list[tuple]:
+def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first``: the row of replicate 1, for a further replicate. Raises NoRow on the wrong machine,
-    or if recording the controls fails. Any other exception after the device is open becomes the
-    status of the row.
+    ``first_row``: the row of replicate 1, for a further replicate. Raises NoRow on the wrong
+    machine, or if recording the controls fails. Any other exception after the device is open
+    becomes the status of the row.
     """
-    known = replicate.known(first) if first else None
-    if known and first["status"] != Status.OK:
-        journal.row |= replicate.repeated(first)
+    known = replicate.reusable(first_row) if first_row else None
+    if known and first_row["status"] != Status.OK:
+        journal.row |= replicate.repeated(first_row)
         return []
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
@@ -65,7 +65,7 @@ class _Run(NamedTuple):
     device: Device
     journal: Journal
     replaced: Callable[[], str | None]  # of ``tamper.watch``
-    known: Known | None  # of a further replicate
+    known: FirstReplicate | None  # of a further replicate
 
     def samples(self) -> list[tuple]:
         """Run all stages; return the samples of timed blocks."""

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 
 from .clock import controls, sampling
-from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, LeftWork, NotCapturable
+from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, NotCapturable, UnjoinedWork
 from .clock.host import HostClock
 from .clock.sampling import Sample
 from .device.device import Device
@@ -12,7 +12,7 @@ from .errors import Ended
 from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
-from .replicate import Known
+from .replicate import FirstReplicate
 from .stats import derive_columns, find_flags
 from .status import Status
 
@@ -35,7 +35,7 @@ def time_variant(
     call: Call,
     rotation: list[CallBuffers],
     journal: Journal,
-    known: Known | None,
+    known: FirstReplicate | None,
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
@@ -77,7 +77,7 @@ def _record(clock: Clock, call: Call) -> list[str]:
     try:
         clock.add(call, VARIANT)
         problem, overlaps = clock.compare_graph(VARIANT)
-    except LeftWork as error:
+    except UnjoinedWork as error:
         raise Ended(Status.INCORRECT, f"recording: {error}") from error
     except NotCapturable as error:
         raise Ended(
@@ -90,7 +90,7 @@ def _record(clock: Clock, call: Call) -> list[str]:
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(clock: Clock, point: Point, device: Device, known: Known | None) -> dict:
+def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplicate | None) -> dict:
     """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:

@@ -13,7 +13,7 @@ class NotCapturable(RuntimeError):
     """Say why a variant's calls cannot be recorded in a CUDA graph."""
 
 
-class LeftWork(RuntimeError):
+class UnjoinedWork(RuntimeError):
     """Tell that a call leaves work on a stream for which the caller's stream does not wait."""
 
 

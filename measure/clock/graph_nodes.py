@@ -90,11 +90,12 @@ def read_graph(graph: torch.cuda.CUDAGraph) -> Recording:
     nodes, _ = checked(driver.cuGraphGetNodes(handle, count))
     place = {int(node): index for index, node in enumerate(nodes)}
     *_, count = checked(driver.cuGraphGetEdges(handle))
-    begins, ends, data, _ = checked(driver.cuGraphGetEdges(handle, count)) if count else [()] * 4
+    asked = checked(driver.cuGraphGetEdges(handle, count)) if count else [()] * 4
+    begins, ends, edge_data, _ = asked
     early = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
     edges = [
-        Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))
-        for begin, end, how in zip(begins, ends, data, strict=True)
+        Edge(place[int(begin)], place[int(end)], int(edge.type) == int(early))
+        for begin, end, edge in zip(begins, ends, edge_data, strict=True)
     ]
     return Recording([_node(node) for node in nodes], edges)
 

@@ -34,7 +34,7 @@ KILLED_S = 60.0  # for the processes of a point to end once they are killed
 BACKLOG = 64  # points that may ask at once
 # Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
 ATTEMPTS = 100
-ENDED = "the process for which this point is measured (--served-for) has ended"
+OWNER_ENDED = "the process for which this point is measured (--served-for) has ended"
 # Variables that differ between the jobs of one sweep, and do not change how Python or torch is
 # loaded.
 PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
@@ -49,16 +49,16 @@ def run_worker(
     folder: Path,
     lock: GpuLock | None,
     owner: int,
-    first: dict | None = None,
+    first_row: dict | None = None,
 ) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 
     The worker writes to ``folder``. ``lock`` stays held while a process of the point lives. The
-    point ends with the process ``owner``. ``first``: the row of replicate 1 (see ``replicate``).
+    point ends with the process ``owner``. ``first_row``: the row of replicate 1 (``replicate``).
     Raises NoRow, and OSError if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
-    job = {"point": asdict(point), "first": first}
+    job = {"point": asdict(point), "first_row": first_row}
     job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
@@ -69,7 +69,7 @@ def run_worker(
                 socket.send_fds(connection, [os.fsencode(folder)], fds)
                 return _answer(connection, end_of_owner, point.timeout_s)
     except ProcessLookupError:
-        raise NoRow(ENDED) from None
+        raise NoRow(OWNER_ENDED) from None
     except OSError as error:
         # A reaper does not fail once its worker has begun: it was killed.
         if (folder / "progress.json").exists():
@@ -105,7 +105,7 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
             select.select([connection], [], [], 1.0)
         raise
     if end_of_owner in ready:
-        raise NoRow(ENDED)
+        raise NoRow(OWNER_ENDED)
     if not ready:
         raise NoRow(
             f"the point took longer than {timeout_s:g} s and did not end within {KILLED_S:g} s of "

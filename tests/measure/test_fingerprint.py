@@ -42,5 +42,5 @@ def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
     first |= {"flags": None, "message": None, "copy_block_bytes": None}
     first["measure_sha256"] = fingerprint.measure_sha256()
     first["kernel_sha256"] = fingerprint.kernels.kernel_sha256("torch_softmax", "cpu")
-    assert replicate.known(first)
-    assert replicate.known(first | {"package_versions": "numpy==1.0"}) is None
+    assert replicate.reusable(first)
+    assert replicate.reusable(first | {"package_versions": "numpy==1.0"}) is None
