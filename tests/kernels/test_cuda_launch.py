@@ -10,7 +10,7 @@ from tests.kernels.helpers.variants import CUDA, PEERS, loaded
 from tests.kernels.test_peers import CONFIGS
 from tests.marks import slow
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("reset_dynamo")]
 every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 
 

@@ -169,7 +169,7 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
 
 
 @pytest.mark.gpu
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("exclusive_gpu_memory")
 @pytest.mark.parametrize(
     ("name", "op", "lengths"),
     [

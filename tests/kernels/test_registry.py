@@ -65,7 +65,7 @@ def folder(tmp_path, monkeypatch):
 def test_every_variant_has_the_interface(name):
     text = ast.get_docstring(ast.parse(kernels.variant_file(name).read_text()))
     for part in ("Source:", "Bytes:"):
-        assert part in text, f"the docstring of kernels/{name}.py lacks {part}"
+        assert part in text, f"the docstring of {name} lacks {part}"
     variant = loaded(name)
     assert variant.name == name
     assert {op for op in kernels.OPS if getattr(variant, op)} == kernels.ops(name)

@@ -59,8 +59,8 @@ def code_path(plan: LaunchPlan) -> tuple:
     return plan.source.stem, template, *flags, *(min(number, 2) for number in numbers)
 
 
-def launches(gpu: GpuProperties) -> list[Launch]:
-    """Return one of each code path of each variant, op and layout; the dtypes take turns."""
+def code_paths(gpu: GpuProperties) -> list[Launch]:
+    """Return a launch of each code path, for each variant, op and layout; the dtypes take turns."""
     reached = {}
     for variant in variants():
         every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, DTYPES)
