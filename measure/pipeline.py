@@ -11,7 +11,7 @@ import torch
 
 import kernels
 
-from . import fingerprint, inputs, replicate, timing
+from . import inputs, provenance, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
 from .device.device import Device, open_device
 from .errors import Ended, NoRow
@@ -42,7 +42,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     device = open_device(point.gpu)
     row = journal.row
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
-    row |= fingerprint.provenance(device, point.variant)
+    row |= provenance.columns(device, point.variant)
     replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
         return _Run(point, device, journal, replaced, known).samples()

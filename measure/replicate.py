@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import kernels
 
-from . import fingerprint, row
+from . import provenance, row
 from .errors import BadPoint
 from .point import Point
 from .status import Status
@@ -46,10 +46,10 @@ def reusable(first_row: dict) -> FirstReplicate | None:
     A row that failed is taken whole: see ``repeated``.
     """
     variant = first_row["variant"]
-    code = fingerprint.measure_sha256(), kernels.kernel_sha256(variant, first_row["gpu"])
+    code = provenance.measure_sha256(), kernels.kernel_sha256(variant, first_row["gpu"])
     if (first_row["measure_sha256"], first_row["kernel_sha256"]) != code:
         why = "other code has measured the first replicate"
-    elif first_row["package_versions"] != fingerprint.package_versions(variant):
+    elif first_row["package_versions"] != provenance.package_versions(variant):
         why = "the first replicate ran with other versions of packages"
     elif first_row["status"] in TRANSIENT:
         why = f"the first replicate ended with {first_row['status']}"

@@ -23,7 +23,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from .. import fingerprint
+from .. import ROOT
 from ..device.gpu_lock import GpuLock
 from ..errors import NoRow
 from ..point import Point
@@ -80,8 +80,8 @@ def run_worker(
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
     """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
     environment = dict(os.environ)
-    root = str(fingerprint.ROOT)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
+    path = str(ROOT), environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     if point.is_cpu:
         environment["CUDA_VISIBLE_DEVICES"] = ""
     elif lock:
@@ -149,7 +149,7 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         fds = listener.fileno(), end_of_owner
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],
-            cwd=fingerprint.ROOT,  # Python imports from this folder first; not from the job's
+            cwd=ROOT,  # Python imports from this folder first; not from the job's
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
@@ -165,7 +165,7 @@ def socket_name(environment: dict[str, str], owner: int) -> str:
         for name, value in environment.items()
         if name not in PER_JOB_VARIABLES and not name.startswith("SLURM_")
     }
-    files = sorted(path for pattern in SERVED for path in fingerprint.ROOT.glob(pattern))
+    files = sorted(path for pattern in SERVED for path in ROOT.glob(pattern))
     code = [(str(path), path.stat().st_mtime_ns) for path in files]
     # the mount namespace: containers may share the network, and with it abstract names
     machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix

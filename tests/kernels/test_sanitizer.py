@@ -10,7 +10,7 @@ import pytest
 import kernels
 from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.kernels.helpers import launches, sanitize
 from tests.kernels.helpers.variants import DTYPES
 

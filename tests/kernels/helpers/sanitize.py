@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SHARDS = 3  # processes of a tool: starting one takes longer than its launches

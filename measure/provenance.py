@@ -8,18 +8,17 @@ import hashlib
 import platform
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import kernels
 
+from . import ROOT
 from .device.gpus import open_nvml
 from .row import COLUMNS
 
 if TYPE_CHECKING:
     from .device.device import Device
 
-ROOT = Path(__file__).resolve().parent.parent
 # Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
 # the first would find a dirty checkout, until the rows of the first are committed.
 GIT_PATHS = (".", ":!data/recorded")
@@ -37,7 +36,7 @@ def measure_sha256() -> str:
     return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 
-def provenance(device: "Device", variant: str) -> dict:
+def columns(device: "Device", variant: str) -> dict:
     """Return the row's provenance columns, except those of the clock."""
     import torch
 
