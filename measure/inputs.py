@@ -6,7 +6,7 @@ import torch
 
 import kernels
 
-from .device.device import Device
+from .device.opened import Device
 from .point import Point
 
 # A call's inputs and its output: (x, out), or of a backward (g, y, out).

@@ -13,7 +13,7 @@ import kernels
 
 from . import inputs, provenance, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
-from .device.device import Device, open_device
+from .device.opened import Device, open_device
 from .errors import Ended, NoRow
 from .inputs import Call, CallBuffers
 from .journal import Journal
@@ -78,7 +78,7 @@ class _Run(NamedTuple):
 
         stage("first call")
         if not self.device.is_cpu:
-            from .device import compiled_stats  # needs cuda.bindings
+            from . import compiled_stats  # needs cuda.bindings
 
             row |= compiled_stats.first_call(variant.name, call, matrices)
         if self.known:

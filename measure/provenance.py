@@ -17,7 +17,7 @@ from .device.gpus import open_nvml
 from .row import COLUMNS
 
 if TYPE_CHECKING:
-    from .device.device import Device
+    from .device.opened import Device
 
 # Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
 # the first would find a dirty checkout, until the rows of the first are committed.

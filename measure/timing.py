@@ -7,7 +7,7 @@ from .clock import controls, sampling
 from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, NotCapturable, UnjoinedWork
 from .clock.host import HostClock
 from .clock.sampling import Sample
-from .device.device import Device
+from .device.opened import Device
 from .errors import Ended
 from .inputs import Call, CallBuffers
 from .journal import Journal

@@ -1,8 +1,8 @@
 """Choose the kernel for the softmax of a matrix's rows, and for its backward.
 
 Forward: ``frontier`` takes rows of one dtype in and out where the GPU can run it. Long rows whose
-dtype changes are widened first. All others go to the Triton kernel of ``rows``. The choice depends
-on N and the dtypes, never on M: a row gives the same bits in any batch.
+dtype changes are widened first. ``triton_rows`` takes all others. The choice depends on N and the
+dtypes, never on M: a row gives the same bits in any batch.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it, the dtypes
 are equal and rows are aligned to 16 bytes. ``triton_backward`` takes all others.
 ``data/recorded/h200/softmax_backward.csv`` has both over N on an H200.
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..frontier.backward import triton_backward
-from . import rows as triton_rows
+from . import triton_rows
 from .eligible import runs_cuda_kernels
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200

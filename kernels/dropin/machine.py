@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import torch
 
-from .. import cache
 from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY
+from ..cuda import cache
 from ..tensors import DTYPES
 from . import api, eligible
 

@@ -11,7 +11,7 @@ import itertools
 
 import torch
 
-from ..device.device import Device
+from ..device.opened import Device
 from ..inputs import SEED_OFFSETS, Call, draw, forward
 from ..point import DISTRIBUTIONS, Point
 from . import correctness

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..device.device import Device
+from ..device.opened import Device
 
 # Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
 NAMES = (
@@ -34,7 +34,7 @@ NAMES = (
 )
 # Modules that only a GPU needs, imported before the kernel could replace their contents. One that
 # is missing is then no fault of the kernel.
-ON_A_GPU = ("clock.copy_kernel", "clock.graph", "device.compiled_stats", "device.telemetry")
+ON_A_GPU = ("clock.copy_kernel", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
     *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),

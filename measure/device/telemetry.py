@@ -4,8 +4,8 @@ import statistics
 
 import pynvml
 
-from .device import Device
 from .gpus import open_nvml
+from .opened import Device
 
 CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more sets a flag
 

@@ -80,7 +80,7 @@ def test_the_tensor_says_which_device(device):
 @pytest.mark.parametrize("cols", [1100, 50_000])
 def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, monkeypatch):
     from kernels.cuda import launch
-    from measure.device import compiled_stats
+    from measure import compiled_stats
 
     monkeypatch.setattr(launch, "_loaded", {})
     assert compiled_stats.cuda_columns() == {}

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernels.cuda import launch
-from kernels.dropin import rows as triton_rows
+from kernels.dropin import triton_rows
 from tests.kernels.helpers.launches import CHOSEN, ONE_WAY, code_paths, problem_of, variants
 from tests.kernels.helpers.variants import assert_right, largest_error, run
 from tests.marks import slow

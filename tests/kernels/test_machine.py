@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernels import __main__ as command_line
-from kernels import cache
+from kernels.cuda import cache
 from kernels.cuda.plan import GPUS, Problem
 from kernels.dropin import machine
 from kernels.frontier import frontier
