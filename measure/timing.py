@@ -3,19 +3,26 @@
 import random
 from dataclasses import dataclass
 
+import numpy as np
+
 from .clock import controls, sampling
 from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, NotCapturable, UnjoinedWork
 from .clock.host import HostClock
 from .clock.sampling import Sample
 from .device.opened import Device
 from .errors import Ended
-from .inputs import Call, CallBuffers
+from .inputs import ROTATION_CACHES, Call, CallBuffers
 from .journal import Journal
 from .point import Point
 from .replicate import FirstReplicate
-from .stats import derive_columns, find_flags
+from .stats import paired_ratio
 from .status import Status
 
+AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
+COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
+# Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
+# lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
+MAX_FOUND = 0.05
 CONTROLS = "recording the controls"  # the stage in which the kernel is not called
 
 
@@ -105,3 +112,50 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
         columns["copy_block_bytes"] = size
     clock.add(controls.baseline(point.op), TORCH, TORCH_AGAIN)
     return columns
+
+
+def derive_columns(point: Point, samples: list[Sample]) -> dict:
+    """Return times, controls and derived columns."""
+    times_us, torch_us, again_us, copy_us = (
+        np.array([time_us for *_, series, time_us in samples if series == name])
+        for name in (VARIANT, TORCH, TORCH_AGAIN, COPY)
+    )
+    time_us = float(np.median(times_us))
+    speedup, aa = paired_ratio(torch_us, times_us), paired_ratio(torch_us, again_us)
+    return {
+        "time_us": time_us,
+        "time_us_q20": np.quantile(times_us, 0.2),
+        "time_us_q80": np.quantile(times_us, 0.8),
+        "n_samples": len(times_us),
+        "copy_us": np.median(copy_us),
+        "torch_us": np.median(torch_us),
+        "speedup": speedup.value,
+        "speedup_low": speedup.low,
+        "speedup_high": speedup.high,
+        "of_copy": paired_ratio(copy_us, times_us).value,
+        "aa_ratio": aa.value,
+        "aa_low": aa.low,
+        "aa_high": aa.high,
+        # the inputs, read once, and the output, written once
+        "throughput_gbps": point.call_bytes / time_us / 1000,
+    }
+
+
+def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> list[str]:
+    """Return the flags of a row with these columns, whose rotation has ``calls`` calls.
+
+    ``aa_biased`` is only a gross check: for smaller biases the analysis widens the intervals.
+    ``faster_than_copy``: only a call that exceeds the cache can prove that. ``launch_bound``: an
+    eager caller waits for the host, not for the kernel.
+    """
+    flags = []
+    if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
+        flags.append("aa_biased")
+    if call_bytes > cache_bytes and columns["of_copy"] > COPY_TOLERANCE:
+        flags.append("faster_than_copy")
+    if columns.get("latency_us", 0) > columns["time_us"]:
+        flags.append("launch_bound")
+    too_few = calls * call_bytes <= ROTATION_CACHES * cache_bytes
+    if too_few or columns.get("found_in_l2", 0) > MAX_FOUND:
+        flags.append("not_cold")
+    return flags

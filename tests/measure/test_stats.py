@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from measure import stats
+from measure import stats, timing
 from measure.point import Point
 from tests.marks import slow
 
@@ -81,7 +81,7 @@ def test_columns_of_the_row_follow_from_the_samples():
     for block in range(51):
         samples += [(block, 0, name, times[name] * chance.gauss(1, 0.001)) for name in times]
     point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
-    row = stats.derive_columns(point, samples)
+    row = timing.derive_columns(point, samples)
     assert row["time_us"] == pytest.approx(10, rel=0.001)
     assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
     assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
@@ -105,4 +105,4 @@ def test_columns_of_the_row_follow_from_the_samples():
 )
 def test_flags(change, call, calls, expected):
     row = {"aa_low": 0.999, "aa_high": 1.001, "of_copy": 0.9, "time_us": 10.0}
-    assert stats.find_flags(row | change, call * 100, calls, cache_bytes=100) == expected
+    assert timing.find_flags(row | change, call * 100, calls, cache_bytes=100) == expected
