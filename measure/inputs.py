@@ -1,25 +1,18 @@
 """Draw the matrices of a point from its distribution and seed: all variants get the same ones."""
 
-from collections.abc import Callable
-
 import torch
 
 import kernels
 
+from .clock.base import CallBuffers
 from .device.opened import Device
 from .point import Point
 
-# A call's inputs and its output: (x, out), or of a backward (g, y, out).
-CallBuffers = tuple[torch.Tensor, ...]
-Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
-
-ROTATION_CACHES = (
-    3  # the buffers of a rotation exceed this many caches, unless MAX_ROTATION calls do not
-)
+ROTATION_CACHES = 3  # that the buffers of a rotation exceed, unless MAX_ROTATION calls do not
 MAX_ROTATION = 4096  # calls; each is a node of every graph
-# Added to the seed of a point, so that no two matrices of a point are drawn with one seed.
+# Added to the seed of a point, so that no two matrices of a point are drawn with one seed. Those of
+# the rotation add only the index of a call.
 SEED_OFFSETS = {
-    "rotation": 0,  # the timed buffers; the index of a call is added, too
     "edge_cases": 2**32,
     "new_inputs": 2**33,  # other values in timed buffers
     "gradient": 2**40,  # on top of the others

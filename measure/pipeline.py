@@ -13,9 +13,9 @@ import kernels
 
 from . import inputs, provenance, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
+from .clock.base import Call, CallBuffers
 from .device.opened import Device, open_device
 from .errors import Ended, NoRow
-from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
 from .replicate import FirstReplicate

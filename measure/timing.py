@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .clock import controls, sampling
-from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, NotCapturable, UnjoinedWork
+from .clock import base, controls, sampling
+from .clock.base import Call, CallBuffers, Clock, NotCapturable, UnjoinedWork
 from .clock.host import HostClock
 from .clock.sampling import Sample
 from .device.opened import Device
 from .errors import Ended
-from .inputs import ROTATION_CACHES, Call, CallBuffers
+from .inputs import ROTATION_CACHES
 from .journal import Journal
 from .point import Point
 from .replicate import FirstReplicate
@@ -63,15 +63,15 @@ def time_variant(
     row = {"timing": clock.timing} | _add_controls(clock, point, device, known)
     telemetry = None if device.is_cpu else Telemetry(device)
     journal.stage("timing")
-    names = [VARIANT, TORCH, TORCH_AGAIN, COPY]
+    names = [base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY]
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.time_blocks(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
     if known is None:
         journal.stage("warm time, latency and cold loads")
         if point.call_bytes <= device.cache_bytes:
-            row["warm_us"] = clock.warm_us(VARIANT)
-        row |= clock.single_call(VARIANT, point.seed)
+            row["warm_us"] = clock.warm_us(base.VARIANT)
+        row |= clock.single_call(base.VARIANT, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:
         row |= telemetry.row()
@@ -82,8 +82,8 @@ def time_variant(
 def _record(clock: Clock, call: Call) -> list[str]:
     """Record the variant, and compare the calls in its graphs; return flags. Raises Ended."""
     try:
-        clock.add(call, VARIANT)
-        problem, overlaps = clock.compare_graph(VARIANT)
+        clock.add(call, base.VARIANT)
+        problem, overlaps = clock.compare_graph(base.VARIANT)
     except UnjoinedWork as error:
         raise Ended(Status.INCORRECT, f"recording: {error}") from error
     except NotCapturable as error:
@@ -101,16 +101,16 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
     """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:
-        clock.add(controls.HOST_COPY[point.reads], COPY)
+        clock.add(controls.HOST_COPY[point.reads], base.COPY)
     else:
         from .clock import copy_kernel  # needs Triton
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
         size = known.copy_block_bytes if known else clock.fastest(copies)
-        clock.add(copies[size], COPY)
+        clock.add(copies[size], base.COPY)
         columns["copy_block_bytes"] = size
-    clock.add(controls.baseline(point.op), TORCH, TORCH_AGAIN)
+    clock.add(controls.baseline(point.op), base.TORCH, base.TORCH_AGAIN)
     return columns
 
 
@@ -118,7 +118,7 @@ def derive_columns(point: Point, samples: list[Sample]) -> dict:
     """Return times, controls and derived columns."""
     times_us, torch_us, again_us, copy_us = (
         np.array([time_us for *_, series, time_us in samples if series == name])
-        for name in (VARIANT, TORCH, TORCH_AGAIN, COPY)
+        for name in (base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY)
     )
     time_us = float(np.median(times_us))
     speedup, aa = paired_ratio(torch_us, times_us), paired_ratio(torch_us, again_us)

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ..inputs import Call
+from ..clock.base import Call
 from .tolerance import Accuracy, check_rows
 
 ELEMENTS_CHECKED = 2**23  # of larger matrices a sample of rows is checked: 64 MB in float64

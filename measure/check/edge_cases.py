@@ -11,8 +11,9 @@ import itertools
 
 import torch
 
+from ..clock.base import Call
 from ..device.opened import Device
-from ..inputs import SEED_OFFSETS, Call, draw, forward
+from ..inputs import SEED_OFFSETS, draw, forward
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 

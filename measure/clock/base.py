@@ -1,9 +1,14 @@
 """Define what a clock offers to timing and to the checks after it."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..inputs import Call, CallBuffers
+if TYPE_CHECKING:
+    import torch
+
+# A call's inputs and its output: (x, out), or of a backward (g, y, out).
+CallBuffers = tuple["torch.Tensor", ...]
+Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
 # The series of a point: the variant, torch's own operation twice, the copy.
 VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"

@@ -6,7 +6,7 @@ measure/, and ``check.tamper`` detects a kernel that replaces it.
 
 import torch
 
-from ..inputs import Call
+from .base import Call
 
 # The functions that torch.autograd calls, and the names of their parameter for the output.
 BACKWARD = {

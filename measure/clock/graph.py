@@ -17,10 +17,9 @@ from cuda.bindings import driver
 
 from kernels.cuda.driver import checked
 
-from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
 from . import cold, graph_nodes, l2
-from .base import NotCapturable, UnjoinedWork
+from .base import Call, CallBuffers, NotCapturable, UnjoinedWork
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.1 % of 1.5 ms). Several instances of each series, in random order, make what is
