@@ -56,7 +56,7 @@ class LaunchPlan(NamedTuple):
 
     source: Path  # a .cu file
     kernel: str  # C++ name of the template's instance
-    threads: int  # of a block
+    threads: int  # per block
     blocks: int  # that the rows fill
     shared_bytes: int = 0  # dynamic shared memory of a block
     # Kernels that stride over rows launch at most what fills the GPU with threads `waves` times.

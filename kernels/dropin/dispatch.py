@@ -19,9 +19,9 @@ from . import triton_rows
 from .eligible import runs_cuda_kernels
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200
-# Columns of a row that is widened in place, which saves a matrix: ``frontier`` reads all of such a
-# row before it writes any of it. Every store depends on all loads through the row's sum, so none
-# moves behind it. __restrict__ would allow a second load; test_frontier_gpu.py would find one.
+# A row up to this many columns is widened in place, which saves a matrix. ``frontier`` reads the
+# whole row before its first store, because every store depends on the row's sum. __restrict__ would
+# permit a second load; test_frontier_gpu.py checks that there is none.
 MAX_IN_PLACE = 2**18
 
 

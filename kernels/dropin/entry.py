@@ -20,7 +20,7 @@ from . import eligible
 
 MAX_KNOWN = 4096  # shapes
 VEC_BYTES = 16  # of the widest load; torch aligns what it allocates to more
-# What Inductor allocates by: 0.7 µs, where torch.empty_like takes 1.9 (on an H100 machine).
+# Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
 _empty_cuda = eligible.torch_private("_C._dynamo.guards:_empty_strided_cuda")
 
 

@@ -74,7 +74,7 @@ def add_variant(given: str | Path) -> str:
     Raises BadKernel for a missing file, for a name that is not allowed or is taken, and for a
     constant of the wrong type.
     """
-    path = Path(os.path.abspath(given))  # of a link: modules beside the link are imported
+    path = Path(os.path.abspath(given))  # keeps a symlink: modules beside it are imported
     name, why = path.stem, None
     if not path.exists():
         why = "no such file; name a .py file that defines a softmax"

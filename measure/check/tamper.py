@@ -3,7 +3,8 @@
 The check compares the state before the variant was loaded with the state now: NAMES, the baseline
 in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package.
 
-A kernel runs in this process, so the check is no sandbox. Only reading the kernel detects:
+A kernel runs in this process, so the check is no sandbox. It misses the following, for which a
+reviewer must read the kernel:
 - objects that are put back before the next comparison, and functions that NAMES leaves out;
 - code that is patched in memory;
 - threads or processes that take the cores;
