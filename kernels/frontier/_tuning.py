@@ -1,8 +1,8 @@
 """Look up the fastest of the frontier's kernels for a length of row, as a sweep measured it.
 
 ``make tuning`` writes ``tuning/<gpu>.csv`` on that GPU: the fastest variant for each dtype and N of
-the sweep. Another N takes the variant of the next longer N, because the variant of a shorter N may
-need a cluster for this N. M and the address never decide, so a row gives the same bits in any batch.
+the sweep. Another N takes the variant of the next longer N, because that of a shorter N may need a
+cluster for this N. M and the address never decide, so a row gives the same bits in any batch.
 """
 
 import bisect
