@@ -31,6 +31,8 @@ FALLBACK_TUNING = {(9, 0): "NVIDIA H200"}
 
 CONFIG_MARK = "__"  # in a variant's name, between its file's stem and a config
 
+WARP = 32  # threads; kWarp in types.cuh
+VEC_BYTES = 16  # that one load or store moves at most
 LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits
 MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 

@@ -8,6 +8,7 @@ import torch
 from cuda.bindings import driver
 
 import kernels
+from kernels.contract import WARP
 from kernels.cuda.driver import checked
 
 
@@ -47,7 +48,7 @@ def cuda_columns() -> dict:
         shared_bytes=[
             one.plan.shared_bytes + one.kernel.attributes.shared_size_bytes for one in launches
         ],
-        num_warps=[one.plan.threads // 32 for one in launches],
+        num_warps=[one.plan.threads // WARP for one in launches],
         blocks_per_sm=[one.blocks_per_sm for one in launches],
     )
 
@@ -87,7 +88,7 @@ def _launched(module) -> list:
 
 def _blocks_per_sm(kernel) -> int:
     """Return how many blocks of this kernel the driver keeps resident on one multiprocessor."""
-    function, threads = driver.CUfunction(kernel.function), 32 * kernel.metadata.num_warps
+    function, threads = driver.CUfunction(kernel.function), WARP * kernel.metadata.num_warps
     ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
     (blocks,) = checked(ask(function, threads, kernel.metadata.shared))
     return blocks

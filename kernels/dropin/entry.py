@@ -14,12 +14,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..contract import LONGEST_ROW, MAX_BLOCKS
+from ..contract import LONGEST_ROW, MAX_BLOCKS, VEC_BYTES
 from ..tensors import DTYPES, current_device
 from . import eligible
 
 MAX_KNOWN = 4096  # shapes
-VEC_BYTES = 16  # of the widest load; torch aligns what it allocates to more
 # Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
 _empty_cuda = eligible.torch_private("_C._dynamo.guards:_empty_strided_cuda")
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import torch
 
-from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY
+from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY, VEC_BYTES
 from ..cuda import cache
 from ..tensors import DTYPES
 from . import api, eligible
@@ -94,7 +94,7 @@ def by_length(gpu) -> list[tuple[str, str]]:
     """Return what ``kernels_of`` does for a GPU that is described by ``plan.GpuProperties``."""
     lines = []
     for dtype in DTYPES:
-        pack = 16 // dtype.itemsize
+        pack = VEC_BYTES // dtype.itemsize
         for step, name in ((pack, f"N multiple of {pack}"), (1, "odd N")):
             spans = _spans(gpu, dtype, step)
             ranges = ", ".join(f"{first}…{last} {kernel}" for first, last, kernel in spans)
