@@ -45,11 +45,7 @@ SERVED += ("kernels/registry/*.py", "kernels/cuda/*.py")
 
 
 def run_worker(
-    point: Point,
-    folder: Path,
-    lock: GpuLock | None,
-    owner: int,
-    first_row: dict | None = None,
+    point: Point, folder: Path, lock: GpuLock | None, owner: int, first_row: dict | None = None
 ) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 

@@ -33,12 +33,11 @@ def measure_point(
     replicate 1 (see ``replicate``). Raises NoRow if the machine lacks the GPU, or if the worker
     failed before the kernel could be at fault.
     """
-    if gpu := gpu_lock.assigned_gpu(point, gpus.visible_gpus()):
-        with gpu_lock.acquire(gpu, _log) as lock:
-            return _measured(point, lock, owner or os.getpid(), first_row)
-    if not point.is_cpu:
+    gpu = gpu_lock.assigned_gpu(point, gpus.visible_gpus())
+    if not gpu and not point.is_cpu:
         _log(f"no GPU is locked for this point: NVML finds no {point.gpu} on this machine")
-    return _measured(point, None, owner or os.getpid(), first_row)
+    with gpu_lock.acquire(gpu, _log) if gpu else contextlib.nullcontext() as lock:
+        return _measured(point, lock, owner or os.getpid(), first_row)
 
 
 def _log(text: str) -> None:
