@@ -11,12 +11,11 @@ import kernels
 from kernels.contract import WARP
 from kernels.cuda.driver import checked
 
+from .clock.base import Inputs
 
-def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
-    """Return the columns compile_s, peak_memory_bytes and those of the compiled kernels.
 
-    ``inputs``: matrices (M, N).
-    """
+def first_call(name: str, call, inputs: Inputs) -> dict:
+    """Return the columns compile_s, peak_memory_bytes and those of the compiled kernels."""
     out = torch.empty_like(inputs[0])
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()

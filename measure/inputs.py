@@ -4,7 +4,7 @@ import torch
 
 import kernels
 
-from .clock.base import CallBuffers
+from .clock.base import CallBuffers, Inputs
 from .device.opened import Device
 from .point import Point
 
@@ -33,14 +33,8 @@ def draw(
 
 
 def draw_for(
-    op: str,
-    distribution: str,
-    dtype: torch.dtype,
-    rows: int,
-    cols: int,
-    seed: int,
-    device: torch.device,
-) -> tuple[torch.Tensor, ...]:
+    op: str, distribution: str, dtype: torch.dtype, rows: int, cols: int, seed: int, device
+) -> Inputs:
     """Return the inputs of a call of ``op``: (x,), or (g, y), each of shape (rows, cols).
 
     x is that of ``draw``. y is torch's own (log-)softmax of this x, rounded to the dtype. g, the
@@ -65,14 +59,14 @@ def rotation_length(call_bytes: int, cache_bytes: int) -> int:
     return min(MAX_ROTATION, max(2, ROTATION_CACHES * cache_bytes // call_bytes + 1))
 
 
-def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[CallBuffers]:
+def rotation(point: Point, device: Device, first: Inputs) -> list[CallBuffers]:
     """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
     others = [draw_at(point, first[0].device, index) for index in range(1, count)]
     return [(*inputs, torch.empty_like(inputs[0])) for inputs in (first, *others)]
 
 
-def draw_at(point: Point, device: torch.device, index: int) -> tuple[torch.Tensor, ...]:
+def draw_at(point: Point, device: torch.device, index: int) -> Inputs:
     """Return the inputs at an index of the rotation: matrices (M, N).
 
     Inputs of another use than the rotation have an index that begins at one of SEED_OFFSETS.

@@ -13,7 +13,7 @@ import kernels
 
 from . import inputs, provenance, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
-from .clock.base import Call, CallBuffers
+from .clock.base import Call, Inputs
 from .device.opened import Device, open_device
 from .errors import Ended, NoRow
 from .journal import Journal
@@ -117,7 +117,7 @@ class _Run(NamedTuple):
             _compile_only(variant, self.point, self.journal.row)
         return variant, call
 
-    def _first_inputs(self) -> CallBuffers:
+    def _first_inputs(self) -> Inputs:
         """Return the matrices of the first call, if the device has memory for all of the point."""
         point, rows = self.point, self.point.M
         if point.interpreted:
@@ -133,7 +133,7 @@ class _Run(NamedTuple):
             )
         return inputs.draw_at(replace(point, M=rows), self.device.torch_device, 0)
 
-    def _check(self, call: Call, matrices: CallBuffers) -> correctness.Accuracy:
+    def _check(self, call: Call, matrices: Inputs) -> correctness.Accuracy:
         """Check a call before it is timed; write to the row what is wrong on special values."""
         point, row = self.point, self.journal.row
         self.journal.stage("correctness check")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import torch
 
-# A call's inputs and its output: (x, out), or of a backward (g, y, out).
-CallBuffers = tuple["torch.Tensor", ...]
+Inputs = tuple["torch.Tensor", ...]  # matrices (M, N): (x,), or of a backward (g, y)
+CallBuffers = tuple["torch.Tensor", ...]  # and the output: (x, out) or (g, y, out)
 Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
 # The series of a point: the variant, torch's own operation twice, the copy.
