@@ -26,11 +26,9 @@ def first_call(name: str, call, inputs: Inputs) -> dict:
         "compile_s": time.perf_counter() - begin,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(),
     }
-    return columns | (
-        cuda_columns()
-        if "cuda" in kernels.packages(name)
-        else triton_columns(kernels.loaded_modules(name))
-    )
+    if "cuda" in kernels.packages(name):
+        return columns | cuda_columns()
+    return columns | triton_columns(kernels.loaded_modules(name))
 
 
 def cuda_columns() -> dict:

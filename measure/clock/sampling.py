@@ -18,7 +18,6 @@ SETTLED_BLOCKS = 5
 SETTLED = 0.005
 MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
 
-
 Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
 
 

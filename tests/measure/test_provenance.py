@@ -5,7 +5,7 @@ import subprocess
 import numpy
 import pytest
 
-from measure import provenance, replicate
+from measure import provenance, replicate, row
 
 
 def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path, monkeypatch):
@@ -37,10 +37,9 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
 
 def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
     monkeypatch.setattr(provenance.kernels, "packages", lambda _: {"math", "torch", "numpy"})
-    versions = f"numpy=={numpy.__version__}"
-    first = {"variant": "torch_softmax", "gpu": "cpu", "status": "ok", "package_versions": versions}
-    first |= {"flags": None, "message": None, "copy_block_bytes": None}
-    first["measure_sha256"] = provenance.measure_sha256()
+    first = dict.fromkeys(row.COLUMNS) | {"variant": "torch_softmax", "gpu": "cpu", "status": "ok"}
     first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax", "cpu")
+    first["measure_sha256"] = provenance.measure_sha256()
+    first["package_versions"] = f"numpy=={numpy.__version__}"
     assert replicate.reusable(first)
     assert replicate.reusable(first | {"package_versions": "numpy==1.0"}) is None
