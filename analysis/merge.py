@@ -7,7 +7,7 @@ from pathlib import Path
 import kernels
 from analysis import InputError, rows, schema
 from analysis.rows import Row
-from measure import fingerprint
+from measure import provenance
 
 NAMED = 20  # paths that a message names; of more it gives the number
 
@@ -137,5 +137,5 @@ def differing(row: Row) -> list[str]:
         current = {"kernel_sha256": kernels.kernel_sha256(row["variant"], row["gpu"])}
     except KeyError:
         return ["variant"]
-    current["measure_sha256"] = fingerprint.measure_sha256()
+    current["measure_sha256"] = provenance.measure_sha256()
     return [name for name, value in current.items() if row[name] != value]

@@ -14,8 +14,8 @@ import yaml
 
 from analysis import InputError, rows, schema
 from analysis.rows import Row
+from measure import ROOT
 from measure.device import gpus
-from measure.fingerprint import ROOT
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)

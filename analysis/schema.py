@@ -24,7 +24,7 @@ RANK_STATUS = ("ranked", "unranked_by", "stale")
 COLLECTED = (*LEADING, *RANK_STATUS)
 
 # Versions that only the rows of some variants have.
-OPTIONAL = ("cuda_core", "nvrtc")
+OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
 
 # The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 no kernel
 # moves bytes faster than a copy, so such a time is an error of measurement.

@@ -16,13 +16,8 @@ without them.
 import importlib
 from collections.abc import Callable
 
-from .contract import DTYPES, OPS, Variant  # noqa: F401
-from .registry.dependencies import (  # noqa: F401
-    kernel_sha256,
-    loaded_modules,
-    packages,
-    source_files,
-)
+from .contract import DTYPES, OPS, Variant, split_config  # noqa: F401
+from .registry.dependencies import kernel_sha256, loaded_modules, packages, source_files  # noqa: F401
 from .registry.discover import (  # noqa: F401
     add_variant,
     configs,
@@ -30,7 +25,6 @@ from .registry.discover import (  # noqa: F401
     load,
     names,
     ops,
-    split_config,
     variant_file,
 )
 from .registry.source_hash import code_sha256  # noqa: F401

@@ -29,6 +29,10 @@ CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 # an H100 is in docs/notebook/frontier.md.
 FALLBACK_TUNING = {(9, 0): "NVIDIA H200"}
 
+CONFIG_MARK = "__"  # in a variant's name, between its file's stem and a config
+
+WARP = 32  # threads; kWarp in types.cuh
+VEC_BYTES = 16  # that one load or store moves at most
 LONGEST_ROW = 2**30  # elements: kernels round up to whole tiles, and count them in 32 bits
 MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 
@@ -37,9 +41,9 @@ MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 class Variant:
     """Hold one way to compute row softmax, log-softmax, or the backward of either.
 
-    ``softmax(x, out=None)`` returns ``out``, or a new tensor of x's dtype. x has shape (M, N), any
-    row stride, unit column stride, and dtype float32, float16 or bfloat16. Arithmetic is in
-    float32. ``log_softmax(x, out=None)`` has the same contract.
+    ``softmax(x, out=None)`` returns ``out``, or a new tensor of x's dtype. x is on the current GPU
+    or a CPU. It has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or
+    bfloat16. Arithmetic is in float32. ``log_softmax(x, out=None)`` has the same contract.
     ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect to x.
     ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the forward
     and g the gradient with respect to y; both have one shape and dtype.
@@ -66,6 +70,12 @@ class Variant:
         if function is None:
             raise NotImplementedError(f"{self.name} has no {op}")
         return function
+
+
+def split_config(name: str) -> tuple[str, str]:
+    """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
+    stem, _, config = name.partition(CONFIG_MARK)
+    return stem, config
 
 
 def max_cluster(major: int) -> int:

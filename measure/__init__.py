@@ -3,3 +3,7 @@
 ``python -m measure point`` measures a point by hand; ``--help`` lists its options. Nothing here
 depends on a workflow, or on the use of the row.
 """
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent  # of the project

@@ -63,14 +63,15 @@ def main(argv: list[str] | None = None) -> int:
     options = vars(parser().parse_args(argv))
     del options["command"]  # there is only one
     try:
-        _point(options, *(options.pop(name) for name in ("output", "served_for", "checked")))
+        _point(options)
     except (BadPoint, NoRow) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _point(options: dict, output: Path, owner: int | None, checked: Path | None) -> None:
+def _point(options: dict) -> None:
+    output, owner, checked = (options.pop(name) for name in ("output", "served_for", "checked"))
     options["gpu"] = gpus.resolve(options["gpu"])
     if options["variant"] is None:
         if len(options["files"]) != 1:

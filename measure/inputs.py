@@ -1,25 +1,18 @@
 """Draw the matrices of a point from its distribution and seed: all variants get the same ones."""
 
-from collections.abc import Callable
-
 import torch
 
 import kernels
 
-from .device.device import Device
+from .clock.base import CallBuffers, Inputs
+from .device.opened import Device
 from .point import Point
 
-# A call's inputs and its output: (x, out), or of a backward (g, y, out).
-CallBuffers = tuple[torch.Tensor, ...]
-Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
-
-ROTATION_CACHES = (
-    3  # the buffers of a rotation exceed this many caches, unless MAX_ROTATION calls do not
-)
+ROTATION_CACHES = 3  # that the buffers of a rotation exceed, unless MAX_ROTATION calls do not
 MAX_ROTATION = 4096  # calls; each is a node of every graph
-# Added to the seed of a point, so that no two matrices of a point are drawn with one seed.
+# Added to the seed of a point, so that no two matrices of a point are drawn with one seed. Those of
+# the rotation add only the index of a call.
 SEED_OFFSETS = {
-    "rotation": 0,  # the timed buffers; the index of a call is added, too
     "edge_cases": 2**32,
     "new_inputs": 2**33,  # other values in timed buffers
     "gradient": 2**40,  # on top of the others
@@ -40,14 +33,8 @@ def draw(
 
 
 def draw_for(
-    op: str,
-    distribution: str,
-    dtype: torch.dtype,
-    rows: int,
-    cols: int,
-    seed: int,
-    device: torch.device,
-) -> tuple[torch.Tensor, ...]:
+    op: str, distribution: str, dtype: torch.dtype, rows: int, cols: int, seed: int, device
+) -> Inputs:
     """Return the inputs of a call of ``op``: (x,), or (g, y), each of shape (rows, cols).
 
     x is that of ``draw``. y is torch's own (log-)softmax of this x, rounded to the dtype. g, the
@@ -72,14 +59,14 @@ def rotation_length(call_bytes: int, cache_bytes: int) -> int:
     return min(MAX_ROTATION, max(2, ROTATION_CACHES * cache_bytes // call_bytes + 1))
 
 
-def rotation(point: Point, device: Device, first: tuple[torch.Tensor, ...]) -> list[CallBuffers]:
+def rotation(point: Point, device: Device, first: Inputs) -> list[CallBuffers]:
     """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
     others = [draw_at(point, first[0].device, index) for index in range(1, count)]
     return [(*inputs, torch.empty_like(inputs[0])) for inputs in (first, *others)]
 
 
-def draw_at(point: Point, device: torch.device, index: int) -> tuple[torch.Tensor, ...]:
+def draw_at(point: Point, device: torch.device, index: int) -> Inputs:
     """Return the inputs at an index of the rotation: matrices (M, N).
 
     Inputs of another use than the rotation have an index that begins at one of SEED_OFFSETS.

@@ -11,14 +11,14 @@ import torch
 
 import kernels
 
-from . import fingerprint, inputs, replicate, timing
+from . import inputs, provenance, replicate, timing
 from .check import correctness, edge_cases, recheck, tamper
-from .device.device import Device, open_device
+from .clock.base import Call, Inputs
+from .device.opened import Device, open_device
 from .errors import Ended, NoRow
-from .inputs import Call, CallBuffers
 from .journal import Journal
 from .point import Point
-from .replicate import Known
+from .replicate import FirstReplicate
 from .status import Status, classify, describe
 
 INTERPRETED_ROWS = 16  # Triton's interpreter runs programs one by one; these take about a second
@@ -26,23 +26,23 @@ INTERPRETED_ELEMENTS = 2**20
 ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compiled on a CPU
 
 
-def measure(point: Point, journal: Journal, first: dict | None = None) -> list[tuple]:
+def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first``: the row of replicate 1, for a further replicate. Raises NoRow on the wrong machine,
-    or if recording the controls fails. Any other exception after the device is open becomes the
-    status of the row.
+    ``first_row``: the row of replicate 1, for a further replicate. Raises NoRow on the wrong
+    machine, or if recording the controls fails. Any other exception after the device is open
+    becomes the status of the row.
     """
-    known = replicate.known(first) if first else None
-    if known and first["status"] != Status.OK:
-        journal.row |= replicate.repeated(first)
+    known = replicate.reusable(first_row) if first_row else None
+    if known and first_row["status"] != Status.OK:
+        journal.row |= replicate.repeated(first_row)
         return []
     torch.manual_seed(point.seed)
     journal.stage("opening the device")
     device = open_device(point.gpu)
     row = journal.row
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
-    row |= fingerprint.provenance(device, point.variant)
+    row |= provenance.columns(device, point.variant)
     replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
         return _Run(point, device, journal, replaced, known).samples()
@@ -65,7 +65,7 @@ class _Run(NamedTuple):
     device: Device
     journal: Journal
     replaced: Callable[[], str | None]  # of ``tamper.watch``
-    known: Known | None  # of a further replicate
+    known: FirstReplicate | None  # of a further replicate
 
     def samples(self) -> list[tuple]:
         """Run all stages; return the samples of timed blocks."""
@@ -78,7 +78,7 @@ class _Run(NamedTuple):
 
         stage("first call")
         if not self.device.is_cpu:
-            from .device import compiled_stats  # needs cuda.bindings
+            from . import compiled_stats  # needs cuda.bindings
 
             row |= compiled_stats.first_call(variant.name, call, matrices)
         if self.known:
@@ -98,6 +98,7 @@ class _Run(NamedTuple):
         _end_if_wrong("integrity", self.replaced())
         recheck_timed = recheck.check_three_rows if self.known else recheck.check_timed
         accuracies.append(recheck_timed(point, timed.clock))
+        _end_if_wrong("integrity", self.replaced())  # the check may have given the kernel a chance
         row |= correctness.worst(accuracies).columns()
         _end_if_wrong("after timing", accuracies[-1].problem)
         row |= timed.columns
@@ -116,7 +117,7 @@ class _Run(NamedTuple):
             _compile_only(variant, self.point, self.journal.row)
         return variant, call
 
-    def _first_inputs(self) -> CallBuffers:
+    def _first_inputs(self) -> Inputs:
         """Return the matrices of the first call, if the device has memory for all of the point."""
         point, rows = self.point, self.point.M
         if point.interpreted:
@@ -132,7 +133,7 @@ class _Run(NamedTuple):
             )
         return inputs.draw_at(replace(point, M=rows), self.device.torch_device, 0)
 
-    def _check(self, call: Call, matrices: CallBuffers) -> correctness.Accuracy:
+    def _check(self, call: Call, matrices: Inputs) -> correctness.Accuracy:
         """Check a call before it is timed; write to the row what is wrong on special values."""
         point, row = self.point, self.journal.row
         self.journal.stage("correctness check")

@@ -9,6 +9,7 @@ from .errors import BadPoint
 from .row import SCHEMA
 
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
+ALLOWED = {"op": kernels.OPS, "dtype": kernels.DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
 MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
 
@@ -39,11 +40,7 @@ class Point:
 
     def __post_init__(self):
         object.__setattr__(self, "files", tuple(self.files))  # JSON and argparse give a list
-        for name, allowed in (
-            ("op", kernels.OPS),
-            ("dtype", kernels.DTYPES),
-            ("distribution", DISTRIBUTIONS),
-        ):
+        for name, allowed in ALLOWED.items():
             value = getattr(self, name)
             if value not in allowed:
                 raise BadPoint(f"unknown {name} {value!r}{nearest(value, allowed)}")

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import kernels
 
-from . import fingerprint, row
+from . import provenance, row
 from .errors import BadPoint
 from .point import Point
 from .status import Status
 
 FLAGS = {"edge_cases", "launch_bound", "not_cold"}  # only replicate 1 looks for them
-CHANCE = (Status.OUT_OF_MEMORY, Status.TIMEOUT)  # other processes may have caused these
+TRANSIENT = (Status.OUT_OF_MEMORY, Status.TIMEOUT)  # other processes may have caused these
 
 
-class Known(NamedTuple):
+class FirstReplicate(NamedTuple):
     """Hold what replicate 1 has found out about a variant that was timed."""
 
     message: str
@@ -30,33 +30,36 @@ class Known(NamedTuple):
 def read_first(path: Path, point: Point) -> dict:
     """Return the row of replicate 1 of a point. Raises BadPoint if the file has another row."""
     try:
-        first = row.read_row(path)
+        first_row = row.read_row(path)
     except (OSError, ValueError) as error:
         raise BadPoint(f"--checked {path}: {error}") from error
     for name in row.IDENTITY:
         wanted = 1 if name == "replicate" else getattr(point, name)
-        if first[name] != wanted:
-            raise BadPoint(f"--checked {path}: its {name} is {first[name]!r}, not {wanted!r}")
-    return first
+        if first_row[name] != wanted:
+            raise BadPoint(f"--checked {path}: its {name} is {first_row[name]!r}, not {wanted!r}")
+    return first_row
 
 
-def known(first: dict) -> Known | None:
+def reusable(first_row: dict) -> FirstReplicate | None:
     """Return what a further replicate takes from this row; None, and a log, if it takes nothing.
 
     A row that failed is taken whole: see ``repeated``.
     """
-    code = fingerprint.measure_sha256(), kernels.kernel_sha256(first["variant"], first["gpu"])
-    if (first["measure_sha256"], first["kernel_sha256"]) != code:
+    variant = first_row["variant"]
+    code = provenance.measure_sha256(), kernels.kernel_sha256(variant, first_row["gpu"])
+    if (first_row["measure_sha256"], first_row["kernel_sha256"]) != code:
         why = "other code has measured the first replicate"
-    elif first["status"] in CHANCE:
-        why = f"the first replicate ended with {first['status']}"
+    elif first_row["package_versions"] != provenance.package_versions(variant):
+        why = "the first replicate ran with other versions of packages"
+    elif first_row["status"] in TRANSIENT:
+        why = f"the first replicate ended with {first_row['status']}"
     else:
-        flags = {*(first["flags"] or "").split()} & FLAGS
-        return Known(first["message"] or "", flags, first["copy_block_bytes"])
+        flags = {*(first_row["flags"] or "").split()} & FLAGS
+        return FirstReplicate(first_row["message"] or "", flags, first_row["copy_block_bytes"])
     print(f"checking everything: {why}", file=sys.stderr, flush=True)
     return None
 
 
-def repeated(first: dict) -> dict:
+def repeated(first_row: dict) -> dict:
     """Return the row of a further replicate if the first has failed, and would fail again."""
-    return first | {"message": f"repeated from replicate 1: {first['message'] or ''}"}
+    return first_row | {"message": f"repeated from replicate 1: {first_row['message'] or ''}"}

@@ -89,7 +89,7 @@ def read_row(path: Path) -> dict:
         lines = list(csv.DictReader(file))
     if len(lines) != 1 or tuple(lines[0]) != COLUMNS:
         raise ValueError(f"{path} is not a row of this version")
-    parse = {"int": int, "float": float, "bool": "true".__eq__, "str": str}
+    parse = {"int": int, "float": float, "bool": lambda text: text == "true", "str": str}
     return {k: parse[SCHEMA[k].type](v) if v else None for k, v in lines[0].items()}
 
 

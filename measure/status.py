@@ -42,8 +42,8 @@ def out_of_memory(error: BaseException) -> bool:
     if _kinds(error) & {"OutOfMemoryError", "MemoryError"}:  # the first is torch's
         return True
     # messages of torch on a CPU, and of a driver that loads a binary or builds a graph
-    words = ("can't allocate memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY")
-    return refused_by_gpu(error) and any(word in str(error) for word in words)
+    phrases = ("can't allocate memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY")
+    return refused_by_gpu(error) and any(phrase in str(error) for phrase in phrases)
 
 
 def refused_by_gpu(error: BaseException) -> bool:
@@ -53,7 +53,8 @@ def refused_by_gpu(error: BaseException) -> bool:
 
 def describe(error: BaseException) -> str:
     """Return an exception's type and text, with a hint if a package is missing."""
-    hint = "; install the package that it needs" if classify(error) == Status.UNAVAILABLE else ""
+    missing = _kinds(error) & {"ModuleNotFoundError", "DynamicLibNotFoundError"}
+    hint = "; install the package that it needs" if missing else ""
     return f"{type(error).__name__}: {error}{hint}"
 
 

@@ -3,19 +3,26 @@
 import random
 from dataclasses import dataclass
 
-from .clock import controls, sampling
-from .clock.base import COPY, TORCH, TORCH_AGAIN, VARIANT, Clock, LeftWork, NotCapturable
+import numpy as np
+
+from .clock import base, controls, sampling
+from .clock.base import Call, CallBuffers, Clock, NotCapturable, UnjoinedWork
 from .clock.host import HostClock
 from .clock.sampling import Sample
-from .device.device import Device
+from .device.opened import Device
 from .errors import Ended
-from .inputs import Call, CallBuffers
+from .inputs import ROTATION_CACHES
 from .journal import Journal
 from .point import Point
-from .replicate import Known
-from .stats import derive_columns, find_flags
+from .replicate import FirstReplicate
+from .stats import paired_ratio
 from .status import Status
 
+AA_TOLERANCE = 0.01  # an A/A interval that excludes 1 by more than this sets a flag
+COPY_TOLERANCE = 1.02  # a bandwidth above this share of the copy's is a measuring error
+# Share of lines that a cold call may find in L2. An H200 sets 3/16 of L2 aside for persisting
+# lines. A kernel that keeps so much of a rotation over three L2 would find 6 % of its lines there.
+MAX_FOUND = 0.05
 CONTROLS = "recording the controls"  # the stage in which the kernel is not called
 
 
@@ -35,7 +42,7 @@ def time_variant(
     call: Call,
     rotation: list[CallBuffers],
     journal: Journal,
-    known: Known | None,
+    known: FirstReplicate | None,
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
@@ -56,15 +63,15 @@ def time_variant(
     row = {"timing": clock.timing} | _add_controls(clock, point, device, known)
     telemetry = None if device.is_cpu else Telemetry(device)
     journal.stage("timing")
-    names = [VARIANT, TORCH, TORCH_AGAIN, COPY]
+    names = [base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY]
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.time_blocks(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
     if known is None:
         journal.stage("warm time, latency and cold loads")
         if point.call_bytes <= device.cache_bytes:
-            row["warm_us"] = clock.warm_us(VARIANT)
-        row |= clock.single_call(VARIANT, point.seed)
+            row["warm_us"] = clock.warm_us(base.VARIANT)
+        row |= clock.single_call(base.VARIANT, point.seed)
     flags += find_flags(row, point.call_bytes, len(rotation), device.cache_bytes)
     if telemetry:
         row |= telemetry.row()
@@ -75,9 +82,9 @@ def time_variant(
 def _record(clock: Clock, call: Call) -> list[str]:
     """Record the variant, and compare the calls in its graphs; return flags. Raises Ended."""
     try:
-        clock.add(call, VARIANT)
-        problem, overlaps = clock.compare_graph(VARIANT)
-    except LeftWork as error:
+        clock.add(call, base.VARIANT)
+        problem, overlaps = clock.compare_graph(base.VARIANT)
+    except UnjoinedWork as error:
         raise Ended(Status.INCORRECT, f"recording: {error}") from error
     except NotCapturable as error:
         raise Ended(
@@ -90,18 +97,65 @@ def _record(clock: Clock, call: Call) -> list[str]:
     return ["overlaps_calls"] if overlaps else []
 
 
-def _add_controls(clock: Clock, point: Point, device: Device, known: Known | None) -> dict:
+def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplicate | None) -> dict:
     """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:
-        clock.add(controls.HOST_COPY[point.reads], COPY)
+        clock.add(controls.HOST_COPY[point.reads], base.COPY)
     else:
         from .clock import copy_kernel  # needs Triton
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
         size = known.copy_block_bytes if known else clock.fastest(copies)
-        clock.add(copies[size], COPY)
+        clock.add(copies[size], base.COPY)
         columns["copy_block_bytes"] = size
-    clock.add(controls.baseline(point.op), TORCH, TORCH_AGAIN)
+    clock.add(controls.baseline(point.op), base.TORCH, base.TORCH_AGAIN)
     return columns
+
+
+def derive_columns(point: Point, samples: list[Sample]) -> dict:
+    """Return times, controls and derived columns."""
+    times_us, torch_us, again_us, copy_us = (
+        np.array([time_us for *_, series, time_us in samples if series == name])
+        for name in (base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY)
+    )
+    time_us = float(np.median(times_us))
+    speedup, aa = paired_ratio(torch_us, times_us), paired_ratio(torch_us, again_us)
+    return {
+        "time_us": time_us,
+        "time_us_q20": np.quantile(times_us, 0.2),
+        "time_us_q80": np.quantile(times_us, 0.8),
+        "n_samples": len(times_us),
+        "copy_us": np.median(copy_us),
+        "torch_us": np.median(torch_us),
+        "speedup": speedup.value,
+        "speedup_low": speedup.low,
+        "speedup_high": speedup.high,
+        "of_copy": paired_ratio(copy_us, times_us).value,
+        "aa_ratio": aa.value,
+        "aa_low": aa.low,
+        "aa_high": aa.high,
+        # the inputs, read once, and the output, written once
+        "throughput_gbps": point.call_bytes / time_us / 1000,
+    }
+
+
+def find_flags(columns: dict, call_bytes: int, calls: int, cache_bytes: int) -> list[str]:
+    """Return the flags of a row with these columns, whose rotation has ``calls`` calls.
+
+    ``aa_biased`` is only a gross check: for smaller biases the analysis widens the intervals.
+    ``faster_than_copy``: only a call that exceeds the cache can prove that. ``launch_bound``: an
+    eager caller waits for the host, not for the kernel.
+    """
+    flags = []
+    if columns["aa_low"] > 1 + AA_TOLERANCE or columns["aa_high"] < 1 - AA_TOLERANCE:
+        flags.append("aa_biased")
+    if call_bytes > cache_bytes and columns["of_copy"] > COPY_TOLERANCE:
+        flags.append("faster_than_copy")
+    if columns.get("latency_us", 0) > columns["time_us"]:
+        flags.append("launch_bound")
+    too_few = calls * call_bytes <= ROTATION_CACHES * cache_bytes
+    if too_few or columns.get("found_in_l2", 0) > MAX_FOUND:
+        flags.append("not_cold")
+    return flags

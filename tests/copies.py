@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 
 
 def copy_project(target: Path, recorded: str = "*") -> Path:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import psutil
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 
 T = TypeVar("T")
 

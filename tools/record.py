@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from measure import fingerprint
+from measure import ROOT, provenance
 from measure.device import gpus
 from measure.point import nearest
 from planning.machine import missing_tool
@@ -41,7 +41,7 @@ def main(wanted: Sequence[str]) -> int:
     folder = f"data/recorded/{gpu}"
     steps = [step for sweep in wanted or SWEEPS for step in commands(sweep, gpu, again)]
     for words in [*steps, ["analysis", "check-recorded", folder]]:
-        done = subprocess.run([sys.executable, "-m", *words], cwd=fingerprint.ROOT)
+        done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT)
         if done.returncode:
             print(
                 f"error: not recorded: {words[0]} ended with {done.returncode}. The measured rows "
@@ -65,8 +65,8 @@ def fault_of(wanted: Sequence[str]) -> str | None:
         )
     if fault := missing_tool():
         return fault
-    command = ["git", "status", "--porcelain", "--", *fingerprint.GIT_PATHS]
-    done = subprocess.run(command, cwd=fingerprint.ROOT, capture_output=True, text=True)
+    command = ["git", "status", "--porcelain", "--", *provenance.GIT_PATHS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         return "this is no git checkout, so rows could not name their commit; clone the project"
     if edited := done.stdout.splitlines():

@@ -13,8 +13,8 @@ import kernels
 from analysis.__main__ import parser as analysis_parser
 from kernels.__main__ import parser as kernels_parser
 from kernels.registry import source_scan
+from measure import ROOT
 from measure.__main__ import parser as measure_parser
-from measure.fingerprint import ROOT
 from planning import points
 from tools.inserts import bullets, print_block
 

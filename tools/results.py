@@ -10,7 +10,7 @@ from analysis import claims, frame, merge, published, ranking
 from analysis.claims.claim import FAILS, HOLDS
 from analysis.markdown import number, table
 from analysis.schema import OTHER_BOARD
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tools.inserts import bullets, print_block
 
 GPU, OURS = "h200", "frontier"

@@ -10,8 +10,8 @@ import torch
 from cuda.core import ObjectCode, Program, ProgramOptions
 from cuda.core.utils import FileStreamProgramCache, make_program_cache_key
 
-from ..cache import folder
 from ..registry.source_hash import code_sha256
+from .cache import folder
 from .plan import GPUS, Planner, problem_of
 
 INCLUDE = Path(__file__).parent / "include"

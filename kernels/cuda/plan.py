@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import torch
 
-from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY, max_cluster
+from ..contract import CLUSTERS_SINCE, MIN_CAPABILITY, VEC_BYTES, max_cluster
+from ..contract import WARP as WARP  # planners import it from here
 from ..tensors import DTYPES
 
 TYPES = dict(zip(DTYPES, ("float", "Half", "BFloat16"), strict=True))  # in types.cuh
 EPILOGUES = "Softmax", "LogSoftmax"  # in epilogue.cuh
 
-WARP = 32  # threads; kWarp in types.cuh
-VEC_BYTES = 16  # that one instruction moves at most
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters can place
 
 
@@ -56,7 +55,7 @@ class LaunchPlan(NamedTuple):
 
     source: Path  # a .cu file
     kernel: str  # C++ name of the template's instance
-    threads: int  # of a block
+    threads: int  # per block
     blocks: int  # that the rows fill
     shared_bytes: int = 0  # dynamic shared memory of a block
     # Kernels that stride over rows launch at most what fills the GPU with threads `waves` times.

@@ -72,11 +72,11 @@ def _memory_of(
     def allocate(count: int) -> tuple:
         """Return memory for a launch with ``count`` arguments, and addresses in it."""
         # the kernel reads as many bytes of each as its type has; the first is the lowest
-        words = (ctypes.c_int64 * count)()
-        begin = ctypes.addressof(words)
+        values = (ctypes.c_int64 * count)()
+        begin = ctypes.addressof(values)
         pointers = (c_void_p * count)(*range(begin, begin + 8 * count, 8))
         config = LaunchConfig(1, (1, 1), (threads, 1, 1), 0, None, attributes, len(attributes))
-        return words, pointers, config, ctypes.addressof(config), ctypes.addressof(pointers)
+        return values, pointers, config, ctypes.addressof(config), ctypes.addressof(pointers)
 
     return [], allocate
 
@@ -104,8 +104,8 @@ def submitter(kernel: int, plan: LaunchPlan, blocks: int, device: int) -> Callab
             memory = free.pop()
         except IndexError:  # all are in use
             memory = allocate(len(arguments))
-        words, _, config, at, pointers_at = memory
-        words[:] = arguments
+        values, _, config, at, pointers_at = memory
+        values[:] = arguments
         config.grid_x, config.shared_bytes, config.stream = grid, shared_bytes, stream
         error = driver_launch(at, kernel, pointers_at, None)
         if error == NO_CONTEXT:  # in a thread that never used the GPU

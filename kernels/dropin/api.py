@@ -68,8 +68,8 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
 def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:
     """Return the result through torch: its own function, or the custom operator."""
     if not _takes(x, dim, dtype):
-        words = {} if dtype is None else {"dtype": dtype}  # an error quotes them
-        return (torch.log_softmax if log else torch.softmax)(x, dim, **words)
+        keywords = {} if dtype is None else {"dtype": dtype}  # an error quotes them
+        return (torch.log_softmax if log else torch.softmax)(x, dim, **keywords)
     x, dtype = _cast(x, dtype)
     return operators.softmax(x, dim % x.dim(), log, dtype)
 

@@ -1,8 +1,8 @@
 """Choose the kernel for the softmax of a matrix's rows, and for its backward.
 
 Forward: ``frontier`` takes rows of one dtype in and out where the GPU can run it. Long rows whose
-dtype changes are widened first. All others go to the Triton kernel of ``rows``. The choice depends
-on N and the dtypes, never on M: a row gives the same bits in any batch.
+dtype changes are widened first. ``triton_rows`` takes all others. The choice depends on N and the
+dtypes, never on M: a row gives the same bits in any batch.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it, the dtypes
 are equal and rows are aligned to 16 bytes. ``triton_backward`` takes all others.
 ``data/recorded/h200/softmax_backward.csv`` has both over N on an H200.
@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from ..frontier.backward import triton_backward
-from . import rows as triton_rows
+from . import triton_rows
 from .eligible import runs_cuda_kernels
 
 MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200
-# Columns of a row that is widened in place, which saves a matrix: ``frontier`` reads all of such a
-# row before it writes any of it. Every store depends on all loads through the row's sum, so none
-# moves behind it. __restrict__ would allow a second load; test_frontier_gpu.py would find one.
+# A row up to this many columns is widened in place, which saves a matrix. ``frontier`` reads the
+# whole row before its first store, because every store depends on the row's sum. __restrict__ would
+# permit a second load; test_frontier_gpu.py checks that there is none.
 MAX_IN_PLACE = 2**18
 
 
@@ -40,7 +40,10 @@ def forward(
         if x.dtype is not out.dtype:
             wide = out if cols <= MAX_IN_PLACE else torch.empty_like(out)
             x, stride = wide.copy_(x), cols
-        return launch(x, out, rows, cols, stride, cols, log)
+        try:
+            return launch(x, out, rows, cols, stride, cols, log)
+        except ValueError:  # this process has a part of the GPU, and too few blocks fit for a row
+            pass
     return triton_rows.forward(x, out, rows, cols, stride, log)
 
 

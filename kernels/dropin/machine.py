@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import torch
 
-from .. import cache
-from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY
+from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY, VEC_BYTES
+from ..cuda import cache
 from ..tensors import DTYPES
 from . import api, eligible
 
@@ -94,8 +94,8 @@ def by_length(gpu) -> list[tuple[str, str]]:
     """Return what ``kernels_of`` does for a GPU that is described by ``plan.GpuProperties``."""
     lines = []
     for dtype in DTYPES:
-        pack = 16 // dtype.itemsize
-        for step, name in ((pack, f"N multiple of {pack}"), (1, "other N")):
+        pack = VEC_BYTES // dtype.itemsize
+        for step, name in ((pack, f"N multiple of {pack}"), (1, "odd N")):
             spans = _spans(gpu, dtype, step)
             ranges = ", ".join(f"{first}…{last} {kernel}" for first, last, kernel in spans)
             lines.append((str(dtype).removeprefix("torch."), f"{name}: {ranges}"))

@@ -42,12 +42,12 @@ def _(g, y, dim, log, dtype):
 def _save(ctx, inputs, output):
     x, dim, log, _ = inputs
     ctx.save_for_backward(output)
-    ctx.rest = dim, log, x.dtype
+    ctx.options = dim, log, x.dtype
 
 
 def _backward(ctx, g):
     (y,) = ctx.saved_tensors
-    return softmax_backward(g, y, *ctx.rest), None, None, None
+    return softmax_backward(g, y, *ctx.options), None, None, None
 
 
 def _save_backward(ctx, inputs, output):
@@ -92,21 +92,21 @@ def _(info, in_dims, g, y, dim, log, dtype):
 class Softmax(torch.autograd.Function):
     """Differentiate as the operator does, for eager callers and in less host time.
 
-    ``how`` is (dim, log, dtype, KnownLaunch or None): each argument of its own would cost 0.1 µs.
+    ``options``: (dim, log, dtype, KnownLaunch or None). A separate argument for each costs 0.1 µs.
     """
 
     @staticmethod
-    def forward(ctx, x: Tensor, how: tuple) -> Tensor:
-        known = how[-1]
-        y = entry.repeat(x, known) if known else entry.launch_forward(x, *how[:-1])
+    def forward(ctx, x: Tensor, options: tuple) -> Tensor:
+        known = options[-1]
+        y = entry.repeat(x, known) if known else entry.launch_forward(x, *options[:-1])
         ctx.save_for_backward(y)
-        ctx.rest = how[0], how[1], x.dtype
+        ctx.options = options[0], options[1], x.dtype
         return y
 
     @staticmethod
     def backward(ctx, g: Tensor):
         (y,) = ctx.saved_tensors
-        dim, log, dtype = ctx.rest
+        dim, log, dtype = ctx.options
         # With gradients enabled, the caller wants the derivative of this derivative.
         if torch.is_grad_enabled() or not (plain(g) and plain(y) and address_of(g)):
             return softmax_backward(g, y, dim % y.dim(), log, dtype), None

@@ -2,7 +2,7 @@
 
 ``make tuning`` writes ``tuning/<gpu>.csv`` on that GPU: the fastest variant for each dtype and N of
 the sweep. Another N takes the variant of the next longer N, because that of a shorter N may need a
-cluster here. M and the address never decide, so a row gives the same bits in any batch.
+cluster for this N. M and the address never decide, so a row gives the same bits in any batch.
 """
 
 import bisect

@@ -13,18 +13,12 @@ Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unali
 
 from collections.abc import Iterator
 
-from .. import split_config
+from ..contract import split_config
 from ..cuda import launch
 from ..cuda.plan import LaunchPlan, Problem
-from . import (
-    _tuning,
-    frontier_packed,
-    frontier_rows,
-    frontier_short,
-    frontier_spread,
-    frontier_staged,
-)
+from . import frontier_packed, frontier_rows, frontier_short, frontier_spread, frontier_staged
 from ._tiling import is_vector_multiple
+from ._tuning import candidates
 
 MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, frontier_staged
 PARTS = {module.SOURCE.stem: module for module in MODULES}
@@ -43,7 +37,7 @@ RULE = {
 
 def choices(problem: Problem) -> Iterator[str]:
     """Generate variants that may take the row, the best first; the last takes almost any."""
-    yield from _tuning.candidates(problem)
+    yield from candidates(problem)
     row_bytes = problem.cols * problem.dtype.itemsize
     for max_bytes, name in RULE[is_vector_multiple(problem)]:
         if row_bytes <= max_bytes:

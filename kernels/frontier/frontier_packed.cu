@@ -67,8 +67,8 @@ __device__ int row_of(int thread) {
 // A thread's elements: every STEP-th from `elements` on. The last one may not exist.
 template <typename T, int K, int STEP, bool KEEP_EXP>
 struct LaneElements {
-  float value[K];  // KEEP_EXP: exp(x - top), else x
-  float top;
+  float value[K];  // KEEP_EXP: exp(x - lane_max), else x
+  float lane_max;
   const bool full;
 
   __device__ LaneElements(const T* elements, bool has_last) : full(has_last) {
@@ -79,7 +79,7 @@ struct LaneElements {
 
   __device__ SoftmaxState state() {
     SoftmaxState state{fmaxf(lowest(), tree_reduce<Max, K>(value)), 0.0f};  // not NaN
-    top = state.max;
+    lane_max = state.max;
     const float pivot = state.pivot();
     float sum[4] = {};
 #pragma unroll
@@ -96,14 +96,14 @@ struct LaneElements {
   template <typename Epilogue>
   __device__ void put(T* elements, float max, const Epilogue& epilogue) const {
     float factor = 0.0f;
-    if constexpr (KEEP_EXP) factor = epilogue.template factor<T>(top - max);
+    if constexpr (KEEP_EXP) factor = epilogue.template factor<T>(lane_max - max);
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       if (i == K - 1 && !full) continue;
       if constexpr (KEEP_EXP) {
         from_float(elements[STEP * i], value[i] * factor);
       } else {
-        from_float(elements[STEP * i], epilogue.template of_shifted<T>(value[i] - max));
+        from_float(elements[STEP * i], epilogue.template from_shifted<T>(value[i] - max));
       }
     }
   }

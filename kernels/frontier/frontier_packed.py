@@ -20,7 +20,7 @@ from ._tiling import TILE_EPILOGUES, lanes_of, parse
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS = 128  # of a block
+THREADS = 128  # per block
 CONFIGS = ("k8", "k16", "k32")  # k: most elements of a lane
 DEFAULT_CONFIG = "k32"
 

@@ -28,27 +28,27 @@ __global__ void __launch_bounds__(THREADS)
     }
   }
 
-  float value[K][UNIT], top = lowest(), sum = 0.0f;
+  float value[K][UNIT], row_max = lowest(), sum = 0.0f;
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     const bool inside = FULL || (k * LANES + lane) * UNIT < width;
 #pragma unroll
     for (int i = 0; i < UNIT; ++i) {
       value[k][i] = inside ? to_float(loaded[k][i / PACK].elems[i % PACK]) : lowest();
-      top = fmaxf(top, value[k][i]);
+      row_max = fmaxf(row_max, value[k][i]);
     }
   }
-  top = warp_reduce<Max, LANES>(top);
+  row_max = warp_reduce<Max, LANES>(row_max);
 #pragma unroll
   for (int k = 0; k < K; ++k) {
 #pragma unroll
     for (int i = 0; i < UNIT; ++i) {
-      const float shifted = value[k][i] - top;
+      const float shifted = value[k][i] - row_max;
       // Columns beyond the row add nothing, even if the row is all -inf and shifted is NaN.
       const bool inside = FULL || (k * LANES + lane) * UNIT < width;
       const float exponential = inside ? exp_for<T>(shifted) : 0.0f;
       sum += exponential;
-      value[k][i] = Epilogue::keep(shifted, exponential);
+      value[k][i] = Epilogue::first_pass(shifted, exponential);
     }
   }
   const Epilogue epilogue(warp_reduce<Sum, LANES>(sum));
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int p = 0; p < kPacks; ++p) {
       float result[PACK];
 #pragma unroll
-      for (int i = 0; i < PACK; ++i) result[i] = epilogue.of_kept(value[k][p * PACK + i]);
+      for (int i = 0; i < PACK; ++i) result[i] = epilogue.from_kept(value[k][p * PACK + i]);
       store(out + row * out_stride + col + p * PACK, result);
     }
   }

@@ -18,7 +18,7 @@ from ._tiling import lanes_of, parse
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS = 128  # of a block
+THREADS = 128  # per block
 MAX_UNITS = 4  # of a lane
 # u: most units of a lane for which a row takes fewer than 32 lanes.
 CONFIGS = ("u1", "u2")

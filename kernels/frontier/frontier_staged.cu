@@ -80,17 +80,17 @@ struct LaneVecs {
   }
 
   __device__ SoftmaxState state() const {
-    uint4 most = (*this)[0];
+    uint4 largest = (*this)[0];
 #pragma unroll
-    for (int k = 1; k < K; ++k) most = vec_max<T>(most, (*this)[k]);
-    SoftmaxState state{max_element<T>(most), 0.0f};
-    const float base = state.pivot();
+    for (int k = 1; k < K; ++k) largest = vec_max<T>(largest, (*this)[k]);
+    SoftmaxState state{max_element<T>(largest), 0.0f};
+    const float pivot = state.pivot();
     // otherwise the compiler keeps all vectors in registers, and fewer warps are resident
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>];
-      exp_elements<T, false>((*this)[k], base, value);
+      exp_elements<T, false>((*this)[k], pivot, value);
       state.sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
     return state;
@@ -177,6 +177,6 @@ __global__ void __maxnreg__(kRegisters<K>)
   const int elem = lane + (row_begins ? 0 : out_shift + out_vecs * kVecElems<T>);
   if (elem < (row_begins ? out_shift : loaded_elems)) {
     from_float(out_tile[elem],
-               epilogue.template of_shifted<T>(to_float(elements[elem]) - state.max));
+               epilogue.template from_shifted<T>(to_float(elements[elem]) - state.max));
   }
 }

@@ -32,8 +32,8 @@ ON_REQUEST = True  # another project's kernel, from an optional package
 
 CONFIGS = ("pretuned",)
 LONGEST = 32768
-# Up to each N of LIMITS, and beyond the last, the configuration at its place: one warp, then 8 and
-# 16 warps in turn. So the search found it.
+# The configuration changes at each N of LIMITS: one warp first, then 8 and 16 warps by turns, as
+# Helion's search found.
 LIMITS = (2048, 7552, 7680, 8192, 8832, 8960, 9984, 11136, 11264, 12672)
 _ROW = {"block_sizes": [1], "reduction_loops": [None]}
 _ONE_WARP = _ROW | {

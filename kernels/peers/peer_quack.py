@@ -17,7 +17,7 @@ import math
 
 import torch
 
-from ..contract import max_cluster
+from ..contract import VEC_BYTES, max_cluster
 from . import _package
 
 ON_REQUEST = True  # another project's kernel, from an optional package
@@ -25,18 +25,17 @@ ON_REQUEST = True  # another project's kernel, from an optional package
 with _package.optional_package():
     from quack.softmax import _softmax_fwd
 
-PACK_BYTES = 16
 THREADS, WARPS = 256, 8  # of a block, for the long rows that fill shared memory
 
 
 def unsupported(x: torch.Tensor) -> str | None:
     """Return None, or why QuACK cannot take x."""
     cols, size = x.shape[1], x.element_size()
-    pack = PACK_BYTES // size
+    pack = VEC_BYTES // size
     if cols % pack:
-        return f"N = {cols}: QuACK takes multiples of {pack} {x.dtype} elements, {PACK_BYTES} bytes"
-    if x.data_ptr() % PACK_BYTES or (x.shape[0] > 1 and x.stride(0) % pack):
-        return f"x has rows that do not begin at multiples of {PACK_BYTES} bytes"
+        return f"N = {cols}: QuACK takes multiples of {pack} {x.dtype} elements, {VEC_BYTES} bytes"
+    if x.data_ptr() % VEC_BYTES or (x.shape[0] > 1 and x.stride(0) % pack):
+        return f"x has rows that do not begin at multiples of {VEC_BYTES} bytes"
     return _package.unsupported(x) or _too_long(cols * size, x.device)
 
 
@@ -46,7 +45,7 @@ def _too_long(row_bytes: int, device: torch.device) -> str | None:
         return f"compute capability {gpu.major}.{gpu.minor}; QuACK needs 8.0"
     # A block has tiles of the row, 8 bytes of maximum and sum for every warp of the cluster, and an
     # 8-byte barrier.
-    blocks, tile = max_cluster(gpu.major), THREADS * PACK_BYTES
+    blocks, tile = max_cluster(gpu.major), THREADS * VEC_BYTES
     part = math.ceil(row_bytes / (blocks * tile)) * tile
     if part + 8 * WARPS * blocks + 8 <= gpu.shared_memory_per_block_optin:
         return None

@@ -23,14 +23,13 @@ import types
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..contract import OPS, Variant, why_unsupported
+from ..contract import CONFIG_MARK, OPS, Variant, split_config, why_unsupported
 from . import source_scan
 from .source_scan import BadKernel
 
 PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
 FAMILIES = ("published", "frontier", "peers", "contributed")
-CONFIG_MARK = "__"  # between a file's name and a config's
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
 
 _added: dict[str, Path] = {}  # name -> file from elsewhere
@@ -43,12 +42,14 @@ def names(op: str | None = None) -> list[str]:
 
 @functools.cache
 def _files() -> dict[str, Path]:
-    """Return name -> file. Raises BadKernel if two files have one name."""
+    """Return name -> file. Raises BadKernel for two files of one name, or a bad name."""
     files = {}
     for path in sorted(p for family in FAMILIES for p in (KERNELS / family).rglob("*.py")):
         # editors keep back-up files, of names that no module can have, beside a file
         if path.stem.startswith("_") or not path.stem.isidentifier() or not path.is_file():
             continue
+        if bad := why_bad_name(path.stem):
+            raise BadKernel(f"{path}: {bad}; rename the file")
         if path.stem in files:
             raise BadKernel(
                 f"two kernels are named {path.stem!r}: {files[path.stem]} and {path}; rename one"
@@ -73,7 +74,7 @@ def add_variant(given: str | Path) -> str:
     Raises BadKernel for a missing file, for a name that is not allowed or is taken, and for a
     constant of the wrong type.
     """
-    path = Path(os.path.abspath(given))  # of a link: modules beside the link are imported
+    path = Path(os.path.abspath(given))  # keeps a symlink: modules beside it are imported
     name, why = path.stem, None
     if not path.exists():
         why = "no such file; name a .py file that defines a softmax"
@@ -104,13 +105,6 @@ def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
 def configs(name: str) -> tuple[str, ...]:
     """Return the configs that a variant's file offers, read from its text."""
     return source_scan.literal(variant_file(name), "CONFIGS") or ()
-
-
-@functools.cache  # the drop-in asks for each new shape
-def split_config(name: str) -> tuple[str, str]:
-    """Return (stem of the file, config) of a variant's name; the config is "" if it has none."""
-    stem, _, config = name.partition(CONFIG_MARK)
-    return stem, config
 
 
 def variant_file(name: str) -> Path:

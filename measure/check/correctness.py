@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ..inputs import Call
+from ..clock.base import Call, Inputs
 from .tolerance import Accuracy, check_rows
 
 ELEMENTS_CHECKED = 2**23  # of larger matrices a sample of rows is checked: 64 MB in float64
@@ -42,7 +42,7 @@ def worst(findings: list[Accuracy]) -> Accuracy:
     return Accuracy(**errors, problem=next((f.problem for f in findings if f.problem), None))
 
 
-def same_bits(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
+def same_bits(some: Inputs, others: Inputs) -> bool:
     """Return whether the matrices are equal one by one, bit by bit; NaNs may be."""
     bits = torch.int32 if some[0].element_size() == 4 else torch.int16
     pairs = zip(some, others, strict=True)
@@ -50,18 +50,14 @@ def same_bits(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) 
 
 
 def check_call(
-    call: Call,
-    inputs: tuple[torch.Tensor, ...],
-    rows: torch.Tensor,
-    op: str = "softmax",
-    truncates: bool = False,
+    call: Call, inputs: Inputs, rows: torch.Tensor, op: str = "softmax", truncates: bool = False
 ) -> Accuracy:
     """Call a variant's ``op`` with and without ``out``; check the given rows of both outputs.
 
     ``inputs`` are matrices (M, N), which the call must leave unchanged. The output holds NaN before
     the call, so an element that the call does not write stays NaN.
     """
-    before = tuple(x[rows].clone() for x in inputs)
+    before = tuple(x[rows] for x in inputs)  # copies
     findings = []
     for give_out in (True, False):
         out = torch.full_like(inputs[0], float("nan")) if give_out else None

@@ -11,8 +11,9 @@ import itertools
 
 import torch
 
-from ..device.device import Device
-from ..inputs import SEED_OFFSETS, Call, draw, forward
+from ..clock.base import Call, Inputs
+from ..device.opened import Device
+from ..inputs import SEED_OFFSETS, draw, forward
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
@@ -28,7 +29,7 @@ LARGE = 1e4  # exp overflows far below it; float16 ends at 65504
 
 
 def check(
-    point: Point, device: Device, call: Call, inputs: tuple[torch.Tensor, ...]
+    point: Point, device: Device, call: Call, inputs: Inputs
 ) -> tuple[str | None, str | None]:
     """Return what is wrong on ordinary values, and what on special values; None if nothing is.
 
@@ -56,7 +57,7 @@ def check(
     return ordinary, None if ordinary else first_problem(cases[ORDINARY:])
 
 
-def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> str | None:
+def _unfinished(point: Point, call: Call, inputs: Inputs) -> str | None:
     """Return None, or what is wrong with rows that are read on the caller's stream behind the call.
 
     The host queues everything before the GPU begins, so only the order of the streams makes the
@@ -77,11 +78,7 @@ def _unfinished(point: Point, call: Call, inputs: tuple[torch.Tensor, ...]) -> s
 
 
 def _problem(
-    point: Point,
-    call: Call,
-    storage: list[torch.Tensor],
-    gap: int,
-    values: tuple[torch.Tensor, ...],
+    point: Point, call: Call, storage: list[torch.Tensor], gap: int, values: Inputs
 ) -> str | None:
     """Return None, or what is wrong with a call on ``values``.
 
@@ -126,9 +123,7 @@ def other_distribution(point: Point) -> str:
     return next(name for name in DISTRIBUTIONS if name != point.distribution)
 
 
-def draw_cases(
-    point: Point, device: torch.device
-) -> list[tuple[str, int, tuple[torch.Tensor, ...]]]:
+def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Inputs]]:
     """Return (name, gap between rows in elements, inputs) of every edge case.
 
     The inputs are matrices of shape (row_count, N). Gradients are normal, but large where x is, and

@@ -72,13 +72,13 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
     - Then one element of out is spoilt, and the input stays. A kernel that recognises all of the
       input still has to write all of the output.
     """
-    baseline, chance = controls.baseline(point.op), random.SystemRandom()
+    baseline, rng = controls.baseline(point.op), random.SystemRandom()
     count = len(clock.rotation)
-    chosen = chance.sample(range(count), min(count, ROUNDS))
+    chosen = rng.sample(range(count), min(count, ROUNDS))
     for number in range(ROUNDS):
         index = chosen[number % len(chosen)]
         *inputs, out = clock.rotation[index]
-        one = chance.randrange(point.M)
+        one = rng.randrange(point.M)
         stale = (slice(0, None, 2), slice(1, None, 2), slice(one, one + 1))[number]
         distribution = (point.distribution, other_distribution(point))[number % 2]
         seed = SEED_OFFSETS["new_inputs"] + number
@@ -99,5 +99,5 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
                 problem = "changed its input"
             if problem:
                 return f"other values in timed buffers: {problem}"
-            out.data[one, chance.randrange(point.N)] = UNTOUCHED
+            out.data[one, rng.randrange(point.N)] = UNTOUCHED
     return None

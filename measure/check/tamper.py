@@ -3,7 +3,8 @@
 The check compares the state before the variant was loaded with the state now: NAMES, the baseline
 in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package.
 
-A kernel runs in this process, so the check is no sandbox. Only reading the kernel detects:
+A kernel runs in this process, so the check is no sandbox. It misses the following, for which a
+reviewer must read the kernel:
 - objects that are put back before the next comparison, and functions that NAMES leaves out;
 - code that is patched in memory;
 - threads or processes that take the cores;
@@ -17,7 +18,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..device.device import Device
+from ..device.opened import Device
 
 # Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
 NAMES = (
@@ -34,7 +35,7 @@ NAMES = (
 )
 # Modules that only a GPU needs, imported before the kernel could replace their contents. One that
 # is missing is then no fault of the kernel.
-ON_A_GPU = ("clock.copy_kernel", "clock.graph", "device.compiled_stats", "device.telemetry")
+ON_A_GPU = ("clock.copy_kernel", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 BASELINE = (
     *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),

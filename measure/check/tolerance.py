@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 
 import torch
 
+from ..clock.base import Inputs
+
 ROUNDOFF = 2.0**-24  # of float32: half the distance from 1 to the next number
 FAST_EXP = 4e-6  # relative error of the hardware's fast exp2, and of a sum of N of its results
 STEPS = 8  # round-offs of float32 in a few operations, and in the argument of exp
@@ -94,9 +96,7 @@ EXACT = {
 }
 
 
-def check_rows(
-    y: torch.Tensor, inputs: tuple[torch.Tensor, ...], op: str, truncates: bool = False
-) -> Accuracy:
+def check_rows(y: torch.Tensor, inputs: Inputs, op: str, truncates: bool = False) -> Accuracy:
     """Compare y in float64 with ``op`` of the inputs, all (rows, N) of one dtype.
 
     Row sums are compared with row sums of the exact values; for log-softmax, sums of exp.

@@ -1,9 +1,14 @@
 """Define what a clock offers to timing and to the checks after it."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..inputs import Call, CallBuffers
+if TYPE_CHECKING:
+    import torch
+
+Inputs = tuple["torch.Tensor", ...]  # matrices (M, N): (x,), or of a backward (g, y)
+CallBuffers = tuple["torch.Tensor", ...]  # and the output: (x, out) or (g, y, out)
+Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
 # The series of a point: the variant, torch's own operation twice, the copy.
 VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
@@ -13,7 +18,7 @@ class NotCapturable(RuntimeError):
     """Say why a variant's calls cannot be recorded in a CUDA graph."""
 
 
-class LeftWork(RuntimeError):
+class UnjoinedWork(RuntimeError):
     """Tell that a call leaves work on a stream for which the caller's stream does not wait."""
 
 

@@ -15,7 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..inputs import CallBuffers
+from .base import CallBuffers
 
 if TYPE_CHECKING:
     from .graph import GraphClock

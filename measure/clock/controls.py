@@ -6,7 +6,7 @@ measure/, and ``check.tamper`` detects a kernel that replaces it.
 
 import torch
 
-from ..inputs import Call
+from .base import Call
 
 # The functions that torch.autograd calls, and the names of their parameter for the output.
 BACKWARD = {
@@ -15,10 +15,7 @@ BACKWARD = {
 }
 
 # The copy on a CPU, by the number of matrices that a call reads; ``copy_kernel`` copies on a GPU.
-HOST_COPY = {
-    1: lambda x, out: out.copy_(x),
-    2: lambda g, y, out: torch.add(g, y, out=out),
-}
+HOST_COPY = {1: lambda x, out: out.copy_(x), 2: lambda g, y, out: torch.add(g, y, out=out)}
 
 
 def baseline(op: str) -> Call:

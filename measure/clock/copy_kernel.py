@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..inputs import Call
+from .base import Call
 
 # (bytes per program, warps): 16 to 128 bytes in flight per thread
 SHAPES = ((2048, 4), (4096, 4), (8192, 4), (16384, 4), (65536, 16))

@@ -17,10 +17,9 @@ from cuda.bindings import driver
 
 from kernels.cuda.driver import checked
 
-from ..inputs import Call, CallBuffers
 from ..status import out_of_memory, refused_by_gpu
 from . import cold, graph_nodes, l2
-from .base import LeftWork, NotCapturable
+from .base import Call, CallBuffers, NotCapturable, UnjoinedWork
 
 # On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
 # make that small (0.1 % of 1.5 ms). Several instances of each series, in random order, make what is
@@ -88,7 +87,7 @@ class GraphClock:
         self._calls: dict[str, Call] = {}
 
     def add(self, call: Call, *names: str) -> None:
-        """Record a series for each name. Raises NotCapturable and LeftWork."""
+        """Record a series for each name. Raises NotCapturable and UnjoinedWork."""
         calls = self._long_enough(call, self.rotation, MIN_REPLAY_US)
         for name in names:
             self._series[name] = self._captured(call, calls, self._instances)
@@ -123,7 +122,7 @@ class GraphClock:
             torch.cuda.synchronize()
             # cudaErrorStreamCaptureUnjoined, by torch's and by the driver's name
             if "unjoined" in str(error).lower():
-                raise LeftWork(
+                raise UnjoinedWork(
                     "work on another stream, for which the caller's stream does not wait"
                 ) from error
             raise NotCapturable(str(error)) from error

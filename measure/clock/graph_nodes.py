@@ -36,7 +36,11 @@ class Edge(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """List the nodes of a graph in the order of recording, and their dependencies."""
+    """List the nodes of a graph in the driver's order, and their dependencies.
+
+    The driver's order is that of recording, which NVIDIA does not document. In another order
+    ``difference`` would report right calls, and the tests on a GPU would fail.
+    """
 
     nodes: list[Node]
     edges: list[Edge]
@@ -86,11 +90,12 @@ def read_graph(graph: torch.cuda.CUDAGraph) -> Recording:
     nodes, _ = checked(driver.cuGraphGetNodes(handle, count))
     place = {int(node): index for index, node in enumerate(nodes)}
     *_, count = checked(driver.cuGraphGetEdges(handle))
-    begins, ends, data, _ = checked(driver.cuGraphGetEdges(handle, count)) if count else [()] * 4
+    asked = checked(driver.cuGraphGetEdges(handle, count)) if count else [()] * 4
+    begins, ends, edge_data, _ = asked
     early = driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
     edges = [
-        Edge(place[int(begin)], place[int(end)], int(how.type) == int(early))
-        for begin, end, how in zip(begins, ends, data, strict=True)
+        Edge(place[int(begin)], place[int(end)], int(edge.type) == int(early))
+        for begin, end, edge in zip(begins, ends, edge_data, strict=True)
     ]
     return Recording([_node(node) for node in nodes], edges)
 

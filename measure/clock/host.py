@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable
 
-from ..inputs import Call, CallBuffers
+from .base import Call, CallBuffers
 
 MIN_SAMPLE_US = 2000.0  # a sample this long hides the clock's and the loop's own cost
 WARM_SAMPLES = 7

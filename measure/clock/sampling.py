@@ -18,7 +18,6 @@ SETTLED_BLOCKS = 5
 SETTLED = 0.005
 MAX_TIMING_S = 2.0  # after this time no block begins, unless fewer than MIN_BLOCKS are timed
 
-
 Sample = tuple[int, int, str, float]  # block, order in the block, series, µs per call
 
 
@@ -48,12 +47,20 @@ def time_blocks(
 
 
 def _warm_up(block: Callable[[], list[float]], max_blocks: int, now: Callable[[], float]) -> None:
-    """Run untimed blocks until the clocks have settled; at most ``max_blocks``."""
+    """Run untimed blocks until the clocks have settled.
+
+    Stops after MAX_WARM_UP_S, and after ``max_blocks``, but never before WARM_UP_S.
+    """
     begin, totals = now(), []
-    while now() - begin < MAX_WARM_UP_S and len(totals) < max_blocks:
-        if now() - begin >= WARM_UP_S and len(totals) >= 2 * SETTLED_BLOCKS:
-            last = statistics.median(totals[-SETTLED_BLOCKS:])
-            before = statistics.median(totals[-2 * SETTLED_BLOCKS : -SETTLED_BLOCKS])
-            if abs(last / before - 1) <= SETTLED:
-                return
+    while (elapsed := now() - begin) < MAX_WARM_UP_S:
+        if elapsed >= WARM_UP_S and (len(totals) >= max_blocks or _settled(totals)):
+            return
         totals.append(sum(block()))
+
+
+def _settled(totals: list[float]) -> bool:
+    if len(totals) < 2 * SETTLED_BLOCKS:
+        return False
+    last = statistics.median(totals[-SETTLED_BLOCKS:])
+    before = statistics.median(totals[-2 * SETTLED_BLOCKS : -SETTLED_BLOCKS])
+    return abs(last / before - 1) <= SETTLED

@@ -57,7 +57,8 @@ def visible_gpus() -> list[VisibleGpu]:
         return []
     boards = []
     for index in range(count):
-        with contextlib.suppress(nvml.NVMLError):  # a broken board, or one of another user
+        # a board outside the job's cgroup: NVML counts it, CUDA_VISIBLE_DEVICES does not
+        with contextlib.suppress(nvml.NVMLError):
             board = nvml.nvmlDeviceGetHandleByIndex(index)
             boards.append((nvml.nvmlDeviceGetUUID(board), _slices(nvml, board)))
     return _chosen(boards, os.environ.get("CUDA_VISIBLE_DEVICES"))

@@ -4,8 +4,8 @@ import statistics
 
 import pynvml
 
-from .device import Device
 from .gpus import open_nvml
+from .opened import Device
 
 CLOCK_DRIFT = 0.03  # of the SM clock while a point is timed: more sets a flag
 
@@ -54,7 +54,7 @@ class Telemetry:
         """Return which of the flags throttled, clock_drift and shared_gpu the row has."""
         flags = ["throttled"] if self._throttles else []
         flags += ["clock_drift"] if drifted(self._samples["sm_clock_mhz"]) else []
-        # One process is this one, whose number in a container may be unlike that which NVML lists.
+        # One of these is this process. In a container NVML may list it under another pid.
         return flags + (["shared_gpu"] if len(self._pids) > 1 else [])
 
     def _ask(self, question):

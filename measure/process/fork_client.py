@@ -23,7 +23,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from .. import fingerprint
+from .. import ROOT
 from ..device.gpu_lock import GpuLock
 from ..errors import NoRow
 from ..point import Point
@@ -34,7 +34,7 @@ KILLED_S = 60.0  # for the processes of a point to end once they are killed
 BACKLOG = 64  # points that may ask at once
 # Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
 ATTEMPTS = 100
-ENDED = "the process for which this point is measured (--served-for) has ended"
+OWNER_ENDED = "the process for which this point is measured (--served-for) has ended"
 # Variables that differ between the jobs of one sweep, and do not change how Python or torch is
 # loaded.
 PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
@@ -45,20 +45,16 @@ SERVED += ("kernels/registry/*.py", "kernels/cuda/*.py")
 
 
 def run_worker(
-    point: Point,
-    folder: Path,
-    lock: GpuLock | None,
-    owner: int,
-    first: dict | None = None,
+    point: Point, folder: Path, lock: GpuLock | None, owner: int, first_row: dict | None = None
 ) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 
     The worker writes to ``folder``. ``lock`` stays held while a process of the point lives. The
-    point ends with the process ``owner``. ``first``: the row of replicate 1 (see ``replicate``).
+    point ends with the process ``owner``. ``first_row``: the row of replicate 1 (``replicate``).
     Raises NoRow, and OSError if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
-    job = {"point": asdict(point), "first": first}
+    job = {"point": asdict(point), "first_row": first_row}
     job |= {"environment": environment, "directory": os.getcwd()}
     (folder / "job.json").write_text(json.dumps(job))
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
@@ -69,7 +65,7 @@ def run_worker(
                 socket.send_fds(connection, [os.fsencode(folder)], fds)
                 return _answer(connection, end_of_owner, point.timeout_s)
     except ProcessLookupError:
-        raise NoRow(ENDED) from None
+        raise NoRow(OWNER_ENDED) from None
     except OSError as error:
         # A reaper does not fail once its worker has begun: it was killed.
         if (folder / "progress.json").exists():
@@ -80,8 +76,8 @@ def run_worker(
 def _environment(point: Point, lock: GpuLock | None) -> dict[str, str]:
     """Return the environment of a point's worker, which sees only the GPU that is locked for it."""
     environment = dict(os.environ)
-    root = str(fingerprint.ROOT)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
+    path = str(ROOT), environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     if point.is_cpu:
         environment["CUDA_VISIBLE_DEVICES"] = ""
     elif lock:
@@ -105,7 +101,7 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
             select.select([connection], [], [], 1.0)
         raise
     if end_of_owner in ready:
-        raise NoRow(ENDED)
+        raise NoRow(OWNER_ENDED)
     if not ready:
         raise NoRow(
             f"the point took longer than {timeout_s:g} s and did not end within {KILLED_S:g} s of "
@@ -149,7 +145,7 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
         fds = listener.fileno(), end_of_owner
         subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.fork_server", *map(str, fds)],
-            cwd=fingerprint.ROOT,  # Python imports from this folder first; not from the job's
+            cwd=ROOT,  # Python imports from this folder first; not from the job's
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
@@ -165,7 +161,7 @@ def socket_name(environment: dict[str, str], owner: int) -> str:
         for name, value in environment.items()
         if name not in PER_JOB_VARIABLES and not name.startswith("SLURM_")
     }
-    files = sorted(path for pattern in SERVED for path in fingerprint.ROOT.glob(pattern))
+    files = sorted(path for pattern in SERVED for path in ROOT.glob(pattern))
     code = [(str(path), path.stat().st_mtime_ns) for path in files]
     # the mount namespace: containers may share the network, and with it abstract names
     machine = os.getuid(), os.readlink("/proc/self/ns/mnt"), sys.executable, sys.prefix

@@ -88,7 +88,7 @@ def measure(job: dict, journal: Journal) -> None:
     from .. import pipeline  # imports torch
 
     try:
-        samples = pipeline.measure(point, journal, job["first"])
+        samples = pipeline.measure(point, journal, job["first_row"])
     except NoRow as error:
         journal.stage("refused", refused=str(error))
     else:

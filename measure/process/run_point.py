@@ -25,20 +25,19 @@ COUNTERS = Path("/proc/vmstat")
 
 
 def measure_point(
-    point: Point, owner: int | None = None, first: dict | None = None
+    point: Point, owner: int | None = None, first_row: dict | None = None
 ) -> tuple[dict, list[tuple]]:
     """Measure a point in its own process, alone on its GPU; return its row and its samples.
 
-    ``owner``: the process whose fork server is used (default: this one). ``first``: the row of
+    ``owner``: the process whose fork server is used (default: this one). ``first_row``: the row of
     replicate 1 (see ``replicate``). Raises NoRow if the machine lacks the GPU, or if the worker
     failed before the kernel could be at fault.
     """
-    if gpu := gpu_lock.assigned_gpu(point, gpus.visible_gpus()):
-        with gpu_lock.acquire(gpu, _log) as lock:
-            return _measured(point, lock, owner or os.getpid(), first)
-    if not point.is_cpu:
+    gpu = gpu_lock.assigned_gpu(point, gpus.visible_gpus())
+    if not gpu and not point.is_cpu:
         _log(f"no GPU is locked for this point: NVML finds no {point.gpu} on this machine")
-    return _measured(point, None, owner or os.getpid(), first)
+    with gpu_lock.acquire(gpu, _log) if gpu else contextlib.nullcontext() as lock:
+        return _measured(point, lock, owner or os.getpid(), first_row)
 
 
 def _log(text: str) -> None:
@@ -46,14 +45,14 @@ def _log(text: str) -> None:
 
 
 def _measured(
-    point: Point, lock: gpu_lock.GpuLock | None, owner: int, first: dict | None
+    point: Point, lock: gpu_lock.GpuLock | None, owner: int, first_row: dict | None
 ) -> tuple[dict, list[tuple]]:
     begin, started_at = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     try:
         with tempfile.TemporaryDirectory(prefix="point-") as name:
             folder = Path(name)
             kills = oom_kills()
-            returncode = fork_client.run_worker(point, folder, lock, owner, first)
+            returncode = fork_client.run_worker(point, folder, lock, owner, first_row)
             row, samples = _row_of_worker(point, folder, returncode, oom_kills() - kills)
     except OSError as error:
         if error.errno not in NOT_WRITABLE:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 
 RESULTS = ("time_us", "low", "high", "n_samples", "cost_s")
 ROW_COLUMNS = ("time_us", "time_us_q20", "time_us_q80", "n_samples", "wall_s")

@@ -5,7 +5,7 @@ import pytest
 from analysis import __main__ as cli
 from analysis import schema
 from analysis.merge import mark_ranked, merge_rows
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests import processes
 from tests.analysis import synthetic
 

@@ -8,7 +8,7 @@ import kernels
 from analysis import InputError, frame, rows, schema
 from analysis.merge import collect, merge_rows
 from analysis.report import trust
-from measure import fingerprint
+from measure import provenance
 from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
 
@@ -77,7 +77,7 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
 def current(**change):
     """A row of the current code."""
     code = {"kernel_sha256": kernels.kernel_sha256("triton_row", "h200")}
-    code |= {"measure_sha256": fingerprint.measure_sha256()}
+    code |= {"measure_sha256": provenance.measure_sha256()}
     return synthetic.row(**{"variant": "triton_row"} | code | change)
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from analysis import InputError, merge, record, rows
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.analysis import synthetic
 
 COMMAND = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tools import inserts
 
 SHELL = ("", "sh", "bash", "console")

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from analysis import __main__ as cli
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests import copies
 from tests.docs import fences
 from tests.marks import slow

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from measure import ROOT
 from measure.clock import graph, sampling
-from measure.fingerprint import ROOT
 from measure.stats import left_out
 from planning import points
 from tests.docs.fences import USER_PAGES

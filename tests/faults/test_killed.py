@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from measure import row
-from measure.fingerprint import ROOT
+from measure import ROOT, row
 from measure.point import Point
 from tests.faults.sweeps import Sweep, configure, kill_group, read
 from tests.marks import slow

@@ -7,7 +7,7 @@ import pytest
 
 
 @pytest.fixture
-def large(tmp_path_factory):
+def exclusive_gpu_memory(tmp_path_factory):
     """Give tests with tens of gigabytes on the GPU turns, among all processes of this run."""
     import torch  # not above: by then the number of threads is set
 
@@ -18,7 +18,7 @@ def large(tmp_path_factory):
 
 
 @pytest.fixture
-def fresh():
+def reset_dynamo():
     """Forget what torch.compile compiled: it takes a few layouts for each function."""
     import torch
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import kernels
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.marks import slow
 
 TRITON = [name for name in kernels.names("softmax") if "triton" in kernels.packages(name)]

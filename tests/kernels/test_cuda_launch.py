@@ -10,7 +10,7 @@ from tests.kernels.helpers.variants import CUDA, PEERS, loaded
 from tests.kernels.test_peers import CONFIGS
 from tests.marks import slow
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("reset_dynamo")]
 every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 
 
@@ -80,7 +80,7 @@ def test_the_tensor_says_which_device(device):
 @pytest.mark.parametrize("cols", [1100, 50_000])
 def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, monkeypatch):
     from kernels.cuda import launch
-    from measure.device import compiled_stats
+    from measure import compiled_stats
 
     monkeypatch.setattr(launch, "_loaded", {})
     assert compiled_stats.cuda_columns() == {}

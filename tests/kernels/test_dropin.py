@@ -29,12 +29,12 @@ class Absent:
         if name.split(".")[0] == "cuda":
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
-import kernels.dropin.dispatch, kernels.dropin.inner_dim
+import kernels.dropin.dispatch, kernels.dropin.triton_inner_dim
 """
 # A published kernel may be tuned or frozen without changing the drop-in.
 WITHOUT_PUBLISHED = """
 import sys
-import kernels.dropin.api, kernels.dropin.dispatch, kernels.dropin.inner_dim
+import kernels.dropin.api, kernels.dropin.dispatch, kernels.dropin.triton_inner_dim
 from kernels.frontier import frontier
 from kernels.frontier.backward import cuda_backward
 assert not [name for name in sys.modules if name.startswith('kernels.published')]

@@ -9,7 +9,7 @@ from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, one
 pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("exclusive_gpu_memory")
 @pytest.mark.parametrize("op", OPS)
 def test_more_than_two_to_the_31_elements_over_columns(op, launches, device):
     """The last ones are where a 32-bit offset would wrap; of rows, test_numerics.py has it."""
@@ -59,7 +59,7 @@ def test_cuda_backward_takes_long_aligned_rows(op, dtype, cols, by_cuda, device,
 @pytest.mark.parametrize("cols", [20, 2**20])  # 2^20: a kernel with a workspace
 @pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
 @one_op
-def test_compiled_by_inductor(op, mode, cols, launches, device, fresh):
+def test_compiled_by_inductor(op, mode, cols, launches, device, reset_dynamo):
     def model(module, a):
         return getattr(module, op)(a * 2, -1, dtype=torch.float32).cos() + a
 

@@ -68,7 +68,7 @@ COMPILED = "vmap", "grad", "grad under vmap"
     ("name", "compiled"), [*((n, False) for n in TRANSFORMS), *((n, True) for n in COMPILED)]
 )
 @one_op
-def test_transforms(op, name, compiled, x, launches, fresh):
+def test_transforms(op, name, compiled, x, launches, reset_dynamo):
     make = TRANSFORMS[name]
     ours = make(getattr(kernels, op))
     ours = torch.compile(ours, fullgraph=True, backend="aot_eager") if compiled else ours
@@ -111,7 +111,7 @@ def test_torchs_check_of_the_operators(log, dtype, x, launches):
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @one_op
-def test_compiled_in_one_graph(op, dynamic, launches, device, fresh):
+def test_compiled_in_one_graph(op, dynamic, launches, device, reset_dynamo):
     def model(module, a):
         half = module.softmax(a * 2, -1, dtype=torch.bfloat16)
         return getattr(module, op)(half, 1, torch.float32)

@@ -1,12 +1,13 @@
 """The drop-in's kernels, forward and backward, against float64: ranks, strides, dtypes, NaN."""
 
 import contextlib
+from unittest import mock
 
 import pytest
 import torch
 
 import kernels
-from kernels.dropin import replace
+from kernels.dropin import dispatch, replace
 from tests.kernels.helpers.dropin import (
     DTYPES,
     OPS,
@@ -188,3 +189,11 @@ def test_a_result_that_was_changed_is_noticed(launches, device):
     y.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+def test_rows_that_a_part_of_a_gpu_cannot_hold_are_triton_s(launches, device, monkeypatch):
+    refuses = mock.Mock(side_effect=ValueError("a row takes 64 blocks; 32 are resident"))
+    monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (refuses, None))
+    x = torch.randn(2, 99, device=device)
+    assert_right(kernels.softmax(x, -1), x, -1, "softmax")
+    refuses.assert_called()

@@ -14,7 +14,7 @@ from kernels.frontier import frontier
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from tests.kernels.emulator.run import SMALL
-from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, launches, problem_of
+from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, problem_of
 from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
 from tests.marks import slow
 
@@ -31,7 +31,7 @@ def emulated_launches() -> list:
     def is_fast(e) -> bool:
         return e.variant in CHOSEN and e.cols < 70_000 and (e.op, e.layout) in ONE_WAY
 
-    ours = [e for e in launches(SMALL) if e.variant.startswith(("frontier_", "cuda_backward"))]
+    ours = [e for e in code_paths(SMALL) if e.variant.startswith(("frontier_", "cuda_backward"))]
     return [e if is_fast(e) else slow(e) for e in ours if e.cols <= 300_001]
 
 

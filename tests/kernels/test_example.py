@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from kernels.dropin import replace
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.marks import slow
 
 # The largest element of a gradient is known to so much: bfloat16 keeps 8 bits of every sum's terms.

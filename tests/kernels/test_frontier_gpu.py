@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from kernels.cuda import launch
-from kernels.dropin import rows as triton_rows
-from tests.kernels.helpers.launches import CHOSEN, ONE_WAY, launches, problem_of, variants
+from kernels.dropin import triton_rows
+from tests.kernels.helpers.launches import CHOSEN, ONE_WAY, code_paths, problem_of, variants
 from tests.kernels.helpers.variants import assert_right, largest_error, run
 from tests.marks import slow
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.gpu
 )
 def test_every_code_path_is_right(variant, every, device):
     """Rows that touch, and rows that begin anywhere; nothing beside the output is written."""
-    for each in launches(launch.gpu_info(device)):
+    for each in code_paths(launch.gpu_info(device)):
         if each.variant == variant and (every or (each.op, each.layout) in ONE_WAY):
             assert problem_of(each) is None, each
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernels import __main__ as command_line
-from kernels import cache
+from kernels.cuda import cache
 from kernels.cuda.plan import GPUS, Problem
 from kernels.dropin import machine
 from kernels.frontier import frontier
@@ -34,7 +34,7 @@ def test_the_ranges_of_info_are_what_the_frontier_plans(arch):
     assert len(lines) == 6
     for name, text in lines:
         dtype, (kind, _, ranges) = getattr(torch, name), text.partition(": ")
-        pack = 1 if kind == "other N" else int(kind.split()[-1])
+        pack = 1 if kind == "odd N" else int(kind.split()[-1])
         ends = []
         for numbers, kernel in map(str.split, ranges.split(", ")):
             for cols in map(int, numbers.split("…")):

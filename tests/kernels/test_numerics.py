@@ -120,7 +120,7 @@ def test_non_contiguous_rows(name, op, device):
 
 @every
 def test_rows_that_share_memory(name, op, device):
-    """A row stride of 0, and a window over a series, like which torch lays out no result."""
+    """A row stride of 0, and a window over a series: layouts that torch gives no result."""
     rows = inputs.draw_for(op, "normal", torch.float32, 7, 300, 1, device)
     for x in (
         torch.randn(300, device=device).expand(7, 300),
@@ -169,7 +169,7 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
 
 
 @pytest.mark.gpu
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("exclusive_gpu_memory")
 @pytest.mark.parametrize(
     ("name", "op", "lengths"),
     [

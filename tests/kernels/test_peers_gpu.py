@@ -28,7 +28,7 @@ CASES += [slow(*case) for case in OTHERS if case not in CASES]
 
 
 @pytest.mark.parametrize(("name", "dtype", "cols"), CASES, ids=str)
-def test_a_peer_is_right(name, dtype, cols, device, fresh):
+def test_a_peer_is_right(name, dtype, cols, device, reset_dynamo):
     """In contiguous and in non-contiguous rows, all aligned to 16 bytes."""
     for op in ("softmax", "log_softmax") if loaded(name).log_softmax else ("softmax",):
         for layout in (((0, 0), (16, 0)), ((16, 64), (32, 64))):
@@ -38,7 +38,7 @@ def test_a_peer_is_right(name, dtype, cols, device, fresh):
 
 @pytest.mark.parametrize("cols", [slow(1024), 4096])
 @pytest.mark.parametrize("name", ["peer_compile", "peer_flaggems", "peer_helion", "peer_liger"])
-def test_infinities_and_nan_as_torch_has_them(name, cols, device, fresh):
+def test_infinities_and_nan_as_torch_has_them(name, cols, device, reset_dynamo):
     x = special_rows(6, cols, device=device)
     assert_right(loaded(name).softmax(x), x)
 
@@ -55,7 +55,7 @@ def test_quack_loses_rows_of_which_a_warp_sees_only_minus_infinity(cols, lost, d
 
 @pytest.mark.parametrize("cols", [slow(1024), 8192])
 @pytest.mark.parametrize("name", ["peer_compile", slow(CONFIGS[0])])
-def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh):
+def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, reset_dynamo):
     from torch._inductor.utils import run_and_get_code
 
     softmax = kernels.load(name).softmax
@@ -67,7 +67,7 @@ def test_one_compiled_kernel_writes_straight_into_out(name, cols, device, fresh)
     assert f"+ {cols + 64}*x0" in code  # the store walks by the stride of out
 
 
-def test_more_layouts_than_torch_compiles_are_an_error(device, fresh):
+def test_more_layouts_than_torch_compiles_are_an_error(device, reset_dynamo):
     softmax = kernels.load("peer_compile").softmax
     most = torch._dynamo.config.recompile_limit
     for cols in range(8, 8 + most):

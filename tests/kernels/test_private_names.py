@@ -3,7 +3,7 @@
 import ast
 import json
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.processes import run_code
 
 FOLDERS = "kernels/dropin", "kernels/cuda", "kernels"

@@ -64,7 +64,7 @@ def folder(tmp_path, monkeypatch):
 def test_every_variant_has_the_interface(name):
     text = ast.get_docstring(ast.parse(kernels.variant_file(name).read_text()))
     for part in ("Source:", "Bytes:"):
-        assert part in text, f"the docstring of kernels/{name}.py lacks {part}"
+        assert part in text, f"the docstring of {name} lacks {part}"
     variant = loaded(name)
     assert variant.name == name
     assert {op for op in kernels.OPS if getattr(variant, op)} == kernels.ops(name)
@@ -109,6 +109,7 @@ def test_a_config_is_a_variant_with_the_hash_of_its_file():
     assert kernels.ops(variant.name) == {"softmax", "log_softmax"}
     files = {path.name for path in kernels.source_files("frontier")}
     assert {"frontier_spread.cu", "vec.cuh", "_tuning.py", "h200.csv"} <= files
+    assert f"{kernels.split_config.__module__.rpartition('.')[2]}.py" in files
 
 
 def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
@@ -148,7 +149,7 @@ def test_every_kind_of_import_is_followed(folder):
         assert "triton" in kernels.packages(name)
 
 
-def test_two_files_of_one_name_are_refused(folder, write):
+def test_two_files_of_one_name_or_a_bad_name_are_refused(folder, write):
     kernels.add_variant(write("mine.py"))
     with pytest.raises(kernels.BadKernel, match="has the same name; rename one of them"):
         kernels.add_variant(write("other/mine.py"))
@@ -157,6 +158,9 @@ def test_two_files_of_one_name_are_refused(folder, write):
         path.write_text("")
     discover._files.cache_clear()
     with pytest.raises(kernels.BadKernel, match=r"two kernels are named 'a'.*rename one"):
+        kernels.names()
+    path.rename(folder / "a__b.py")
+    with pytest.raises(kernels.BadKernel, match=r"a__b.py: two underscores.*rename the file"):
         kernels.names()
 
 

@@ -65,7 +65,7 @@ def test_float32_out_of_float16(log, launches, device):
     assert len(launches) == 2
 
 
-def test_a_graph_keeps_torchs_operators(launches, device, fresh):
+def test_a_graph_keeps_torchs_operators(launches, device, reset_dynamo):
     """So a compiler sees what it knows, and an exported program needs no softmax_bench."""
     seen = []
 
@@ -83,7 +83,7 @@ def test_a_graph_keeps_torchs_operators(launches, device, fresh):
 
 @pytest.mark.parametrize("inductor", [slow(False), slow(True)])  # Inductor takes half a minute
 def test_inductor_calls_the_kernels_where_it_is_asked_to(
-    inductor, launches, device, fresh, tmp_path, monkeypatch
+    inductor, launches, device, reset_dynamo, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     tag = torch.compiler.config.cache_key_tag

@@ -10,7 +10,7 @@ import pytest
 import kernels
 from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.kernels.helpers import launches, sanitize
 from tests.kernels.helpers.variants import DTYPES
 
@@ -44,7 +44,7 @@ def test_every_error_is_counted_and_so_is_the_absence_of_a_summary():
 
 
 def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():
-    found = launches.launches(GPUS["sm_90"])
+    found = launches.code_paths(GPUS["sm_90"])
     ops = {(variant, op) for variant in launches.variants() for op in kernels.ops(variant)}
     assert {(each.variant, each.op) for each in found} == ops
     sources = {path.stem for path in (ROOT / "kernels").rglob("*.cu")}

@@ -10,7 +10,7 @@ import yaml
 
 import kernels
 from kernels import __main__ as command_line
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.processes import run_code
 
 STYLE = f"--style=file:{ROOT}/.clang-format"  # a copy has no hidden files

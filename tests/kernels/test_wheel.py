@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from kernels.registry import source_scan
-from measure.fingerprint import ROOT
+from measure import ROOT
 
 KERNELS = ROOT / "kernels"
 HUGGING_FACES = "kernels==0.17.2"  # of the same name as the folder; transformers imports it

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from triton.runtime import driver
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.kernels.helpers.offline import CUOBJDUMP, AbsentGPU
 
 

@@ -8,7 +8,7 @@ import torch
 from measure import inputs
 from measure.check import correctness, recheck
 from measure.clock import base, controls, host
-from measure.device.device import open_device
+from measure.device.opened import open_device
 from measure.point import Point
 
 CPU = torch.device("cpu")

@@ -5,7 +5,7 @@ import torch
 
 import kernels
 from measure.check import correctness, edge_cases
-from measure.device.device import open_device
+from measure.device.opened import open_device
 from measure.point import Point
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from measure import fingerprint
 from measure.process import fork_client, fork_server, reaper
 from tests import copies, processes
 from tests.bench import command, kernel, read_row
@@ -256,7 +255,7 @@ def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):
 
 
 def test_a_server_is_known_by_owner_code_and_environment(monkeypatch, project):
-    monkeypatch.setattr(fingerprint, "ROOT", project)
+    monkeypatch.setattr(fork_client, "ROOT", project)
     environment = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "0"}
     name = fork_client.socket_name(environment, 1)
     assert name == fork_client.socket_name(environment | {"CUDA_VISIBLE_DEVICES": "1"}, 1)

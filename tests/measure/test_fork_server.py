@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 
 SERVER = """
 import sys, threading, time

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from measure import ROOT
 from measure.device import gpu_lock, gpus
 from measure.errors import NoRow
-from measure.fingerprint import ROOT
 from measure.point import Point
 from tests.bench import command
 from tests.measure import nvml

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.bench import command, kernel, read_row
 
 pytestmark = pytest.mark.gpu

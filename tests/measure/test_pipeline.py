@@ -1,5 +1,7 @@
 """Whose fault an exception is, by the stage that raised it."""
 
+import operator
+
 import pytest
 
 from measure import journal, pipeline
@@ -29,14 +31,19 @@ def test_the_message_of_any_other_error_names_its_stage(monkeypatch, tmp_path):
     assert written.row["message"] == "edge cases: ZeroDivisionError: not today"
 
 
-def test_a_control_that_a_kernel_has_replaced_is_the_kernel_s(monkeypatch, tmp_path):
-    record = pipeline.timing._record
+@pytest.mark.parametrize(
+    ("during", "replaced", "status"),
+    [("timing._record", "measure.clock.controls.baseline", "crash"),
+     ("recheck.check_timed", "numpy.sort", "incorrect")],
+)  # fmt: skip
+def test_what_a_kernel_has_replaced_is_its_fault(during, replaced, status, monkeypatch, tmp_path):
+    stage = operator.attrgetter(during)(pipeline)
 
-    def replaces(clock, call):
-        monkeypatch.setattr(controls, "baseline", broken)
-        return record(clock, call)
+    def replaces(*arguments):
+        monkeypatch.setattr(replaced, broken)
+        return stage(*arguments)
 
-    monkeypatch.setattr(pipeline.timing, "_record", replaces)
+    monkeypatch.setattr(f"measure.pipeline.{during}", replaces)
     written = journal.Journal(tmp_path)
     assert pipeline.measure(POINT, written) == []
-    assert written.row["status"] == "crash"
+    assert written.row["status"] == status

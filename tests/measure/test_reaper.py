@@ -9,8 +9,8 @@ import sys
 import psutil
 import pytest
 
+from measure import ROOT
 from measure.device import gpu_lock
-from measure.fingerprint import ROOT
 from measure.journal import Journal
 from tests.processes import PATIENCE_S, until
 

@@ -55,6 +55,7 @@ def test_the_warm_up_lasts_until_blocks_take_as_long_as_before():
     never = warm_up_of(lambda now: 10.0 + 10 * now)
     assert never == pytest.approx(sampling.MAX_WARM_UP_S, abs=0.011)
     assert warm_up_of(lambda now: 10.0 + 10 * now, most=12) == pytest.approx(0.12, abs=0.011)
+    assert warm_up_of(lambda now: 10.0, most=3) == pytest.approx(sampling.WARM_UP_S, abs=0.011)
 
 
 def test_every_block_has_every_series_in_an_order_of_its_own():

@@ -8,7 +8,7 @@ import torch
 
 from measure import pipeline
 from measure.check import correctness, tamper, tolerance
-from measure.device.device import open_device
+from measure.device.opened import open_device
 
 REPLACED = {
     "time.monotonic": (time, "monotonic"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from measure.point import Point
 from planning import cluster, points
 from planning.validate import ConfigError

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 import kernels
+from measure import ROOT
 from measure.device import gpus
 from measure.device.gpu_lock import assigned_gpu
-from measure.fingerprint import ROOT
 from planning import points as planned
 from planning.validate import ConfigError
 

@@ -4,7 +4,7 @@ import csv
 
 import yaml
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from measure.point import Point
 from planning import tables
 from tests import processes

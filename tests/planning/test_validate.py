@@ -5,7 +5,7 @@ import copy
 import pytest
 import yaml
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from planning import validate
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())

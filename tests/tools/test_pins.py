@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tools import pins
 
 CONDA = ["environment.yml", "workflow/envs/analysis.yml"]

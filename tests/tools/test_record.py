@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from analysis import __main__ as cli
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.measure import nvml
 from tools import record
 

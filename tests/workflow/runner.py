@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 from tests.workflow.forked import snakemake
 
 TINY = {

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import kernels
-from measure import fingerprint
+from measure import provenance
 from tests.analysis import synthetic
 from tests.workflow.runner import TINY, UNTIL_MERGED, Runner, configure
 
@@ -21,7 +21,7 @@ def rows(gpu, **given):
     (shape,) = TINY["shapes"]
     for variant in VARIANTS:
         code = {"kernel_sha256": kernels.kernel_sha256(variant, gpu)}
-        code |= {"measure_sha256": fingerprint.measure_sha256()}
+        code |= {"measure_sha256": provenance.measure_sha256()}
         for n in shape["N"]:
             yield synthetic.row(gpu=gpu, variant=variant, M=shape["M"], N=n, **code | given)
 

@@ -40,7 +40,7 @@ def test_from_empty_to_a_report(finished_sweep):
 def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
     for room in (
         "kernels/published/torch_naive.py",
-        "measure/fingerprint.py",
+        "measure/provenance.py",
         "analysis/stats/points.py",
     ):
         runner.edit(room, '"""', '# mended\n"""Mended: ', count=1)
@@ -55,7 +55,7 @@ def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
     [
         ("kernels/published/torch_naive.py", 2),
         ("kernels/published/triton_online.py", 4),  # triton_online_nocache uses it
-        ("measure/fingerprint.py", POINTS),
+        ("measure/provenance.py", POINTS),
     ],
 )
 def test_edited_code_measures_again_what_uses_it(runner, file, measured):

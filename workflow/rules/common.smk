@@ -6,7 +6,7 @@ from pathlib import Path
 from snakemake.common.configfile import load_configfile
 from snakemake.logging import logger
 
-from measure import fingerprint, row
+from measure import provenance, row
 from measure.device import gpus
 from planning import cluster, internals, machine, points, tables, validate
 
@@ -55,7 +55,7 @@ SHARED_FIGURES = expand(
 FIGURES = [*SHARED_FIGURES, *expand("results/figures/{gpu}", gpu=dict.fromkeys(DRAWN_GPUS))]
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS = tables.code_sha256(ROOT / "analysis")
-MEASURING = [tables.code_sha256(ROOT / "kernels"), fingerprint.measure_sha256()]
+MEASURING = [tables.code_sha256(ROOT / "kernels"), provenance.measure_sha256()]
 COMMAND = points.repeat_command(
     CONFIG_FILES,
     CONFIG_OPTIONS,

@@ -2,7 +2,7 @@
 import shlex
 
 import kernels
-from measure import fingerprint
+from measure import provenance
 
 
 onstart:
@@ -45,7 +45,7 @@ rule point:
     params:
         # hashes, not file times, so that a fresh clone or a touched file measures nothing again
         kernel=lambda wildcards: kernels.kernel_sha256(wildcards.variant, wildcards.gpu),
-        measure=fingerprint.measure_sha256(),
+        measure=provenance.measure_sha256(),
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:
         "{wildcards.variant}.{wildcards.replicate} {wildcards.M}x{wildcards.N}"

@@ -17,21 +17,21 @@ __device__ inline void cluster_wait() {
 }
 
 // Return the same address in another block's shared memory.
-__device__ inline unsigned address_in(unsigned block, const void* place) {
+__device__ inline unsigned address_in(unsigned block, const void* dest) {
   unsigned mapped;
   asm("mapa.shared::cluster.u32 %0, %1, %2;"
       : "=r"(mapped)
-      : "r"(shared_address(place)), "r"(block));
+      : "r"(shared_address(dest)), "r"(block));
   return mapped;
 }
 
 // Store a state at the same address in another block's shared memory, without waiting. `mbarrier`
 // of that block counts the bytes.
-__device__ inline void st_async(SoftmaxState* place, Mbarrier* mbarrier, unsigned block,
+__device__ inline void st_async(SoftmaxState* dest, Mbarrier* mbarrier, unsigned block,
                                 SoftmaxState state) {
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
-          address_in(block, place)),
+          address_in(block, dest)),
       "f"(state.max), "f"(state.sum), "r"(address_in(block, &mbarrier->barrier))
       : "memory");
 }

@@ -144,7 +144,8 @@ __device__ inline uint4 apply_epilogue(uint4 vec, float max, const Epilogue& epi
   float value[kVecElems<T>];
   unpack<T, AGAIN>(vec, value);
 #pragma unroll
-  for (int i = 0; i < kVecElems<T>; ++i) value[i] = epilogue.template of_shifted<T>(value[i] - max);
+  for (int i = 0; i < kVecElems<T>; ++i)
+    value[i] = epilogue.template from_shifted<T>(value[i] - max);
   return pack<T>(value);
 }
 

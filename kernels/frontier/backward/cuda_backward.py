@@ -13,16 +13,9 @@ Source: the formulas of ``triton_backward``; clusters as in ``frontier_rows``.
 import functools
 from pathlib import Path
 
+from ...contract import VEC_BYTES, WARP
 from ...cuda import launch as cuda
-from ...cuda.plan import (
-    PORTABLE_CLUSTER,
-    VEC_BYTES,
-    WARP,
-    LaunchPlan,
-    Problem,
-    instantiate_for,
-    widest_pack,
-)
+from ...cuda.plan import PORTABLE_CLUSTER, LaunchPlan, Problem, instantiate_for, widest_pack
 from ...tensors import backward_functions
 from .._tiling import Shape, fewest_blocks, is_unaligned, plan_of, vectors_of
 

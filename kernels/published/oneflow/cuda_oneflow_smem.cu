@@ -39,7 +39,7 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
         const float shifted = kept[i * packs + p] - row_max;
         const float exponential = __expf(shifted);
         sum += exponential;
-        kept[i * packs + p] = Epilogue::keep(shifted, exponential);
+        kept[i * packs + p] = Epilogue::first_pass(shifted, exponential);
       }
     }
     const Epilogue epilogue(block_reduce<Sum, THREADS>(sum, sum_parts));
@@ -48,7 +48,7 @@ __global__ void oneflow_smem(T* __restrict__ out, const T* __restrict__ x, Index
     for (int p = threadIdx.x; p < packs; p += THREADS) {
       float value[PACK];
 #pragma unroll
-      for (int i = 0; i < PACK; ++i) value[i] = epilogue.of_kept(kept[i * packs + p]);
+      for (int i = 0; i < PACK; ++i) value[i] = epilogue.from_kept(kept[i * packs + p]);
       store(out_row + p * PACK, value);
     }
   }

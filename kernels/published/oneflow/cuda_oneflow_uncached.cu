@@ -40,7 +40,7 @@ __global__ void oneflow_uncached(T* __restrict__ out, const T* __restrict__ x, I
 #pragma unroll
       for (int i = 0; i < PACK; ++i) {
         const float shifted = value[i] - row_max;
-        value[i] = epilogue.of_kept(Epilogue::keep(shifted, __expf(shifted)));
+        value[i] = epilogue.from_kept(Epilogue::first_pass(shifted, __expf(shifted)));
       }
       store(out_row + p * PACK, value);
     }

@@ -47,7 +47,7 @@ __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index
           const float shifted = value[r][p][i] - row_max[r];
           const float exponential = __expf(shifted);
           sum += exponential;
-          value[r][p][i] = Epilogue::keep(shifted, exponential);
+          value[r][p][i] = Epilogue::first_pass(shifted, exponential);
         }
       }
       const Epilogue epilogue(warp_reduce<Sum, LANES>(sum));
@@ -55,7 +55,7 @@ __global__ void oneflow_warp(T* __restrict__ out, const T* __restrict__ x, Index
       for (int p = 0; p < kPacks; ++p) {
         const int col = (p * LANES + lane) * PACK;
 #pragma unroll
-        for (int i = 0; i < PACK; ++i) value[r][p][i] = epilogue.of_kept(value[r][p][i]);
+        for (int i = 0; i < PACK; ++i) value[r][p][i] = epilogue.from_kept(value[r][p][i]);
         if (inside && (FULL || col < cols)) store(out + (row + r) * out_stride + col, value[r][p]);
       }
     }

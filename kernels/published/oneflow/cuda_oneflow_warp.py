@@ -15,7 +15,7 @@ from ...cuda.plan import WARP, LaunchPlan, Problem, ceil_div, instantiate_for, n
 
 SOURCE = Path(__file__).with_suffix(".cu")
 MAX_COLS = 1024
-THREADS = 128  # of a block
+THREADS = 128  # per block
 # OneFlow's limits, for its three kernels. A launch has blocks for at most 32 times the threads of
 # the GPU. Each block strides over rows, so more blocks would only cost their start.
 WAVES = 32

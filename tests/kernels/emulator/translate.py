@@ -35,9 +35,9 @@ BODIES = {
         "const Waiting& all = current->block->cluster->waiting;"
         " while (all.generation == current->arrived_in) yield();"
     ),
-    "inline unsigned address_in(unsigned block, const void* place)": "return 0;",
-    "inline void st_async(SoftmaxState* place, Mbarrier* mbarrier, unsigned block,": (
-        "*in_block(place, block) = state; arrive(in_block(mbarrier, block), sizeof(SoftmaxState));"
+    "inline unsigned address_in(unsigned block, const void* dest)": "return 0;",
+    "inline void st_async(SoftmaxState* dest, Mbarrier* mbarrier, unsigned block,": (
+        "*in_block(dest, block) = state; arrive(in_block(mbarrier, block), sizeof(SoftmaxState));"
     ),
     "inline ulonglong2 load_relaxed(const ulonglong2* from)": "yield(); return *from;",
     "inline void store_relaxed(ulonglong2* to, ulonglong2 value)": "*to = value;",

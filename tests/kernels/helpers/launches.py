@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 import kernels
-from kernels.cuda.plan import GpuProperties, LaunchPlan, Problem, widest_pack
+from kernels.cuda.plan import VEC_BYTES, GpuProperties, LaunchPlan, Problem, widest_pack
 from measure import inputs
 from tests.kernels.helpers.variants import DTYPES, PEERS, problem
 
@@ -30,7 +30,6 @@ CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
 BACKWARD = "softmax_backward", "log_softmax_backward"
 ONE_WAY = [("softmax", APART), *((op, TOUCHING) for op in ("log_softmax", *BACKWARD))]
 GUARD = 7.0  # around the rows of the output
-VEC_BYTES = 16
 
 
 class Launch(NamedTuple):
@@ -59,8 +58,8 @@ def code_path(plan: LaunchPlan) -> tuple:
     return plan.source.stem, template, *flags, *(min(number, 2) for number in numbers)
 
 
-def launches(gpu: GpuProperties) -> list[Launch]:
-    """Return one of each code path of each variant, op and layout; the dtypes take turns."""
+def code_paths(gpu: GpuProperties) -> list[Launch]:
+    """Return a launch of each code path, for each variant, op and layout; the dtypes take turns."""
     reached = {}
     for variant in variants():
         every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, DTYPES)

@@ -67,7 +67,7 @@ def launch(name: str, op: str, dtype: torch.dtype, cols: int) -> None:
 def launch_dropin(dtype: torch.dtype) -> None:
     """Call every launcher of the drop-in's own kernels, so that each compiles all its configs."""
     from kernels.dropin import dispatch
-    from kernels.dropin import inner_dim as inner
+    from kernels.dropin import triton_inner_dim as inner
 
     t = torch.empty(1, dtype=dtype)
     for log in (False, True):

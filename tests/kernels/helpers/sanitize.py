@@ -1,6 +1,6 @@
 """Run every CUDA C++ kernel in every config under NVIDIA's compute-sanitizer.
 
-``python -m tests.kernels.helpers.sanitize`` compiles the kernels of ``launches``, runs them under
+``python -m tests.kernels.helpers.sanitize`` compiles the kernels of ``code_paths``, runs them under
 each tool, and prints how many launches and errors each has. It ends with 1 if a tool has an error
 to report, if a result is wrong, or if a tool does not report a kernel that is broken.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from measure.fingerprint import ROOT
+from measure import ROOT
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SHARDS = 3  # processes of a tool: starting one takes longer than its launches
@@ -38,9 +38,9 @@ ENVIRONMENT = {
 def run_shard(shard: int) -> None:
     """Run every SHARDS-th of all launches, one after the other, and print the outcome of each."""
     from kernels.cuda.launch import gpu_info
-    from tests.kernels.helpers.launches import launches, problem_of
+    from tests.kernels.helpers.launches import code_paths, problem_of
 
-    for each in launches(gpu_info(0))[shard::SHARDS]:
+    for each in code_paths(gpu_info(0))[shard::SHARDS]:
         try:
             problem = problem_of(each)
         except Exception as error:
@@ -63,11 +63,11 @@ def compile_all() -> None:
     """Fill the cache of compiled kernels, so that no process under a tool compiles."""
     from kernels.cuda import nvrtc
     from kernels.cuda.launch import gpu_info
-    from tests.kernels.helpers.launches import launches
+    from tests.kernels.helpers.launches import code_paths
 
     gpu = gpu_info(0)
     arch = "sm_{}{}".format(*gpu.capability)
-    wanted = {(each.plan.source, each.plan.kernel) for each in launches(gpu)}
+    wanted = {(each.plan.source, each.plan.kernel) for each in code_paths(gpu)}
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0)), context) as pool:
         for each in wanted:  # a kernel that does not compile is reported by its launch

@@ -8,14 +8,14 @@ import torch
 from cuda.bindings import driver
 
 import kernels
+from kernels.contract import WARP
 from kernels.cuda.driver import checked
 
+from .clock.base import Inputs
 
-def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
-    """Return the columns compile_s, peak_memory_bytes and those of the compiled kernels.
 
-    ``inputs``: matrices (M, N).
-    """
+def first_call(name: str, call, inputs: Inputs) -> dict:
+    """Return the columns compile_s, peak_memory_bytes and those of the compiled kernels."""
     out = torch.empty_like(inputs[0])
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
@@ -26,11 +26,9 @@ def first_call(name: str, call, inputs: tuple[torch.Tensor, ...]) -> dict:
         "compile_s": time.perf_counter() - begin,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(),
     }
-    return columns | (
-        cuda_columns()
-        if "cuda" in kernels.packages(name)
-        else triton_columns(kernels.loaded_modules(name))
-    )
+    if "cuda" in kernels.packages(name):
+        return columns | cuda_columns()
+    return columns | triton_columns(kernels.loaded_modules(name))
 
 
 def cuda_columns() -> dict:
@@ -47,7 +45,7 @@ def cuda_columns() -> dict:
         shared_bytes=[
             one.plan.shared_bytes + one.kernel.attributes.shared_size_bytes for one in launches
         ],
-        num_warps=[one.plan.threads // 32 for one in launches],
+        num_warps=[one.plan.threads // WARP for one in launches],
         blocks_per_sm=[one.blocks_per_sm for one in launches],
     )
 
@@ -87,7 +85,7 @@ def _launched(module) -> list:
 
 def _blocks_per_sm(kernel) -> int:
     """Return how many blocks of this kernel the driver keeps resident on one multiprocessor."""
-    function, threads = driver.CUfunction(kernel.function), 32 * kernel.metadata.num_warps
+    function, threads = driver.CUfunction(kernel.function), WARP * kernel.metadata.num_warps
     ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
     (blocks,) = checked(ask(function, threads, kernel.metadata.shared))
     return blocks

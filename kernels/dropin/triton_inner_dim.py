@@ -2,12 +2,12 @@
 
 Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
 adjacent columns of inner and all of n, so its loads are coalesced. If they fit in registers, they
-are read once. Otherwise they are read twice, with the online normaliser of ``rows`` in every lane.
-The second pass begins at the end, which the caches still hold.
+are read once. Otherwise they are read twice, with the online normaliser of ``triton_rows`` in every
+lane. The second pass begins at the end, which the caches still hold.
 Bytes: 2·itemsize for each element forward and 3·itemsize backward. Columns that do not fit in
 registers take up to 3·itemsize and 5·itemsize.
 Limits: a short inner makes loads short. If n is short, too, a program has few elements.
-Source: the formulas of ``triton_backward`` and ``rows``, over columns.
+Source: the formulas of ``triton_backward`` and ``triton_rows``, over columns.
 """
 
 import triton
@@ -15,7 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from ..frontier.backward.triton_backward import gradient
-from .rows import online_update
+from .triton_rows import online_update
 
 COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
 ONE_TILE = 2**13  # most elements of a program that reads once: 32 in each thread of 8 warps

@@ -7,21 +7,22 @@ import functools
 import hashlib
 import platform
 import subprocess
-from pathlib import Path
+import sys
 from typing import TYPE_CHECKING
 
 import kernels
 
+from . import ROOT
 from .device.gpus import open_nvml
 from .row import COLUMNS
 
 if TYPE_CHECKING:
-    from .device.device import Device
+    from .device.opened import Device
 
-ROOT = Path(__file__).resolve().parent.parent
 # Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
 # the first would find a dirty checkout, until the rows of the first are committed.
 GIT_PATHS = (".", ":!data/recorded")
+WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # whose versions other columns tell
 
 
 @functools.cache
@@ -35,7 +36,7 @@ def measure_sha256() -> str:
     return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 
-def provenance(device: "Device", variant: str) -> dict:
+def columns(device: "Device", variant: str) -> dict:
     """Return the row's provenance columns, except those of the clock."""
     import torch
 
@@ -47,12 +48,25 @@ def provenance(device: "Device", variant: str) -> dict:
         "torch": torch.__version__,
         "triton": _version("triton"),
         **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
+        "package_versions": package_versions(variant),
         "python": platform.python_version(),
         **git_state(),
         "kernel_sha256": kernels.kernel_sha256(variant, device.slug),
         "measure_sha256": measure_sha256(),
         "hostname": platform.node(),
     }
+
+
+def package_versions(variant: str) -> str | None:
+    """Return "name==version …" of the packages that a variant imports and that lack a column."""
+    others = kernels.packages(variant) - sys.stdlib_module_names - WITH_COLUMNS
+    if not others:
+        return None
+    from importlib import metadata
+
+    installed = metadata.packages_distributions()
+    names = sorted({name for module in others for name in installed.get(module, ())})
+    return " ".join(f"{name}=={metadata.version(name)}" for name in names) or None
 
 
 def _version(package: str) -> str | None:

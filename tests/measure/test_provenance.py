@@ -2,13 +2,14 @@
 
 import subprocess
 
+import numpy
 import pytest
 
-from measure import fingerprint
+from measure import provenance, replicate, row
 
 
 def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "a")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@b")
@@ -20,15 +21,25 @@ def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path,
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     recorded.write_text("two\n")
     (tmp_path / "another").touch()  # not of the project
-    clean = fingerprint.git_state()
+    clean = provenance.git_state()
     (tmp_path / "file").write_text("two\n")
     assert (len(clean["git_commit"]), clean["git_dirty"]) == (40, False)
-    assert fingerprint.git_state() == clean | {"git_dirty": True}
+    assert provenance.git_state() == clean | {"git_dirty": True}
 
 
 @pytest.mark.parametrize("path", [None, "/nowhere"])
 def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
-    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
     if path:
         monkeypatch.setenv("PATH", path)
-    assert fingerprint.git_state() == {"git_commit": None, "git_dirty": None}
+    assert provenance.git_state() == {"git_commit": None, "git_dirty": None}
+
+
+def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
+    monkeypatch.setattr(provenance.kernels, "packages", lambda _: {"math", "torch", "numpy"})
+    first = dict.fromkeys(row.COLUMNS) | {"variant": "torch_softmax", "gpu": "cpu", "status": "ok"}
+    first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax", "cpu")
+    first["measure_sha256"] = provenance.measure_sha256()
+    first["package_versions"] = f"numpy=={numpy.__version__}"
+    assert replicate.reusable(first)
+    assert replicate.reusable(first | {"package_versions": "numpy==1.0"}) is None
