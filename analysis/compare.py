@@ -113,9 +113,11 @@ def judge(
     is the ratio of the times. All are NaN where the point does not rank in both runs. `code`:
     whether the kernel's source is the same or changed. `note`: why there is no ratio or no verdict.
     """
+    if not paired:  # over both runs, a change of torch would look like a spread of processes
+        old, new = (
+            _over_copy(run).assign(origin=when) for run, when in ((old, "OLD"), (new, "NEW"))
+        )
     controls = pd.concat([old, new], ignore_index=True)
-    if not paired:
-        old, new = map(_over_copy, (old, new))
     baseline = schema.BASELINE if paired else None
     old, new = (
         stats.point_estimates(run, controls, baseline).set_index(POINT).loc[both]
