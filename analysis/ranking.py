@@ -129,9 +129,8 @@ def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
 def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per matrix, a column each.
 
-    inf: the variant cannot run, or is wrong. NaN: it was not measured, or a flag or its board
-    excludes its time. Matrices with fewer than two competitors are left out. `table`: as of
-    `ranked`. The shares of a column up to x are a performance profile (Dolan and Moré, Mathematical
+    inf: the variant cannot run, or is wrong. NaN: it was not timed (`excluded`). Matrices with fewer
+    than two competitors are left out. `table`: as of `rank_variants`. The shares of a column up to x are a performance profile (Dolan and Moré, Mathematical
     Programming 91, 2002).
     """
     compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
@@ -140,8 +139,12 @@ def profile(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def excluded(table: pd.DataFrame) -> pd.Series:
-    """Return whether a flag or the board excludes the time of each line of `rank_variants`."""
-    return (table["status"] == "ok") & table["rank"].isna()
+    """Return which lines of `rank_variants` say nothing of a variant's speed.
+
+    A flag or the board excludes its time, its package is not installed, or an interpreter ran it.
+    """
+    excluded = (table["status"] == "ok") & table["rank"].isna()
+    return excluded | table["status"].isin(["unavailable", "interpreted"])
 
 
 def within(behind: pd.Series, percent: float) -> float:
