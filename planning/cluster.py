@@ -3,6 +3,7 @@
 import argparse
 import itertools
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,12 +25,13 @@ Table = Mapping[str, Mapping[str, str | int]]
 
 
 def profile(arguments: Sequence[str], root: Path) -> str:
-    """Return the profile that the arguments of Snakemake name, or profiles/slurm of this project.
+    """Return the profile of Snakemake's arguments, of its environment, or else profiles/slurm.
 
     Raises ConfigError if it has no gpus.yaml.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--workflow-profile", "--profile", default=str(root / PROFILE))
+    default = os.environ.get("SNAKEMAKE_PROFILE", str(root / PROFILE))
+    parser.add_argument("--workflow-profile", "--profile", default=default)
     name = parser.parse_known_args(arguments)[0].workflow_profile
     places = [Path(name), Path("profiles", name), root / "profiles" / name]
     found = next((place for place in places if (place / TABLE).is_file()), None)

@@ -15,7 +15,7 @@ from tests.workflow.runner import Runner, configure
 TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", "points": 2}}
 
 
-def test_the_table_is_that_of_the_profile_in_use(tmp_path):
+def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
     assert cluster.profile(["-n"], ROOT) == str(ROOT / "profiles/slurm")
     mine = tmp_path / "mine"
     for words in (["--workflow-profile", str(mine)], ["-n", f"--profile={mine}"]):
@@ -24,6 +24,8 @@ def test_the_table_is_that_of_the_profile_in_use(tmp_path):
     mine.mkdir()
     (mine / "gpus.yaml").touch()
     assert cluster.profile(["--workflow-profile", str(mine)], ROOT) == str(mine)
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", str(mine))
+    assert cluster.profile(["-n"], ROOT) == str(mine)
     assert Path(cluster.profile(["--workflow-profile", "slurm"], ROOT)).samefile(
         ROOT / "profiles/slurm"
     )
