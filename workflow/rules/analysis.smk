@@ -176,8 +176,6 @@ rule report:
         tables=TABLES,
         recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
-        # its templates, scripts and styles
-        page=sorted(map(str, ROOT.glob("analysis/report/*.[jc]*"))),
     output:
         in_report("results/report.md", "report", "Report", format="Markdown"),
         in_report("results/report.html", "report", "Report", format="HTML"),
