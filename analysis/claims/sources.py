@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+from analysis import markdown as md
 from analysis import stats
 from analysis.claims import verdict
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, Claim, Finding, NoDataError, Protocol
@@ -97,7 +98,9 @@ def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
         f"{otherwise} at {verdict.sizes_on(verdict.BELOW, sides)}; "
         f"too close to call at {verdict.sizes_on(verdict.UNCLEAR, sides)}"
     )
-    decided = verdict.on_all(sides.values(), len(sides) == len(ONLINE.shapes))
+    lacking = len(ONLINE.shapes) - len(sides)
+    why += f"; {md.counted(lacking, 'size')} cannot be compared" * (lacking > 0)
+    decided = verdict.on_all(sides.values(), complete=not lacking)
     return Finding(decided, why, above / len(sides))
 
 

@@ -76,6 +76,7 @@ CASES = [
     ("S0-b", "", ranking(turns), HOLDS, "10 of 10"),
     ("S0-b", "", ranking(1.4), FAILS, "the other way at N = 65536, 131072"),
     ("S0-b", "", ranking(turns, half=0.3), OPEN, "too close to call at N = 256"),
+    ("S0-b", "", ranking(turns)[:9] + ranking(turns)[10:], OPEN, "; 1 size cannot"),
     ("S0-b", "", online("triton_online", 1.2), NONE, "triton_fused: no row"),
     ("S0-c", "", limit("unsupported", "N > 131072"), HOLDS, "(N > 131072)"),
     ("S0-c", "", limit("ok"), FAILS, "it ran"),
