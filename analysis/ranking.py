@@ -129,9 +129,9 @@ def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
 def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per matrix, a column each.
 
-    inf: the variant cannot run, or is wrong. NaN: it was not timed (`excluded`). Matrices with fewer
-    than two competitors are left out. `table`: as of `rank_variants`. The shares of a column up to x are a performance profile (Dolan and Moré, Mathematical
-    Programming 91, 2002).
+    inf: the variant cannot run, or is wrong. NaN: `excluded`, or not measured. Matrices with fewer
+    than two competitors are left out. `table`: as of `rank_variants`. The shares of a column up to
+    x are a performance profile (Dolan and Moré, Mathematical Programming 91, 2002).
     """
     compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
     behind = table[compete & ~excluded(table)].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import ranking, stats
+from analysis import ranking, schema, stats
+from analysis.frame import is_ranked
 from analysis.stats import Estimate, ratio, spread
 from tests.analysis import synthetic
 from tests.marks import slow
+from tools import results
 
 SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
@@ -101,10 +103,30 @@ def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero(measuremen
         assert math.hypot(a, b / us) == pytest.approx(math.hypot(0.004, 0.01 / us), rel=0.4)
     still = run(measurements, 2, [f"mine_{i}" for i in range(12)], spread=0.0)
     assert spread.process_spread(still)["a"].min() > 0
-    few = spread.process_spread(run(measurements, 2, ["mine"]))
-    assert tuple(few.iloc[0]) == spread.DEFAULT
+    few = run(measurements, 2, ["mine"])
+    assert tuple(spread.process_spread(few).iloc[0]) == spread.DEFAULT
+    beside = spread.process_spread(pd.concat([rows, few.assign(sweep="few")]))
+    assert (beside.iloc[0] == beside.iloc[1]).all(), "a short sweep has the spread of its board"
     found = stats.point_estimates(run(measurements, 2, ["mine"]))
     assert (found["speedup_high"] / found["speedup_low"] > 1.02).all()
+
+
+def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_name():
+    """`cuda_oneflow` launches one of three variants, by N; of 20 pairs one may have p <= 5 %."""
+    points = stats.point_estimates(results.recorded())
+    points = points[is_ranked(points, any_board=True)]
+    kind = pd.cut(points["N"], [0, 1024, 50_000, math.inf], labels=["warp", "smem", "uncached"])
+    points["same"] = np.where(
+        points["variant"] == "cuda_oneflow", "cuda_oneflow_" + kind.astype(str), points["variant"]
+    )
+    p = [
+        stats.estimate(first).minus(stats.estimate(second)).p()
+        for _, pair in points.groupby([*schema.SWEEP_MATRIX, "gpu_uuid", "same"])
+        if len(pair) == 2
+        for first, second in [pair.to_dict("records")]
+    ]
+    assert len(p) >= 20
+    assert np.mean(np.array(p) <= stats.LEVEL) <= stats.LEVEL
 
 
 def test_replicates_count_with_their_own_variance(measurements):
