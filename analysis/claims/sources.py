@@ -43,7 +43,8 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
         values = [ratio.value for ratio in every.values()]
         why = (
             f"geometric mean {mean} over {len(every)} of "
-            f"{len(evidence.protocol.shapes)} sizes{close}, from {min(values):.3f}x "
+            f"{len(evidence.protocol.shapes)} sizes{close} (the interval is of these sizes, this "
+            f"board and this day), from {min(values):.3f}x "
             f"to {max(values):.3f}x; slower at {verdict.sizes_on(verdict.BELOW, sides)}; "
             f"no significant difference at {verdict.sizes_on(verdict.UNCLEAR, sides)}"
         )
