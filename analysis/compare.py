@@ -77,7 +77,7 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
     rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
-    run = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
+    run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row, _ in entries]
     return from_rows(mark_ranked(run, unranked))
 
 
@@ -127,7 +127,7 @@ def judge(
     comparable = table.index[(table["change"] == UNCLEAR) & (table["note"] == "")]
     table["plain"] = (table["time_us_old"] / table["time_us_new"]).loc[comparable]
     ratios = [
-        stats.estimate(new.loc[point]).minus(stats.estimate(old.loc[point])) for point in comparable
+        stats.estimate(new.loc[point]).over(stats.estimate(old.loc[point])) for point in comparable
     ]
     numbers = [(ratio.value, *ratio.bounds) for ratio in ratios]
     table = table.join(pd.DataFrame(numbers, comparable, ["ratio", "low", "high"], dtype="float64"))
@@ -157,8 +157,8 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
     false difference would pass.
     """
     margin = math.log1p(limits.margin)
-    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
-    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
+    differs = stats.benjamini_hochberg(ratio.p_beyond(margin) for ratio in ratios) <= limits.rate
+    same = stats.benjamini_hochberg(ratio.p_within(margin) for ratio in ratios) <= limits.rate
     for ratio, is_different, is_same in zip(ratios, differs, same, strict=True):
         low, high = map(math.log, ratio.bounds)
         if is_different:

@@ -86,7 +86,7 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
             chosen = before
         others = [variant for variant in order if variant != chosen]
         speed, of_copy = speeds[chosen], part.loc[part["variant"] == chosen, "of_copy"]
-        lead = speed.minus(speeds[others[0]]).value if others else math.nan
+        lead = speed.over(speeds[others[0]]).value if others else math.nan
         numbers = speed.value, math.exp(np.log(of_copy).mean()), (others or [""])[0], lead
         yield (*key, chosen, *numbers, part["M"].nunique())
 
@@ -94,7 +94,7 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
 def _is_significantly_faster(speeds: Mapping[str, stats.Estimate], fast: str, slow: str) -> bool:
     """Return whether `fast`, the fastest of all, is significantly faster than `slow`."""
     # Times the number of the others, because the data chose the fastest one.
-    p = speeds[fast].minus(speeds[slow]).p(math.log1p(stats.TIE))
+    p = speeds[fast].over(speeds[slow]).p_beyond(math.log1p(stats.TIE))
     return fast != slow and p * (len(speeds) - 1) <= stats.LEVEL
 
 

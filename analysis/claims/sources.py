@@ -15,8 +15,8 @@ ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 18)}, ("unifor
 ONLINE_TABLE = "a100_online_softmax_2024.csv"
 LARGEST = 2**17
 BEYOND = Protocol("online_softmax", {LARGEST: 1024, 2 * LARGEST: 1024}, ("uniform",))
-TURN = 65536  # from here on, the article says, fused is bad
-OTHERS = ("triton_tiled", "triton_tiled_nocache", "triton_online", "triton_online_nocache")
+FUSED_LIMIT_N = 65536  # from here on, the article says, fused is bad
+OTHER_VERSIONS = ("triton_tiled", "triton_tiled_nocache", "triton_online", "triton_online_nocache")
 MIN_ONLINE = 5  # half of the protocol
 
 FUSED = Protocol("fused_softmax", {128 * i: 4096 for i in range(2, 100)}, ("normal",))
@@ -75,19 +75,19 @@ def online_stable(evidence: Evidence) -> Finding:
     return _share(verdict.sides_of(every), "faster", "slower")
 
 
-def fused_turns(evidence: Evidence) -> Finding:
-    """Judge: fused is faster than all other versions below TURN, and slower than one from there.
+def fused_best_below_limit(evidence: Evidence) -> Finding:
+    """Judge: fused is faster than all others below FUSED_LIMIT_N, and slower than one from there.
 
     Where fused cannot run (unsupported, compile_error), it counts as slower.
     """
     every = {n: ratios for n in ONLINE.shapes if (ratios := _over_others(evidence, n))}
-    if len(every) < MIN_ONLINE or min(every) >= TURN or max(every) < TURN:
+    if len(every) < MIN_ONLINE or min(every) >= FUSED_LIMIT_N or max(every) < FUSED_LIMIT_N:
         raise NoDataError(
             f"triton_fused and another version are timed at {len(every)} sizes; {MIN_ONLINE} are "
-            f"needed, on both sides of N = {TURN} ({evidence.counts('triton_fused')})"
+            f"needed, on both sides of N = {FUSED_LIMIT_N} ({evidence.counts('triton_fused')})"
         )
     p = {n: verdict.p_values(ratios) for n, ratios in every.items()}
-    claimed = {n: pair[::-1] if n >= TURN else pair for n, pair in p.items()}
+    claimed = {n: pair[::-1] if n >= FUSED_LIMIT_N else pair for n, pair in p.items()}
     return _share(verdict.sides(claimed), "as claimed", "the other way")
 
 
@@ -107,7 +107,7 @@ def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
 
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
     """Return the speed of fused over each other version that is timed at `n`."""
-    others = [name for name in OTHERS if evidence.is_timed(name, n)]
+    others = [name for name in OTHER_VERSIONS if evidence.is_timed(name, n)]
     fused = evidence.rows.get(("triton_fused", n), {"status": ""})
     if fused["status"] in ("unsupported", "compile_error"):
         return [Estimate(-math.inf) for _ in others]
@@ -129,7 +129,7 @@ def fused_limit(evidence: Evidence) -> Finding:
     raise NoDataError(f"{below['status']} at N = {LARGEST}, {outcome}")
 
 
-def difference(evidence: Evidence) -> Finding:
+def max_difference(evidence: Evidence) -> Finding:
     """Judge by bounds: for errors e and t against float64, |e - t| <= difference <= e + t."""
     rows = [evidence.row(name, 32768) for name in ("triton_online", BASELINE)]
     e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
@@ -197,7 +197,7 @@ CLAIMS = [
         "S0-b",
         "fused is the best of the Triton versions for N < 65536 and bad beyond",
         "share of sizes where the ranking among the article's five Triton versions is as claimed",
-        fused_turns,
+        fused_best_below_limit,
     ),
     in_text(
         "S0-c",
@@ -220,7 +220,7 @@ CLAIMS = [
         "S0-e",
         "the maximum difference from torch is about 1.5e-11 at 1024x32768 uniform",
         "upper bound of the largest |triton_online - torch_softmax| at 1024x32768",
-        difference,
+        max_difference,
         stated=1.5e-11,
     ),
     *(

@@ -21,8 +21,8 @@ def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
     The first is the largest p, the second the smallest p times the number of ratios.
     """
     ratios = list(ratios)
-    above = [ratio.p() if ratio.log > 0 else 1.0 for ratio in ratios]
-    below = [ratio.p() if ratio.log < 0 else 1.0 for ratio in ratios]
+    above = [ratio.p_beyond() if ratio.log > 0 else 1.0 for ratio in ratios]
+    below = [ratio.p_beyond() if ratio.log < 0 else 1.0 for ratio in ratios]
     return max(above), min(1.0, len(below) * min(below))
 
 

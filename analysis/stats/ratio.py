@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
         number, *interval = md.with_interval(self.value, *self.interval).split(" ", 1)
         return " ".join([f"{number}x", *interval])
 
-    def p(self, margin: float = 0.0) -> float:
+    def p_beyond(self, margin: float = 0.0) -> float:
         """Return the p-value of the hypothesis |true logarithm| <= margin; 1 for NaN.
 
         Both tails count, each from the margin on (McCarthy and Smyth, Bioinformatics 25(6), 2009).
@@ -59,7 +59,7 @@ class Estimate(NamedTuple):
         size = abs(self.log)
         return min(1.0, self._p_of_error(size - margin) + self._p_of_error(size + margin))
 
-    def p_of_more(self, margin: float) -> float:
+    def p_within(self, margin: float) -> float:
         """Return the p-value of the hypothesis |true logarithm| >= margin; 1 for NaN.
 
         It is the larger of two one-sided ones (Schuirmann, J. Pharmacokin. Biopharm. 15(6), 1987).
@@ -75,7 +75,7 @@ class Estimate(NamedTuple):
         half = two_sided_p(size / math.sqrt(self.variance), self.degrees) / 2
         return half if size >= 0 else 1 - half
 
-    def minus(self, other: "Estimate") -> "Estimate":
+    def over(self, other: "Estimate") -> "Estimate":
         """Return the quotient of two independent ratios."""
         return _weighted_sum([self, other], (1, -1))
 

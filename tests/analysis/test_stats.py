@@ -120,7 +120,7 @@ def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_na
         points["variant"] == "cuda_oneflow", "cuda_oneflow_" + kind.astype(str), points["variant"]
     )
     p = [
-        stats.estimate(first).minus(stats.estimate(second)).p()
+        stats.estimate(first).over(stats.estimate(second)).p_beyond()
         for _, pair in points.groupby([*schema.SWEEP_MATRIX, "gpu_uuid", "same"])
         if len(pair) == 2
         for first, second in [pair.to_dict("records")]
@@ -176,7 +176,7 @@ def test_a_difference_is_as_rare_as_its_p_says(shared, degrees):
 
     def p_that_comes(rate):  # p of the difference that so many exceed
         error = np.quantile(errors, 1 - rate)
-        return Estimate(error, 1.0, degrees).minus(Estimate(0.0, 1.0, degrees)).p()
+        return Estimate(error, 1.0, degrees).over(Estimate(0.0, 1.0, degrees)).p_beyond()
 
     assert p_that_comes(0.06) >= 0.05
     assert p_that_comes(0.025) <= 0.05
@@ -199,14 +199,14 @@ def test_of_equal_variants_none_is_slower_in_95_percent_of_sweeps(measurements, 
 
 def test_quotients_and_means():
     a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(0.0, 0.04**2, 5)
-    ratio = a.minus(b)
+    ratio = a.over(b)
     assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((2, 0.05**2, 5))
-    assert a.minus(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
+    assert a.over(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
     mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
     assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
     assert math.isnan(Estimate(0.3).interval[0])  # from the literature
-    assert Estimate(0.3).p() == 0
-    assert Estimate(0.3, math.nan).p() == 1
+    assert Estimate(0.3).p_beyond() == 0
+    assert Estimate(0.3, math.nan).p_beyond() == 1
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_students_t_as_in_its_tables(degrees, t):
 
 
 def test_nothing_is_beyond_a_margin_that_it_is_within():
-    p = [Estimate(log, 0.001**2).p(0.01) for log in (0.0, 0.005, 0.01, -0.02)]
+    p = [Estimate(log, 0.001**2).p_beyond(0.01) for log in (0.0, 0.005, 0.01, -0.02)]
     assert p[0] > 0.999
     assert p[2] == pytest.approx(0.5, abs=1e-3)
     assert p[3] < 1e-5
