@@ -22,8 +22,8 @@ CONDITIONS = ("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *sche
 CONDITIONS += ("measure_sha256", "seed", "blocks")
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
-WIDE = "the interval is wide: measure both with more `repeats`"
-BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `repeats`"
+WIDE = "the interval is wide: measure both with more `replicates`"
+BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
 PROTOCOL = ["gpu", "op", "dtype", "distribution"]
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 

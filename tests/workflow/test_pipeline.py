@@ -78,7 +78,7 @@ def test_editing_analysis_measures_nothing_again(runner):
     ("change", "measured"),
     [
         ({"shapes": [{"M": 4, "N": [8, 13, 21]}]}, 4),
-        ({"repeats": 2}, POINTS),
+        ({"replicates": 2}, POINTS),
         ({"blocks": 7}, POINTS),
         ({"seed": 1}, POINTS),
         ({"timeout_s": 1000}, 0),

@@ -49,7 +49,7 @@ rule merge:
     params:
         code=ANALYSIS,
         sweep=config["sweep"],
-        kernels=config["kernels"],
+        kernels=config["kernel_files"],
     message:
         "Merging the rows of {wildcards.gpu}"
     script:
