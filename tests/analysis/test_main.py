@@ -9,7 +9,7 @@ from measure.fingerprint import ROOT
 from tests import processes
 from tests.analysis import synthetic
 
-PUBLISHED = ROOT / "data" / "published"
+PUBLISHED = ROOT / "data/published/sources.yaml"
 
 
 @pytest.fixture
