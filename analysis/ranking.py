@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette, rows, stats
-from analysis.frame import is_ranked, read_output
+from analysis.frame import is_ranked
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
@@ -165,12 +165,6 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     table["rank"] = table["rank"].astype("Int64")
     table["in_best_set"] = table["in_best_set"].map({True: "true", False: "false"})
     rows.write(output, table.to_csv(index=False, lineterminator="\n"))
-
-
-def read(path: Path) -> pd.DataFrame:
-    """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
-    text = [*(name for name in SWEEP_MATRIX if name not in ("M", "N")), "variant", *OUTCOME]
-    return read_output(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
 
 
 def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:

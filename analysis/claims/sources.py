@@ -11,22 +11,33 @@ from analysis.claims.evidence import Evidence
 from analysis.schema import BASELINE
 from analysis.stats import Estimate
 
-ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 18)}, ("uniform",))
+OTHER_VERSIONS = ("triton_tiled", "triton_tiled_nocache", "triton_online", "triton_online_nocache")
+OF_ARTICLE = ("uniform",), ("triton_fused", *OTHER_VERSIONS)
+ONLINE = Protocol("online_softmax", {2**i: 1024 for i in range(8, 18)}, *OF_ARTICLE)
 ONLINE_TABLE = "a100_online_softmax_2024.csv"
 LARGEST = 2**17
-BEYOND = Protocol("online_softmax", {LARGEST: 1024, 2 * LARGEST: 1024}, ("uniform",))
+BEYOND = Protocol("online_softmax", {LARGEST: 1024, 2 * LARGEST: 1024}, *OF_ARTICLE)
 FUSED_LIMIT_N = 65536  # from here on, the article says, fused is bad
-OTHER_VERSIONS = ("triton_tiled", "triton_tiled_nocache", "triton_online", "triton_online_nocache")
 MIN_ONLINE = 5  # half of the protocol
 
-FUSED = Protocol("fused_softmax", {128 * i: 4096 for i in range(2, 100)}, ("normal",))
+FUSED = Protocol(
+    "fused_softmax",
+    {128 * i: 4096 for i in range(2, 100)},
+    ("normal",),
+    ("triton_persistent", "triton_row"),
+)
 FUSED_TABLE = "rtx3090_fused_softmax_2024.csv"
 # A tenth of the protocol's 98 sizes. fused_softmax_eighth has 14 of them.
 MIN_FUSED = 10
 SMALLEST, S2_SIZE = 256, 12160
 
 # The source used constant input; our own sweep uses normal (constant data draws less power).
-ONEFLOW = Protocol("oneflow", {s: 32 * 64 * s for s in (16, 32, 64, 128, 512)}, ("normal", "ones"))
+ONEFLOW = Protocol(
+    "oneflow",
+    {s: 32 * 64 * s for s in (16, 32, 64, 128, 512)},
+    ("normal", "ones"),
+    ("cuda_oneflow", "cuda_fastertransformer"),
+)
 ONEFLOW_TABLE = "a100_oneflow_vs_fastertransformer.csv"
 
 
