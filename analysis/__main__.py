@@ -41,7 +41,9 @@ def parser() -> ArgumentParser:
     merged = _shared("merged", nargs="*", help=f"{MERGED}, of each GPU")
     rows = _shared("--measurements", required=True, help="merged rows of all GPUs, of `collect`")
     published = _shared("--published", required=True, help="sources.yaml, beside its tables")
-    output = _shared("--output", required=True, help="file to write; of `record` and `tuning` a folder")
+    output = _shared(
+        "--output", required=True, help="file to write; of `record` and `tuning` a folder"
+    )
     folder = _shared("--output-dir", required=True, help="folder to write to")
     recorded = _shared("--recorded", nargs="*", default=[], metavar="FILE", help=RECORDED)
     unranked = _shared(

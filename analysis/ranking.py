@@ -96,9 +96,9 @@ def _unrank_without_speedup(table: pd.DataFrame) -> pd.DataFrame:
 def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     """Return the values of PLACE for each variant of `rows`, which have one size.
 
-    `p` of the hypothesis that a variant ties with the fastest is multiplied by the number of the
-    others: whichever variant looks fastest, the truly fastest one is in the best set with 95 %
-    confidence (Hsu, Multiple Comparisons, 1996, chapter 4). `between`: the variance of ln(torch /
+    `p` is of the hypothesis that a variant ties with the fastest, times the number of the other
+    variants (Bonferroni). The truly fastest variant is then in the best set with 95 % confidence
+    (Hsu, Multiple Comparisons, 1996, chapter 4). `between`: the variance of ln(torch /
     variant) between matrices, for variants that share none.
     """
     found: dict[str, dict[int, stats.Estimate]] = {}

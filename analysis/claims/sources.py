@@ -53,7 +53,7 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
         close = verdict.too_close(decided) if verdict.UNCLEAR in judged else ""
         values = [ratio.value for ratio in every.values()]
         why = (
-            f"geometric mean {mean} over {len(every)} of "
+            f"geometric mean {verdict.text(mean)} over {len(every)} of "
             f"{len(evidence.protocol.shapes)} sizes{close} (the interval is of these sizes, this "
             f"board and this day), from {min(values):.3f}x "
             f"to {max(values):.3f}x; slower at {verdict.sizes_on(verdict.BELOW, sides)}; "
@@ -72,7 +72,7 @@ def faster_by(
     def judge(evidence: Evidence) -> Finding:
         ratio = evidence.speed_ratio(fast, slow, n)
         decided = verdict.on_number(ratio, stated, decimals)
-        why = f"{ratio} at N = {n}{verdict.too_close(decided)}, "
+        why = f"{verdict.text(ratio)} at N = {n}{verdict.too_close(decided)}, "
         why += f"the article says {stated:.{decimals}f}x"
         values = ratio.value, *ratio.interval
         return Finding(decided, why, *((1 - 1 / x for x in values) if reduction else values))
@@ -161,8 +161,8 @@ def torch_ahead(evidence: Evidence) -> Finding:
     sides = verdict.sides_of(evidence.speed_ratios(BASELINE, "triton_row", least=1))
     decided = verdict.on_all([verdict.side(ratio)])
     why = (
-        f"torch is {ratio} as fast at N = {SMALLEST}{verdict.too_close(decided)}; ahead "
-        f"at {verdict.sizes_on(verdict.ABOVE, sides)} of {len(sides)} sizes"
+        f"torch is {verdict.text(ratio)} as fast at N = {SMALLEST}{verdict.too_close(decided)}; "
+        f"ahead at {verdict.sizes_on(verdict.ABOVE, sides)} of {len(sides)} sizes"
     )
     return Finding.of(decided, ratio, why)
 
@@ -175,8 +175,8 @@ def oneflow_faster(evidence: Evidence) -> Finding:
     parts = []
     for n, ratio in every.items():
         source = evidence.published and evidence.published.speed_ratio(*pair, n)
-        beside = f" (published {source})" if source else ""
-        parts.append(f"{ratio} at N = {n}{beside}")
+        beside = f" (published {verdict.text(source)})" if source else ""
+        parts.append(f"{verdict.text(ratio)} at N = {n}{beside}")
     smallest = min(every.values(), key=lambda ratio: ratio.log)
     return Finding.of(decided, smallest, "; ".join(parts) + verdict.too_close(decided))
 

@@ -8,11 +8,18 @@ the other side, with p-values corrected over sizes (Holm).
 
 from collections.abc import Iterable, Mapping
 
+from analysis import markdown as md
 from analysis import stats
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE
 from analysis.stats import Estimate
 
 ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
+
+
+def text(ratio: Estimate) -> str:
+    """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
+    number, *interval = md.with_interval(ratio.value, *ratio.interval).split(" ", 1)
+    return " ".join([f"{number}x", *interval])
 
 
 def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:

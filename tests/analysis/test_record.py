@@ -67,12 +67,11 @@ def test_provenance_that_lacks_a_fact_or_contradicts_its_rows_is_refused(folder)
     path = folder / "online_softmax.yaml"
     facts = yaml.safe_load(path.read_text())
     for fact, value in (("rows_by_status", {"ok": 3}), ("driver", "1.2")):
-        path.write_text(yaml.safe_dump(facts | {fact: value}))
-        refused(folder, f"{fact} is .*, of the rows it is")
-    path.write_text(yaml.safe_dump({"driver": "1.2"}))
-    refused(folder, "the command that measured the rows is missing")
-    path.write_text("{")
-    refused(folder, "not readable")
+        path.write_text(record.to_yaml(facts | {fact: value}))
+        refused(folder, "not the provenance of its rows")
+    for text in ("driver: 1.2", "{"):
+        path.write_text(text)
+        refused(folder, "has no command that measured the rows")
 
 
 def slow_down(lines):
