@@ -172,14 +172,14 @@ def _compare(given: Namespace) -> str:
 
 def _record(given: Namespace) -> str:
     """keep rows and samples of a GPU as recorded data"""
-    from analysis.record import record
+    from analysis.recorded import record
 
     return _named(record(given.merged, given.rows, given.output, given.reproduce_with))
 
 
 def _check_recorded(given: Namespace) -> str:
     """check recorded data before it is shared"""
-    from analysis.record import check
+    from analysis.recorded import check
 
     return check(given.folders)
 

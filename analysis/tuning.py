@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from analysis import InputError, frame, record, rows, stats
+from analysis import InputError, frame, recorded, rows, stats
 from analysis.merge import mark_ranked
 
 SWEEP = "tuning"
@@ -45,10 +45,10 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
         new = pd.DataFrame(winners(part, present), columns=COLUMNS)
         new = _as_text(io.StringIO(new.to_csv(index=False, float_format="%.4g")))
         lines = pd.concat([new, before]).drop_duplicates(KEY).sort_values(KEY)
-        facts = record.provenance([row for row in measured if row["gpu"] == gpu], SWEEP, command)
+        facts = recorded.provenance([row for row in measured if row["gpu"] == gpu], SWEEP, command)
         if kept := len(lines) - len(new):
             facts["kept"] = {"lines": kept} | provenance
-        contents |= {table: lines.to_csv(index=False), about: record.to_yaml(facts)}
+        contents |= {table: lines.to_csv(index=False), about: recorded.to_yaml(facts)}
     for path, content in contents.items():
         rows.write(path, content)
     return list(contents)

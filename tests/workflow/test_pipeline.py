@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.analysis.test_record import make
+from tests.analysis.test_recorded import make
 from tests.workflow.runner import Runner, configure, table
 
 POINTS = 8
