@@ -181,6 +181,8 @@ def test_file_reads_back(measurements, tables, tmp_path):
     found = claims.read(tmp_path / "c.csv")
     assert list(found) == claims.table.COLUMNS
     assert len(found) == len(claims.check(measurements(T_ONLINE), tables))
+    own = found[found["origin"] == "measured"]
+    assert own["why"].str.startswith("no rows of protocol").all(), "torch alone is of no protocol"
 
 
 def test_claims_about_softmax_do_not_see_another_operation(measurements, tables):

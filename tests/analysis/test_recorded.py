@@ -43,7 +43,7 @@ def refused(folder, words):
 
 def test_what_record_writes_is_fit(folder):
     said = recorded.check([folder])
-    assert "1 sweeps, 3 rows of NVIDIA GeForce RTX 4090" in said
+    assert "1 sweeps, 3 rows, all correct" in said
 
 
 def test_what_is_recorded_here_is_fit():
@@ -84,12 +84,12 @@ def slow_down(lines):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples, the row"),
-        (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples, the row"),
+        (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples of"),
+        (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples of"),
         (lambda lines: [*lines, lines[1].replace("1024", "77", 1)], "samples of no row"),
         (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "columns are"),
         (lambda lines: [*lines[:-1], "one,two"], "not numbers"),
-        (slow_down, "the samples' median is"),
+        (slow_down, "the row says 1 of"),
     ],
 )
 def test_samples_that_are_not_the_rows_are_refused(folder, change, words):

@@ -116,15 +116,11 @@ def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_na
     points = stats.point_estimates(results.recorded())
     points = points[is_ranked(points, any_board=True)]
     kind = pd.cut(points["N"], [0, 1024, 50_000, math.inf], labels=["warp", "smem", "uncached"])
-    points["same"] = np.where(
-        points["variant"] == "cuda_oneflow", "cuda_oneflow_" + kind.astype(str), points["variant"]
-    )
-    p = [
-        stats.estimate(first).over(stats.estimate(second)).p_beyond()
-        for _, pair in points.groupby([*schema.SWEEP_MATRIX, "gpu_uuid", "same"])
-        if len(pair) == 2
-        for first, second in [pair.to_dict("records")]
-    ]
+    launched = "cuda_oneflow_" + kind.astype(str)
+    points["same"] = points["variant"].mask(points["variant"] == "cuda_oneflow", launched)
+    groups = points.groupby([*schema.SWEEP_MATRIX, "gpu_uuid", "same"])
+    pairs = [map(stats.estimate, same.to_dict("records")) for _, same in groups if len(same) == 2]
+    p = [first.over(second).p_beyond() for first, second in pairs]
     assert len(p) >= 20
     assert np.mean(np.array(p) <= stats.LEVEL) <= stats.LEVEL
 

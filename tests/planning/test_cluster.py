@@ -17,16 +17,15 @@ TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", 
 
 def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
     mine = tmp_path / "mine"
-    for words, name in (
-        (["-n"], None),
-        (["--workflow-profile", "slurm"], "slurm"),
-        (["-n", f"--profile={mine}"], str(mine)),
-    ):
-        monkeypatch.setattr("sys.argv", ["snakemake", *words])
-        assert internals.named_profile() == name
-    monkeypatch.setenv("SNAKEMAKE_PROFILE", "mine")
-    monkeypatch.setattr("sys.argv", ["snakemake", "-n"])
-    assert internals.named_profile() == "mine"
+    for default in (None, "mine"):
+        for words, name in (
+            ("--workflow-profile a", "a"),
+            ("-n --profile=b", "b"),
+            ("-n", default),
+        ):
+            monkeypatch.setattr("sys.argv", ["snakemake", *words.split()])
+            assert internals.named_profile() == name
+        monkeypatch.setenv("SNAKEMAKE_PROFILE", "mine")
     assert cluster.profile(None, ROOT) == str(ROOT / "profiles/slurm")
     with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
         cluster.profile(str(mine), ROOT)
