@@ -152,7 +152,7 @@ def _report(given: Namespace) -> str:
 
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
-    from analysis import compare
+    from analysis import compare, compare_markdown
     from analysis.figures import heatmap
 
     if given.threshold < given.margin:
@@ -163,7 +163,7 @@ def _compare(given: Namespace) -> str:
     limits = compare.Limits(given.margin, given.threshold, given.false_discoveries)
     runs = (compare.load_run(path, given.unranked_flags) for path in (given.old, given.new))
     comparison = compare.compare(*runs, limits, given.allow)
-    print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
+    print(text := compare_markdown.to_markdown(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:
         heatmap.write_changes(text, comparison.changes, limits, given.output_dir)
     given.code = int(compare.failed(comparison.changes, limits).any())
