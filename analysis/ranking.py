@@ -129,22 +129,15 @@ def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
 def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per matrix, a column each.
 
-    inf: the variant cannot run, or is wrong. NaN: `excluded`, or not measured. Matrices with fewer
-    than two competitors are left out. `table`: as of `rank_variants`. The shares of a column up to
-    x are a performance profile (Dolan and Moré, Mathematical Programming 91, 2002).
+    inf: the variant cannot run, or is wrong. NaN: it was not timed here, or a flag or its board
+    excludes its time. Matrices with fewer than two competitors are left out. `table`: as of
+    `rank_variants`. The shares of a column up to x are a performance profile (Dolan and Moré,
+    Mathematical Programming 91, 2002).
     """
     compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
-    behind = table[compete & ~excluded(table)].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
+    known = table["rank"].notna() | ~table["status"].isin(["ok", "unavailable", "interpreted"])
+    behind = table[compete & known].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
     return behind.fillna(math.inf).unstack("variant")
-
-
-def excluded(table: pd.DataFrame) -> pd.Series:
-    """Return which lines of `rank_variants` say nothing of a variant's speed.
-
-    A flag or the board excludes its time, its package is not installed, or an interpreter ran it.
-    """
-    excluded = (table["status"] == "ok") & table["rank"].isna()
-    return excluded | table["status"].isin(["unavailable", "interpreted"])
 
 
 def within(behind: pd.Series, percent: float) -> float:
