@@ -47,7 +47,7 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
     def judge(evidence: Evidence) -> Finding:
         every = evidence.speed_ratios(fast, slow, least)
         mean, sides = stats.geometric_mean(every.values()), verdict.sides_of(every)
-        judged = [verdict.side(mean), *(sides.values() if stably else [])]
+        judged = [*verdict.sides_of({0: mean}).values(), *(sides.values() if stably else [])]
         complete = not stably or len(every) == len(evidence.protocol.shapes)
         decided = verdict.on_all(judged, complete)
         close = verdict.too_close(decided) if verdict.UNCLEAR in judged else ""
@@ -159,7 +159,7 @@ def torch_ahead(evidence: Evidence) -> Finding:
     """Judge torch over triton_row at the smallest size of the protocol."""
     ratio = evidence.speed_ratio(BASELINE, "triton_row", SMALLEST)
     sides = verdict.sides_of(evidence.speed_ratios(BASELINE, "triton_row", least=1))
-    decided = verdict.on_all([verdict.side(ratio)])
+    decided = verdict.on_all(verdict.sides_of({SMALLEST: ratio}).values())
     why = (
         f"torch is {verdict.text(ratio)} as fast at N = {SMALLEST}{verdict.too_close(decided)}; "
         f"ahead at {verdict.sizes_on(verdict.ABOVE, sides)} of {len(sides)} sizes"

@@ -47,11 +47,6 @@ def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
     return sides({n: p_values([ratio]) for n, ratio in every.items()})
 
 
-def side(ratio: Estimate) -> str:
-    """Return on which side of 1 one ratio is, or `unclear`."""
-    return sides_of({0: ratio})[0]
-
-
 def on_all(sides: Iterable[str], complete: bool = True) -> str:
     """Return the verdict on "every ratio is above 1", from the sides of the ratios.
 
