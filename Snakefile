@@ -33,7 +33,7 @@ rule all:
         "results/summary.csv",
         "results/claims.csv",
         FIGURES,
-        ROWS,
+        ROW_FILES,
 
 
 include: "workflow/rules/measure.smk"

@@ -6,15 +6,12 @@ A command imports what it needs when it runs, so that ranking does not wait for 
 import argparse
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analysis import InputError
-from analysis.arguments import ARGUMENTS
-
-TABLES = ("--measurements", "--published")
-COMMANDS = []  # of (function, names of its arguments)
+from analysis import InputError, schema
+from analysis.compare import Limits
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,32 +27,87 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return given.code
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> ArgumentParser:
     """Return the parser of all commands."""
-    root = argparse.ArgumentParser(prog="analysis", description="From rows to a report.")
+    root = ArgumentParser(prog="analysis", description="Turn rows into a report.")
     commands = root.add_subparsers(dest="command", required=True, metavar="command")
-    for run, arguments in COMMANDS:
-        name = run.__name__.strip("_").replace("_", "-")
-        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+
+    def add(run: Callable[[Namespace], str | None], *shared: ArgumentParser) -> Callable:
+        name, about = run.__name__.strip("_").replace("_", "-"), run.__doc__
+        command = commands.add_parser(name, help=about, description=about, parents=shared)
         command.set_defaults(run=run, code=0)
-        for argument in arguments:
-            name = argument.strip("[]")
-            options = {"required": name == argument} if name.startswith("--") else {}
-            command.add_argument(name, **options, **ARGUMENTS[name])
+        return command.add_argument
+
+    merged = _shared("merged", nargs="*", help=f"{MERGED}, of each GPU")
+    rows = _shared("--measurements", required=True, help="merged rows of all GPUs, of `collect`")
+    published = _shared("--published", required=True, help="sources.yaml, beside its tables")
+    output = _shared(
+        "--output", required=True, help="file to write; of `record` and `tuning` a folder"
+    )
+    folder = _shared("--output-dir", required=True, help="folder to write to")
+    recorded = _shared("--recorded", nargs="*", default=[], metavar="FILE", help=RECORDED)
+    unranked = _shared(
+        "--unranked-flags", nargs="*", default=schema.UNRANKED, metavar="FLAG", type=str,
+        choices=schema.flags(), help="flags that exclude a row from the ranking; without any, all "
+        f"rows rank (default: {' '.join(schema.UNRANKED)})",
+    )  # fmt: skip
+    repeat = _shared(
+        "--command", required=True, dest="reproduce_with", metavar="COMMAND", type=str,
+        help="the exact command that measures these rows, quoted in the output",
+    )  # fmt: skip
+
+    add(_collect, merged, recorded, unranked, output)
+    add(_summary, rows, output)
+    add(_claims, rows, published, output)
+    argument = add(_figures, rows, published, folder)
+    argument("--gpu", default="", help="short name; without it, the figures that no GPU owns")
+    argument = add(_report, rows, published, repeat, recorded, unranked, folder)
+    argument("--claims", type=Path, required=True, help="file that `claims` wrote")
+    argument("--figures-dir", type=Path, required=True, help="folder of the figures to link")
+    argument = add(_compare, unranked)
+    argument("old", type=Path, metavar="OLD", help=f"{RUN}, to compare with")
+    argument("new", type=Path, metavar="NEW", help=f"{RUN}, to judge")
+    limit, limits = {"type": _percent, "metavar": "PERCENT"}, Limits()
+    for name, default, about in (
+        ("--threshold", limits.threshold, "exit with 1 for a point slower by more"),
+        ("--margin", limits.margin, "a smaller difference counts as the same"),
+        ("--false-discoveries", limits.rate, "share of the changes that may be wrong"),
+    ):  # argparse formats the %%
+        argument(name, **limit, default=default, help=f"{about} (default: {100 * default:g} %%)")
+    argument("--allow", action="store_true", help="compare although the conditions differ")
+    argument("--output-dir", type=Path, help="folder for a figure and the Markdown")
+    argument = add(_record, output, repeat)
+    argument("--merged", type=Path, required=True, help=MERGED)
+    argument("--rows", type=Path, required=True, help="folder of the row files with samples")
+    argument = add(_check_recorded)
+    argument("folders", type=Path, nargs="+", help="data/recorded/{gpu}")
+    add(_tuning, merged, output, repeat)
     return root
 
 
-def _command(*arguments: str):
-    """Register a function as a command with these arguments; brackets mark the optional ones."""
-
-    def register(run: Callable[[Namespace], str | None]):
-        COMMANDS.append((run, arguments))
-        return run
-
-    return register
+MERGED = "merged rows of a GPU, results/measurements/{gpu}.csv"
+RECORDED = "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml"
+RUN = "folder of row files (results/rows), results/measurements.csv, or recorded table"
 
 
-@_command("merged", "[--recorded]", "--output", "[--unranked-flags]")
+def _shared(name: str, **options) -> ArgumentParser:
+    """Return a parent of the commands that have this argument, by default a path."""
+    parent = ArgumentParser(add_help=False)
+    parent.add_argument(name, **{"type": Path} | options)
+    return parent
+
+
+def _percent(text: str) -> float:
+    """Return a percentage as a fraction."""
+    try:
+        value = float(text) / 100
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a percentage between 0 and 100")
+    return value
+
+
 def _collect(given: Namespace) -> str:
     """collect merged rows, and recorded rows of the other GPUs"""
     from analysis.merge import collect
@@ -64,7 +116,6 @@ def _collect(given: Namespace) -> str:
     return f"{count} rows to {given.output}"
 
 
-@_command("--measurements", "--output")
 def _summary(given: Namespace) -> None:
     """rank the variants at every point"""
     from analysis import frame, ranking
@@ -72,7 +123,6 @@ def _summary(given: Namespace) -> None:
     ranking.write(frame.load(given.measurements), given.output)
 
 
-@_command(*TABLES, "--output")
 def _claims(given: Namespace) -> None:
     """check every published claim"""
     from analysis import claims
@@ -80,7 +130,6 @@ def _claims(given: Namespace) -> None:
     claims.write(*_tables(given), given.output)
 
 
-@_command(*TABLES, "[--gpu]", "--output-dir")
 def _figures(given: Namespace) -> str:
     """draw every figure of a GPU"""
     from analysis.figures import write
@@ -90,10 +139,6 @@ def _figures(given: Namespace) -> str:
     return _named(write.write_shared(*_tables(given), given.output_dir))
 
 
-@_command(
-    *(*TABLES, "--claims", "--figures-dir", "--command", "[--recorded]", "[--unranked-flags]"),
-    "--output-dir",
-)
 def _report(given: Namespace) -> str:
     """write report.md, report.html, and the tables behind them"""
     from analysis import claims
@@ -105,13 +150,9 @@ def _report(given: Namespace) -> str:
     return _named(write.write(inputs, given.figures_dir, given.output_dir))
 
 
-@_command(
-    *("old", "new", "[--unranked-flags]", "[--threshold]", "[--margin]"),
-    *("[--false-discoveries]", "[--allow]", "[--output-dir]"),
-)
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
-    from analysis import compare
+    from analysis import compare, compare_markdown
     from analysis.figures import heatmap
 
     if given.threshold < given.margin:
@@ -122,30 +163,27 @@ def _compare(given: Namespace) -> str:
     limits = compare.Limits(given.margin, given.threshold, given.false_discoveries)
     runs = (compare.load_run(path, given.unranked_flags) for path in (given.old, given.new))
     comparison = compare.compare(*runs, limits, given.allow)
-    print(text := compare.document(comparison, limits, (given.old, given.new)), end="")
+    print(text := compare_markdown.to_markdown(comparison, limits, (given.old, given.new)), end="")
     if given.output_dir:
         heatmap.write_changes(text, comparison.changes, limits, given.output_dir)
     given.code = int(compare.failed(comparison.changes, limits).any())
     return compare.counts(comparison.changes)
 
 
-@_command("--merged", "--rows", "--output", "--command")
 def _record(given: Namespace) -> str:
     """keep rows and samples of a GPU as recorded data"""
-    from analysis.record import record
+    from analysis.recorded import record
 
     return _named(record(given.merged, given.rows, given.output, given.reproduce_with))
 
 
-@_command("folders")
 def _check_recorded(given: Namespace) -> str:
     """check recorded data before it is shared"""
-    from analysis.record import check
+    from analysis.recorded import check
 
     return check(given.folders)
 
 
-@_command("merged", "--output", "--command")
 def _tuning(given: Namespace) -> str:
     """choose the kernels of kernels/frontier from its tuning sweep"""
     from analysis import tuning
@@ -156,7 +194,7 @@ def _tuning(given: Namespace) -> str:
 def _tables(given: Namespace) -> tuple:
     from analysis import frame, published
 
-    return frame.load(given.measurements), published.load(given.published)
+    return frame.load(given.measurements), published.load(given.published.parent)
 
 
 def _named(paths: list[Path]) -> str:

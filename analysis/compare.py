@@ -1,4 +1,4 @@
-"""Compare two runs: which points became faster or slower, and with what confidence."""
+"""Judge which points of two runs became faster or slower."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import InputError, rows, schema, stats
 from analysis import markdown as md
-from analysis.frame import distinct, from_rows, is_ranked, legend, mark
+from analysis.frame import from_rows, is_ranked
 from analysis.merge import mark_ranked
 
 POINT = list(schema.POINT)
@@ -22,10 +22,9 @@ CONDITIONS = ("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *sche
 CONDITIONS += ("measure_sha256", "seed", "blocks")
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
-WIDE = "the interval is wide: measure both with more `repeats`"
-BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `repeats`"
+WIDE = "the interval is wide: measure both with more `replicates`"
+BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
 PROTOCOL = ["gpu", "op", "dtype", "distribution"]
-COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 Differences = dict[str, list[tuple[str, str]]]
 
@@ -77,7 +76,7 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
     rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
-    run = [row | dict.fromkeys(schema.LEADING, "") for row, _ in entries]
+    run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row, _ in entries]
     return from_rows(mark_ranked(run, unranked))
 
 
@@ -113,9 +112,11 @@ def judge(
     is the ratio of the times. All are NaN where the point does not rank in both runs. `code`:
     whether the kernel's source is the same or changed. `note`: why there is no ratio or no verdict.
     """
+    if not paired:  # over both runs, a change of torch would look like a spread of processes
+        old, new = (
+            _over_copy(run).assign(origin=when) for run, when in ((old, "OLD"), (new, "NEW"))
+        )
     controls = pd.concat([old, new], ignore_index=True)
-    if not paired:
-        old, new = map(_over_copy, (old, new))
     baseline = schema.BASELINE if paired else None
     old, new = (
         stats.point_estimates(run, controls, baseline).set_index(POINT).loc[both]
@@ -125,7 +126,7 @@ def judge(
     comparable = table.index[(table["change"] == UNCLEAR) & (table["note"] == "")]
     table["plain"] = (table["time_us_old"] / table["time_us_new"]).loc[comparable]
     ratios = [
-        stats.estimate(new.loc[point]).minus(stats.estimate(old.loc[point])) for point in comparable
+        stats.estimate(new.loc[point]).over(stats.estimate(old.loc[point])) for point in comparable
     ]
     numbers = [(ratio.value, *ratio.bounds) for ratio in ratios]
     table = table.join(pd.DataFrame(numbers, comparable, ["ratio", "low", "high"], dtype="float64"))
@@ -155,8 +156,8 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
     false difference would pass.
     """
     margin = math.log1p(limits.margin)
-    differs = stats.benjamini_hochberg(ratio.p(margin) for ratio in ratios) <= limits.rate
-    same = stats.benjamini_hochberg(ratio.p_of_more(margin) for ratio in ratios) <= limits.rate
+    differs = stats.benjamini_hochberg(ratio.p_beyond(margin) for ratio in ratios) <= limits.rate
+    same = stats.benjamini_hochberg(ratio.p_within(margin) for ratio in ratios) <= limits.rate
     for ratio, is_different, is_same in zip(ratios, differs, same, strict=True):
         low, high = map(math.log, ratio.bounds)
         if is_different:
@@ -227,68 +228,3 @@ def _short(values: str) -> str:
 def _has(run: pd.DataFrame) -> str:
     parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in PROTOCOL]
     return ", ".join([*parts, *(f"{name} {md.span(run[name])}" for name in ("M", "N"))])
-
-
-def document(comparison: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str:
-    """Return the comparison as Markdown; `paths`: OLD and NEW."""
-    changes = comparison.changes
-    count = int(failed(changes, limits).sum())
-    outcome = f"{md.counted(count, 'point')} failed" if count else "passed"
-    settled = changes["change"].isin([SAME, NEITHER])
-    parts = [
-        f"**{counts(changes)}: {outcome}.**",
-        "\n".join(_about(comparison, paths)),
-        _method(comparison.paired, limits),
-    ]
-    if not settled.all():
-        parts.append(md.table(COLUMNS, _lines(changes[~settled]), "not the same"))
-    if settled.any():
-        parts.append("The others:\n\n" + md.table(COLUMNS, _lines(changes[settled]), "the same"))
-    parts += [f"{line}." for line in legend(changes["flags"])]
-    return "\n\n".join(parts) + "\n"
-
-
-def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
-    lines = []
-    for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
-        commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
-        dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
-        first = min(distinct(run["started_at"]), default="at an unknown time")
-        alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
-        text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
-        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
-    if comparison.differences:
-        lines.append(f"- **not measured alike** (`--allow`): {describe(comparison.differences)}")
-    return lines
-
-
-def _method(paired: bool, limits: Limits) -> str:
-    margin, threshold, rate = (f"{100 * share:g} %" for share in limits)
-    over = (
-        "torch, timed in the same process (its version is the same in both)"
-        if paired
-        else "the copy, because torch is no unchanged control here (see above)"
-    )
-    return (
-        f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
-        "interval includes the spread between processes. Same: the ratio is within "
-        f"{margin}. Faster, slower: it is beyond {margin}. Each at a false-discovery rate of "
-        f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "
-        "the ratio of the plain times."
-    )
-
-
-def _lines(changes: pd.DataFrame) -> list[list[object]]:
-    lines = []
-    for point, row in changes.iterrows():
-        old, new = row["status_old"], row["status_new"]
-        statuses = f"{old}, then {new}" if old != new else old.removeprefix("ok")
-        lines.append(
-            [
-                *(row["change"], *point[:-1], point[-1] + mark(row["flags"])),
-                *(md.number(row["time_us_old"]), md.number(row["time_us_new"])),
-                md.with_interval(row["ratio"], row["low"], row["high"]),
-                *(md.number(row["plain"]), row["code"], row["note"] or statuses),
-            ]
-        )
-    return lines

@@ -1,11 +1,11 @@
 """Collected rows as a pandas frame: their types, which of them rank, and their marks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
-from analysis import InputError, rows, schema
+from analysis import rows, schema
 
 # The mark behind every number of a row with this flag, and the line that explains the mark.
 MARKS = {"throttled": "†", "clock_drift": "†", "edge_cases": "‡"}
@@ -36,20 +36,6 @@ def from_rows(collected: list[rows.Row]) -> pd.DataFrame:
     # The status excludes a row without a time, so its flags are no reason.
     frame["unranked_by"] = frame["unranked_by"].where(frame["status"] == "ok", "")
     return frame
-
-
-def read_output(path: Path, columns: Sequence[str], text: Sequence[str], step: str) -> pd.DataFrame:
-    """Return a table that the command `step` wrote; the columns `text` are str, "" where empty.
-
-    Raises InputError when the file is missing or has other columns.
-    """
-    try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); run `{step}` first") from error
-    if list(table) != list(columns):
-        raise InputError(f"{path}: not written by `{step}`: its columns differ; run it again")
-    return table.fillna(dict.fromkeys(text, ""))
 
 
 def is_ranked(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:

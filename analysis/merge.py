@@ -36,7 +36,7 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bo
     if broken:
         raise InputError(_message(broken))
     merged = _sorted(entries)
-    rows.write(output, rows.csv_text((*schema.LEADING, *schema.COLUMNS), merged))
+    rows.write(output, rows.csv_text((*schema.SOURCE_COLUMNS, *schema.COLUMNS), merged))
     return len(merged)
 
 
@@ -89,7 +89,7 @@ def collected_rows(
 
 
 def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
-    """Return rows with schema.RANK_STATUS; `table`: rows with schema.LEADING.
+    """Return rows with schema.RANKING_COLUMNS; `table`: rows with schema.SOURCE_COLUMNS.
 
     A row ranks unless it has one of the flags `unranked`. Of the boards of a matrix only the one
     with most rows ranks; of equal boards, the one with most rows of the sweep. Boards of one model

@@ -80,7 +80,7 @@ def _sources(path: Path) -> dict[str, Source]:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))
         sources = {name: Source(file=name, **entry) for name, entry in (entries or {}).items()}
     except FileNotFoundError as error:
-        fault = "no such file; give --published the folder that has it"
+        fault = "no such file; give it to --published"
         raise InputError(f"{path}: {fault}") from error
     except (yaml.YAMLError, TypeError, AttributeError) as error:
         fault = " ".join(str(error).split())

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette, rows, stats
-from analysis.frame import is_ranked, read_output
+from analysis.frame import is_ranked
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
@@ -19,7 +19,7 @@ CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy"]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
 # What the variants of one size share over all sweeps.
-SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
+SHAPE = ["origin", "gpu", "op", "dtype", "M", "N"]
 BETWEEN_SWEEPS = 0.02  # relative, of a speed-up, where no variant is in two sweeps
 MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
 
@@ -40,7 +40,7 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one line per variant of each SIZE, ranked over every sweep, input and board.
+    """Return one line per variant of each SHAPE, ranked over every sweep, input and board.
 
     `table`: of `rank_variants`. Rows that only their board excludes rank here. Variants of one
     matrix on one board are compared within it. Others are compared by their speed-ups over torch,
@@ -49,10 +49,10 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = table[is_ranked(table, any_board=True)]
     known = rows["log"].notna()
-    rows = rows[known | ~known.groupby([rows[name] for name in SIZE]).transform("any")]
+    rows = rows[known | ~known.groupby([rows[name] for name in SHAPE]).transform("any")]
     board = rows["gpu_uuid"].where(rows["rank"].isna(), "")
     rows = rows.assign(matrix=rows.assign(board=board).groupby([*SWEEP_MATRIX, "board"]).ngroup())
-    groups = rows.groupby([*SIZE, "variant"], sort=False)
+    groups = rows.groupby([*SHAPE, "variant"], sort=False)
     merged = groups.first().drop(columns=[*PLACE[:-1], "in_best_set", "matrix"])
     merged[CARRIED] = groups[CARRIED].median()
     merged["speedup"] = np.exp(groups["log"].mean())
@@ -61,9 +61,9 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     for name in ("sweep", "flags"):
         merged[name] = groups[name].agg(lambda of: " ".join(sorted(set(" ".join(of).split()))))
     # variants of several sweeps show how much a speed-up over torch varies between these
-    varied = rows[rows["variant"] != BASELINE].groupby([*SIZE, "variant"])["log"].var()
+    varied = rows[rows["variant"] != BASELINE].groupby([*SHAPE, "variant"])["log"].var()
     between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2)
-    return _with_places(merged.reset_index(), rows, SIZE, between.to_dict())
+    return _with_places(merged.reset_index(), rows, SHAPE, between.to_dict())
 
 
 def _with_places(
@@ -96,9 +96,9 @@ def _unrank_without_speedup(table: pd.DataFrame) -> pd.DataFrame:
 def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     """Return the values of PLACE for each variant of `rows`, which have one size.
 
-    `p` of the hypothesis that a variant ties with the fastest is multiplied by the number of the
-    others: whichever variant looks fastest, the truly fastest one is in the best set with 95 %
-    confidence (Hsu, Multiple Comparisons, 1996, chapter 4). `between`: the variance of ln(torch /
+    `p` is of the hypothesis that a variant ties with the fastest, times the number of the other
+    variants (Bonferroni). The truly fastest variant is then in the best set with 95 % confidence
+    (Hsu, Multiple Comparisons, 1996, chapter 4). `between`: the variance of ln(torch /
     variant) between matrices, for variants that share none.
     """
     found: dict[str, dict[int, stats.Estimate]] = {}
@@ -109,11 +109,11 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     first, *others = sorted(speeds, key=lambda name: (-speeds[name].log, name))
     lines = {first: (1.0, 1.0, math.nan, math.nan, len(speeds), math.nan)}
     for rank, name in enumerate(others, start=2):
-        same = [found[first][m].minus(found[name][m]) for m in found[first].keys() & found[name]]
-        behind = stats.geometric_mean(same) if same else speeds[first].minus(speeds[name])
+        same = [found[first][m].over(found[name][m]) for m in found[first].keys() & found[name]]
+        behind = stats.geometric_mean(same) if same else speeds[first].over(speeds[name])
         if not same:
             behind = behind._replace(variance=behind.variance + 2 * between)
-        p = min(1.0, behind.p(math.log1p(stats.TIE)) * len(others))
+        p = min(1.0, behind.p_beyond(math.log1p(stats.TIE)) * len(others))
         lines[name] = (float(rank), behind.value, *behind.interval, len(speeds), p)
     return lines
 
@@ -129,19 +129,15 @@ def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
 def profile(table: pd.DataFrame) -> pd.DataFrame:
     """Return the time of each variant over that of the fastest: a line per matrix, a column each.
 
-    inf: the variant cannot run, or is wrong. NaN: it was not measured, or a flag or its board
+    inf: the variant cannot run, or is wrong. NaN: it was not timed here, or a flag or its board
     excludes its time. Matrices with fewer than two competitors are left out. `table`: as of
-    `ranked`. The shares of a column up to x are a performance profile (Dolan and Moré, Mathematical
-    Programming 91, 2002).
+    `rank_variants`. The shares of a column up to x are a performance profile (Dolan and Moré,
+    Mathematical Programming 91, 2002).
     """
     compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
-    behind = table[compete & ~excluded(table)].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
+    known = table["rank"].notna() | ~table["status"].isin(["ok", "unavailable", "interpreted"])
+    behind = table[compete & known].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
     return behind.fillna(math.inf).unstack("variant")
-
-
-def excluded(table: pd.DataFrame) -> pd.Series:
-    """Return whether a flag or the board excludes the time of each line of `rank_variants`."""
-    return (table["status"] == "ok") & table["rank"].isna()
 
 
 def within(behind: pd.Series, percent: float) -> float:
@@ -162,12 +158,6 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     table["rank"] = table["rank"].astype("Int64")
     table["in_best_set"] = table["in_best_set"].map({True: "true", False: "false"})
     rows.write(output, table.to_csv(index=False, lineterminator="\n"))
-
-
-def read(path: Path) -> pd.DataFrame:
-    """Return what `write` wrote; `rank` is float64 with NaN, booleans are bool."""
-    text = [*(name for name in SWEEP_MATRIX if name not in ("M", "N")), "variant", *OUTCOME]
-    return read_output(path, COLUMNS, text, "summary").astype({"in_best_set": "bool"})
 
 
 def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:

@@ -31,7 +31,7 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
     except csv.Error as error:
         raise _broken(path, f"truncated or not CSV ({error})") from error
     if leading is None:
-        kinds = {"ranked": schema.COLLECTED, "sweep": schema.LEADING}
+        kinds = {"ranked": schema.COLLECTED, "sweep": schema.SOURCE_COLUMNS}
         leading = next((kinds[name] for name in kinds if name in header), ())
     expected = (*leading, *schema.COLUMNS)
     _check_header(path, header, expected)

@@ -14,14 +14,14 @@ BASELINE = "torch_softmax"
 
 # Merging writes these columns before those of a row. The origin is `measured` by this run, or
 # `recorded` (data/recorded/).
-LEADING = ("sweep", "origin")
+SOURCE_COLUMNS = ("sweep", "origin")
 # What the variants of one matrix share, in merged rows.
-SWEEP_MATRIX = [*LEADING, *MATRIX]
+SWEEP_MATRIX = [*SOURCE_COLUMNS, *MATRIX]
 
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and
 # whether other code than the current one measured it.
-RANK_STATUS = ("ranked", "unranked_by", "stale")
-COLLECTED = (*LEADING, *RANK_STATUS)
+RANKING_COLUMNS = ("ranked", "unranked_by", "stale")
+COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 
 # Versions that only the rows of some variants have.
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")

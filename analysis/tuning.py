@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from analysis import InputError, frame, record, rows, stats
+from analysis import InputError, frame, recorded, rows, stats
 from analysis.merge import mark_ranked
 
 SWEEP = "tuning"
@@ -45,10 +45,10 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
         new = pd.DataFrame(winners(part, present), columns=COLUMNS)
         new = _as_text(io.StringIO(new.to_csv(index=False, float_format="%.4g")))
         lines = pd.concat([new, before]).drop_duplicates(KEY).sort_values(KEY)
-        facts = record.provenance([row for row in measured if row["gpu"] == gpu], SWEEP, command)
+        facts = recorded.provenance([row for row in measured if row["gpu"] == gpu], SWEEP, command)
         if kept := len(lines) - len(new):
             facts["kept"] = {"lines": kept} | provenance
-        contents |= {table: lines.to_csv(index=False), about: record.to_yaml(facts)}
+        contents |= {table: lines.to_csv(index=False), about: recorded.to_yaml(facts)}
     for path, content in contents.items():
         rows.write(path, content)
     return list(contents)
@@ -86,7 +86,7 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
             chosen = before
         others = [variant for variant in order if variant != chosen]
         speed, of_copy = speeds[chosen], part.loc[part["variant"] == chosen, "of_copy"]
-        lead = speed.minus(speeds[others[0]]).value if others else math.nan
+        lead = speed.over(speeds[others[0]]).value if others else math.nan
         numbers = speed.value, math.exp(np.log(of_copy).mean()), (others or [""])[0], lead
         yield (*key, chosen, *numbers, part["M"].nunique())
 
@@ -94,7 +94,7 @@ def winners(points: pd.DataFrame, present: Mapping[tuple, str]) -> Iterator[tupl
 def _is_significantly_faster(speeds: Mapping[str, stats.Estimate], fast: str, slow: str) -> bool:
     """Return whether `fast`, the fastest of all, is significantly faster than `slow`."""
     # Times the number of the others, because the data chose the fastest one.
-    p = speeds[fast].minus(speeds[slow]).p(math.log1p(stats.TIE))
+    p = speeds[fast].over(speeds[slow]).p_beyond(math.log1p(stats.TIE))
     return fast != slow and p * (len(speeds) - 1) <= stats.LEVEL
 
 

@@ -1,10 +1,9 @@
 """The table of a cluster's GPUs, and which points share an allocation."""
 
-import argparse
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -23,14 +22,12 @@ OVERHEAD_S = 10
 Table = Mapping[str, Mapping[str, str | int]]
 
 
-def profile(arguments: Sequence[str], root: Path) -> str:
-    """Return the profile that the arguments of Snakemake name, or profiles/slurm of this project.
+def profile(name: str | None, root: Path) -> str:
+    """Return the profile of that name, by default profiles/slurm of this project.
 
     Raises ConfigError if it has no gpus.yaml.
     """
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--workflow-profile", "--profile", default=str(root / PROFILE))
-    name = parser.parse_known_args(arguments)[0].workflow_profile
+    name = name or str(root / PROFILE)
     places = [Path(name), Path("profiles", name), root / "profiles" / name]
     found = next((place for place in places if (place / TABLE).is_file()), None)
     if found is None:

@@ -1,14 +1,32 @@
-"""Access attributes of Snakemake that have no public interface.
+"""Access attributes and functions of Snakemake that have no public interface.
 
 They exist in Snakemake 9.19 and 9.27. If another version renames one, change it here.
 """
 
+import argparse
+import os
+import sys
 from pathlib import Path
+
+from snakemake.common.configfile import load_configfile
 
 
 def given_configs(workflow) -> tuple[list[Path], dict]:
     """Return the values of --configfile and --config."""
     return workflow.config_settings.configfiles, workflow.config_settings.config
+
+
+def config_layers(workflow) -> list[dict]:
+    """Return what Snakemake merged into the config: the files, then --config."""
+    return [*map(load_configfile, workflow.configfiles), workflow.config_settings.config]
+
+
+def named_profile() -> str | None:
+    """Return the profile that Snakemake's arguments or its environment name."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    default = os.environ.get("SNAKEMAKE_PROFILE")
+    parser.add_argument("--workflow-profile", "--profile", dest="profile", default=default)
+    return parser.parse_known_args(sys.argv[1:])[0].profile
 
 
 def is_on_cluster(workflow) -> bool:

@@ -44,13 +44,13 @@ def gpu_names(config: dict) -> list[str]:
 def expand(config: dict, gpu: str) -> list[Point]:
     """Return every point of the sweep on one GPU, in the config's order, once per replicate."""
     settings = {key: config[key] for key in SETTINGS}
-    files = {kernels.add_variant(path): path for path in config["kernels"]}
+    files = {kernels.add_variant(path): path for path in config["kernel_files"]}
     points = {}
     for shape in config["shapes"]:
         variants = shape.get("variants", config["variants"])
         variants = kernels.default_variants(config["op"], files) if variants == "all" else variants
         dtypes = shape.get("dtypes", config["dtypes"])
-        replicates = range(1, config["repeats"] + 1)
+        replicates = range(1, config["replicates"] + 1)
         matrices = _matrices(shape, dtypes, config["seed"])
         for (dtype, M, N), variant, replicate in itertools.product(matrices, variants, replicates):
             # only the point's own file, so that a change of another file measures nothing again
@@ -146,9 +146,9 @@ def _fits(point: Point, limits: dict) -> bool:
 
 def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     """Return a line with the number of points of a sweep on a GPU, of those that it expanded to."""
-    repeats = config["repeats"]
-    count, left = len(points) // repeats, (len(expanded) - len(points)) // repeats
-    each = f", {repeats} replicates each" if repeats > 1 else ""
+    replicates = config["replicates"]
+    count, left = len(points) // replicates, (len(expanded) - len(points)) // replicates
+    each = f", {replicates} replicates each" if replicates > 1 else ""
     note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
     return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
 

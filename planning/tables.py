@@ -13,7 +13,7 @@ from measure.point import Point
 from measure.row import MATRIX
 
 SOURCES = "sources.yaml"
-CODE = {".py", ".cu", ".cuh", ".csv"}  # the last: tuning tables
+CODE = {".py", ".cu", ".cuh", ".csv", ".js", ".css", ".j2"}  # .csv: tuning tables
 
 
 def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
@@ -23,7 +23,7 @@ def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
 
 @functools.cache
 def _recorded_rows(path: Path) -> list[dict[str, str]]:
-    """Return every row, without what it measured."""
+    """Return MATRIX and variant of every row."""
     with path.open(newline="") as file:
         return [{name: row[name] for name in (*MATRIX, "variant")} for row in csv.DictReader(file)]
 

@@ -89,11 +89,11 @@ def _message(error) -> str:
 def _bad_kernels(config: dict) -> list[str]:
     """Add the config's files to the variants; return what is wrong with them."""
     faults = []
-    for index, path in enumerate(config["kernels"]):
+    for index, path in enumerate(config["kernel_files"]):
         try:
             kernels.add_variant(path)
         except kernels.BadKernel as error:
-            faults.append(f"  kernels[{index}]: {error}")
+            faults.append(f"  kernel_files[{index}]: {error}")
     return faults
 
 

@@ -28,7 +28,7 @@ SWEEPS = (
     "peers",
 )
 DEFAULT = SWEEPS[0]
-REPEATS = 3  # so that the spread between processes is measured, not estimated
+REPLICATES = 3  # so that the spread between processes is measured, not estimated
 
 
 def main(wanted: Sequence[str]) -> int:
@@ -87,7 +87,7 @@ def commands(sweep: str, gpu: str, again: str) -> list[list[str]]:
     jobs = 2 * max(1, gpus.visible_slugs().count(gpu))
     file = "config.yaml" if sweep == DEFAULT else f"sweeps/{sweep}.yaml"
     measure = ["snakemake", "--cores", "all", "--until", "merge", "--resources", f"gpu={jobs}"]
-    measure += ["--configfile", file, "--config", f"gpus=[{gpu}]", f"repeats={REPEATS}"]
+    measure += ["--configfile", file, "--config", f"gpus=[{gpu}]", f"replicates={REPLICATES}"]
     keep = ["analysis", "record", "--rows", "results/rows", "--command", again]
     keep += ["--merged", f"results/measurements/{gpu}.csv", "--output", f"data/recorded/{gpu}"]
     return [measure, keep]

@@ -34,9 +34,9 @@ def commands() -> str:
         for name, command in subparsers.choices.items():
             if name in CALLED_BY_RULES:
                 continue
-            words = command.format_usage().split()
-            text = " ".join(words[words.index(name) + 1 :]).replace("[-h] ", "").replace("[-h]", "")
-            lines.append(f"`python -m {program} {f'{name} {text}'.strip()}`: {helps[name]}")
+            words = [word for word in command.format_usage().split() if word != "[-h]"]
+            text = " ".join(words[words.index(name) :])
+            lines.append(f"`python -m {program} {text}`: {helps[name]}")
     return bullets(lines)
 
 
@@ -58,30 +58,27 @@ def kernel_list() -> str:
     lines = []
     files = {name: kernels.variant_file(name).relative_to(ROOT) for name in kernels.names()}
     for folder, names in itertools.groupby(sorted(files, key=files.get), lambda n: files[n].parent):
-        lines += [f"**[{folder}](../../{folder})**"]
+        lines.append(f"- **[{folder}](../../{folder})**")
         for name in names:
             also = sorted(kernels.ops(name) - {"softmax"})
             more = f" Also {', '.join(also)}." if also else ""
             chosen = ", ".join(kernels.configs(name))
             more += f" Configs: {chosen}." if chosen else ""
-            idea = (
-                source_scan.docstring(kernels.variant_file(name)).split("\n")[0].replace("``", "`")
-            )
-            lines += [f"`{name}`: {idea}{more}"]
-    return bullets(lines).replace("- `", "  - `")
+            idea = source_scan.docstring(kernels.variant_file(name)).split("\n")[0]
+            lines.append(f"  - `{name}`: {idea.replace('``', '`')}{more}")
+    return "\n".join(lines)
 
 
 def sweeps() -> str:
-    """Return each file of sweeps/, the points that it measures on a GPU, and what it is for."""
+    """Return each file of sweeps/, the points that it measures on a GPU, and its first line."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
     lines = []
     for path in sorted((ROOT / "sweeps").glob("*.yaml")):
         text = path.read_text()
-        about = " ".join(re.match(r"(?:# .+\n)+", text)[0].replace("\n# ", " ")[2:].split())
-        about = re.split(r"\. |\.$|: `|; ", about)[0]
+        about = text.splitlines()[0].removeprefix("# ")
         given = default | yaml.safe_load(text)
         count = 0 if given["gpus"] == ["recorded"] else len(points.expand(given, "h200"))
-        lines.append(f"[`{path.stem}`](../../sweeps/{path.name}), {count} points: {about}.")
+        lines.append(f"[`{path.stem}`](../../sweeps/{path.name}), {count} points: {about}")
     return bullets(lines)
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 from analysis.stats import Estimate
 
 HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", "no data"
-OPEN = (INCONCLUSIVE, NO_DATA)
 
 SOURCES = {
     "S0": "S0: Introduction to Triton: OnlineSoftmax faster than Torch (Mizuno-Ai / wu-kan, 2024)",
@@ -24,19 +23,21 @@ SOURCES = {
 class Protocol:
     """The points that a claim is about, all of the operation softmax.
 
-    `shapes` maps N to its M. The first of `distributions` that has rows counts.
+    `shapes` maps N to its M. The first of `distributions` that has rows counts. Rows without one of
+    `variants`, those that the source compares with torch, are of another sweep.
     """
 
     name: str
     shapes: dict[int, int]
     distributions: tuple[str, ...]
+    variants: tuple[str, ...]
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return its rows, at most one for each (variant, N) of one gpu, dtype and sweep."""
         fits = (rows["op"] == "softmax") & (rows["M"] == rows["N"].map(self.shapes))
         for distribution in self.distributions:
             chosen = rows[fits & (rows["distribution"] == distribution)]
-            if len(chosen):
+            if chosen["variant"].isin(self.variants).any():
                 return chosen
         return rows.iloc[:0]
 

@@ -54,7 +54,7 @@ class Evidence:
         speeds = self.speed(fast, n), self.speed(slow, n)
         if not self.on_one_board(fast, slow, n):
             raise NoDataError(f"{fast} and {slow} were timed on two boards at N = {n}")
-        return speeds[0].minus(speeds[1])
+        return speeds[0].over(speeds[1])
 
     def marks(self) -> list[str]:
         """Return a line for each mark of the rows whose speed was read."""

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import stats
+from analysis import InputError, stats
 from analysis.claims.claim import NO_DATA, SOURCES, Claim, Finding, NoDataError
 from analysis.claims.evidence import Evidence
 from analysis.claims.sources import CLAIMS
-from analysis.frame import read_output
 from analysis.published import Published
 from analysis.rows import write as write_file
 
@@ -45,10 +44,15 @@ def write(measurements: pd.DataFrame, published: Published, output: Path) -> Non
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return what `write` wrote."""
-    numbers = ("value", "low", "high", "published_value")
-    text = [name for name in COLUMNS if name not in numbers]
-    return read_output(path, COLUMNS, text, "claims")
+    """Return what `write` wrote. Raises InputError when it is missing or has other columns."""
+    text = dict.fromkeys(set(COLUMNS) - {"value", "low", "high", "published_value"}, "str")
+    try:
+        table = pd.read_csv(path, dtype=text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); run `claims` first") from error
+    if list(table) != COLUMNS:
+        raise InputError(f"{path}: not written by `claims`: its columns differ; run it again")
+    return table.fillna(dict.fromkeys(text, ""))
 
 
 def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:

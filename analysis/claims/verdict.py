@@ -8,11 +8,18 @@ the other side, with p-values corrected over sizes (Holm).
 
 from collections.abc import Iterable, Mapping
 
+from analysis import markdown as md
 from analysis import stats
 from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE
 from analysis.stats import Estimate
 
 ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
+
+
+def text(ratio: Estimate) -> str:
+    """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
+    number, *interval = md.with_interval(ratio.value, *ratio.interval).split(" ", 1)
+    return " ".join([f"{number}x", *interval])
 
 
 def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
@@ -21,8 +28,8 @@ def p_values(ratios: Iterable[Estimate]) -> tuple[float, float]:
     The first is the largest p, the second the smallest p times the number of ratios.
     """
     ratios = list(ratios)
-    above = [ratio.p() if ratio.log > 0 else 1.0 for ratio in ratios]
-    below = [ratio.p() if ratio.log < 0 else 1.0 for ratio in ratios]
+    above = [ratio.p_beyond() if ratio.log > 0 else 1.0 for ratio in ratios]
+    below = [ratio.p_beyond() if ratio.log < 0 else 1.0 for ratio in ratios]
     return max(above), min(1.0, len(below) * min(below))
 
 
@@ -38,11 +45,6 @@ def sides(every: Mapping[int, tuple[float, float]]) -> dict[int, str]:
 def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
     """Return size -> the side of 1 of its ratio."""
     return sides({n: p_values([ratio]) for n, ratio in every.items()})
-
-
-def side(ratio: Estimate) -> str:
-    """Return on which side of 1 one ratio is, or `unclear`."""
-    return sides_of({0: ratio})[0]
 
 
 def on_all(sides: Iterable[str], complete: bool = True) -> str:

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis import markdown as md
-
 LEVEL = 0.05  # one minus the confidence; also the rate of false discoveries
 TIE = 0.01  # a smaller lead counts as none: on some hosts processes of the same code differ by it
 Z = 1.959964  # standard errors on each side of a normal 95 % interval
@@ -43,15 +41,10 @@ class Estimate(NamedTuple):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Return the interval, or twice the ratio for a number without one."""
+        """Return the interval; without one, return the ratio as both ends."""
         return self.interval if self.variance else (self.value, self.value)
 
-    def __str__(self) -> str:
-        """Return `1.353x [1.350, 1.356]`, the interval only where there is one."""
-        number, *interval = md.with_interval(self.value, *self.interval).split(" ", 1)
-        return " ".join([f"{number}x", *interval])
-
-    def p(self, margin: float = 0.0) -> float:
+    def p_beyond(self, margin: float = 0.0) -> float:
         """Return the p-value of the hypothesis |true logarithm| <= margin; 1 for NaN.
 
         Both tails count, each from the margin on (McCarthy and Smyth, Bioinformatics 25(6), 2009).
@@ -59,7 +52,7 @@ class Estimate(NamedTuple):
         size = abs(self.log)
         return min(1.0, self._p_of_error(size - margin) + self._p_of_error(size + margin))
 
-    def p_of_more(self, margin: float) -> float:
+    def p_within(self, margin: float) -> float:
         """Return the p-value of the hypothesis |true logarithm| >= margin; 1 for NaN.
 
         It is the larger of two one-sided ones (Schuirmann, J. Pharmacokin. Biopharm. 15(6), 1987).
@@ -75,7 +68,7 @@ class Estimate(NamedTuple):
         half = two_sided_p(size / math.sqrt(self.variance), self.degrees) / 2
         return half if size >= 0 else 1 - half
 
-    def minus(self, other: "Estimate") -> "Estimate":
+    def over(self, other: "Estimate") -> "Estimate":
         """Return the quotient of two independent ratios."""
         return _weighted_sum([self, other], (1, -1))
 
@@ -83,9 +76,9 @@ class Estimate(NamedTuple):
 def _weighted_sum(estimates: Iterable[Estimate], weights: Iterable[float]) -> Estimate:
     """Return the weighted sum of logarithms, as t-distributed with the fewest degrees of freedom.
 
-    That is exact where two terms share one spread. Where each has its own, their sum is far in the
-    tail less often than this t. Only the 95 % interval of many terms would be too narrow for d < 4,
-    so the variance is at least what gives the interval of a normal sum of scale² · d / (d - 2).
+    That is exact where two terms share one spread. With separate spreads this t is conservative in
+    the tail. For d < 4 it is not for the 95 % interval, so the variance is raised to what gives the
+    interval of a normal sum of scale² · d / (d - 2).
     """
     pairs = list(zip(estimates, weights, strict=True))
     log = math.fsum(w * e.log for e, w in pairs)

@@ -14,18 +14,21 @@ from analysis.stats.ratio import LEVEL, Z
 SHORT_US = 10  # shorter calls are a separate class, because launches vary by a fixed time
 # A/A controls of an operation, and of its short or its long calls. Of 20, the 95 % quantile is
 # almost the largest, which widens too much rather than too little.
-MIN_ROWS, MIN_CLASS = 20, 60
+MIN_ROWS, MIN_CLASS_ROWS = 20, 60
 # The report names an operation as biased if more than this share of its A/A intervals lacks 1, and
-# if a fair control would have as many with at most the probability CHANCE.
-MAX_EXCLUDING, CHANCE = 0.08, 0.01
+# if a fair control would have as many with at most the probability MAX_CHANCE.
+MAX_EXCLUDING, MAX_CHANCE = 0.08, 0.01
 BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
-# The grid of a, b and d in `process_spread`. It reaches from below the smallest spread of a
-# recorded board, 0.02 %, to above the largest.
-RELATIVE, PER_CALL_US = np.geomspace(5e-5, 5e-2, 30), np.append(0, np.geomspace(2e-3, 0.5, 24))
-DEGREES = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
-# With fewer degrees of freedom in a board's controls, a, b and d are DEFAULT. That spread is larger
-# than on any recorded host with one GPU.
-MIN_DEGREES, DEFAULT = 10, (5e-3, 5e-2, 4.0)
+# The grid of a (relative), b (µs) and d in `process_spread`. a and b reach from below the smallest
+# spread of a recorded board, 0.02 %, to above the largest.
+A_GRID, B_GRID_US = np.geomspace(5e-5, 5e-2, 30), np.append(0, np.geomspace(2e-3, 0.5, 24))
+# Half of the recorded boards would take d = 2, where the variance is infinite, and so is that of a
+# mean. With 3, the same kernel under two names, 26 recorded pairs, never differs significantly. But
+# if d were 2.1, 5 of 30 simulated sweeps of equal variants would show a significant difference.
+D_GRID = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
+# With fewer degrees of freedom in the controls of a sweep, a, b and d are those of its board in all
+# sweeps, or else DEFAULT, a spread that no recorded board exceeds.
+MIN_DEGREES, DEFAULT = 10, (5e-3, 0.12, 4.0)
 
 
 def aa_controls(rows: pd.DataFrame) -> pd.DataFrame:
@@ -47,7 +50,7 @@ def widening(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.Series:
     """
     aa, k = aa_controls(controls), pd.Series(1.0, rows.index)
     rows = rows.assign(short=rows["torch_us"] <= SHORT_US)
-    for by, least in ((["gpu", "op"], MIN_ROWS), (["gpu", "op", "short"], MIN_CLASS)):
+    for by, least in ((["gpu", "op"], MIN_ROWS), (["gpu", "op", "short"], MIN_CLASS_ROWS)):
         for key, part in aa.groupby(by):
             if len(part) >= least:
                 inside = (rows[by] == list(key)).all(axis=1)
@@ -59,7 +62,7 @@ def biased_operations(rows: pd.DataFrame) -> pd.Series:
     """Return by (gpu, op) the share of A/A intervals without 1, where it is more than chance."""
     aa = aa_controls(rows).groupby(["gpu", "op"])["excludes"].agg(["mean", "sum", "size"])
     chance = [binomial_tail(k, n, LEVEL) for k, n in zip(aa["sum"], aa["size"], strict=True)]
-    biased = (aa["mean"] > MAX_EXCLUDING) & (np.array(chance) <= CHANCE)
+    biased = (aa["mean"] > MAX_EXCLUDING) & (np.array(chance) <= MAX_CHANCE)
     return aa["mean"][biased & (aa["size"] >= MIN_ROWS)]
 
 
@@ -81,35 +84,39 @@ def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
 
     In Smyth's model the sample variance of ln(torch / copy) over the n processes of a matrix is
     distributed as (a² + (b / t)²) · F(n - 1, d). Of a grid, a, b and d have the largest likelihood.
-    The d returned is smaller, by the error of this estimate (`_with_error_of_estimate`). Where
-    single processes deviate and not matrices, d is too large: with d = 3 in a simulation, 10 % of
-    the sweeps of equal variants have a significant difference in place of 5 %.
+    The d returned is smaller, by the error of this estimate (`_with_error_of_estimate`). If
+    processes rather than matrices differ in spread, d is overestimated. In a simulation with d = 3,
+    10 % of sweeps of equal variants then show a significant difference, not 5 %.
     """
     rows = rows[(rows["torch_us"] > 0) & (rows["copy_us"] > 0)]
     length = rows[["torch_us", "copy_us"]].min(axis=1)  # b weighs most on the shorter call
     rows = rows.assign(log=np.log(rows["torch_us"] / rows["copy_us"]), length=length)
     groups = rows.groupby([*SWEEP_MATRIX, "gpu_uuid"], sort=False)
     controls = groups.agg(var=("log", "var"), n=("log", "size"), length=("length", "median"))
-    fits = {board: _fit(part[part["n"] > 1]) for board, part in controls.groupby(BOARD)}
+    fits = {}
+    for _, board in controls.groupby([name for name in BOARD if name != "sweep"]):
+        for key, sweep in board.groupby(BOARD):  # too few controls of a sweep: those of the board
+            fits[key] = _fit(sweep) or _fit(board) or DEFAULT
     return pd.DataFrame.from_dict(fits, orient="index", columns=["a", "b", "d"])
 
 
-def _fit(controls: pd.DataFrame) -> tuple[float, float, float]:
-    """Return a, b and d of one board; `controls` has `n` processes in each line."""
+def _fit(controls: pd.DataFrame) -> tuple[float, float, float] | None:
+    """Return a, b and d of one board; `controls` has `n` processes in each line. None: too few."""
+    controls = controls[controls["n"] > 1]
     n = controls["n"].to_numpy(float) - 1
     if n.sum() < MIN_DEGREES:
-        return DEFAULT
+        return None
     variance = np.maximum(controls["var"].to_numpy(), 1e-10)  # times that are equal by chance
-    per_call = (PER_CALL_US[:, None] / controls["length"].to_numpy()) ** 2
-    tau2 = RELATIVE[:, None, None] ** 2 + per_call
+    per_call = (B_GRID_US[:, None] / controls["length"].to_numpy()) ** 2
+    tau2 = A_GRID[:, None, None] ** 2 + per_call
     best = {}  # likelihood -> (a, b, d)
-    for d in DEGREES:
+    for d in D_GRID:
         beta = sum(math.lgamma((m + d) / 2) - math.lgamma(m / 2) - math.lgamma(d / 2) for m in n)
         scaled = n * variance / (d * tau2)
         likelihood = (n / 2 * np.log(scaled) - (n + d) / 2 * np.log1p(scaled)).sum(axis=-1) + beta
         i, j = np.unravel_index(likelihood.argmax(), likelihood.shape)
         degrees = _with_error_of_estimate(d, n.sum())
-        best[likelihood[i, j]] = float(RELATIVE[i]), float(PER_CALL_US[j]), degrees
+        best[likelihood[i, j]] = float(A_GRID[i]), float(B_GRID_US[j]), degrees
     return best[max(best)]
 
 

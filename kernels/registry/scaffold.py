@@ -67,7 +67,7 @@ def next_steps(paths: list[Path], output: Path | None) -> str:
     size = ["--M", "1024", "--N", "4096", "--output", f"{name}.csv"]
     config = {"variants": f"[torch_softmax, {name}]"}
     if output:
-        config = {"kernels": "['" + str(output).replace("'", "''") + "']"} | config
+        config = {"kernel_files": "['" + str(output).replace("'", "''") + "']"} | config
     written = " and ".join(map(os.path.relpath, paths))
     sweep = ["snakemake", "--cores", "all", "--config", f"sweep={name.lower()}"]
     sweep += [f"{key}={value}" for key, value in config.items()]

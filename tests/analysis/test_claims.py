@@ -69,13 +69,14 @@ CASES = [
     ("S0-a", "reduction", T_ONLINE + online("triton_online", 1.42), HOLDS, "1.420x"),
     ("S0-a", "reduction", T_ONLINE + online("triton_online", 1.2), FAILS, "1.200x"),
     ("S0-a", "reduction", T_ONLINE + online("triton_online", 1.34, 0.02), OPEN, "too close"),
-    ("S0-a", "reduction", T_ONLINE, NONE, "no row of triton_online at N = 131072"),
+    ("S0-a", "reduction", T_ONLINE + errors(0, 0)[:1], NONE, "no row of triton_online at N = 131"),
     ("S0-a", "share", T_ONLINE + online("triton_online", 1.2), HOLDS, "10 of 10"),
     ("S0-a", "share", T_ONLINE + online("triton_online", lambda n: n / 1000), FAILS, "256, 512"),
     ("S0-a", "share", T_ONLINE + online("triton_online", 1.01, 0.1), OPEN, "too close"),
     ("S0-b", "", ranking(turns), HOLDS, "10 of 10"),
     ("S0-b", "", ranking(1.4), FAILS, "the other way at N = 65536, 131072"),
     ("S0-b", "", ranking(turns, half=0.3), OPEN, "too close to call at N = 256"),
+    ("S0-b", "", ranking(turns)[:9] + ranking(turns)[10:], OPEN, "; 1 size cannot"),
     ("S0-b", "", online("triton_online", 1.2), NONE, "triton_fused: no row"),
     ("S0-c", "", limit("unsupported", "N > 131072"), HOLDS, "(N > 131072)"),
     ("S0-c", "", limit("ok"), FAILS, "it ran"),
@@ -180,6 +181,8 @@ def test_file_reads_back(measurements, tables, tmp_path):
     found = claims.read(tmp_path / "c.csv")
     assert list(found) == claims.table.COLUMNS
     assert len(found) == len(claims.check(measurements(T_ONLINE), tables))
+    own = found[found["origin"] == "measured"]
+    assert own["why"].str.startswith("no rows of protocol").all(), "torch alone is of no protocol"
 
 
 def test_claims_about_softmax_do_not_see_another_operation(measurements, tables):

@@ -9,7 +9,7 @@ from measure import ROOT
 from tests import processes
 from tests.analysis import synthetic
 
-PUBLISHED = ROOT / "data" / "published"
+PUBLISHED = ROOT / "data/published/sources.yaml"
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, compla
 
 def test_torch_is_not_imported():
     program = (
-        "import sys, analysis.__main__, analysis.merge, analysis.record, "
+        "import sys, analysis.__main__, analysis.merge, analysis.recorded, "
         "analysis.ranking, analysis.claims, analysis.figures.write, analysis.report.write; "
         "print([m for m in ('torch', 'triton') if m in sys.modules])"
     )

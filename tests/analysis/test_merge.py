@@ -114,7 +114,7 @@ def test_the_order_of_the_files_does_not_matter(row_files, tmp_path_factory, dat
     assert merge_rows(chosen, "s", first) == len(chosen)
     merge_rows(data.draw(st.permutations(chosen)), "s", second)
     assert first.read_bytes() == second.read_bytes()
-    merged = rows.read_rows(first, schema.LEADING)
+    merged = rows.read_rows(first, schema.SOURCE_COLUMNS)
     assert merged == [LEADING | rows.read_row_file(file) for file in row_files if file in chosen]
 
 
@@ -124,4 +124,4 @@ def test_any_text_comes_through_the_merge_as_it_was(tmp_path_factory, message):
     row, folder = synthetic.row(message=message), tmp_path_factory.getbasetemp()
     path = synthetic.write_csv(folder / "text.csv", [row])
     merge_rows([path], "s", folder / "merged.csv")
-    assert rows.read_rows(folder / "merged.csv", schema.LEADING) == [LEADING | row]
+    assert rows.read_rows(folder / "merged.csv", schema.SOURCE_COLUMNS) == [LEADING | row]

@@ -25,6 +25,7 @@ def test_what_a_variant_cannot_run_counts_against_it_and_what_was_not_timed_does
     failed = [synthetic.row(variant="c", N=n, status="unsupported") for n in (1, 2, 3)]
     alone, third = of({"c": 1.0}, [99]), of({"c": 1.0}, [4])
     excluded = of({"c": 1.0}, [5], flags="faster_than_copy")
+    excluded += [synthetic.row(variant="c", N=n, status="unavailable") for n in range(6, 21)]
     found = ranking.profile(ranked([*ROWS, *failed, *alone, *third, *excluded]))
     assert len(found) == 20  # not the matrix without a competitor
     assert ranking.within(found["c"], 3) == 0.25

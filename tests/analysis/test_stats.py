@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import ranking, stats
+from analysis import ranking, schema, stats
+from analysis.frame import is_ranked
 from analysis.stats import Estimate, ratio, spread
 from tests.analysis import synthetic
 from tests.marks import slow
+from tools import results
 
 SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
@@ -101,10 +103,26 @@ def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero(measuremen
         assert math.hypot(a, b / us) == pytest.approx(math.hypot(0.004, 0.01 / us), rel=0.4)
     still = run(measurements, 2, [f"mine_{i}" for i in range(12)], spread=0.0)
     assert spread.process_spread(still)["a"].min() > 0
-    few = spread.process_spread(run(measurements, 2, ["mine"]))
-    assert tuple(few.iloc[0]) == spread.DEFAULT
+    few = run(measurements, 2, ["mine"])
+    assert tuple(spread.process_spread(few).iloc[0]) == spread.DEFAULT
+    beside = spread.process_spread(pd.concat([rows, few.assign(sweep="few")]))
+    assert (beside.iloc[0] == beside.iloc[1]).all(), "a short sweep has the spread of its board"
     found = stats.point_estimates(run(measurements, 2, ["mine"]))
     assert (found["speedup_high"] / found["speedup_low"] > 1.02).all()
+
+
+def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_name():
+    """`cuda_oneflow` launches one of three variants, by N; of 20 pairs one may have p <= 5 %."""
+    points = stats.point_estimates(results.recorded())
+    points = points[is_ranked(points, any_board=True)]
+    kind = pd.cut(points["N"], [0, 1024, 50_000, math.inf], labels=["warp", "smem", "uncached"])
+    launched = "cuda_oneflow_" + kind.astype(str)
+    points["same"] = points["variant"].mask(points["variant"] == "cuda_oneflow", launched)
+    groups = points.groupby([*schema.SWEEP_MATRIX, "gpu_uuid", "same"])
+    pairs = [map(stats.estimate, same.to_dict("records")) for _, same in groups if len(same) == 2]
+    p = [first.over(second).p_beyond() for first, second in pairs]
+    assert len(p) >= 20
+    assert np.mean(np.array(p) <= stats.LEVEL) <= stats.LEVEL
 
 
 def test_replicates_count_with_their_own_variance(measurements):
@@ -154,7 +172,7 @@ def test_a_difference_is_as_rare_as_its_p_says(shared, degrees):
 
     def p_that_comes(rate):  # p of the difference that so many exceed
         error = np.quantile(errors, 1 - rate)
-        return Estimate(error, 1.0, degrees).minus(Estimate(0.0, 1.0, degrees)).p()
+        return Estimate(error, 1.0, degrees).over(Estimate(0.0, 1.0, degrees)).p_beyond()
 
     assert p_that_comes(0.06) >= 0.05
     assert p_that_comes(0.025) <= 0.05
@@ -177,14 +195,14 @@ def test_of_equal_variants_none_is_slower_in_95_percent_of_sweeps(measurements, 
 
 def test_quotients_and_means():
     a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(0.0, 0.04**2, 5)
-    ratio = a.minus(b)
+    ratio = a.over(b)
     assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((2, 0.05**2, 5))
-    assert a.minus(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
+    assert a.over(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
     mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
     assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
     assert math.isnan(Estimate(0.3).interval[0])  # from the literature
-    assert Estimate(0.3).p() == 0
-    assert Estimate(0.3, math.nan).p() == 1
+    assert Estimate(0.3).p_beyond() == 0
+    assert Estimate(0.3, math.nan).p_beyond() == 1
 
 
 @pytest.mark.parametrize(
@@ -196,7 +214,7 @@ def test_students_t_as_in_its_tables(degrees, t):
 
 
 def test_nothing_is_beyond_a_margin_that_it_is_within():
-    p = [Estimate(log, 0.001**2).p(0.01) for log in (0.0, 0.005, 0.01, -0.02)]
+    p = [Estimate(log, 0.001**2).p_beyond(0.01) for log in (0.0, 0.005, 0.01, -0.02)]
     assert p[0] > 0.999
     assert p[2] == pytest.approx(0.5, abs=1e-3)
     assert p[3] < 1e-5

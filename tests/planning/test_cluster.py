@@ -8,25 +8,31 @@ import yaml
 
 from measure import ROOT
 from measure.point import Point
-from planning import cluster, points
+from planning import cluster, internals, points
 from planning.validate import ConfigError
 from tests.workflow.runner import Runner, configure
 
 TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", "points": 2}}
 
 
-def test_the_table_is_that_of_the_profile_in_use(tmp_path):
-    assert cluster.profile(["-n"], ROOT) == str(ROOT / "profiles/slurm")
+def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
     mine = tmp_path / "mine"
-    for words in (["--workflow-profile", str(mine)], ["-n", f"--profile={mine}"]):
-        with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
-            cluster.profile(words, ROOT)
+    for default in (None, "mine"):
+        for words, name in (
+            ("--workflow-profile a", "a"),
+            ("-n --profile=b", "b"),
+            ("-n", default),
+        ):
+            monkeypatch.setattr("sys.argv", ["snakemake", *words.split()])
+            assert internals.named_profile() == name
+        monkeypatch.setenv("SNAKEMAKE_PROFILE", "mine")
+    assert cluster.profile(None, ROOT) == str(ROOT / "profiles/slurm")
+    with pytest.raises(ConfigError, match=r"mine has no gpus\.yaml.*copy .*profiles/slurm"):
+        cluster.profile(str(mine), ROOT)
     mine.mkdir()
     (mine / "gpus.yaml").touch()
-    assert cluster.profile(["--workflow-profile", str(mine)], ROOT) == str(mine)
-    assert Path(cluster.profile(["--workflow-profile", "slurm"], ROOT)).samefile(
-        ROOT / "profiles/slurm"
-    )
+    assert cluster.profile(str(mine), ROOT) == str(mine)
+    assert Path(cluster.profile("slurm", ROOT)).samefile(ROOT / "profiles/slurm")
 
 
 @pytest.mark.parametrize(

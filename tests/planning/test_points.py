@@ -77,7 +77,7 @@ def test_all_are_those_that_have_the_operation():
 def test_points_of_a_matrix_are_measured_one_after_the_other_in_a_random_order():
     shapes = [{"M": 4, "N": [8, 9]}, {"M": 4, "N": 8, "variants": ["triton_online"]}]
     names = ["torch_softmax", "torch_naive", "torch_jit", "triton_row"]
-    config = DEFAULT | {"shapes": shapes, "variants": names, "repeats": 3}
+    config = DEFAULT | {"shapes": shapes, "variants": names, "replicates": 3}
     points = planned.expand(config, "h200")
     measured = planned.in_measuring_order(points, seed=1)
     assert [p.N for p in measured] == [8] * 15 + [9] * 12
@@ -101,7 +101,7 @@ def test_matrices_of_several_boards_take_turns():
 
 
 def test_a_further_replicate_takes_the_row_of_the_first():
-    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"], "repeats": 2}
+    config = DEFAULT | {"shapes": [{"M": 4, "N": 8}], "variants": ["triton_row"], "replicates": 2}
     first, second = planned.expand(config, "h200")
     folder = "results/rows/h200/softmax/float32/uniform/seed3407_blocks51/M4_N8"
     assert planned.row_path(second) == f"{folder}/triton_row.2.csv"

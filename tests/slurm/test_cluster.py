@@ -93,7 +93,7 @@ def lose_node(sweep, run):
 
 
 def two_types(lab, folder):
-    sweep = Sweep(folder, lab, ["auto"], SIZES, repeats=2)
+    sweep = Sweep(folder, lab, ["auto"], SIZES, replicates=2)
     (folder / "crash").write_text("torch_naive")
     named = ("--config", "gpus=[a100, h200]")
     return Played(sweep, sweep.run(*named), {}, sweep.run(*named), [])

@@ -57,4 +57,4 @@ def test_every_rule_that_runs_something_names_an_environment_that_exists():
                 (name,) = re.findall(r'conda:\s+"(.+)"', rule)
                 assert (path.parent / name).resolve() in {ROOT / n for n in CONDA}
                 seen.add(rule.split(":")[0])
-    assert seen >= {"point", "merge", "collect", "summary", "claims", "figures_of_gpu", "report"}
+    assert seen >= {"point", "merge", "collect", "summary", "claims", "gpu_figures", "report"}

@@ -51,7 +51,7 @@ def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
     given = dict(itertools.pairwise(measure))
     config = yaml.safe_load((ROOT / given["--configfile"]).read_text())
     assert config["sweep"] == sweep
-    assert measure[-3:] == ["--config", "gpus=[h200]", "repeats=3"]
+    assert measure[-3:] == ["--config", "gpus=[h200]", "replicates=3"]
     assert cli.parser().parse_args(keep[1:]).reproduce_with == "make record"
 
 

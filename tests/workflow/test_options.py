@@ -6,7 +6,7 @@ import yaml
 from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
-AFTER_POINTS = {"merge", "collect", "summary", "claims", "figures_of_gpu", "report", "all"}
+AFTER_POINTS = {"merge", "collect", "summary", "claims", "gpu_figures", "report", "all"}
 DRAW = AFTER_POINTS - {"merge"}
 
 
@@ -15,21 +15,21 @@ DRAW = AFTER_POINTS - {"merge"}
     [
         # each target that the documents name, of all jobs
         (["-F", "rows"], {"rows", "point"}, AFTER_POINTS),
-        (["-F", "summary"], {"point", "merge", "summary"}, {"claims", "figures_of_gpu", "report"}),
-        (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "figures_of_gpu", "report"}),
-        (["-F", "figures"], {"point", "figures_of_gpu", "shared_figures"}, {"summary", "report"}),
+        (["-F", "summary"], {"point", "merge", "summary"}, {"claims", "gpu_figures", "report"}),
+        (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "gpu_figures", "report"}),
+        (["-F", "figures"], {"point", "gpu_figures", "shared_figures"}, {"summary", "report"}),
         (["-F", "report"], {"point"} | AFTER_POINTS - {"summary", "all"}, {"summary", "all"}),
         # a part of the graph, from either end
-        (["-F", "--until", "figures_of_gpu"], {"point", "figures_of_gpu"}, {"summary", "report"}),
+        (["-F", "--until", "gpu_figures"], {"point", "gpu_figures"}, {"summary", "report"}),
         slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),
         # what runs again after a run
         (
             ["--forcerun", "summary"],
             {"summary", "all"},
-            {"point", "merge", "figures_of_gpu", "report"},
+            {"point", "merge", "gpu_figures", "report"},
         ),
         # the same configuration, but the report tells the command that repeats it
-        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "figures_of_gpu"}),
+        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "gpu_figures"}),
         (["--config", "gpus=[recorded]"], DRAW, {"point", "merge"}),
         (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
     ],

@@ -43,7 +43,7 @@ def mine(tmp_path):
 
 
 def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
-    config = edited(kernels=[str(mine)], shapes=[{"M": 4, "N": 8}])
+    config = edited(kernel_files=[str(mine)], shapes=[{"M": 4, "N": 8}])
     validate.check(config, [])
     by_variant = {point.variant: point for point in points.expand(config, "h200")}
     assert set(by_variant) == {*kernels.default_variants("softmax"), "mine"}
@@ -57,7 +57,7 @@ def test_the_options_of_a_point_name_the_file(mine, monkeypatch, name):
     (mine.parent / "--mine").mkdir()
     (mine.parent / "--mine" / "mine.py").write_text(KERNEL)
     (point,) = points.expand(
-        edited(kernels=[name], shapes=[{"M": 4, "N": 8}], variants=["mine"]), "h200"
+        edited(kernel_files=[name], shapes=[{"M": 4, "N": 8}], variants=["mine"]), "h200"
     )
     words = ["point", *points.options(point), "--variant", "mine", "--M", "4", "--N", "8"]
     given = command_line.parser().parse_args([*words, "--output", "row.csv"])
@@ -68,14 +68,14 @@ def test_the_options_of_a_point_name_the_file(mine, monkeypatch, name):
     ("given", "words"),
     [
         (["triton_row.py"], "the project has a variant 'triton_row', too"),
-        (["absent.py"], "kernels[0]: kernel 'absent.py': no such file; name a .py file"),
+        (["absent.py"], "kernel_files[0]: kernel 'absent.py': no such file; name a .py file"),
     ],
 )
 def test_files_that_cannot_be_are_refused(mine, monkeypatch, given, words):
     monkeypatch.chdir(mine.parent)
     (mine.parent / "triton_row.py").write_text(KERNEL)
     with pytest.raises(validate.ConfigError) as raised:
-        validate.check(edited(kernels=given), [])
+        validate.check(edited(kernel_files=given), [])
     assert words in str(raised.value)
 
 
@@ -90,7 +90,7 @@ def test_a_sweep_measures_it_again_when_it_or_what_it_imports_was_edited(
     monkeypatch.setenv("PYTHONPATH", str(elsewhere))
     given = f"../{NAME}/mine.py"
     change = {"shapes": [{"M": 4, "N": 8}], "variants": ["torch_softmax", "mine"]}
-    configure(project, kernels=[given], **change)
+    configure(project, kernel_files=[given], **change)
     runner = Runner(project)
     helper = mine.parent / "helper.py"
     for text in (HELPER, f"{HELPER}EDITED = True\n"):  # the second: by a server that has the first
@@ -106,6 +106,6 @@ def test_a_sweep_measures_it_again_when_it_or_what_it_imports_was_edited(
     assert not list(project.rglob("gone")) + list(mine.parent.rglob("gone"))
     (mine.parent / "another.py").write_text(KERNEL)
     change["variants"] = [*change["variants"], "another"]
-    configure(project, kernels=[given, f"../{NAME}/another.py"], **change)
+    configure(project, kernel_files=[given, f"../{NAME}/another.py"], **change)
     # the new one's; that it is in the list measures nothing again
     assert runner.jobs("rows") == {"point": 1, "rows": 1}

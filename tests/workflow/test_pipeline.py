@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.analysis.test_record import make
+from tests.analysis.test_recorded import make
 from tests.workflow.runner import Runner, configure, table
 
 POINTS = 8
@@ -12,7 +12,7 @@ ONCE = (
     *("merge", "collect", "summary", "claims"),
     *("shared_figures", "report", "all"),
 )
-AFTER_POINTS = dict.fromkeys(ONCE, 1) | {"figures_of_gpu": 2}
+AFTER_POINTS = dict.fromkeys(ONCE, 1) | {"gpu_figures": 2}
 
 
 def test_from_empty_to_a_report(finished_sweep):
@@ -33,8 +33,7 @@ def test_from_empty_to_a_report(finished_sweep):
     for kind in ("time", "throughput"):
         assert (figures / f"a100/float32_online_softmax_{kind}.svg").stat().st_size > 10_000
     assert {r["claim"] for r in table(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
-    *_, last = Runner(folder).printed().splitlines()
-    assert last.startswith("Report: results/report.html")
+    assert "\nReport: results/report.html" in Runner(folder).printed()
 
 
 def test_mended_prose_leaves_nothing_to_do_and_touched_files_no_points(runner):
@@ -78,7 +77,7 @@ def test_editing_analysis_measures_nothing_again(runner):
     ("change", "measured"),
     [
         ({"shapes": [{"M": 4, "N": [8, 13, 21]}]}, 4),
-        ({"repeats": 2}, POINTS),
+        ({"replicates": 2}, POINTS),
         ({"blocks": 7}, POINTS),
         ({"seed": 1}, POINTS),
         ({"timeout_s": 1000}, 0),
@@ -104,7 +103,7 @@ def test_a_deleted_product_is_made_again_without_measuring(runner):
 
 def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner):
     configure(runner.folder, unranked_flags=["launch_bound"])
-    assert {"collect", "figures_of_gpu", "report"} <= runner.jobs().keys() - {"point", "merge"}
+    assert {"collect", "gpu_figures", "report"} <= runner.jobs().keys() - {"point", "merge"}
     runner("--until", "collect")
     rows = table(runner.folder / "results/measurements.csv")
     flagged = [row for row in rows if "launch_bound" in row["flags"]]

@@ -1,14 +1,9 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
-import atexit
-
-
 onsuccess:
     if os.path.exists("results/report.html"):
         files = "results/report.html (for a browser), results/report.md"
-        line = f"Report: {files}    Figures: results/figures/"
-        # at exit, because Snakemake still names its log; the last line says where the answer is
-        atexit.register(print, line, file=sys.stderr)
+        logger.info(f"Report: {files}    Figures: results/figures/")
 
 
 localrules:
@@ -19,15 +14,9 @@ localrules:
     collect,
     summary,
     claims,
-    figures_of_gpu,
+    gpu_figures,
     shared_figures,
     report,
-
-
-rule rows:
-    """Measure the rows and samples of this sweep's points."""
-    input:
-        ROWS,
 
 
 rule figures:
@@ -47,9 +36,9 @@ rule merge:
     conda:
         "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
+        analysis_sha256=ANALYSIS_SHA256,
         sweep=config["sweep"],
-        kernels=config["kernels"],
+        kernel_files=config["kernel_files"],
     message:
         "Merging the rows of {wildcards.gpu}"
     script:
@@ -68,8 +57,8 @@ rule collect:
     conda:
         "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
-        measuring=MEASURING,  # the code that decides which recorded rows are stale
+        analysis_sha256=ANALYSIS_SHA256,
+        measuring_sha256=MEASURING_SHA256,  # the code that decides which recorded rows are stale
         unranked=config["unranked_flags"],
     message:
         "Collecting measured and recorded rows"
@@ -90,7 +79,7 @@ rule summary:
     conda:
         "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
+        analysis_sha256=ANALYSIS_SHA256,
     message:
         "Ranking the variants"
     shell:
@@ -101,7 +90,8 @@ rule claims:
     """Check the published claims on every GPU with rows."""
     input:
         measurements="results/measurements.csv",
-        tables=TABLES,
+        tables=PUBLISHED_FILES,
+        sources=SOURCES,
     output:
         in_report("results/claims.csv", "claims", "Tables", table="claims"),
     log:
@@ -109,20 +99,20 @@ rule claims:
     conda:
         "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
-        published=published_folder,
+        analysis_sha256=ANALYSIS_SHA256,
     message:
         "Checking the published claims"
     shell:
         "python3 -m analysis claims --measurements {input.measurements:q}"
-        " --published {params.published:q} --output {output:q} > {log:q} 2>&1"
+        " --published {input.sources:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule figures_of_gpu:
+rule gpu_figures:
     """Draw the figures of one GPU; ``snakemake --report`` takes the SVG, the smallest files."""
     input:
         measurements="results/measurements.csv",
-        tables=TABLES,
+        tables=PUBLISHED_FILES,
+        sources=SOURCES,
     output:
         report(
             directory("results/figures/{gpu}"),
@@ -137,17 +127,16 @@ rule figures_of_gpu:
     conda:
         "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
+        analysis_sha256=ANALYSIS_SHA256,
         subcommand="figures --gpu {gpu}",
-        published=published_folder,
     message:
         "Drawing the figures of {wildcards.gpu}"
     shell:
         "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
-        " --published {params.published:q} --output-dir results/figures > {log:q} 2>&1"
+        " --published {input.sources:q} --output-dir results/figures > {log:q} 2>&1"
 
 
-use rule figures_of_gpu as shared_figures with:
+use rule gpu_figures as shared_figures with:
     """Draw the figures that no GPU owns: the hero, and GPUs side by side."""
     output:
         [
@@ -173,11 +162,10 @@ rule report:
     input:
         measurements="results/measurements.csv",
         claims="results/claims.csv",
-        tables=TABLES,
+        tables=PUBLISHED_FILES,
+        sources=SOURCES,
         recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
-        # its templates, scripts and styles
-        page=sorted(map(str, ROOT.glob("analysis/report/*.[jc]*"))),
     output:
         in_report("results/report.md", "report", "Report", format="Markdown"),
         in_report("results/report.html", "report", "Report", format="HTML"),
@@ -187,15 +175,14 @@ rule report:
     conda:
         "../envs/analysis.yml"
     params:
-        code=ANALYSIS,
-        published=published_folder,
+        analysis_sha256=ANALYSIS_SHA256,
         unranked=config["unranked_flags"],
-        command=COMMAND,
+        command=REPEAT_COMMAND,
     message:
         "Writing results/report.md and results/report.html"
     shell:
         "python3 -m analysis report --measurements {input.measurements:q}"
-        " --claims {input.claims:q} --published {params.published:q}"
+        " --claims {input.claims:q} --published {input.sources:q}"
         " --figures-dir results/figures --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
         " --output-dir results > {log:q} 2>&1"

@@ -1,13 +1,10 @@
 # What the rules share: the config, the points, and the names of all files.
 import os
-import sys
 from pathlib import Path
 
-from snakemake.common.configfile import load_configfile
 from snakemake.logging import logger
 
 from measure import provenance, row
-from measure.device import gpus
 from planning import cluster, internals, machine, points, tables, validate
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of the same names beside results/
@@ -19,11 +16,11 @@ shell.prefix(
 ROOT = Path(os.path.relpath(workflow.basedir))
 
 CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
-validate.check(config, [*map(load_configfile, workflow.configfiles), CONFIG_OPTIONS])
+validate.check(config, internals.config_layers(workflow))
 ON_CLUSTER = internals.is_on_cluster(workflow)
 # an allocation is given its points, and not the profile
 PLANS_CLUSTER = ON_CLUSTER and not internals.is_in_allocation(workflow)
-PROFILE = cluster.profile(sys.argv[1:], ROOT) if PLANS_CLUSTER else None
+PROFILE = cluster.profile(internals.named_profile(), ROOT) if PLANS_CLUSTER else None
 CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE)) if PLANS_CLUSTER else {}
 if PLANS_CLUSTER:
     cluster.check(config["gpus"], CLUSTER)
@@ -31,17 +28,14 @@ if PLANS_CLUSTER:
 EXPANDED = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
 POINTS = {gpu: points.within_limits(each, config["cpu"]) for gpu, each in EXPANDED.items()}
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
-ROWS = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
-BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
-MEASURING_ORDER = points.in_measuring_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
-PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
-ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
+ROW_FILES = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
 if not internals.is_in_allocation(workflow):
     for gpu, chosen in POINTS.items():
         logger.info(points.announce(config, gpu, EXPANDED[gpu], chosen))
 
 PUBLISHED = ROOT / "data" / "published"
-TABLES = sorted(str(path) for path in PUBLISHED.iterdir())
+PUBLISHED_FILES = sorted(map(str, PUBLISHED.glob("*.csv")))
+SOURCES = str(PUBLISHED / tables.SOURCES)
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
 GPUS_BY_SWEEP = tables.gpus_by_sweep(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
@@ -54,9 +48,9 @@ SHARED_FIGURES = expand(
 )
 FIGURES = [*SHARED_FIGURES, *expand("results/figures/{gpu}", gpu=dict.fromkeys(DRAWN_GPUS))]
 # an edit in analysis/ draws and writes everything again, and measures nothing
-ANALYSIS = tables.code_sha256(ROOT / "analysis")
-MEASURING = [tables.code_sha256(ROOT / "kernels"), provenance.measure_sha256()]
-COMMAND = points.repeat_command(
+ANALYSIS_SHA256 = tables.code_sha256(ROOT / "analysis")
+MEASURING_SHA256 = [tables.code_sha256(ROOT / "kernels"), provenance.measure_sha256()]
+REPEAT_COMMAND = points.repeat_command(
     CONFIG_FILES,
     CONFIG_OPTIONS,
     snakefile=Path(workflow.main_snakefile),
@@ -87,30 +81,8 @@ def require_in_sweep(known, name, what):
     return known[name]
 
 
-def row_of(wildcards):
-    return points.ROW.format(**wildcards)
-
-
-def point_of(wildcards):
-    return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
-
-
-def first_row_of(wildcards):
-    return list(map(ancient, points.first_row(point_of(wildcards))))
-
-
-def from_gpu_table(column):
-    """Return a function of the wildcards: the value of a column for the GPU of a point."""
-    return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
-
-
 def rows_of(wildcards):
     return [points.row_path(p) for p in require_in_sweep(POINTS, wildcards.gpu, "GPU")]
-
-
-def published_folder(wildcards, input):
-    """Return the folder of the published tables; `snakemake --lint` refuses it as a constant."""
-    return os.path.dirname(input.tables[0])
 
 
 def in_report(path, caption, category, **labels):

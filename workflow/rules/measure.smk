@@ -3,10 +3,39 @@ import shlex
 
 import kernels
 from measure import provenance
+from measure.device import gpus
+
+BOARDS = [] if ON_CLUSTER else gpus.visible_gpus()
+MEASURING_ORDER = points.in_measuring_order(POINT_BY_ROW.values(), config["seed"], BOARDS)
+PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_ORDER)}
+ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
+
+
+def row_of(wildcards):
+    return points.ROW.format(**wildcards)
+
+
+def point_of(wildcards):
+    return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
+
+
+def first_row_of(wildcards):
+    return list(map(ancient, points.first_row(point_of(wildcards))))
+
+
+def from_gpu_table(column):
+    """Return a function of the wildcards: the value of a column for the GPU of a point."""
+    return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
 
 
 onstart:
     machine.check(internals.gpus_to_measure(workflow))
+
+
+rule rows:
+    """Measure the rows and samples of this sweep's points."""
+    input:
+        ROW_FILES,
 
 
 rule point:
@@ -44,8 +73,8 @@ rule point:
         tmpdir=None,
     params:
         # hashes, not file times, so that a fresh clone or a touched file measures nothing again
-        kernel=lambda wildcards: kernels.kernel_sha256(wildcards.variant, wildcards.gpu),
-        measure=provenance.measure_sha256(),
+        kernel_sha256=lambda wildcards: kernels.kernel_sha256(wildcards.variant, wildcards.gpu),
+        measure_sha256=provenance.measure_sha256(),
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:
         "{wildcards.variant}.{wildcards.replicate} {wildcards.M}x{wildcards.N}"

@@ -9,7 +9,7 @@ import kernels
 from analysis import InputError
 from analysis.merge import merge_rows
 
-for path in snakemake.params.kernels:
+for path in snakemake.params.kernel_files:
     kernels.add_variant(path)
 paths = map(Path, snakemake.input)
 try:

@@ -129,20 +129,23 @@ def check(folders: Iterable[Path]) -> str:
 
 
 def _check_folder(folder: Path) -> str:
-    tables = {sweep: _table(folder, sweep) for sweep in _sweeps(folder)}
-    names = sorted({row["gpu_name"] for part in tables.values() for row in part})
-    if len(names) != 1:
-        raise InputError(f"{folder}: rows of several GPUs ({', '.join(names)}); one for a folder")
-    if (slug := gpus.slug(names[0])) != folder.name:
-        raise InputError(
-            f"{folder}: rows of {names[0]!r}, whose short name is {slug!r}; rename the folder"
-        )
-    for sweep, part in tables.items():
-        _check_commits(folder / f"{sweep}.csv", part)
-        _check_provenance(folder / f"{sweep}.yaml", part, sweep)
-        _check_samples(folder / f"{sweep}.samples.csv.gz", part)
-    count = sum(map(len, tables.values()))
-    return f"{folder}: {len(tables)} sweeps, {count} rows of {names[0]}, all correct"
+    sweeps, count = _sweeps(folder), 0
+    for sweep in sweeps:
+        table, samples, about = (folder / f"{sweep}{suffix}" for suffix in SUFFIXES)
+        part = rows.read_rows(table)
+        if not part:
+            raise InputError(f"{table}: no rows; record the sweep again")
+        rows.refuse_duplicates((rows.identity_of(row), table) for row in part)
+        _check_gpu(part, table, folder)
+        for name in {row["gpu_name"] for row in part}:
+            if (slug := gpus.slug(name)) != folder.name:
+                fault = f"rows of {name!r}, whose short name is {slug!r}; rename the folder"
+                raise InputError(f"{folder}: {fault}")
+        _check_commits(table, part)
+        _check_provenance(about, part, sweep)
+        _check_samples(samples, part)
+        count += len(part)
+    return f"{folder}: {len(sweeps)} sweeps, {count} rows, all correct"
 
 
 def _sweeps(folder: Path) -> list[str]:
@@ -157,16 +160,6 @@ def _sweeps(folder: Path) -> list[str]:
         fault = "missing; `make record` writes it" if name in wanted else fault
         raise InputError(f"{folder / name}: {fault}")
     return sweeps
-
-
-def _table(folder: Path, sweep: str) -> list[Row]:
-    path = folder / f"{sweep}.csv"
-    lines = rows.read_rows(path)
-    if not lines:
-        raise InputError(f"{path}: no rows; record the sweep again")
-    rows.refuse_duplicates((rows.identity_of(line), path) for line in lines)
-    _check_gpu(lines, path, folder)
-    return lines
 
 
 def _check_commits(path: Path, part: list[Row]) -> None:
@@ -184,42 +177,34 @@ def _check_commits(path: Path, part: list[Row]) -> None:
 
 
 def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
-    """Check every fact of the provenance against the rows, but for the command."""
+    """Check that the file is what `record` writes of the rows, with any command."""
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-        command = given["command"]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: not readable ({error}); record the sweep again") from error
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{path}: the command that measured the rows is missing") from error
-    expected = provenance(part, sweep, command)
-    for fact in sorted({*given, *expected}):
-        if given.get(fact) != expected.get(fact):
-            values = f"{fact} is {given.get(fact)!r}, of the rows it is {expected.get(fact)!r}"
-            raise InputError(f"{path}: {values}; record the sweep again")
+        text = path.read_text(encoding="utf-8")
+        expected = to_yaml(provenance(part, sweep, yaml.safe_load(text)["command"]))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        fault = f"has no command that measured the rows ({type(error).__name__})"
+        raise InputError(f"{path}: {fault}; record the sweep again") from error
+    if text != expected:
+        raise InputError(f"{path}: not the provenance of its rows; record the sweep again")
 
 
 def _check_samples(path: Path, part: list[Row]) -> None:
     """Check that every timed row has its samples, and that their median is its time."""
     lines = _read_text(path, [*schema.IDENTITY, *SAMPLE])
-    numbers = [name for name in schema.IDENTITY if schema.SCHEMA[name].type == "int"]
     try:
-        lines = lines.astype(dict.fromkeys(numbers, "int64") | {"time_us": "float64"})
+        lines["time_us"] = lines["time_us"].astype("float64")
     except ValueError as error:
         raise InputError(f"{path}: not numbers ({error}); measure it again") from error
     own = lines[lines["series"] == "variant"].groupby(list(schema.IDENTITY))["time_us"]
     known = own.agg(["size", "median"]).to_dict("index")
     for row in part:
-        identity = rows.identity_of(row)
+        identity = tuple(row[name] for name in schema.IDENTITY)
         found = known.pop(identity, {"size": 0, "median": math.nan})
         size, us = int(row["n_samples"] or 0), float(row["time_us"] or "nan")
         is_near = abs(found["median"] - us) <= ABSOLUTE_US + RELATIVE * us
-        fault = None
-        if found["size"] != size:
-            fault = f"{found['size']} samples, the row says {size}"
-        elif (size or row["time_us"]) and not is_near:
-            fault = f"the samples' median is {found['median']} µs, the row says {us}"
-        if fault:
-            raise InputError(f"{path}: {' '.join(map(str, identity))}: {fault}; measure it again")
+        if found["size"] != size or ((size or row["time_us"]) and not is_near):
+            here = f"{found['size']} samples of median {found['median']} µs"
+            said = f"{' '.join(identity)}: {here}, the row says {size} of {us}"
+            raise InputError(f"{path}: {said}; measure it again")
     if known:
-        raise InputError(f"{path}: {' '.join(map(str, next(iter(known))))}: samples of no row")
+        raise InputError(f"{path}: {' '.join(next(iter(known)))}: samples of no row")

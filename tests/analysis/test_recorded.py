@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import InputError, merge, record, rows
+from analysis import InputError, merge, recorded, rows
 from measure import ROOT
 from tests.analysis import synthetic
 
@@ -27,7 +27,7 @@ def make(root: Path, sweep="online_softmax", **change) -> Path:
     files = [synthetic.write_row(root, line) for line in lines]
     merge.merge_rows(files, sweep, root / "merged.csv")
     folder = root / given["gpu"]
-    record.record(root / "merged.csv", root / "rows", folder, "make record")
+    recorded.record(root / "merged.csv", root / "rows", folder, "make record")
     return folder
 
 
@@ -38,17 +38,17 @@ def folder(tmp_path):
 
 def refused(folder, words):
     with pytest.raises(InputError, match=words):
-        record.check([folder])
+        recorded.check([folder])
 
 
 def test_what_record_writes_is_fit(folder):
-    said = record.check([folder])
-    assert "1 sweeps, 3 rows of NVIDIA GeForce RTX 4090" in said
+    said = recorded.check([folder])
+    assert "1 sweeps, 3 rows, all correct" in said
 
 
 def test_what_is_recorded_here_is_fit():
     for path in sorted((ROOT / "data" / "recorded").iterdir()):
-        assert path.name in record.check([path])
+        assert path.name in recorded.check([path])
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,11 @@ def test_provenance_that_lacks_a_fact_or_contradicts_its_rows_is_refused(folder)
     path = folder / "online_softmax.yaml"
     facts = yaml.safe_load(path.read_text())
     for fact, value in (("rows_by_status", {"ok": 3}), ("driver", "1.2")):
-        path.write_text(yaml.safe_dump(facts | {fact: value}))
-        refused(folder, f"{fact} is .*, of the rows it is")
-    path.write_text(yaml.safe_dump({"driver": "1.2"}))
-    refused(folder, "the command that measured the rows is missing")
-    path.write_text("{")
-    refused(folder, "not readable")
+        path.write_text(recorded.to_yaml(facts | {fact: value}))
+        refused(folder, "not the provenance of its rows")
+    for text in ("driver: 1.2", "{"):
+        path.write_text(text)
+        refused(folder, "has no command that measured the rows")
 
 
 def slow_down(lines):
@@ -85,12 +84,12 @@ def slow_down(lines):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples, the row"),
-        (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples, the row"),
+        (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples of"),
+        (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples of"),
         (lambda lines: [*lines, lines[1].replace("1024", "77", 1)], "samples of no row"),
         (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "columns are"),
         (lambda lines: [*lines[:-1], "one,two"], "not numbers"),
-        (slow_down, "the samples' median is"),
+        (slow_down, "the row says 1 of"),
     ],
 )
 def test_samples_that_are_not_the_rows_are_refused(folder, change, words):
@@ -103,7 +102,7 @@ def test_samples_that_are_not_the_rows_are_refused(folder, change, words):
 def test_every_fault_of_every_folder_is_told(tmp_path, folder):
     (folder / "online_softmax.yaml").unlink()
     with pytest.raises(InputError, match=r"online_softmax\.yaml: missing") as raised:
-        record.check([folder, tmp_path / "absent"])
+        recorded.check([folder, tmp_path / "absent"])
     assert str(raised.value).count("\n") == 2
 
 
@@ -112,7 +111,7 @@ def test_record_keeps_rows_samples_and_provenance(tmp_path):
     files = [synthetic.write_row(tmp_path, line) for line in lines]
     merge.merge_rows(files, "online_softmax", tmp_path / "h200.csv")
     given = tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "recorded" / "h200"
-    table, samples, about = record.record(*given, "snakemake --cores 1")
+    table, samples, about = recorded.record(*given, "snakemake --cores 1")
     assert len(rows.read_rows(table)) == 6
     lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
     assert (
@@ -130,7 +129,7 @@ def test_record_keeps_rows_samples_and_provenance(tmp_path):
     assert facts["rows_by_status"] == {"ok": 6}
     assert "nvrtc" not in facts
     before = samples.read_bytes()
-    record.record(*given, "snakemake --cores 1")
+    recorded.record(*given, "snakemake --cores 1")
     assert samples.read_bytes() == before
 
 
@@ -140,7 +139,7 @@ def test_record_refuses_missing_samples_and_another_gpu(tmp_path):
     path.with_suffix(".samples.csv.gz").unlink()
     out = tmp_path / "recorded"
     with pytest.raises(InputError, match="no such file, but the row has times"):
-        record.record(tmp_path / "h200.csv", tmp_path / "rows", out / "h200", "x")
+        recorded.record(tmp_path / "h200.csv", tmp_path / "rows", out / "h200", "x")
     with pytest.raises(InputError, match="rows of gpu h200"):
-        record.record(tmp_path / "h200.csv", tmp_path / "rows", out / "a100", "x")
+        recorded.record(tmp_path / "h200.csv", tmp_path / "rows", out / "a100", "x")
     assert not [path for path in out.rglob("*") if path.is_file()]
