@@ -23,7 +23,7 @@ const tableRow = (...cells) => h("tr", {}, ...cells);
 const cell = (...parts) => h("td", {}, ...parts);
 const right = (...parts) => h("td", { class: "right" }, ...parts);
 const link = (size, text) => h("a", { href: address(size) }, text);
-const paint = (variant) => PAGE.colours[variant]; // on white and on dark
+const paint = (variant) => `color: ${PAGE.colours[variant]}`;
 const dot = (variant) => h("span", { class: "dot", style: paint(variant) });
 
 // Writes a number with three digits, or with `digits`; "" for none.

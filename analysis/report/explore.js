@@ -1,4 +1,4 @@
-// The chart: a quantity over N on log axes. The table of rows: searched, sorted, in parts.
+// The chart: a quantity over N on log axes. The table of rows: searched, in parts.
 
 const chooser = find("#chooser").elements;
 const plot = find("#plot");
@@ -10,6 +10,7 @@ const UNIT = {
 };
 let drawn; // {over, sizes, lines, x, pointer, width} of the chart
 
+const head = (scope, text) => h("th", { scope }, text);
 const counted = (most) => [...Array(most).keys()];
 const value = (row) => row[chooser.value.value];
 const text = (row) => UNIT[chooser.value.value](value(row)) + row.mark;
@@ -46,7 +47,7 @@ function names(lines, at, right) {
   for (const each of ends) least = (each.place = Math.max(each.end[1], least)) + LABEL;
   for (const each of ends.toReversed()) most = (each.place = Math.min(each.place, most)) - LABEL;
   return ends.flatMap(({ variant, end: [x, y1], place }) => [
-    h("line", { class: "leader", x1: x + 5, y1, x2: right + 6, y2: place }),
+    h("line", { class: "grid", x1: x + 5, y1, x2: right + 6, y2: place }),
     h("text", { class: "name", x: right + 9, y: place + 4 }, variant),
   ]);
 }
@@ -65,7 +66,6 @@ function draw() {
   const grey = "Coloured: torch, and the kernels that are best at the most sizes.";
   say("#chart-note", `Dashed: ${quantity === "speedup" ? "torch" : sheet}. `,
     lines.some((line) => line.grey) ? grey : "");
-  const head = (scope, text) => h("th", { scope }, text);
   say("#numbers thead", tableRow(...["N", ...lines.map((l) => l.variant)].map((l) => head("col", l))));
   say("#numbers tbody", ...sizes.map((n) => tableRow(head("row", String(n)), ...lines.map((line) =>
     right(line.rows.filter((row) => row[over] === n).map(text).join(", "))))));
@@ -87,7 +87,7 @@ function draw() {
     h("polyline", { class: "roof", points: roof.map(at).join(" ") }),
     ...(wide ? names(named, at, end) : []),
     ...lines.toReversed().map(({ variant, rows, grey }) => h("g",
-      { class: grey ? "line grey" : "line", "data-label": variant, style: paint(variant) },
+      { class: grey ? "line grey" : "line", "data-label": variant, style: grey ? "" : paint(variant) },
       h("polyline", { points: rows.map(at).join(" ") }),
       ...rows.map(at).map(([cx, cy]) => h("circle", { cx, cy, r: grey ? 1.5 : 3.5 }))))));
   drawn = { over, sizes, lines, x, pointer, width };
@@ -120,41 +120,30 @@ function follow(asked) {
 
 const filter = find("#filter").elements;
 const STEP = 25;
-// The head of a column, the key that it sorts by, and what it shows, if not that.
-const COLUMNS = [
-  ["kernel", "variant"], ["M × N", "size", sizeName],
-  ["time (µs)", "time_us", (row) => fourDigits(row.time_us) + row.mark],
-  ["× torch", "speedup", (row) => number(row.speedup)],
-  ["of copy", "of_copy", (row) => percent(row.of_copy)],
-  ["GB/s", "throughput_gbps", (row) => fourDigits(row.throughput_gbps)],
-  ...["op", "dtype", "gpu", "sweep", "status", "flags", "message"].map((name) => [name, name]),
-];
-const ALIAS = { bf16: "bfloat16", half: "float16", fp16: "float16", f16: "float16" };
-Object.assign(ALIAS, { fp32: "float32", f32: "float32" });
-let [shown, order, down, asked] = [STEP, null, false, null];
+const COLUMNS = {
+  "kernel": (row) => row.variant, "M × N": sizeName,
+  "time (µs)": (row) => fourDigits(row.time_us) + row.mark,
+  "× torch": (row) => number(row.speedup), "of copy": (row) => percent(row.of_copy),
+  "GB/s": (row) => fourDigits(row.throughput_gbps),
+};
+for (const name of ["op", "dtype", "gpu", "sweep", "status", "flags", "message"])
+  COLUMNS[name] = (row) => row[name];
+let [shown, asked] = [STEP, null];
 for (const row of PAGE.rows) {
   const { variant, M, N, op, dtype, gpu, sweep, status, flags, message } = row;
   const failed = /^(ok|not ranked)/.test(status) ? "" : "failed";
   const words = [variant, `${M}x${N}`, M, N, op, dtype, gpu, sweep, status, flags, message, failed];
   row.words = ` ${words.join(" ")} `.toLowerCase();
-  row.size = N * 1e12 + M;
 }
 
 function list() {
   // A number or a size must be a whole word, so that 512 does not find 5120.
-  const words = filter.words.value.toLowerCase().split(/\s+/).map((given) => {
-    const word = ALIAS[given] ?? given;
-    return /^\d[\dx]*$|^(b?float|softmax)/.test(word) ? ` ${word} ` : word;
-  });
+  const words = filter.words.value.toLowerCase().split(/\s+/).map((word) =>
+    /^\d[\dx]*$|^(b?float|softmax)/.test(word) ? ` ${word} ` : word);
   const own = (row) => !filter.own.checked || !asked || comparable(row, asked);
   const rows = PAGE.rows.filter((row) => own(row) && words.every((word) => row.words.includes(word)));
-  if (order) rows.sort((a, b) => {
-    const [p, q] = [a[order], b[order]];
-    if (p === null || q === null) return (p === null) - (q === null); // unknown values come last
-    return (down ? -1 : 1) * (p < q ? -1 : p > q ? 1 : 0);
-  });
   say("#rows tbody", ...rows.slice(0, shown).map((row) => {
-    const made = tableRow(...COLUMNS.map(([, key, show]) => cell(show ? show(row) : row[key])));
+    const made = tableRow(...Object.values(COLUMNS).map((show) => cell(show(row))));
     made.firstChild.append(h("small", {}, `${sizeName(row)} ${row.dtype}`));
     return made;
   }));
@@ -166,15 +155,7 @@ const gpus = Map.groupBy(PAGE.charts, (chart) => chart.gpu);
 chooser.chart.append(...[...gpus].map(([gpu, charts]) =>
   h("optgroup", { label: gpuName(gpu) }, ...charts.map((chart) =>
     h("option", { value: PAGE.charts.indexOf(chart) }, `${chart.op}, ${chart.dtype}, ${chart.m}`)))));
-say("#rows thead", tableRow(...COLUMNS.map(([name, key]) =>
-  h("th", { scope: "col", id: `by-${key}` }, h("button", { type: "button", value: key }, name)))));
-find("#rows thead").addEventListener("click", ({ target: { value: key } }) => {
-  if (!key) return;
-  for (const head of document.querySelectorAll("#rows th")) head.ariaSort = "none";
-  [down, order] = [order === key && !down, key];
-  find(`#by-${key}`).ariaSort = down ? "descending" : "ascending";
-  list();
-});
+say("#rows thead", tableRow(...Object.keys(COLUMNS).map((name) => head("col", name))));
 let frame;
 addEventListener("asked", ({ detail }) => {
   asked = detail;
@@ -211,7 +192,3 @@ addEventListener("submit", (event) => event.preventDefault());
 if (RANKED.length) ask();
 else list(), PAGE.charts.length && draw();
 if (innerWidth < 700) find("#best details").open = false;
-// Last, because a browser may refuse to store.
-const theme = find("#theme");
-theme.addEventListener("change", () => localStorage.setItem("theme", theme.value));
-theme.value = localStorage.getItem("theme") ?? "";

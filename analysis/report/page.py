@@ -26,10 +26,10 @@ BOTH = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark", *QUANTITIES]
 # The columns of a size over all sweeps, and of a row of one sweep.
 OF_SIZES = [*BOTH, "elements", "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
 OF_ROWS = [*BOTH, "sweep", "status", "message"]
-# Colours of the palette with a contrast below 3 -> their replacement, on white and on dark.
-ON_WHITE = {palette.ORANGE: "#9c7218", palette.SKY: "#2f8fc4", palette.PURPLE: "#b8608e"}
-ON_DARK = {palette.BLACK: "#f4f4f4", palette.GREY: "#9a9a9a", palette.WINE: "#f0e442"}
-ON_DARK |= {palette.INDIGO: "#8f86e0"}
+# Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
+CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
+CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "#7468d4"}
+CLEAR["#8c564b"] = "#9c6456"
 
 
 def payload(published: Published, content: dict) -> str:
@@ -50,10 +50,7 @@ def payload(published: Published, content: dict) -> str:
         "sizes": records(drawn[OF_SIZES]),
         "rows": records(ranks[OF_ROWS]),
         "charts": charts(drawn),
-        "colours": {
-            name: f"--light:{ON_WHITE.get(colour, colour)};--dark:{ON_DARK.get(colour, colour)}"
-            for name, (colour, _) in styles.items()
-        },
+        "colours": {name: CLEAR.get(colour, colour) for name, (colour, _) in styles.items()},
         "about": {name: about(name) for name in styles},
         "flags": FLAGS,
     }

@@ -27,7 +27,6 @@ def test_nothing_overlaps_and_the_page_is_not_wider_than_the_screen(opened, widt
         assert page.evaluate(OVERLAPS) == []
 
 
-# Dark colours are those that were chosen last; light ones are the browser's own.
 @pytest.mark.parametrize(("scheme", "width"), [("dark", 375), slow("light", 1440)])
 def test_text_has_enough_contrast(opened, scheme, width):
     page = opened(width, color_scheme=scheme)
@@ -36,20 +35,6 @@ def test_text_has_enough_contrast(opened, scheme, width):
     seen, faults = page.evaluate(CONTRAST)
     assert seen > 200
     assert faults == []
-
-
-def test_the_theme_is_the_systems_until_chosen(opened):
-    page = opened(color_scheme="dark")
-    colour = "getComputedStyle(document.body).backgroundColor"
-    dark = page.evaluate(colour)
-    page.locator("#theme").select_option("light")
-    page.reload()
-    page.wait_for_selector(".js")
-    assert page.evaluate(colour) != dark, "the choice is kept"
-    page.locator("#theme").select_option("")
-    assert page.evaluate(colour) == dark
-    page.emulate_media(color_scheme="light")
-    assert page.evaluate(colour) != dark
 
 
 def test_the_keyboard_reaches_everything_and_the_focus_is_seen(opened):
