@@ -41,6 +41,7 @@ const times = (value) => (value === null ? "" : `${number(value)}×`);
 const FIELDS = ["gpu", "op", "dtype", "M", "N"];
 const RANKED = PAGE.sizes.filter((row) => row.rank !== null);
 const question = find("#question");
+let asked, frame; // the last valid question
 const N_WEIGHT = 4; // N decides which kernel is the fastest: its factor counts as a fourth power
 const FAR = 4; // beyond this factor in N no kernel is named
 const [NEAREST, MOST_NAMED] = [6, 4]; // sizes of the table; kernels of a tie
@@ -123,11 +124,9 @@ function lead(near, { names, alone, depends }) {
   return !next ? tie : `${tie}${next.variant} is next, ${times(next.behind_best)} the time at ${sizeName(size)}.`;
 }
 
-function about(names, rows) {
+function about(names) {
   const said = names.slice(0, MOST_NAMED).filter((name) => PAGE.about[name]);
-  const flags = distinct(rows.flatMap((row) => row.flags.split(" "))).filter((f) => PAGE.flags[f]);
-  const lines = said.map((name) => `${name}: ${PAGE.about[name]}`);
-  return [...lines, ...flags.map((flag) => `Flag ${flag}: ${PAGE.flags[flag]}.`)].join(" ");
+  return said.map((name) => `${name}: ${PAGE.about[name]}`).join(" ");
 }
 
 // Says that the combination was not measured, where it was, and how to measure it.
@@ -164,7 +163,7 @@ function answer(asked) {
   say("#winner", ...(found.alone ? [] : found.names.slice(0, 1).map(dot)), found.text);
   say("#facts", near.length ? facts(rows, found.names[0]) : "");
   say("#lead", near.length ? lead(near, found) : "");
-  say("#about", about(found.names, rows));
+  say("#about", about(found.names));
   find("#link").href = address(asked);
   find("#behind").hidden = !near.length;
   if (near.length) tables(distinct([...near, ...nearest(sizes, asked).slice(0, NEAREST)]));
@@ -191,22 +190,24 @@ function tables(sizes) {
 
 // Answers the form, and writes the question into the address. No field changes another one.
 function ask() {
-  const asked = Object.fromEntries(new FormData(question));
+  const given = Object.fromEntries(new FormData(question));
   for (const name of ["M", "N"]) {
-    const whole = /^[1-9]\d{0,11}$/.test(asked[name].trim());
+    const whole = /^[1-9]\d{0,11}$/.test(given[name].trim());
     question.elements[name].setAttribute("aria-invalid", String(!whole));
-    asked[name] = Number(asked[name]);
+    given[name] = Number(given[name]);
   }
   const valid = !question.querySelector("[aria-invalid=true]");
   say("#fault", valid ? "" : "M and N are whole numbers from 1 up, such as 1024 and 8192.");
   find("#reply").classList.toggle("old", !valid); // it still answers the last valid question
   if (!valid) return;
-  for (const name of ["M", "N"]) {
-    const values = distinct(measured(asked).map((size) => size[name])).sort(by(Number));
-    say(`#list-${name}`, ...values.map((value) => h("option", { value })));
-  }
+  asked = given;
   answer(asked);
-  dispatchEvent(new CustomEvent("asked", { detail: asked }));
+  cancelAnimationFrame(frame); // while a number is typed, only the last question counts
+  frame = requestAnimationFrame(() => {
+    history.replaceState(null, "", address(asked));
+    follow(asked);
+    list();
+  });
 }
 
 const fill = (values) => FIELDS.forEach((name, i) => (question.elements[name].value = values[i]));
