@@ -32,7 +32,6 @@ function number(value, digits = 3) {
   const decimals = value ? digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
   return value.toFixed(Math.max(0, Math.min(9, decimals)));
 }
-const threeDigits = (value) => number(value);
 const fourDigits = (value) => number(value, 4);
 const percent = (share) =>
   share === null ? "" : `${(100 * share).toFixed(share > 0 && share < 0.01 ? 1 : 0)} %`;
@@ -97,7 +96,7 @@ function winner(near) {
 function facts(rows, name) {
   const span = (column, show, text) => {
     const values = rows.map((row) => row[column]).filter((value) => value !== null);
-    const ends = [Math.min(...values), Math.max(...values)].map(show);
+    const ends = [Math.min(...values), Math.max(...values)].map((each) => show(each));
     return values.length ? text(distinct(ends).join(" to ")) : "";
   };
   const [{ speedup_low: low, speedup_high: high }] = rows;
@@ -105,7 +104,7 @@ function facts(rows, name) {
   const interval = exact ? ` (95 % interval ${number(low)} to ${number(high)})` : "";
   const rate = span("throughput_gbps", fourDigits, (ends) => ` (${ends} GB/s)`);
   return [
-    name !== PAGE.baseline && span("speedup", threeDigits, (ends) => `${ends}× torch${interval}`),
+    name !== PAGE.baseline && span("speedup", number, (ends) => `${ends}× torch${interval}`),
     span("of_copy", percent, (ends) => `${ends} of copy bandwidth${rate}`),
     ...rows.map((row) => `${fourDigits(row.time_us)}${row.mark} µs at ${sizeName(row)}`),
   ].filter(Boolean).join(" · ");
@@ -198,8 +197,7 @@ function ask() {
   }
   const valid = !question.querySelector("[aria-invalid=true]");
   say("#fault", valid ? "" : "M and N are whole numbers from 1 up, such as 1024 and 8192.");
-  find("#reply").classList.toggle("old", !valid); // it still answers the last valid question
-  if (!valid) return;
+  if (!valid) return; // the reply is still that to the last valid question
   asked = given;
   answer(asked);
   cancelAnimationFrame(frame); // while a number is typed, only the last question counts

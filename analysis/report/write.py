@@ -25,7 +25,6 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
         rows.write(folder / "report" / name, table.to_csv(index=False, lineterminator="\n"))
     script = "\n".join((HERE / name).read_text() for name in ("answer.js", "explore.js"))
     content |= {
-        "tables": list(tables),
         "links": [
             (text, Path(os.path.relpath(path, folder)).as_posix())
             for text, path in content["figures"]
