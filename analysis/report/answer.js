@@ -200,9 +200,10 @@ function ask() {
   if (!valid) return; // the reply is still that to the last valid question
   asked = given;
   answer(asked);
+  const before = location.hash; // a link may be followed meanwhile
   cancelAnimationFrame(frame); // while a number is typed, only the last question counts
   frame = requestAnimationFrame(() => {
-    history.replaceState(null, "", address(asked));
+    if (location.hash === before) history.replaceState(null, "", address(asked));
     follow(asked);
     list();
   });
