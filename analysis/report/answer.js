@@ -23,7 +23,7 @@ const tableRow = (...cells) => h("tr", {}, ...cells);
 const cell = (...parts) => h("td", {}, ...parts);
 const right = (...parts) => h("td", { class: "right" }, ...parts);
 const link = (size, text) => h("a", { href: address(size) }, text);
-const paint = (variant) => PAGE.colours[variant]; // on white and on dark
+const paint = (variant) => `color: ${PAGE.colours[variant]}`;
 const dot = (variant) => h("span", { class: "dot", style: paint(variant) });
 
 // Writes a number with three digits, or with `digits`; "" for none.
@@ -32,7 +32,6 @@ function number(value, digits = 3) {
   const decimals = value ? digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
   return value.toFixed(Math.max(0, Math.min(9, decimals)));
 }
-const threeDigits = (value) => number(value);
 const fourDigits = (value) => number(value, 4);
 const percent = (share) =>
   share === null ? "" : `${(100 * share).toFixed(share > 0 && share < 0.01 ? 1 : 0)} %`;
@@ -41,6 +40,7 @@ const times = (value) => (value === null ? "" : `${number(value)}×`);
 const FIELDS = ["gpu", "op", "dtype", "M", "N"];
 const RANKED = PAGE.sizes.filter((row) => row.rank !== null);
 const question = find("#question");
+let asked, frame; // the last valid question
 const N_WEIGHT = 4; // N decides which kernel is the fastest: its factor counts as a fourth power
 const FAR = 4; // beyond this factor in N no kernel is named
 const [NEAREST, MOST_NAMED] = [6, 4]; // sizes of the table; kernels of a tie
@@ -96,7 +96,7 @@ function winner(near) {
 function facts(rows, name) {
   const span = (column, show, text) => {
     const values = rows.map((row) => row[column]).filter((value) => value !== null);
-    const ends = [Math.min(...values), Math.max(...values)].map(show);
+    const ends = [Math.min(...values), Math.max(...values)].map((each) => show(each));
     return values.length ? text(distinct(ends).join(" to ")) : "";
   };
   const [{ speedup_low: low, speedup_high: high }] = rows;
@@ -104,7 +104,7 @@ function facts(rows, name) {
   const interval = exact ? ` (95 % interval ${number(low)} to ${number(high)})` : "";
   const rate = span("throughput_gbps", fourDigits, (ends) => ` (${ends} GB/s)`);
   return [
-    name !== PAGE.baseline && span("speedup", threeDigits, (ends) => `${ends}× torch${interval}`),
+    name !== PAGE.baseline && span("speedup", number, (ends) => `${ends}× torch${interval}`),
     span("of_copy", percent, (ends) => `${ends} of copy bandwidth${rate}`),
     ...rows.map((row) => `${fourDigits(row.time_us)}${row.mark} µs at ${sizeName(row)}`),
   ].filter(Boolean).join(" · ");
@@ -123,11 +123,9 @@ function lead(near, { names, alone, depends }) {
   return !next ? tie : `${tie}${next.variant} is next, ${times(next.behind_best)} the time at ${sizeName(size)}.`;
 }
 
-function about(names, rows) {
+function about(names) {
   const said = names.slice(0, MOST_NAMED).filter((name) => PAGE.about[name]);
-  const flags = distinct(rows.flatMap((row) => row.flags.split(" "))).filter((f) => PAGE.flags[f]);
-  const lines = said.map((name) => `${name}: ${PAGE.about[name]}`);
-  return [...lines, ...flags.map((flag) => `Flag ${flag}: ${PAGE.flags[flag]}.`)].join(" ");
+  return said.map((name) => `${name}: ${PAGE.about[name]}`).join(" ");
 }
 
 // Says that the combination was not measured, where it was, and how to measure it.
@@ -164,7 +162,7 @@ function answer(asked) {
   say("#winner", ...(found.alone ? [] : found.names.slice(0, 1).map(dot)), found.text);
   say("#facts", near.length ? facts(rows, found.names[0]) : "");
   say("#lead", near.length ? lead(near, found) : "");
-  say("#about", about(found.names, rows));
+  say("#about", about(found.names));
   find("#link").href = address(asked);
   find("#behind").hidden = !near.length;
   if (near.length) tables(distinct([...near, ...nearest(sizes, asked).slice(0, NEAREST)]));
@@ -191,22 +189,24 @@ function tables(sizes) {
 
 // Answers the form, and writes the question into the address. No field changes another one.
 function ask() {
-  const asked = Object.fromEntries(new FormData(question));
+  const given = Object.fromEntries(new FormData(question));
   for (const name of ["M", "N"]) {
-    const whole = /^[1-9]\d{0,11}$/.test(asked[name].trim());
+    const whole = /^[1-9]\d{0,11}$/.test(given[name].trim());
     question.elements[name].setAttribute("aria-invalid", String(!whole));
-    asked[name] = Number(asked[name]);
+    given[name] = Number(given[name]);
   }
   const valid = !question.querySelector("[aria-invalid=true]");
   say("#fault", valid ? "" : "M and N are whole numbers from 1 up, such as 1024 and 8192.");
-  find("#reply").classList.toggle("old", !valid); // it still answers the last valid question
-  if (!valid) return;
-  for (const name of ["M", "N"]) {
-    const values = distinct(measured(asked).map((size) => size[name])).sort(by(Number));
-    say(`#list-${name}`, ...values.map((value) => h("option", { value })));
-  }
+  if (!valid) return; // the reply is still that to the last valid question
+  asked = given;
   answer(asked);
-  dispatchEvent(new CustomEvent("asked", { detail: asked }));
+  const before = location.hash; // a link may be followed meanwhile
+  cancelAnimationFrame(frame); // while a number is typed, only the last question counts
+  frame = requestAnimationFrame(() => {
+    if (location.hash === before) history.replaceState(null, "", address(asked));
+    follow(asked);
+    list();
+  });
 }
 
 const fill = (values) => FIELDS.forEach((name, i) => (question.elements[name].value = values[i]));

@@ -1,8 +1,8 @@
-// The chart: a quantity over N on log axes. The table of rows: searched, sorted, in parts.
+// The chart: a quantity over N on log axes. The table of rows, searched.
 
 const chooser = find("#chooser").elements;
 const plot = find("#plot");
-const [LEFT, TOP, BOTTOM, HEIGHT, LABEL] = [52, 10, 360, 405, 14]; // pixels
+const [LEFT, TOP, BOTTOM, HEIGHT] = [52, 10, 360, 405]; // pixels
 const NAMED = 5; // lines with a colour
 const UNIT = {
   of_copy: percent, throughput_gbps: (value) => `${fourDigits(value)} GB/s`,
@@ -10,6 +10,7 @@ const UNIT = {
 };
 let drawn; // {over, sizes, lines, x, pointer, width} of the chart
 
+const head = (scope, text) => h("th", { scope }, text);
 const counted = (most) => [...Array(most).keys()];
 const value = (row) => row[chooser.value.value];
 const text = (row) => UNIT[chooser.value.value](value(row)) + row.mark;
@@ -38,19 +39,6 @@ function axes(x, y, n, range, right, name) {
   return [...grid, ...labels, h("text", { x: (LEFT + right) / 2, y: BOTTOM + 38, ...middle }, name)];
 }
 
-// Names at the right ends of lines; names that meet move down, then up from the bottom.
-function names(lines, at, right) {
-  const ends = lines.map(({ variant, rows }) => ({ variant, end: at(rows.at(-1)) }));
-  ends.sort(by(({ end }) => end[1]));
-  let [least, most] = [TOP, BOTTOM];
-  for (const each of ends) least = (each.place = Math.max(each.end[1], least)) + LABEL;
-  for (const each of ends.toReversed()) most = (each.place = Math.min(each.place, most)) - LABEL;
-  return ends.flatMap(({ variant, end: [x, y1], place }) => [
-    h("line", { class: "leader", x1: x + 5, y1, x2: right + 6, y2: place }),
-    h("text", { class: "name", x: right + 9, y: place + 4 }, variant),
-  ]);
-}
-
 function draw() {
   const { over, gpu, op, dtype, m, roof: copies, lines: places } = PAGE.charts[chooser.chart.value];
   const timed = places.map((line) => line.map((i) => PAGE.sizes[i]).filter(value));
@@ -65,14 +53,11 @@ function draw() {
   const grey = "Coloured: torch, and the kernels that are best at the most sizes.";
   say("#chart-note", `Dashed: ${quantity === "speedup" ? "torch" : sheet}. `,
     lines.some((line) => line.grey) ? grey : "");
-  const head = (scope, text) => h("th", { scope }, text);
   say("#numbers thead", tableRow(...["N", ...lines.map((l) => l.variant)].map((l) => head("col", l))));
   say("#numbers tbody", ...sizes.map((n) => tableRow(head("row", String(n)), ...lines.map((line) =>
     right(line.rows.filter((row) => row[over] === n).map(text).join(", "))))));
   const width = plot.clientWidth;
-  const wide = width >= 620; // on a phone the values below name the lines
-  const named = lines.filter((line) => !line.grey);
-  const end = width - (wide ? 20 + 7.4 * Math.max(...named.map((l) => l.variant.length)) : 10);
+  const end = width - 10;
   const values = [...lines.flatMap((line) => line.rows), ...roof].map(value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const share = quantity === "of_copy"; // from 0, and not on a log axis
@@ -85,24 +70,24 @@ function draw() {
   plot.append(h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": what },
     ...axes(x, y, n, range, end, over === "N" ? "N (columns)" : "M·N (elements)"), pointer,
     h("polyline", { class: "roof", points: roof.map(at).join(" ") }),
-    ...(wide ? names(named, at, end) : []),
     ...lines.toReversed().map(({ variant, rows, grey }) => h("g",
-      { class: grey ? "line grey" : "line", "data-label": variant, style: paint(variant) },
+      { class: grey ? "line grey" : "line", "data-label": variant, style: grey ? "" : paint(variant) },
       h("polyline", { points: rows.map(at).join(" ") }),
       ...rows.map(at).map(([cx, cy]) => h("circle", { cx, cy, r: grey ? 1.5 : 3.5 }))))));
   drawn = { over, sizes, lines, x, pointer, width };
   show(Math.floor(sizes.length / 2));
 }
 
-// Lists the values at one size, the best first.
+// Lists the values at one size, the best first, with the colours of the lines.
 function show(index) {
   drawn.at = Math.max(0, Math.min(drawn.sizes.length - 1, index));
   const n = drawn.sizes[drawn.at];
   const order = chooser.value.value === "time_us" ? 1 : -1;
-  const rows = drawn.lines.flatMap((line) => line.rows.filter((row) => row[drawn.over] === n));
+  const rows = drawn.lines.flatMap(({ rows, grey }) =>
+    rows.filter((row) => row[drawn.over] === n).map((row) => ({ ...row, grey })));
   rows.sort(by((row) => order * value(row)));
   say("#values", h("b", {}, `${sizeName(rows[0])}:`), ...rows.map((row) =>
-    h("span", {}, dot(row.variant), `${row.variant} `, h("b", {}, text(row)))));
+    h("span", {}, row.grey ? "" : dot(row.variant), `${row.variant} `, h("b", {}, text(row)))));
   for (const end of ["x1", "x2"]) drawn.pointer.setAttribute(end, drawn.x(n));
 }
 
@@ -119,74 +104,39 @@ function follow(asked) {
 }
 
 const filter = find("#filter").elements;
-const STEP = 25;
-// The head of a column, the key that it sorts by, and what it shows, if not that.
-const COLUMNS = [
-  ["kernel", "variant"], ["M × N", "size", sizeName],
-  ["time (µs)", "time_us", (row) => fourDigits(row.time_us) + row.mark],
-  ["× torch", "speedup", (row) => number(row.speedup)],
-  ["of copy", "of_copy", (row) => percent(row.of_copy)],
-  ["GB/s", "throughput_gbps", (row) => fourDigits(row.throughput_gbps)],
-  ...["op", "dtype", "gpu", "sweep", "status", "flags", "message"].map((name) => [name, name]),
-];
-const ALIAS = { bf16: "bfloat16", half: "float16", fp16: "float16", f16: "float16" };
-Object.assign(ALIAS, { fp32: "float32", f32: "float32" });
-let [shown, order, down, asked] = [STEP, null, false, null];
+const MOST_ROWS = 200; // more are slow to draw
+const COLUMNS = {
+  "kernel": (row) => row.variant, "M × N": sizeName,
+  "time (µs)": (row) => fourDigits(row.time_us) + row.mark,
+  "× torch": (row) => number(row.speedup), "of copy": (row) => percent(row.of_copy),
+  "GB/s": (row) => fourDigits(row.throughput_gbps),
+};
+for (const name of ["op", "dtype", "gpu", "sweep", "status", "flags", "message"])
+  COLUMNS[name] = (row) => row[name];
 for (const row of PAGE.rows) {
   const { variant, M, N, op, dtype, gpu, sweep, status, flags, message } = row;
-  const failed = /^(ok|not ranked)/.test(status) ? "" : "failed";
-  const words = [variant, `${M}x${N}`, M, N, op, dtype, gpu, sweep, status, flags, message, failed];
+  const words = [variant, `${M}x${N}`, M, N, op, dtype, gpu, sweep, status, flags, message];
   row.words = ` ${words.join(" ")} `.toLowerCase();
-  row.size = N * 1e12 + M;
 }
 
 function list() {
   // A number or a size must be a whole word, so that 512 does not find 5120.
-  const words = filter.words.value.toLowerCase().split(/\s+/).map((given) => {
-    const word = ALIAS[given] ?? given;
-    return /^\d[\dx]*$|^(b?float|softmax)/.test(word) ? ` ${word} ` : word;
-  });
+  const words = filter.words.value.toLowerCase().split(/\s+/).map((word) =>
+    /^\d[\dx]*$|^(b?float|softmax)/.test(word) ? ` ${word} ` : word);
   const own = (row) => !filter.own.checked || !asked || comparable(row, asked);
   const rows = PAGE.rows.filter((row) => own(row) && words.every((word) => row.words.includes(word)));
-  if (order) rows.sort((a, b) => {
-    const [p, q] = [a[order], b[order]];
-    if (p === null || q === null) return (p === null) - (q === null); // unknown values come last
-    return (down ? -1 : 1) * (p < q ? -1 : p > q ? 1 : 0);
-  });
-  say("#rows tbody", ...rows.slice(0, shown).map((row) => {
-    const made = tableRow(...COLUMNS.map(([, key, show]) => cell(show ? show(row) : row[key])));
+  say("#rows tbody", ...rows.slice(0, MOST_ROWS).map((row) => {
+    const made = tableRow(...Object.values(COLUMNS).map((show) => cell(show(row))));
     made.firstChild.append(h("small", {}, `${sizeName(row)} ${row.dtype}`));
     return made;
   }));
-  say("#count", `${rows.length} of ${PAGE.rows.length} rows`);
-  find("#more-rows").hidden = rows.length <= shown;
+  const shown = rows.length > MOST_ROWS ? `; the first ${MOST_ROWS} are below` : "";
+  say("#count", `${rows.length} of ${PAGE.rows.length} rows${shown}`);
 }
 
-const gpus = Map.groupBy(PAGE.charts, (chart) => chart.gpu);
-chooser.chart.append(...[...gpus].map(([gpu, charts]) =>
-  h("optgroup", { label: gpuName(gpu) }, ...charts.map((chart) =>
-    h("option", { value: PAGE.charts.indexOf(chart) }, `${chart.op}, ${chart.dtype}, ${chart.m}`)))));
-say("#rows thead", tableRow(...COLUMNS.map(([name, key]) =>
-  h("th", { scope: "col", id: `by-${key}` }, h("button", { type: "button", value: key }, name)))));
-find("#rows thead").addEventListener("click", ({ target: { value: key } }) => {
-  if (!key) return;
-  for (const head of document.querySelectorAll("#rows th")) head.ariaSort = "none";
-  [down, order] = [order === key && !down, key];
-  find(`#by-${key}`).ariaSort = down ? "descending" : "ascending";
-  list();
-});
-let frame;
-addEventListener("asked", ({ detail }) => {
-  asked = detail;
-  const before = location.hash;
-  cancelAnimationFrame(frame); // while a number is typed, only the last question counts
-  frame = requestAnimationFrame(() => {
-    // unless a link was followed meanwhile
-    if (location.hash === before) history.replaceState(null, "", address(detail));
-    follow(detail);
-    list();
-  });
-});
+chooser.chart.append(...PAGE.charts.map(({ gpu, op, dtype, m }, value) =>
+  h("option", { value }, `${gpuName(gpu)}, ${op}, ${dtype}, ${m}`)));
+say("#rows thead", tableRow(...Object.keys(COLUMNS).map((name) => head("col", name))));
 find("#chooser").addEventListener("change", draw);
 plot.addEventListener("keydown", (event) => {
   const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
@@ -201,17 +151,8 @@ plot.addEventListener("pointermove", (event) => {
   show(drawn.sizes.indexOf(closest));
 });
 addEventListener("resize", () => drawn && drawn.width !== plot.clientWidth && draw());
-function more(rows) {
-  shown = rows;
-  list();
-}
-find("#filter").addEventListener("input", () => more(STEP));
-find("#more-rows").addEventListener("click", () => more(4 * shown));
+find("#filter").addEventListener("input", list);
 addEventListener("submit", (event) => event.preventDefault());
 if (RANKED.length) ask();
 else list(), PAGE.charts.length && draw();
 if (innerWidth < 700) find("#best details").open = false;
-// Last, because a browser may refuse to store.
-const theme = find("#theme");
-theme.addEventListener("change", () => localStorage.setItem("theme", theme.value));
-theme.value = localStorage.getItem("theme") ?? "";

@@ -199,11 +199,9 @@ def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
     usual = ["gpus_float32_online_softmax", "a100/float32_online_softmax_throughput"]
     gpus = [f"gpus_{dtype}_{sweep}" for _, dtype, sweep in sets]
     recorded = not (rows["origin"] == "measured").any()
+    maps = [*(f"{gpu}/map" for gpu, _, _ in sets), "a100/map"]
     wanted = {
-        "Which kernel is the fastest at which N, and its share of copy bandwidth": [
-            *(f"{gpu}/map" for gpu, _, _ in sets),
-            "a100/map",
-        ],
+        "Which kernel is the fastest at which N, and its share of copy bandwidth": maps,
         "Lines over N": ["hero", *own] if recorded else [*own, "hero"],
         "Comparison of GPUs": [*usual[:recorded], *gpus, "hero", *usual],
     }

@@ -10,9 +10,8 @@ import kernels
 from analysis import palette
 from analysis.figures.controls import with_controls
 from analysis.frame import mark, outcomes
-from analysis.panels import describe_m, rule_of_m, split_by_m
+from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
-from analysis.report.trust import FLAGS
 from analysis.schema import BASELINE
 from kernels.registry import source_scan
 
@@ -26,36 +25,29 @@ BOTH = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark", *QUANTITIES]
 # The columns of a size over all sweeps, and of a row of one sweep.
 OF_SIZES = [*BOTH, "elements", "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
 OF_ROWS = [*BOTH, "sweep", "status", "message"]
-# Colours of the palette with a contrast below 3 -> their replacement, on white and on dark.
-ON_WHITE = {palette.ORANGE: "#9c7218", palette.SKY: "#2f8fc4", palette.PURPLE: "#b8608e"}
-ON_DARK = {palette.BLACK: "#f4f4f4", palette.GREY: "#9a9a9a", palette.WINE: "#f0e442"}
-ON_DARK |= {palette.INDIGO: "#8f86e0"}
+# Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
+CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
+CLEAR |= {palette.PURPLE: "#c565a0", palette.WINE: "#b04a76", palette.INDIGO: "#7468d4"}
+CLEAR["#8c564b"] = "#9c6456"
 
 
 def payload(published: Published, content: dict) -> str:
     """Return the data of the page, compressed JSON in base64; `content`: as of model.build."""
     ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
     sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
-    peaks = {name.removesuffix(".csv"): s.memory_peak_gbps for name, s in published.sources.items()}
-    share = published.rows["throughput_gbps"] / published.rows["table"].map(peaks).astype(float)
-    tables = published.rows.assign(of_copy=share, gpu=published.rows["gpu"] + " (published)")
-    drawn = pd.concat([with_controls(sizes), tables], ignore_index=True)
-    drawn["elements"] = drawn["M"] * drawn["N"]
+    drawn, _, styles = select(with_controls(sizes), published)
+    tables = drawn["origin"] == "published"
+    drawn["rank"] = drawn["rank"].mask(tables)
+    drawn["gpu"] += tables.map({True: " (published)", False: ""})
     ranks["mark"], drawn["mark"] = (rows["flags"].fillna("").map(mark) for rows in (ranks, drawn))
-    drawn["in_best_set"] = drawn["in_best_set"].eq(True)  # published rows have none
-    styles = palette.styles({*drawn["variant"], *ranks["variant"]})
     found = {
         "baseline": BASELINE,
         "gpus": content["gpu_names"],
-        "sizes": records(drawn[OF_SIZES]),
+        "sizes": records(drawn.reindex(columns=OF_SIZES)),
         "rows": records(ranks[OF_ROWS]),
         "charts": charts(drawn),
-        "colours": {
-            name: f"--light:{ON_WHITE.get(colour, colour)};--dark:{ON_DARK.get(colour, colour)}"
-            for name, (colour, _) in styles.items()
-        },
+        "colours": {name: CLEAR.get(colour, colour) for name, (colour, _) in styles.items()},
         "about": {name: about(name) for name in styles},
-        "flags": FLAGS,
     }
     packed = gzip.compress(json.dumps(found, allow_nan=False).encode(), mtime=0)
     return base64.b64encode(packed).decode()

@@ -2,14 +2,12 @@
 
 import base64
 import hashlib
-import io
 import os
 from pathlib import Path
 
 import jinja2
 import pandas as pd
 from markupsafe import Markup
-from PIL import Image
 
 from analysis import markdown, ranking, rows
 from analysis.report import model, page
@@ -27,12 +25,11 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
         rows.write(folder / "report" / name, table.to_csv(index=False, lineterminator="\n"))
     script = "\n".join((HERE / name).read_text() for name in ("answer.js", "explore.js"))
     content |= {
-        "tables": list(tables),
         "links": [
             (text, Path(os.path.relpath(path, folder)).as_posix())
             for text, path in content["figures"]
         ],
-        "images": [_embedded(path) for _, path in content["figures"][:1]],
+        "images": [base64.b64encode(p.read_bytes()).decode() for _, p in content["figures"][:1]],
         "payload": page.payload(inputs.published, content),
         "styles": Markup((HERE / "page.css").read_text()),
         "script": Markup(script),
@@ -65,10 +62,3 @@ def profile(ranks: pd.DataFrame) -> pd.DataFrame:
     heads = ["gpu", "op", "dtype", "sweep", "variant", "matrices"]
     heads += ["within_1_percent", "within_4_percent", "worst", "at"]
     return pd.DataFrame(lines, columns=heads)
-
-
-def _embedded(image: Path) -> str:
-    """Return a figure in a format that keeps its pixels and is a quarter smaller than PNG."""
-    with Image.open(image) as picture, io.BytesIO() as file:
-        picture.convert("RGB").save(file, "WEBP", lossless=True)
-        return base64.b64encode(file.getvalue()).decode()

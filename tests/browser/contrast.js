@@ -17,7 +17,7 @@
     return (high + 0.05) / (low + 0.05);
   };
   const own = (e) => [...e.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("").trim();
-  const texts = [...document.body.querySelectorAll(":not(script, style, title, .hidden, .skip)")];
+  const texts = [...document.body.querySelectorAll(":not(script, style, title)")];
   const seen = texts.filter((e) => own(e) && e.checkVisibility());
   const faults = seen.filter((e) => {
     const { fontSize, fontWeight, fill, color } = getComputedStyle(e);

@@ -3,10 +3,10 @@
 () => {
   const groups = [
     ...["body > *", "main > section", "header > *", "nav > *", "#question > label", "#reply > *"],
-    ...[".two > *", "#chooser > *", "#filter > *", "#values > *", "#plot .name"],
+    ...[".two > *", "#chooser > *", "#filter > *", "#values > *"],
   ];
   const faults = [];
-  const shown = (e) => e.checkVisibility() && !e.matches(".hidden, .skip, script, header, noscript");
+  const shown = (e) => e.checkVisibility() && !e.matches("script, header, noscript");
   const name = (e) => `${e.tagName}#${e.id}.${e.className}`;
   const over = (p, q) =>
     p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1;

@@ -1,6 +1,7 @@
-"""The chart and the table of rows can be chosen, searched, sorted, and read with the keyboard."""
+"""The chart and the table of rows can be chosen, searched, and read with the keyboard."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.analysis import synthetic
 from tests.browser import made
@@ -10,7 +11,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 def choose(page, gpu, label, quantity):
     page.locator("#chooser [name=value]").select_option(quantity)
-    option = page.locator(f'#chooser optgroup[label="{gpu}"] option', has_text=label).first
+    option = page.locator("#chooser [name=chart] option", has_text=f"{gpu}, {label}").first
     page.locator("#chooser [name=chart]").select_option(value=option.get_attribute("value"))
 
 
@@ -42,48 +43,36 @@ def test_the_chart_shows_every_kernel_and_reads_its_values(opened):
 
 def test_published_tables_have_a_chart(opened):
     page = opened()
-    choose(page, "a100 (published)", "M = 1024", "speedup")
+    choose(page, "a100 (published)", "softmax, float32, M = 1024", "speedup")
     assert page.locator("#plot .line").count() == 6
     assert "torch" in page.locator("#chart-note").inner_text()
 
 
 def column(page, name):
     names = page.locator("#rows thead th").all_inner_texts()
-    at = [text.rstrip(" ↑↓") for text in names].index(name)
-    return page.locator(f"#rows tbody tr > :nth-child({at + 1})").all_inner_texts()
+    return page.locator(f"#rows td:nth-child({names.index(name) + 1})").all_inner_texts()
 
 
 def test_every_row_is_there_and_search_finds_those_with_all_words(opened):
     page = opened()
     total, count = len(made.rows()), page.locator("#count")
-    page.wait_for_function("document.querySelectorAll('#rows tbody tr').length === 25")
     points = [(row["gpu"], row["op"], row["dtype"]) for row in made.rows()]
     own = points.count(("h200", "softmax", "float32"))
-    assert count.inner_text() == f"{own} of {total} rows"
+    expect(count).to_have_text(f"{own} of {total} rows")
     page.locator("#filter [name=own]").uncheck()
-    while page.locator("#more-rows").is_visible():
-        page.locator("#more-rows").click()
     assert page.locator("#rows tbody tr").count() == total
-    for words, found in (("Triton_Row 1024x512 fp32 a100", 1), ("failed", 1), ("no such row", 0)):
+    for words, found in (("Triton_Row 1024x512 float32 a100", 1), ("crash", 1), ("no such row", 0)):
         page.locator("#filter [name=words]").fill(words)
         assert count.inner_text().startswith(f"{found} of "), words
     page.locator("#filter [name=words]").fill("512")
     assert {text.split()[-1] for text in column(page, "M × N")} == {"512"}  # noqa: RUF001
 
 
-def test_columns_sort_both_ways_unknown_comes_last_and_text_stays_text(opened):
+def test_text_of_a_csv_stays_text(opened):
     page = opened()
     page.locator("#filter [name=own]").uncheck()
-    page.locator("#filter [name=words]").fill("log_softmax")
-    head = page.locator("#rows thead th", has_text="time (µs)")
-    for order, backwards in (("ascending", False), ("descending", True)):
-        head.locator("button").click()
-        assert head.get_attribute("aria-sort") == order
-        times = column(page, "time (µs)")
-        assert times[-1] == "", "the row that crashed"
-        values = [float(text) for text in times if text]
-        assert values == sorted(values, reverse=backwards)
-    assert column(page, "message")[-1] == made.MARKUP
+    page.locator("#filter [name=words]").fill("crash")
+    assert column(page, "message") == [made.MARKUP]
     assert page.evaluate("window.evil") is None
     assert page.locator("img:not([src^=data]), script[src], i, main a[href^=http]").count() == 0
 
