@@ -16,7 +16,7 @@ from analysis.schema import BASELINE
 from kernels.registry import source_scan
 
 ABOUT = {
-    "frontier": "This project's kernel. `from kernels import softmax` calls it in place of "
+    "frontier": "This project's kernel. “from kernels import softmax” calls it in place of "
     "torch.softmax; docs/explanation/frontier.md says how it works.",
     BASELINE: "PyTorch's own function, which every other kernel is compared with.",
 }
@@ -87,4 +87,4 @@ def about(variant: str) -> str:
     stem, _ = kernels.split_config(variant)
     if variant in ABOUT or stem not in kernels.names():
         return ABOUT.get(variant, "")
-    return source_scan.docstring(kernels.variant_file(stem)).split("\n")[0].replace("``", "`")
+    return source_scan.docstring(kernels.variant_file(stem)).split("\n")[0].replace("``", "")
