@@ -1,5 +1,5 @@
 # Which row-softmax kernel is fastest on your GPU: config.yaml says what to measure,
-# results/report.md has the answer.
+# results/report.html has the answer.
 import os
 import sys
 

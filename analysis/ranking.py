@@ -113,8 +113,9 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
         behind = stats.geometric_mean(same) if same else speeds[first].over(speeds[name])
         if not same:
             behind = behind._replace(variance=behind.variance + 2 * between)
-        p = min(1.0, behind.p_beyond(math.log1p(stats.TIE)) * len(others))
-        lines[name] = (float(rank), behind.value, *behind.interval, len(speeds), p)
+        # the means of all matrices order the variants; in those that both have, it may be ahead
+        p = behind.p_beyond(math.log1p(stats.TIE)) * len(others) if behind.log > 0 else 1.0
+        lines[name] = (float(rank), behind.value, *behind.interval, len(speeds), min(1.0, p))
     return lines
 
 

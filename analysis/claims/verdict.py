@@ -56,14 +56,12 @@ def on_all(sides: Iterable[str], complete: bool = True) -> str:
     return FAILS if BELOW in sides else HOLDS if complete and UNCLEAR not in sides else INCONCLUSIVE
 
 
-def on_number(ratio: Estimate, stated: float, decimals: int) -> str:
-    """Return the verdict on "faster by `stated`", a number with `decimals` decimals.
+def on_number(ratio: Estimate, least: float) -> str:
+    """Return the verdict on "faster by `least`".
 
-    It holds if the whole interval reaches `stated`, and fails if no part of the interval does.
+    It holds if the whole interval reaches `least`, and fails if no part of the interval does.
     """
     low, high = ratio.bounds
-    # A source prints 2.948 as 2.95, so half a unit of the last digit is allowed.
-    least = stated - 0.5 * 10**-decimals
     return HOLDS if low >= least else FAILS if high < least else INCONCLUSIVE
 
 

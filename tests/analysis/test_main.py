@@ -50,7 +50,7 @@ def test_from_row_files_to_report(run, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "<td>triton_online 2/2</td>" in page
     assert "<code>make run</code>" in page
-    assert 'src="data:image/webp;base64,' in page, "the map"
+    assert 'src="data:image/png;base64,' in page, "the map"
 
 
 COMPLAINTS = {

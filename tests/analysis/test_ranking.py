@@ -213,6 +213,15 @@ def test_a_size_has_one_ranking_over_all_sweeps(measurements, second, best):
     assert found.index[found["in_best_set"]].tolist() == best
 
 
+def test_a_variant_that_is_ahead_where_both_ran_is_not_called_slower(measurements):
+    """`a` is first by another matrix, which `b` lacks."""
+    first, second = {"a": 1.5, "b": 1.6}, {"a": 2.0, "torch_softmax": 1.0}
+    found = ranking.over_sweeps(ranking.rank_variants(two_sweeps(measurements, first, second)))
+    found = found.set_index("variant")
+    assert found.loc["b", "behind_best"] < 1 < found.loc["torch_softmax", "behind_best"]
+    assert found["in_best_set"].to_dict() == {"a": True, "b": True, "torch_softmax": False}
+
+
 def test_variants_of_one_matrix_are_compared_within_it(measurements):
     """The second board is 10 % faster for both: that says nothing of one over the other."""
     first, second = {"a": 1.5, "b": 1.44}, {"a": 1.65, "b": 1.584}

@@ -69,7 +69,6 @@ wildcard_constraints:
     blocks=r"\d+",
     variant="[A-Za-z0-9_]+",
     replicate=r"\d+",
-    sweep="[a-z0-9_]+",
 
 
 def require_in_sweep(known, name, what):
