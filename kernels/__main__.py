@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _length(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= LONGEST_ROW:
-        raise argparse.ArgumentTypeError(f"{text!r} is no length from 1 to {LONGEST_ROW}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a row length from 1 to {LONGEST_ROW}")
     return int(text)
 
 

@@ -11,6 +11,7 @@ from .row import SCHEMA
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
 ALLOWED = {"op": kernels.OPS, "dtype": kernels.DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
+MAX_TIMEOUT_S = 10**6  # config.schema.yaml says it, too; `select` cannot wait for ever longer
 MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
 
 
@@ -50,8 +51,9 @@ class Point:
                 raise BadPoint(f"{name} = {value!r}: a whole number of at least {least} is needed")
         if not 0 <= self.seed < 2**32:
             raise BadPoint(f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed")
-        if not self.timeout_s > 0:
-            raise BadPoint(f"timeout_s = {self.timeout_s!r}: it must be above 0")
+        if not 0 < self.timeout_s <= MAX_TIMEOUT_S:
+            limits = f"above 0 and at most {MAX_TIMEOUT_S}"
+            raise BadPoint(f"timeout_s = {self.timeout_s!r}: it must be {limits}")
         try:
             for path in self.files:
                 kernels.add_variant(path)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
 # the first would find a dirty checkout, until the rows of the first are committed.
 GIT_PATHS = (".", ":!data/recorded")
-WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # whose versions other columns tell
+WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns of their own
 
 
 @functools.cache
@@ -38,17 +38,11 @@ def measure_sha256() -> str:
 
 def columns(device: "Device", variant: str) -> dict:
     """Return the row's provenance columns, except those of the clock."""
-    import torch
-
     return {
         "gpu_name": device.name,
         "gpu_uuid": device.uuid,
         "driver": None if device.is_cpu else open_nvml().nvmlSystemGetDriverVersion(),
-        "cuda": torch.version.cuda,
-        "torch": torch.__version__,
-        "triton": _version("triton"),
-        **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
-        "package_versions": package_versions(variant),
+        **versions(variant),
         "python": platform.python_version(),
         **git_state(),
         "kernel_sha256": kernels.kernel_sha256(variant, device.slug),
@@ -57,7 +51,20 @@ def columns(device: "Device", variant: str) -> dict:
     }
 
 
-def package_versions(variant: str) -> str | None:
+def versions(variant: str) -> dict:
+    """Return the columns of what compiles and runs a variant."""
+    import torch
+
+    return {
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+        "triton": _version("triton"),
+        **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
+        "package_versions": _package_versions(variant),
+    }
+
+
+def _package_versions(variant: str) -> str | None:
     """Return "name==version …" of the packages that a variant imports and that lack a column."""
     others = kernels.packages(variant) - sys.stdlib_module_names - WITH_COLUMNS
     if not others:

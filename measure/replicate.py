@@ -49,7 +49,7 @@ def reusable(first_row: dict) -> FirstReplicate | None:
     code = provenance.measure_sha256(), kernels.kernel_sha256(variant, first_row["gpu"])
     if (first_row["measure_sha256"], first_row["kernel_sha256"]) != code:
         why = "other code has measured the first replicate"
-    elif first_row["package_versions"] != provenance.package_versions(variant):
+    elif any(first_row[name] != now for name, now in provenance.versions(variant).items()):
         why = "the first replicate ran with other versions of packages"
     elif first_row["status"] in TRANSIENT:
         why = f"the first replicate ended with {first_row['status']}"

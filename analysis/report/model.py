@@ -20,8 +20,8 @@ CLASSES = {"N up to 1024": (1, 1024), "up to 16384": (1025, 16384), "longer": (1
 READING = (
     "A cell has the best set: “name k/n” is in it at k of n sizes. “only” means that no other "
     "kernel ranks there, so nothing won. Over torch: the geometric mean of the fastest. Of copy: "
-    "its median share of copy bandwidth, and the least. Last: the kernel that costs the least if one "
-    "must serve every size, and how far it is behind the fastest at worst."
+    "its median share of copy bandwidth, and the least. Last: the kernel that costs the least if "
+    "one must serve every size, and how far it is behind the fastest at worst."
 )
 FACTS = ["gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]

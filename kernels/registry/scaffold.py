@@ -27,6 +27,8 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
         raise BadKernel(
             f"--output {str(path)!r}: a kernel's name is its file's; let it end with {name}.py"
         )
+    if output and path.resolve().is_relative_to(KERNELS):
+        raise BadKernel(f"--output {str(path)!r} is inside the project; leave --output out")
     here = path.resolve().parent == CONTRIBUTED
     texts = {path: _text(f"{language}.py.in", here)}
     if language == "cuda":

@@ -1,1 +1,1 @@
-"""Find, lock and watch the GPU; read the figures of compiled kernels."""
+"""Find, open, lock and watch the GPU."""

@@ -71,7 +71,7 @@ def test_warm_up_without_a_gpu_is_one_message(words, monkeypatch, capsys):
 def test_a_length_that_cannot_be_is_named(length, capsys):
     with pytest.raises(SystemExit, match="2"):
         command_line.main(["warm-up", f"--N={length}"])
-    assert f"{length!r} is no length from 1 to 1073741824" in capsys.readouterr().err
+    assert f"{length!r} is not a row length from 1 to 1073741824" in capsys.readouterr().err
 
 
 # Another process, in which compiling is an error.

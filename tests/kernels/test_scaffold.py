@@ -70,6 +70,7 @@ def test_a_name_or_a_place_that_cannot_be_is_refused_in_one_line(tmp_path, capsy
         ("mine", "other.py", "let it end with mine.py"),
         ("mine", tmp_path / "mine.py", "mine.cu' exists already"),
         ("mine", tmp_path / "absent" / "mine.py", "No such file or directory"),
+        ("mine", kernels.variant_file("frontier").with_stem("mine"), "leave --output out"),
     ):
         given = ["--output", str(output)] if output else []
         assert command_line.main(["new", name, "--language", "cuda", *given]) == 2

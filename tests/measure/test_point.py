@@ -29,6 +29,7 @@ def point(**change):
         ({"blocks": 5}, "blocks = 5: a whole number of at least 6"),
         ({"replicate": 0}, "replicate = 0: a whole number of at least 1"),
         ({"timeout_s": float("nan")}, "timeout_s = nan: it must be above 0"),
+        ({"timeout_s": float("inf")}, "timeout_s = inf: it must be above 0 and at most 1000000"),
     ],
 )
 def test_a_bad_point_says_what_is_wrong(change, words):

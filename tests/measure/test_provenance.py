@@ -40,6 +40,8 @@ def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
     first = dict.fromkeys(row.COLUMNS) | {"variant": "torch_softmax", "gpu": "cpu", "status": "ok"}
     first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax", "cpu")
     first["measure_sha256"] = provenance.measure_sha256()
-    first["package_versions"] = f"numpy=={numpy.__version__}"
+    first |= provenance.versions("torch_softmax")
+    assert first["package_versions"] == f"numpy=={numpy.__version__}"
     assert replicate.reusable(first)
-    assert replicate.reusable(first | {"package_versions": "numpy==1.0"}) is None
+    for name, other in {"package_versions": "numpy==1.0", "torch": "1.0", "triton": "2.0"}.items():
+        assert replicate.reusable(first | {name: other}) is None
