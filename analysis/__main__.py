@@ -152,8 +152,8 @@ def _report(given: Namespace) -> str:
 
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
-    from analysis import compare, compare_markdown
-    from analysis.figures import heatmap
+    from analysis import compare, compare_markdown, row_files
+    from analysis.figures import heatmap, style
 
     if given.threshold < given.margin:
         raise InputError(
@@ -164,8 +164,9 @@ def _compare(given: Namespace) -> str:
     runs = (compare.load_run(path, given.unranked_flags) for path in (given.old, given.new))
     comparison = compare.compare(*runs, limits, given.allow)
     print(text := compare_markdown.to_markdown(comparison, limits, (given.old, given.new)), end="")
-    if given.output_dir:
-        heatmap.write_changes(text, comparison.changes, limits, given.output_dir)
+    if folder := given.output_dir:
+        row_files.write(folder / "compare.md", f"{text}\n![Every point](compare.png)\n")
+        style.save(heatmap.draw_changes(comparison.changes, limits), folder / "compare")
     given.code = int(compare.failed(comparison.changes, limits).any())
     return compare.counts(comparison.changes)
 

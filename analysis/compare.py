@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import InputError, rows, schema, stats
+from analysis import InputError, row_files, schema, stats
 from analysis import markdown as md
 from analysis.frame import from_rows, is_ranked
 from analysis.merge import mark_ranked
@@ -64,9 +64,9 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     replicate of a point comes twice.
     """
     if path.is_dir():
-        entries = [(rows.read_row_file(file), file) for file in sorted(path.rglob("*.csv"))]
+        entries = [(row_files.read_row_file(file), file) for file in sorted(path.rglob("*.csv"))]
     else:
-        table = rows.read_rows(path, None)
+        table = row_files.read_rows(path, None)
         entries = [(row, path) for row in table if row.get("origin") != "recorded"]
     if not entries:
         raise InputError(
@@ -74,7 +74,7 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
             "measured there"
         )
     key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
-    rows.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
+    row_files.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row, _ in entries]
     return from_rows(mark_ranked(run, unranked))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import rows, schema
+from analysis import row_files, schema
 
 # The mark behind every number of a row with this flag, and the line that explains the mark.
 MARKS = {"throttled": "†", "clock_drift": "†", "edge_cases": "‡"}
@@ -21,10 +21,10 @@ def load(path: Path) -> pd.DataFrame:
     Text and booleans are str, "" where empty; M and N are int64; other numbers are float64, NaN
     where empty.
     """
-    return from_rows(rows.read_rows(path, schema.COLLECTED))
+    return from_rows(row_files.read_rows(path, schema.COLLECTED))
 
 
-def from_rows(collected: list[rows.Row]) -> pd.DataFrame:
+def from_rows(collected: list[row_files.Row]) -> pd.DataFrame:
     """Return rows of text as a frame with the types that `load` describes."""
     names = [*schema.COLLECTED, *schema.COLUMNS]
     frame = pd.DataFrame(collected, columns=names, dtype="str")

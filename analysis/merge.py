@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import kernels
-from analysis import InputError, rows, schema
-from analysis.rows import Row
+from analysis import InputError, row_files, schema
+from analysis.row_files import Row
 from measure import provenance
 
 NAMED = 20  # paths that a message names; of more it gives the number
@@ -21,8 +21,8 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bo
     entries, broken = [], {}
     for path in paths:
         try:
-            row = rows.read_row_file(path)
-            rows.check_samples(path)
+            row = row_files.read_row_file(path)
+            row_files.check_samples(path)
             if only_current and (names := differing(row)):
                 raise InputError(
                     f"{path}: other code than the current one measured this row "
@@ -36,14 +36,14 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bo
     if broken:
         raise InputError(_message(broken))
     merged = _sorted(entries)
-    rows.write(output, rows.csv_text((*schema.SOURCE_COLUMNS, *schema.COLUMNS), merged))
+    row_files.write(output, row_files.csv_text((*schema.SOURCE_COLUMNS, *schema.COLUMNS), merged))
     return len(merged)
 
 
 def _sorted(entries: Iterable[tuple[Row, Path]]) -> list[Row]:
     """Return the rows of (row, its file) by sweep and identity; refuse one that comes twice."""
-    keyed = [((row["sweep"], *rows.identity_of(row)), path, row) for row, path in entries]
-    rows.refuse_duplicates((key, path) for key, path, _ in keyed)
+    keyed = [((row["sweep"], *row_files.identity_of(row)), path, row) for row, path in entries]
+    row_files.refuse_duplicates((key, path) for key, path, _ in keyed)
     return [row for *_, row in sorted(keyed, key=lambda entry: entry[0])]
 
 
@@ -65,7 +65,7 @@ def collect(
 ) -> int:
     """Write `collected_rows` to results/measurements.csv; return their number."""
     found = collected_rows(merged, recorded, unranked)
-    rows.write(output, rows.csv_text((*schema.COLLECTED, *schema.COLUMNS), found))
+    row_files.write(output, row_files.csv_text((*schema.COLLECTED, *schema.COLUMNS), found))
     return len(found)
 
 
@@ -78,7 +78,7 @@ def collected_rows(
     for a recorded row of other code than the current one. Rows are sorted by sweep and identity.
     Raises InputError for broken, misplaced and duplicate rows.
     """
-    entries = [(row, path) for path in merged for row in rows.read_rows(path, None)]
+    entries = [(row, path) for path in merged for row in row_files.read_rows(path, None)]
     for path in recorded:
         leading = {"sweep": path.stem, "origin": "recorded"}
         entries += [(row | leading, path) for row in _recorded_rows(path)]
@@ -118,7 +118,7 @@ def _matrix(row: Row) -> tuple[str, ...]:
 
 
 def _recorded_rows(path: Path) -> list[Row]:
-    recorded = rows.read_rows(path)
+    recorded = row_files.read_rows(path)
     for number, row in enumerate(recorded, start=2):
         if row["gpu"] != path.parent.name:
             raise InputError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import palette, rows, stats
+from analysis import palette, row_files, stats
 from analysis.frame import is_ranked
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
@@ -158,7 +158,7 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     table = summarise(measurements)
     table["rank"] = table["rank"].astype("Int64")
     table["in_best_set"] = table["in_best_set"].map({True: "true", False: "false"})
-    rows.write(output, table.to_csv(index=False, lineterminator="\n"))
+    row_files.write(output, table.to_csv(index=False, lineterminator="\n"))
 
 
 def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:

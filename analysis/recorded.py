@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from analysis import InputError, rows, schema
-from analysis.rows import Row
+from analysis import InputError, row_files, schema
+from analysis.row_files import Row
 from measure import ROOT
 from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
@@ -26,30 +26,30 @@ SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
 
 
-def record(merged: Path, row_files: Path, output: Path, command: str) -> list[Path]:
+def record(merged: Path, rows_folder: Path, output: Path, command: str) -> list[Path]:
     """Write {sweep}.csv, {sweep}.samples.csv.gz and {sweep}.yaml to `output` for each sweep.
 
-    `merged` is results/measurements/{gpu}.csv, `row_files` the folder with the samples of its rows,
-    and `output` data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
+    `merged` is results/measurements/{gpu}.csv, `rows_folder` has the samples of its rows, and
+    `output` is data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
     written; the same input gives the same bytes. Raises InputError before it writes.
     """
-    merged_rows = rows.read_rows(merged, None)
+    merged_rows = row_files.read_rows(merged, None)
     _check_gpu(merged_rows, merged, output)
     if not merged_rows:
         raise InputError(f"{merged} has no rows to record; give a file with rows")
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
-        samples = [line for row in part for line in _samples(row, row_files)]
-        packed = rows.csv_text([*schema.IDENTITY, *SAMPLE], samples).encode()
+        samples = [line for row in part for line in _samples(row, rows_folder)]
+        packed = row_files.csv_text([*schema.IDENTITY, *SAMPLE], samples).encode()
         contents |= {
-            output / f"{sweep}.csv": rows.csv_text(schema.COLUMNS, part),
+            output / f"{sweep}.csv": row_files.csv_text(schema.COLUMNS, part),
             # No time in the gzip header: the same samples give the same bytes.
             output / f"{sweep}.samples.csv.gz": gzip.compress(packed, mtime=0),
             output / f"{sweep}.yaml": to_yaml(provenance(part, sweep, command)),
         }
     for path, content in contents.items():
-        rows.write(path, content)
+        row_files.write(path, content)
     return list(contents)
 
 
@@ -87,9 +87,9 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
     }
 
 
-def _samples(row: Row, row_files: Path) -> list[Row]:
+def _samples(row: Row, rows_folder: Path) -> list[Row]:
     """Return the samples of a row, each with the row's identity."""
-    path = samples_path(rows.row_path(row_files, row))
+    path = samples_path(row_files.row_path(rows_folder, row))
     if not row["time_us"] and not path.is_file():
         return []
     point = {name: row[name] for name in schema.IDENTITY}
@@ -132,10 +132,10 @@ def _check_folder(folder: Path) -> str:
     sweeps, count = _sweeps(folder), 0
     for sweep in sweeps:
         table, samples, about = (folder / f"{sweep}{suffix}" for suffix in SUFFIXES)
-        part = rows.read_rows(table)
+        part = row_files.read_rows(table)
         if not part:
             raise InputError(f"{table}: no rows; record the sweep again")
-        rows.refuse_duplicates((rows.identity_of(row), table) for row in part)
+        row_files.refuse_duplicates((row_files.identity_of(row), table) for row in part)
         _check_gpu(part, table, folder)
         for name in {row["gpu_name"] for row in part}:
             if (slug := gpus.slug(name)) != folder.name:

@@ -4,10 +4,8 @@ import math
 from collections.abc import Callable, Collection
 from functools import cache
 
-from kernels import DTYPES as ITEMSIZE  # torch's name of a dtype -> bytes of an element
-from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA
-
-__all__ = ["COLUMNS", "IDENTITY", "ITEMSIZE", "POINT", "SCHEMA", "flags", "parsers"]
+from kernels import DTYPES as ITEMSIZE  # noqa: F401  torch's name of a dtype -> bytes of an element
+from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA  # noqa: F401
 
 # torch's own function, timed in every point.
 BASELINE = "torch_softmax"

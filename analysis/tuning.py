@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from analysis import InputError, frame, recorded, rows, stats
+from analysis import InputError, frame, recorded, row_files, stats
 from analysis.merge import mark_ranked
 
 SWEEP = "tuning"
@@ -28,7 +28,7 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
     measured = [
         row
         for path in merged
-        for row in rows.read_rows(path, None)
+        for row in row_files.read_rows(path, None)
         if row["sweep"] == SWEEP and row["variant"].startswith(f"{DISPATCH}_")
     ]
     points = stats.point_estimates(frame.from_rows(mark_ranked(measured)))
@@ -50,7 +50,7 @@ def write(merged: Iterable[Path], output: Path, command: str) -> list[Path]:
             facts["kept"] = {"lines": kept} | provenance
         contents |= {table: lines.to_csv(index=False), about: recorded.to_yaml(facts)}
     for path, content in contents.items():
-        rows.write(path, content)
+        row_files.write(path, content)
     return list(contents)
 
 

@@ -12,7 +12,7 @@ from analysis.claims.claim import NO_DATA, SOURCES, Claim, Finding, NoDataError
 from analysis.claims.evidence import Evidence
 from analysis.claims.sources import CLAIMS
 from analysis.published import Published
-from analysis.rows import write as write_file
+from analysis.row_files import write as write_file
 
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = ["claim", "source", "statement", *WHERE]

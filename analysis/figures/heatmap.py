@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 from seaborn.utils import relative_luminance
 
-from analysis import compare, palette, rows, schema
+from analysis import compare, palette, schema
 from analysis.figures import style
 from analysis.frame import is_ranked, mark
 from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
@@ -68,12 +67,6 @@ def draw_changes(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
     title = f"NEW against OLD: {compare.counts(changes)}"
     table["band"] = table[["gpu", "op", "dtype", "distribution"]].agg(", ".join, axis=1)
     return _draw(table, title, [note], "old time / new time")
-
-
-def write_changes(text: str, changes: pd.DataFrame, limits: compare.Limits, folder: Path) -> None:
-    """Write compare.md and its figure to `folder`; the same bytes for the same rows."""
-    rows.write(Path(folder) / "compare.md", f"{text}\n![Every point](compare.png)\n")
-    style.save(draw_changes(changes, limits), Path(folder) / "compare")
 
 
 def draw_map(selection: Selection) -> Figure:

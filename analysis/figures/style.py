@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from analysis import markdown as md
-from analysis import rows, schema
+from analysis import row_files, schema
 from analysis.figures import controls
 from analysis.frame import distinct, is_ranked, legend, outcomes
 from analysis.panels import Selection
@@ -89,5 +89,5 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     image.save(png, format="png", dpi=(DPI, DPI), optimize=True)
     contents = {Path(f"{stem}.svg"): svg, Path(f"{stem}.png"): png}
     for path, content in contents.items():
-        rows.write(path, content.getvalue())
+        row_files.write(path, content.getvalue())
     return list(contents)

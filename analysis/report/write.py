@@ -9,7 +9,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from analysis import markdown, ranking, rows
+from analysis import markdown, ranking, row_files
 from analysis.report import model, page
 
 HERE = Path(__file__).resolve().parent
@@ -22,7 +22,7 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
     tables = {finding.file: finding.table for finding in content["trust"]}
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():
-        rows.write(folder / "report" / name, table.to_csv(index=False, lineterminator="\n"))
+        row_files.write(folder / "report" / name, table.to_csv(index=False, lineterminator="\n"))
     script = "\n".join((HERE / name).read_text() for name in ("answer.js", "explore.js"))
     content |= {
         "links": [
@@ -46,7 +46,7 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        rows.write(path, templates.get_template(f"{path.name}.j2").render(content))
+        row_files.write(path, templates.get_template(f"{path.name}.j2").render(content))
     return paths
 
 

@@ -5,7 +5,7 @@ import gzip
 import zlib
 from pathlib import Path
 
-from analysis import rows, schema
+from analysis import row_files, schema
 
 ONLINE_SIZES = [2**i for i in range(8, 18)]
 
@@ -77,7 +77,7 @@ def sweep_rows(sizes=ONLINE_SIZES, variants=VARIANTS, **given) -> list[dict[str,
 
 def write_row(root: Path, values: dict[str, str]) -> Path:
     """Write a row and its samples where the pipeline puts them below `root`/rows."""
-    path = rows.row_path(Path(root, "rows"), values)
+    path = row_files.row_path(Path(root, "rows"), values)
     write_csv(path, [values])
     samples = [("block", "order", "series", "time_us")]
     if values["time_us"]:

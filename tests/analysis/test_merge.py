@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernels
-from analysis import InputError, frame, rows, schema
+from analysis import InputError, frame, row_files, schema
 from analysis.merge import collect, merge_rows
 from analysis.report import trust
 from measure import provenance
@@ -17,26 +17,26 @@ VARIANTS = ["torch_softmax", "triton_row"]
 
 
 @pytest.fixture(scope="module")
-def row_files(tmp_path_factory):
+def six_files(tmp_path_factory):
     """Six files of one row, in the order of their identity."""
     some, folder = synthetic.sweep_rows([256, 1024, 131072], VARIANTS), tmp_path_factory.mktemp("x")
     return [synthetic.write_row(folder, row) for row in some]
 
 
-def test_merge_adds_sweep_and_origin_and_sorts_by_size(row_files, tmp_path):
+def test_merge_adds_sweep_and_origin_and_sorts_by_size(six_files, tmp_path):
     out = tmp_path / "h200.csv"
-    assert merge_rows(reversed(row_files), "online_softmax", out) == 6
+    assert merge_rows(reversed(six_files), "online_softmax", out) == 6
     found = synthetic.read_csv(out)
     assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
     assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
     assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
 
 
-def test_merge_refuses_a_point_that_comes_twice(row_files, tmp_path):
+def test_merge_refuses_a_point_that_comes_twice(six_files, tmp_path):
     copy = tmp_path / "copy.csv"
-    copy.write_bytes(row_files[0].read_bytes())
+    copy.write_bytes(six_files[0].read_bytes())
     with pytest.raises(InputError, match=r"duplicate row \(s h200 softmax float32 uniform 1024"):
-        merge_rows([*row_files, copy], "s", tmp_path / "out.csv")
+        merge_rows([*six_files, copy], "s", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -108,14 +108,16 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
 
 @EXAMPLES
 @given(st.data())
-def test_the_order_of_the_files_does_not_matter(row_files, tmp_path_factory, data):
-    chosen = data.draw(st.lists(st.sampled_from(row_files), min_size=1, unique=True))
+def test_the_order_of_the_files_does_not_matter(six_files, tmp_path_factory, data):
+    chosen = data.draw(st.lists(st.sampled_from(six_files), min_size=1, unique=True))
     first, second = (tmp_path_factory.getbasetemp() / name for name in ("1.csv", "2.csv"))
     assert merge_rows(chosen, "s", first) == len(chosen)
     merge_rows(data.draw(st.permutations(chosen)), "s", second)
     assert first.read_bytes() == second.read_bytes()
-    merged = rows.read_rows(first, schema.SOURCE_COLUMNS)
-    assert merged == [LEADING | rows.read_row_file(file) for file in row_files if file in chosen]
+    merged = row_files.read_rows(first, schema.SOURCE_COLUMNS)
+    assert merged == [
+        LEADING | row_files.read_row_file(file) for file in six_files if file in chosen
+    ]
 
 
 @EXAMPLES
@@ -124,4 +126,4 @@ def test_any_text_comes_through_the_merge_as_it_was(tmp_path_factory, message):
     row, folder = synthetic.row(message=message), tmp_path_factory.getbasetemp()
     path = synthetic.write_csv(folder / "text.csv", [row])
     merge_rows([path], "s", folder / "merged.csv")
-    assert rows.read_rows(folder / "merged.csv", schema.SOURCE_COLUMNS) == [LEADING | row]
+    assert row_files.read_rows(folder / "merged.csv", schema.SOURCE_COLUMNS) == [LEADING | row]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import InputError, merge, recorded, rows
+from analysis import InputError, merge, recorded, row_files
 from measure import ROOT
 from tests.analysis import synthetic
 
@@ -112,7 +112,7 @@ def test_record_keeps_rows_samples_and_provenance(tmp_path):
     merge.merge_rows(files, "online_softmax", tmp_path / "h200.csv")
     given = tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "recorded" / "h200"
     table, samples, about = recorded.record(*given, "snakemake --cores 1")
-    assert len(rows.read_rows(table)) == 6
+    assert len(row_files.read_rows(table)) == 6
     lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
     assert (
         lines[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from analysis import rows
+from analysis import row_files
 from measure.row import samples_path as samples_of
 from tests import processes
 from tests.bench import command, kernel
@@ -103,8 +103,8 @@ class Sweep(runner.Runner):
 
 def read(path: Path) -> dict[str, str]:
     """The row of a file, which must be one that merging takes, as must be its samples."""
-    rows.check_samples(path)
-    return rows.read_row_file(path)
+    row_files.check_samples(path)
+    return row_files.read_row_file(path)
 
 
 def kill_group(process: subprocess.Popen) -> None:

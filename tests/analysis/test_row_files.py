@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import InputError, rows, schema
+from analysis import InputError, row_files, schema
 from kernels import DTYPES, OPS
 from measure.point import DISTRIBUTIONS
 from tests.analysis import synthetic
@@ -28,10 +28,10 @@ def test_schema_is_the_contract():
 
 def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
     wrong = synthetic.row(status="incorrect", max_abs_error="nan", max_rel_error="inf")
-    rows.read_row_file(synthetic.write_row(tmp_path, wrong))
+    row_files.read_row_file(synthetic.write_row(tmp_path, wrong))
     path = synthetic.write_row(tmp_path, synthetic.row(time_us="nan"))
     with pytest.raises(InputError, match="time_us is 'nan', expected a finite number"):
-        rows.read_row_file(path)
+        row_files.read_row_file(path)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_nan_is_an_accuracy_and_nothing_else(tmp_path):
 def test_wrong_header_names_the_column(row_file, old, new, complaint):
     row_file.write_text(row_file.read_text().replace(old, new, 1))
     with pytest.raises(InputError, match=f"triton_online.1.csv: wrong header: {complaint}"):
-        rows.read_row_file(row_file)
+        row_files.read_row_file(row_file)
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_wrong_header_names_the_column(row_file, old, new, complaint):
 def test_value_that_is_not_allowed(tmp_path, change, complaint):
     path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row() | change])
     with pytest.raises(InputError, match=complaint):
-        rows.read_rows(path)
+        row_files.read_rows(path)
 
 
 def test_a_row_file_has_one_row_in_its_place(row_file):
     synthetic.write_csv(row_file, [synthetic.row(), synthetic.row()])
     with pytest.raises(InputError, match="2 rows, expected one"):
-        rows.read_row_file(row_file)
+        row_files.read_row_file(row_file)
     synthetic.write_csv(row_file, [synthetic.row(N=2048)])
     with pytest.raises(InputError, match=r"belongs at .*/M1024_N2048/"):
-        rows.read_row_file(row_file)
+        row_files.read_row_file(row_file)
 
 
 def test_file_that_is_no_text(tmp_path):
@@ -80,7 +80,7 @@ def test_file_that_is_no_text(tmp_path):
         if content is not None:
             path.write_bytes(content)
         with pytest.raises(InputError, match=rf"x\.csv: {complaint}"):
-            rows.read_rows(path)
+            row_files.read_rows(path)
 
 
 @pytest.fixture(scope="module")
@@ -98,5 +98,5 @@ def test_a_row_file_cut_anywhere_is_refused_by_name(folder, message, status, dat
     for end in {*some, *range(len(whole) - 12, len(whole))}:
         path.write_bytes(whole[:end])
         with pytest.raises(InputError) as caught:
-            rows.read_row_file(path)
+            row_files.read_row_file(path)
         assert str(path) in str(caught.value)
