@@ -12,7 +12,9 @@ template <int BYTES, int K, int THREADS, int CLUSTER, bool UNALIGNED, bool KEEP_
 constexpr int min_blocks_per_sm() {
   constexpr int kRegistersPerThread = KEEP_EXP ? 80 : 72;
   if (K <= 4 && CLUSTER > 1) {
-    return BYTES >= 4 && !UNALIGNED && THREADS * CLUSTER < 8192 ? kThreadsPerSm / THREADS : 1;
+    // 32 registers; compute capability 10.0 would spill
+    const bool all_resident = BYTES >= 4 && !UNALIGNED && THREADS * CLUSTER < 8192;
+    return all_resident && __CUDA_ARCH__ < 1000 ? kThreadsPerSm / THREADS : 1;
   }
   if (!UNALIGNED || K <= 4) return 0;
   if (CLUSTER == 1 || BYTES >= 4) return 1;

@@ -17,6 +17,7 @@
 using std::max;
 using std::min;
 
+#define __CUDA_ARCH__ 900
 #define __device__
 #define __global__
 #define __restrict__
