@@ -87,3 +87,20 @@ def rows_of(wildcards):
 def in_report(path, caption, category, **labels):
     """Return an output file with its caption and category in `snakemake --report`."""
     return report(path, caption=f"../report/{caption}.rst", category=category, labels=labels)
+
+
+def row_of(wildcards):
+    return points.ROW.format(**wildcards)
+
+
+def point_of(wildcards):
+    return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
+
+
+def first_row_of(wildcards):
+    return list(map(ancient, points.first_row(point_of(wildcards))))
+
+
+def from_gpu_table(column):
+    """Return a function of the wildcards: the value of a column for the GPU of a point."""
+    return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)

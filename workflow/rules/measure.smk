@@ -11,23 +11,6 @@ PRIORITIES = {points.row_path(p): -number for number, p in enumerate(MEASURING_O
 ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER else {}
 
 
-def row_of(wildcards):
-    return points.ROW.format(**wildcards)
-
-
-def point_of(wildcards):
-    return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
-
-
-def first_row_of(wildcards):
-    return list(map(ancient, points.first_row(point_of(wildcards))))
-
-
-def from_gpu_table(column):
-    """Return a function of the wildcards: the value of a column for the GPU of a point."""
-    return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)
-
-
 onstart:
     machine.check(internals.gpus_to_measure(workflow))
 
