@@ -120,6 +120,7 @@ SUMMARY = (
         "(torch {torch_us:.3f} µs)\n"
         "  noise floor torch against itself {aa_ratio:.4f} [{aa_low:.4f}, {aa_high:.4f}]",
     ),
+    ("of_meet", "              {of_meet:.1%} of reading, meeting and writing ({meet_us:.3f} µs)"),
     ("latency_us", "  latency     {latency_us:.2f} µs of host time per eager call"),
     (
         "registers",

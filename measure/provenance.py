@@ -31,7 +31,7 @@ def measure_sha256() -> str:
 
     The hash leaves out __main__.py, whose help and summary change no number.
     """
-    files = (ROOT / "measure").rglob("*.py")
+    files = (path for path in (ROOT / "measure").rglob("*") if path.suffix in (".py", ".cu"))
     code = kernels.code_sha256(path for path in files if path.name != "__main__.py")
     return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 

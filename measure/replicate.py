@@ -1,6 +1,6 @@
 """Take from the row of replicate 1 what a further replicate does not check or measure again.
 
-All replicates of a point have one kernel and one copy kernel. So a further one times the blocks,
+All replicates of a point have one kernel and the same rooflines. So a further one times the blocks,
 and then checks three rows. Its row leaves out what replicate 1 alone measures.
 """
 
@@ -25,6 +25,7 @@ class FirstReplicate(NamedTuple):
     message: str
     flags: set[str]
     copy_block_bytes: int | None  # None on a CPU
+    meet_form: str | None  # None if ``read_meet_write`` does not apply
 
 
 def read_first(path: Path, point: Point) -> dict:
@@ -55,7 +56,8 @@ def reusable(first_row: dict) -> FirstReplicate | None:
         why = f"the first replicate ended with {first_row['status']}"
     else:
         flags = {*(first_row["flags"] or "").split()} & FLAGS
-        return FirstReplicate(first_row["message"] or "", flags, first_row["copy_block_bytes"])
+        chosen = first_row["copy_block_bytes"], first_row["meet_form"]
+        return FirstReplicate(first_row["message"] or "", flags, *chosen)
     print(f"checking everything: {why}", file=sys.stderr, flush=True)
     return None
 

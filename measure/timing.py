@@ -64,6 +64,7 @@ def time_variant(
     telemetry = None if device.is_cpu else Telemetry(device)
     journal.stage("timing")
     names = [base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY]
+    names += [base.MEET] * ("meet_form" in row)
     while_busy = telemetry.sample if telemetry else None
     samples = sampling.time_blocks(clock, names, point.blocks, order, while_busy)
     row |= derive_columns(point, samples)
@@ -98,31 +99,38 @@ def _record(clock: Clock, call: Call) -> list[str]:
 
 
 def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplicate | None) -> dict:
-    """Make the copy, and torch's own operation twice, series of the clock. Return columns."""
+    """Make the rooflines, and torch's own operation twice, series of the clock. Return columns."""
     columns = {}
     if device.is_cpu:
         clock.add(controls.HOST_COPY[point.reads], base.COPY)
     else:
-        from .clock import copy_kernel  # needs Triton
+        from .clock import copy_kernel, read_meet_write  # need Triton and cuda-core
 
         itemsize = clock.rotation[0][0].element_size()
         copies = copy_kernel.candidates(itemsize, point.reads)
         size = known.copy_block_bytes if known else clock.fastest(copies)
         clock.add(copies[size], base.COPY)
         columns["copy_block_bytes"] = size
+        if meets := read_meet_write.candidates(clock.rotation[0][0]) if point.reads == 1 else {}:
+            form = known.meet_form if known else clock.fastest(meets)
+            clock.add(meets[form], base.MEET)
+            columns["meet_form"] = form
     clock.add(controls.baseline(point.op), base.TORCH, base.TORCH_AGAIN)
     return columns
 
 
 def derive_columns(point: Point, samples: list[Sample]) -> dict:
     """Return times, controls and derived columns."""
-    times_us, torch_us, again_us, copy_us = (
+    times_us, torch_us, again_us, copy_us, meet_us = (
         np.array([time_us for *_, series, time_us in samples if series == name])
-        for name in (base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY)
+        for name in (base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY, base.MEET)
     )
     time_us = float(np.median(times_us))
     speedup, aa = paired_ratio(torch_us, times_us), paired_ratio(torch_us, again_us)
-    return {
+    meet = {}
+    if len(meet_us):
+        meet = {"meet_us": np.median(meet_us), "of_meet": paired_ratio(meet_us, times_us).value}
+    return meet | {
         "time_us": time_us,
         "time_us_q20": np.quantile(times_us, 0.2),
         "time_us_q80": np.quantile(times_us, 0.8),

@@ -10,8 +10,9 @@ Inputs = tuple["torch.Tensor", ...]  # matrices (M, N): (x,), or of a backward (
 CallBuffers = tuple["torch.Tensor", ...]  # and the output: (x, out) or (g, y, out)
 Call = Callable[..., object]  # takes the tensors of CallBuffers, in this order
 
-# The series of a point: the variant, torch's own operation twice, the copy.
-VARIANT, TORCH, TORCH_AGAIN, COPY = "variant", "torch", "torch_again", "copy"
+# The series of a point: the variant, torch's own operation twice, the copy, and of few long rows
+# ``read_meet_write``.
+VARIANT, TORCH, TORCH_AGAIN, COPY, MEET = "variant", "torch", "torch_again", "copy", "meet"
 
 
 class NotCapturable(RuntimeError):

@@ -1,6 +1,6 @@
 """Warm up until the GPU's clocks have settled, then time blocks of interleaved series.
 
-A block times every series once: the variant, the baseline twice, and the copy.
+A block times every series once: the variant, the baseline twice, and the roofline, or two.
 """
 
 import random

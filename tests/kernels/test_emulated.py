@@ -13,6 +13,7 @@ import kernels
 from kernels.frontier import frontier
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
+from measure.clock import read_meet_write
 from tests.kernels.emulator.run import SMALL
 from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, problem_of
 from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
@@ -102,3 +103,15 @@ def test_the_largest_error_in_float32_is_that_of_torch(cols, rows, emulated):
     x = 4 * torch.randn(rows, cols)
     emulated.run(frontier.plan, x, y := torch.empty_like(x))
     assert largest_error(y, x) <= 1.25 * largest_error(torch.softmax(x, -1), x)
+
+
+# Rounds of an aligned row of several blocks; rows that begin anywhere, side by side.
+@pytest.mark.parametrize(
+    ("form", "rows", "cols", "dtype"),
+    [("k4w8r4h1", 3, 40_000, torch.float32), ("k1w8r4h0", 5, 5001, torch.bfloat16)],
+)
+def test_read_meet_write_copies_and_leaves_its_counters_ready(form, rows, cols, dtype, emulated):
+    x = torch.randn(rows, cols).to(dtype)
+    for _ in range(2):
+        emulated.run(read_meet_write.PLANNERS[form], x, out := torch.full_like(x, torch.nan))
+        assert torch.equal(out, x)

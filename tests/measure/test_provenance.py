@@ -27,6 +27,16 @@ def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path,
     assert provenance.git_state() == clean | {"git_dirty": True}
 
 
+def test_cuda_code_that_measures_counts_and_its_comments_do_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    (tmp_path / "measure").mkdir()
+    found = []
+    for text in ("int a;", "int a;  // more", "int b;"):
+        (tmp_path / "measure/kernel.cu").write_text(text)
+        found.append(provenance.measure_sha256.__wrapped__())
+    assert found[0] == found[1] != found[2]
+
+
 @pytest.mark.parametrize("path", [None, "/nowhere"])
 def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
     monkeypatch.setattr(provenance, "ROOT", tmp_path)

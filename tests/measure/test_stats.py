@@ -77,14 +77,17 @@ def test_a_drift_of_both_sides_cancels(blocks):
 
 def test_columns_of_the_row_follow_from_the_samples():
     chance, samples = random.Random(1), []
-    times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0}
+    times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0, "meet": 9.0}
     for block in range(51):
         samples += [(block, 0, name, times[name] * chance.gauss(1, 0.001)) for name in times]
     point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
     row = timing.derive_columns(point, samples)
     assert row["time_us"] == pytest.approx(10, rel=0.001)
     assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
-    assert row["of_copy"] == pytest.approx(0.8, rel=0.001)
+    shares = row["of_copy"], row["of_meet"]
+    assert shares == pytest.approx((0.8, 0.9), rel=0.001)
+    without = timing.derive_columns(point, [sample for sample in samples if sample[2] != "meet"])
+    assert row.keys() - without.keys() == {"meet_us", "of_meet"}
     assert row["aa_low"] <= 1 <= row["aa_high"]
     assert row["throughput_gbps"] == 2 * 1000 * 500 * 4 / row["time_us"] / 1000
 

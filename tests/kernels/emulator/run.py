@@ -36,6 +36,7 @@ extern "C" const char* run(void* out, const void* x, Index second, Index out_str
 """
 ONE = "static_cast<const T*>(x)"  # matrix that is read
 TWO = f"{ONE}, {ONE} + second"
+WORKSPACE = "\nstatic GridWorkspace memory[2], &workspace = memory[0];"  # and what is spare
 # A launch must leave the workspace ready for the next one.
 CHECK_WORKSPACE = """
   if (workspace.started) problem = "a launch that did not finish";
@@ -73,7 +74,7 @@ def run(planner, read: torch.Tensor, out: torch.Tensor, log: bool = False) -> No
 def _library(source: Path, kernel: str, cooperative: bool, extra_args: tuple[int, ...], two: bool):
     extra = [*(["&workspace"] if cooperative else []), *map(str, extra_args)]
     text = MAIN.format(
-        source=translated(source) + ("\nstatic GridWorkspace workspace;" if cooperative else ""),
+        source=translated(source) + (WORKSPACE if cooperative else ""),
         element=kernel.split("<")[1].split(",")[0],
         kernel=kernel,
         read=TWO if two else ONE,

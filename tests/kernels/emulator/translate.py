@@ -40,6 +40,7 @@ BODIES = {
         "*in_block(dest, block) = state; arrive(in_block(mbarrier, block), sizeof(SoftmaxState));"
     ),
     "inline ulonglong2 load_relaxed(const ulonglong2* from)": "yield(); return *from;",
+    "inline unsigned load_relaxed(const unsigned* from)": "yield(); return *from;",
     "inline void store_relaxed(ulonglong2* to, ulonglong2 value)": "*to = value;",
     "inline unsigned shared_address(const void* pointer)": "return 0;",
     "void init()": "barrier = 0;",

@@ -1,0 +1,69 @@
+// The roofline of few long rows: read a row, meet its other blocks, and only then write it.
+#include "grid_workspace.cuh"
+#include "unaligned.cuh"
+
+// Counters lie in the lines of the workspace that `states` and `epochs` leave free. Neighbouring
+// groups have different lines. MAX_GROUPS in read_meet_write.py is kLines * kLineWords.
+constexpr int kLineWords = 32, kLines = 7;
+constexpr unsigned kSense = 1u << 31;  // of a counter: flips when all blocks of a row have added
+constexpr unsigned kUnlikely = 0x9e3779b9;  // any value that data seldom give
+
+__device__ inline unsigned load_relaxed(const unsigned* from) {
+  unsigned value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+// K: vectors of a lane. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. BYPASS:
+// loads take no line of L1. A row has `row_blocks` blocks, two at least, and all blocks of the
+// launch are resident at once. Rows of x and of out begin at the same place of a 16-byte vector.
+template <typename T, int K, int WARPS, int RESIDENT, bool BYPASS>
+__global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
+    read_meet_write(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
+                    Index rows, Index cols, GridWorkspace* workspace, int row_blocks) {
+  constexpr int kStep = kWarp * WARPS * kVecElems<T>;  // from a lane's vector to its next
+  const int row_block = blockIdx.x % row_blocks, group = blockIdx.x / row_blocks;
+  unsigned* const words = &workspace->epochs;  // the first line behind `states`
+  unsigned* const counter = words + kLineWords * (1 + group % kLines) + group / kLines;
+  unsigned before = threadIdx.x == 0 ? load_relaxed(counter) : 0;  // used after the loads of x
+  const int first = row_block * K * kStep + static_cast<int>(threadIdx.x) * kVecElems<T>;
+  for (Index row = group; row < rows; row += gridDim.x / row_blocks) {
+    const AlignedRow<const T> from(x + row * x_stride);
+    T* const to = AlignedRow<T>(out + row * out_stride).at(0) + first;
+    const int begin = from.elements_off(), end = begin + static_cast<int>(cols);
+    uint4 vec[K];
+    unsigned loaded = 0;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const T* const at = from.vecs + first + k * kStep;
+      vec[k] = make_uint4(0, 0, 0, 0);
+      if (first + k * kStep < end) vec[k] = BYPASS ? load_vec_once(at) : load_vec(at);
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) loaded ^= vec[k].x;
+    // No thread comes to the barrier before its loads have arrived, as this depends on them all.
+    if (loaded == kUnlikely) atomicAdd(words + kLineWords - 1, 1u);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      atomicAdd(counter, row_block == 0 ? kSense - (row_blocks - 1) : 1u);
+      while (((load_relaxed(counter) ^ before) & kSense) == 0) {
+      }
+      before ^= kSense;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int at = first + k * kStep;
+      if (at >= begin && at + kVecElems<T> <= end) {
+        store_vec(reinterpret_cast<uint4*>(to + k * kStep), vec[k]);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) {  // the row's ends
+      const int at = first + k * kStep, head = begin - at, count = end - at;
+      if (count > 0 && (head > 0 || count < kVecElems<T>)) {
+        PartialVec<T>{vec[k], to + k * kStep}.store_middle(head, count);
+      }
+    }
+  }
+}
