@@ -32,12 +32,14 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
 
     Columns are added: `elements` is M·N; `tie`, whether the best set has several variants;
     `roof_gbps`, the bandwidth of the copy of a measured row, and the memory peak in the data sheet
-    for a published row. Published rows rank by time alone, with `of_copy` of that peak.
+    for a published row; `meet_gbps` likewise, of few long rows. Published rows rank by time alone,
+    with `of_copy` of that peak.
     """
     sources = {Path(name).stem: source for name, source in published.sources.items()}
     # throughput · time is the number of bytes that the row counts, for every dtype and operation
     moved_kb = measurements["throughput_gbps"] * measurements["time_us"]
     own = measurements.assign(table="", roof_gbps=moved_kb / measurements["copy_us"])
+    own["meet_gbps"] = moved_kb / measurements["meet_us"]
     times = published.rows.groupby(["table", "M", "N"])["time_us"]
     peaks = published.rows["table"].map(lambda name: sources[name].memory_peak_gbps).astype(float)
     tables = published.rows.assign(
@@ -45,6 +47,7 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
         competitors=times.transform("size"),
         in_best_set=False,
         roof_gbps=peaks,
+        meet_gbps=float("nan"),
         of_copy=published.rows["throughput_gbps"] / peaks,
     )
     both = pd.concat([part for part in (own, tables) if len(part)] or [own], ignore_index=True)

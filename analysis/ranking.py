@@ -15,7 +15,7 @@ from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
 PLACE = ["rank", "behind_best", "behind_low", "behind_high", "competitors", "p"]
 CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
-CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy"]
+CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "of_meet"]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
 # What the variants of one size share over all sweeps.

@@ -34,13 +34,15 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
         kinds = {"ranked": schema.COLLECTED, "sweep": schema.SOURCE_COLUMNS}
         leading = next((kinds[name] for name in kinds if name in header), ())
     expected = (*leading, *schema.COLUMNS)
-    _check_header(path, header, expected)
+    earlier = tuple(name for name in expected if name not in schema.LATER)
+    given = earlier if tuple(header) == earlier else expected
+    _check_header(path, header, given)
     rows = []
     for number, line in enumerate(lines, start=2):
-        if len(line) != len(expected):
-            counts = f"line {number} has {len(line)} values, the header {len(expected)}"
+        if len(line) != len(given):
+            counts = f"line {number} has {len(line)} values, the header {len(given)}"
             raise _broken(path, f"{counts}: a truncated line")
-        rows.append(dict(zip(expected, line, strict=True)))
+        rows.append(dict.fromkeys(expected, "") | dict(zip(given, line, strict=True)))
         _check_values(path, number, rows[-1])
     # A file cut inside its last value has the right number of values but no line end.
     if not text.endswith("\n"):

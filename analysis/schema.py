@@ -21,6 +21,9 @@ SWEEP_MATRIX = [*SOURCE_COLUMNS, *MATRIX]
 RANKING_COLUMNS = ("ranked", "unranked_by", "stale")
 COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 
+# Columns that rows measured before 2026-11-25 lack. They are read as empty.
+LATER = ("meet_us", "meet_form", "of_meet")
+
 # Versions that only the rows of some variants have.
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
 

@@ -7,7 +7,7 @@ from analysis.schema import BASELINE, SWEEP_MATRIX
 
 CONTROL = "control"  # the flag of rows that `with_controls` adds
 NOTE = f"{BASELINE}: also as the other rows' control, timed in their processes"
-MEDIANS = ["time_us", "throughput_gbps", "of_copy", "copy_us"]
+MEDIANS = ["time_us", "throughput_gbps", "of_copy", "of_meet", "copy_us", "meet_us"]
 UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
 UNKNOWN += ["rank"]  # it does not compete
 
@@ -26,7 +26,7 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     scale = rows["time_us"] / rows["torch_us"]
     known = {"variant": BASELINE, "flags": CONTROL, "time_us": rows["torch_us"], "speedup": 1.0}
-    known |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy")}
+    known |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
     known |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
     groups = rows.assign(**known).groupby(SWEEP_MATRIX, sort=False)
     controls = groups.first().assign(**groups[MEDIANS].median()).reset_index()

@@ -20,6 +20,7 @@ Parts = dict[str, pd.DataFrame]  # title -> rows of a panel
 NAMES = {"throughput_gbps": "throughput (GB/s)", "of_copy": "% of copy bandwidth"}
 NAMES |= {"time_us": "time (µs)", "over_base": "speed ratio"}
 NAMES |= {"N": "N (columns)", "elements": "M·N (elements)"}
+MEET = "read, meet, write"  # the roofline of few long rows
 CPU = "cpu"  # its times never stand beside those of a GPU
 HIGHLIGHTED = 5  # variants besides torch
 MAX_MARKERS, SPARSE = 20, 0.05  # a longer line has a marker only every SPARSE diagonals
@@ -39,8 +40,8 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
     """Draw time_us or throughput_gbps over N, a line (gid: its name) for each timed variant.
 
     The roofline is the copy in the same processes (gid `copy`) or, for a published table, the
-    vendor's memory peak (gid `peak`). Where no rule gives M, points stand over M·N. GPUs stand side
-    by side.
+    vendor's memory peak (gid `peak`). Few long rows have a second one (gid `meet`). Where no rule
+    gives M, points stand over M·N. GPUs stand side by side.
     """
     title = style.heading(selection, f"{NAMES[value].split(' (')[0].capitalize()} over N")
     notes = [BARS, BOLD] * (len(selection.own) > 0)
@@ -147,7 +148,7 @@ def _draw(parts: Parts, value: str, title: str, notes: list[str], of: Selection)
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, value: str, of: Selection, front: set[str]) -> None:
-    """Draw the lines of one panel and its roofline."""
+    """Draw the lines of one panel and its rooflines."""
     # without a rule for M, a line over N would join what has nothing in common
     over, published = "N" if rule_of_m(rows) else "elements", rows["origin"] == "published"
     axes.set_xscale("log", base=2, subs=[])
@@ -170,15 +171,16 @@ def _panel(axes: Axes, rows: pd.DataFrame, value: str, of: Selection, front: set
         ends = [part[value] * (1 / end if value == "time_us" else end) for end in ends]
         bar = {"lw": 5, "alpha": 0.3, "zorder": 1.5, "gid": f"{gid} bar"}
         axes.vlines(part[over], *ends, color=look.colour, **bar)
-    rates = rows["roof_gbps"].where(~published | published.all())
-    times = rows["throughput_gbps"] * rows["time_us"] / rates
-    roofs = {"time_us": times, "throughput_gbps": rates, "of_copy": rates / rates}
-    if value in roofs and len(roof := roofs[value].groupby(rows[over]).median().dropna()):
-        gid, text, dashes = "copy", "copy (roofline)", "--"
-        if published.all():
-            gid, text, dashes = "peak", f"{rates.max():g} GB/s (data sheet)", ":"
-        shape = {"marker": "_", "ms": 15} if len(roof) == 1 else {}
-        axes.plot(roof, gid=gid, label=text, color="0.25", lw=1, ls=dashes, zorder=2.5, **shape)
+    peak = rows["roof_gbps"].where(~published | published.all())
+    roofs = [(peak, "copy", "copy (roofline)", "--")]
+    if published.all():
+        roofs = [(peak, "peak", f"{peak.max():g} GB/s (data sheet)", ":")]
+    for rates, gid, text, dashes in [*roofs, (rows["meet_gbps"], "meet", MEET, "-.")]:
+        times = rows["throughput_gbps"] * rows["time_us"] / rates
+        drawn = {"time_us": times, "throughput_gbps": rates, "of_copy": rates / peak}
+        if value in drawn and len(roof := drawn[value].groupby(rows[over]).median().dropna()):
+            shape = {"marker": "_", "ms": 15} if len(roof) == 1 else {}
+            axes.plot(roof, gid=gid, label=text, color="0.25", lw=1, ls=dashes, zorder=2.5, **shape)
 
 
 def _label_ends(axes: Axes, lines: Collection[Line2D]) -> None:

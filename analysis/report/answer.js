@@ -106,6 +106,7 @@ function facts(rows, name) {
   return [
     name !== PAGE.baseline && span("speedup", number, (ends) => `${ends}× torch${interval}`),
     span("of_copy", percent, (ends) => `${ends} of copy bandwidth${rate}`),
+    span("of_meet", percent, (ends) => `${ends} of reading, meeting and writing`),
     ...rows.map((row) => `${fourDigits(row.time_us)}${row.mark} µs at ${sizeName(row)}`),
   ].filter(Boolean).join(" · ");
 }

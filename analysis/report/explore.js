@@ -40,7 +40,7 @@ function axes(x, y, n, range, right, name) {
 }
 
 function draw() {
-  const { over, gpu, op, dtype, m, roof: copies, lines: places } = PAGE.charts[chooser.chart.value];
+  const { over, gpu, op, dtype, m, lines: places, ...roofs } = PAGE.charts[chooser.chart.value];
   const timed = places.map((line) => line.map((i) => PAGE.sizes[i]).filter(value));
   const lines = timed.filter((rows) => rows.length).map((rows, i) =>
     ({ variant: rows[0].variant, rows, grey: i >= NAMED && !chooser.all.checked }));
@@ -48,17 +48,19 @@ function draw() {
   for (const id of ["#plot", "#values", "#numbers thead", "#numbers tbody"]) say(id);
   drawn = null;
   if (!sizes.length) return say("#chart-note", "No row has this quantity; choose another one.");
-  const [quantity, roof] = [chooser.value.value, copies.filter(value)];
+  const quantity = chooser.value.value;
+  const [roof, meet] = [roofs.roof, roofs.meet].map((rows) => rows.filter(value));
   const sheet = gpu.includes("published") ? "the data sheet's bandwidth" : "a copy of the same bytes";
   const grey = "Coloured: torch, and the kernels that are best at the most sizes.";
   say("#chart-note", `Dashed: ${quantity === "speedup" ? "torch" : sheet}. `,
+    meet.length ? "Dash-dotted: reading a row, meeting, and only then writing it. " : "",
     lines.some((line) => line.grey) ? grey : "");
   say("#numbers thead", tableRow(...["N", ...lines.map((l) => l.variant)].map((l) => head("col", l))));
   say("#numbers tbody", ...sizes.map((n) => tableRow(head("row", String(n)), ...lines.map((line) =>
     right(line.rows.filter((row) => row[over] === n).map(text).join(", "))))));
   const width = plot.clientWidth;
   const end = width - 10;
-  const values = [...lines.flatMap((line) => line.rows), ...roof].map(value);
+  const values = [...lines.flatMap((line) => line.rows), ...roof, ...meet].map(value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const share = quantity === "of_copy"; // from 0, and not on a log axis
   const [n, range] = [[sizes[0] / 1.15, sizes.at(-1) * 1.15], [share ? 0 : least / 1.15, most * 1.1]];
@@ -70,6 +72,7 @@ function draw() {
   plot.append(h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": what },
     ...axes(x, y, n, range, end, over === "N" ? "N (columns)" : "M·N (elements)"), pointer,
     h("polyline", { class: "roof", points: roof.map(at).join(" ") }),
+    h("polyline", { class: "roof meet", points: meet.map(at).join(" ") }),
     ...lines.toReversed().map(({ variant, rows, grey }) => h("g",
       { class: grey ? "line grey" : "line", "data-label": variant, style: grey ? "" : paint(variant) },
       h("polyline", { points: rows.map(at).join(" ") }),

@@ -24,6 +24,7 @@ QUANTITIES = ["time_us", "speedup", "of_copy", "throughput_gbps"]
 BOTH = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark", *QUANTITIES]
 # The columns of a size over all sweeps, and of a row of one sweep.
 OF_SIZES = [*BOTH, "elements", "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
+OF_SIZES += ["of_meet"]
 OF_ROWS = [*BOTH, "sweep", "status", "message"]
 # Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
 CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}
@@ -60,10 +61,11 @@ def records(rows: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
-    """Return a chart for each GPU, op, dtype and rule of M: its lines, and the roofline.
+    """Return a chart for each GPU, op, dtype and rule of M: its lines, and the rooflines.
 
     A line has the positions of its rows, sorted by the quantity `over`. torch comes first, then the
-    kernels that are best at the most sizes. The roofline is the copy of the same bytes.
+    kernels that are best at the most sizes. The rooflines are the copy of the same bytes,
+    with the speed-up of torch, and `meet` of few long rows.
     """
     found = []
     for (gpu, op, dtype), part in drawn.groupby(["gpu", "op", "dtype"], sort=False):
@@ -72,14 +74,20 @@ def charts(drawn: pd.DataFrame) -> list[dict[str, object]]:
             lines = [line for _, line in rows.sort_values(over).groupby("variant")]
             lines.sort(key=lambda of: (-of["in_best_set"].sum(), -len(of)))
             lines.sort(key=lambda of: of["variant"].iloc[0] != BASELINE)
-            known = rows[rows["of_copy"].notna()].assign(speedup=1.0)
-            known["throughput_gbps"] /= known["of_copy"]
-            known["time_us"] *= known["of_copy"]
-            roof = known.assign(of_copy=1.0).groupby(over)[QUANTITIES].median().reset_index()
             key = {"gpu": gpu, "op": op, "dtype": dtype, "m": describe_m(rows), "over": over}
-            key |= {"roof": records(roof), "lines": [line.index.tolist() for line in lines]}
+            key["roof"] = records(roofline(rows.assign(speedup=rows["of_copy"]), "of_copy", over))
+            key["meet"] = records(roofline(rows, "of_meet", over))
+            key |= {"lines": [line.index.tolist() for line in lines]}
             found.append(key)
     return found
+
+
+def roofline(rows: pd.DataFrame, share: str, over: str) -> pd.DataFrame:
+    """Return the quantities of the control of the ratio `share`: medians for each `over`."""
+    known = rows[rows[share].notna()].copy()
+    known["time_us"] *= known[share]
+    known[QUANTITIES[1:]] = known[QUANTITIES[1:]].div(known[share], axis=0)
+    return known.groupby(over)[QUANTITIES].median().reset_index()
 
 
 def about(variant: str) -> str:

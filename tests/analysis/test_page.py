@@ -53,7 +53,8 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(page):
 
 
 def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):
-    rows = [synthetic.row(variant="triton_row")]
+    given = {"time_us": 10.0, "torch_us": 20.0, "of_copy": 0.5, "of_meet": 0.8}
+    rows = [synthetic.with_speedup(2.0, variant="triton_row", **given)]
     data = payload(made.page(made.measurements(rows), tmp_path).read_text())
     assert [line["variant"] for line in data["rows"]] == ["triton_row"]
     ranks = {
@@ -61,3 +62,6 @@ def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):
     }
     assert list(ranks.values()) == [("triton_row", 1), ("torch_softmax", None)]
     assert sorted(data["charts"][0]["lines"]) == [[i] for i in ranks]
+    quantities = ("time_us", "speedup", "of_copy")
+    roofs = [[data["charts"][0][name][0][q] for q in quantities] for name in ("roof", "meet")]
+    assert roofs == [[5.0, 1.0, 1.0], [8.0, 2.5, 0.625]]
