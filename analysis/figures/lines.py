@@ -20,7 +20,6 @@ Parts = dict[str, pd.DataFrame]  # title -> rows of a panel
 NAMES = {"throughput_gbps": "throughput (GB/s)", "of_copy": "% of copy bandwidth"}
 NAMES |= {"time_us": "time (µs)", "over_base": "speed ratio"}
 NAMES |= {"N": "N (columns)", "elements": "M·N (elements)"}
-MEET = "read, meet, write"  # the roofline of few long rows
 CPU = "cpu"  # its times never stand beside those of a GPU
 HIGHLIGHTED = 5  # variants besides torch
 MAX_MARKERS, SPARSE = 20, 0.05  # a longer line has a marker only every SPARSE diagonals
@@ -175,7 +174,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, value: str, of: Selection, front: set
     roofs = [(peak, "copy", "copy (roofline)", "--")]
     if published.all():
         roofs = [(peak, "peak", f"{peak.max():g} GB/s (data sheet)", ":")]
-    for rates, gid, text, dashes in [*roofs, (rows["meet_gbps"], "meet", MEET, "-.")]:
+    roofs += [(rows["meet_gbps"], "meet", "read, meet, write", "-.")]
+    for rates, gid, text, dashes in roofs:
         times = rows["throughput_gbps"] * rows["time_us"] / rates
         drawn = {"time_us": times, "throughput_gbps": rates, "of_copy": rates / peak}
         if value in drawn and len(roof := drawn[value].groupby(rows[over]).median().dropna()):

@@ -11,7 +11,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from typing import TypeVar
 
 import torch
 from cuda.bindings import driver
@@ -34,7 +33,6 @@ COVER_US = 50.0  # at least, in which the host queues a replay
 CYCLES_PER_US = 2000  # of an SM, about
 LATENCY_CALLS = 50  # per batch: well below the 1024 launches that fit in a stream's queue
 LATENCY_BATCHES = 11
-Key = TypeVar("Key")
 
 
 class _Series:
@@ -143,7 +141,7 @@ class GraphClock:
         problem = graph_nodes.difference(graph, one, series.calls)
         return problem, graph_nodes.overlaps_calls(graph, one)
 
-    def fastest(self, calls: dict[Key, Call]) -> Key:
+    def fastest(self, calls: dict[int | str, Call]) -> int | str:
         """Return the key of the call with the smallest median of trials.
 
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.

@@ -6,7 +6,7 @@
 // groups have different lines. MAX_GROUPS in read_meet_write.py is kLines * kLineWords.
 constexpr int kLineWords = 32, kLines = 7;
 constexpr unsigned kSense = 1u << 31;  // of a counter: flips when all blocks of a row have added
-constexpr unsigned kUnlikely = 0x9e3779b9;  // any value that data seldom give
+constexpr unsigned kUnlikely = 0x9e3779b9;  // some value that data seldom give
 
 __device__ inline unsigned load_relaxed(const unsigned* from) {
   unsigned value;
@@ -38,9 +38,8 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
       const T* const at = from.vecs + first + k * kStep;
       vec[k] = make_uint4(0, 0, 0, 0);
       if (first + k * kStep < end) vec[k] = BYPASS ? load_vec_once(at) : load_vec(at);
+      loaded ^= vec[k].x;
     }
-#pragma unroll
-    for (int k = 0; k < K; ++k) loaded ^= vec[k].x;
     // No thread comes to the barrier before its loads have arrived, as this depends on them all.
     if (loaded == kUnlikely) atomicAdd(words + kLineWords - 1, 1u);
     __syncthreads();
