@@ -13,22 +13,19 @@ from measure.device import gpus
 from measure.point import nearest
 from planning.machine import missing_tool
 
-# Each is a file of sweeps/ and one table; but the default sweep's table has every variant, not only
-# those of its protocol's authors.
-SWEEPS = (
-    "online_softmax",
-    "online_softmax_16bit",
-    "fused_softmax",
-    "oneflow",
-    "oneflow_wide",
-    "log_softmax",
-    "softmax_backward",
-    "log_softmax_backward",
-    "frontier",
-    "peers",
-)
-DEFAULT = SWEEPS[0]
-REPLICATES = 3  # so that the spread between processes is measured, not estimated
+# File of sweeps/, whose rows are one table -> replicates. Three measure the spread between
+# processes. The spread of `random`, which has the most points, is estimated from the controls.
+SWEEPS = {
+    "online_softmax": 3,
+    "fused_softmax": 3,
+    "oneflow": 3,
+    "log_softmax": 3,
+    "softmax_backward": 3,
+    "log_softmax_backward": 3,
+    "frontier": 3,
+    "peers": 3,
+    "random": 1,
+}
 
 
 def main(wanted: Sequence[str]) -> int:
@@ -85,9 +82,9 @@ def commands(sweep: str, gpu: str, again: str) -> list[list[str]]:
     # Two points for each GPU of this kind: one is timed, one waits for its turn. Else the GPU would
     # wait after every point until Snakemake has begun the next.
     jobs = 2 * max(1, gpus.visible_slugs().count(gpu))
-    file = "config.yaml" if sweep == DEFAULT else f"sweeps/{sweep}.yaml"
     measure = ["snakemake", "--cores", "all", "--until", "merge", "--resources", f"gpu={jobs}"]
-    measure += ["--configfile", file, "--config", f"gpus=[{gpu}]", f"replicates={REPLICATES}"]
+    measure += ["--configfile", f"sweeps/{sweep}.yaml"]
+    measure += ["--config", f"gpus=[{gpu}]", f"replicates={SWEEPS[sweep]}"]
     keep = ["analysis", "record", "--rows", "results/rows", "--command", again]
     keep += ["--merged", f"results/measurements/{gpu}.csv", "--output", f"data/recorded/{gpu}"]
     return [measure, keep]

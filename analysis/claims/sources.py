@@ -27,7 +27,7 @@ FUSED = Protocol(
     ("triton_persistent", "triton_row"),
 )
 FUSED_TABLE = "rtx3090_fused_softmax_2024.csv"
-# A tenth of the protocol's 98 sizes. fused_softmax_eighth has 14 of them.
+# A tenth of the protocol's 98 sizes. sweeps/fused_softmax.yaml has 14 of them.
 MIN_FUSED = 10
 SMALLEST, S2_SIZE = 256, 12160
 

@@ -1,4 +1,4 @@
-"""Synthetic rows of the two OneFlow sweeps, for a GPU whose shared memory holds 58,000 columns."""
+"""Synthetic rows of the OneFlow sweep, for a GPU whose shared memory holds 58,000 columns."""
 
 from tests.analysis import synthetic
 

@@ -133,7 +133,7 @@ def test_the_heat_map_folds_many_sizes_into_bands_and_names_the_m_of_each_column
     *bands, _ = drawn(rows)["speedup"].axes
     assert len(bands) == math.ceil(60 / heatmap.COLUMNS)
     assert sum(len(axes.texts) for axes in bands) == len(rows)
-    axes = drawn(oneflow.rows(oneflow.WIDE), "oneflow_wide")["speedup"].axes[0]
+    axes = drawn(oneflow.rows(oneflow.WIDE), "oneflow")["speedup"].axes[0]
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert labels[:3] == ["2⁷\n786432", "768\n2¹⁷", "1000\n100663"]
     assert axes.get_xlabel() == "N (columns), and below it M (rows)"

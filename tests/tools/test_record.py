@@ -4,13 +4,18 @@ import itertools
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 import yaml
 
 from analysis import __main__ as cli
-from measure import ROOT
+from analysis import claims, published
+from measure import ROOT, row
+from planning import points
+from tests.analysis import synthetic
+from tests.analysis.conftest import frame_of
 from tests.measure import nvml
-from tools import record
+from tools import record, results
 
 
 def refusal(project, *sweeps: str, gpu: bool = True) -> str:
@@ -51,8 +56,37 @@ def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
     given = dict(itertools.pairwise(measure))
     config = yaml.safe_load((ROOT / given["--configfile"]).read_text())
     assert config["sweep"] == sweep
-    assert measure[-3:] == ["--config", "gpus=[h200]", "replicates=3"]
+    replicates = 1 if sweep == "random" else 3
+    assert measure[-3:] == ["--config", "gpus=[h200]", f"replicates={replicates}"]
     assert cli.parser().parse_args(keep[1:]).reproduce_with == "make record"
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """The points that `make record` measures, by sweep."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    files = {sweep: ROOT / f"sweeps/{sweep}.yaml" for sweep in record.SWEEPS}
+    overlays = {sweep: yaml.safe_load(path.read_text()) for sweep, path in files.items()}
+    return {sweep: points.expand(config | keys, "h200") for sweep, keys in overlays.items()}
+
+
+def test_the_default_sweep_is_a_part_of_the_recorded_one(recorded):
+    """So a run can be compared with recorded rows, and README.md knows its minutes."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    assert set(points.expand(config, "h200")) < set(recorded["online_softmax"])
+
+
+def test_every_claim_and_every_line_of_the_readme_has_its_recorded_points(recorded):
+    rows = []
+    for sweep, own in recorded.items():
+        given = [{name: getattr(point, name) for name in row.IDENTITY} for point in own]
+        rows.append(frame_of((synthetic.row(**each) for each in given), sweep))
+    sources = published.load(ROOT / "data/published")
+    found = claims.check(pd.concat(rows, ignore_index=True), sources).query("dtype == 'float32'")
+    judged = found.query("origin == 'measured' and verdict != 'no data'")
+    assert set(judged["quantity"]) == {claim.quantity for claim in claims.CLAIMS}
+    known = {(sweep, p.dtype, p.M, p.N, p.variant) for sweep in recorded for p in recorded[sweep]}
+    assert {(*point, results.OURS) for point in results.GLANCE} <= known
 
 
 def test_each_gpu_of_the_kind_has_a_point_that_waits_for_it(monkeypatch):
