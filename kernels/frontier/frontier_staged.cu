@@ -139,11 +139,10 @@ __global__ void __maxnreg__(kRegisters<K>)
   constexpr int kTileVecs = K * kWarp + 2, kTiles = WARPS * CLUSTER;
   using Buffer = ClusterReduceBuffer<kTiles>;
   __shared__ Buffer buffer;
-  const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
   const int lane = threadIdx.x % kWarp;
-  Index row = blockIdx.x;
-  int tile_index = warp;
-  enter_row<WARPS, CLUSTER>(buffer, row, tile_index);
+  Index row;
+  int tile_index;
+  const int warp = enter_row<WARPS, CLUSTER>(buffer, row, tile_index);
   // the lengths of tiles differ by one vector at most
   const int vecs = (static_cast<int>(cols) + kVecElems<T> - 1) / kVecElems<T>;
   const int vecs_per_tile = vecs / kTiles, tiles_with_one_more = vecs % kTiles;

@@ -40,9 +40,9 @@ def emulated_launches() -> list:
 )
 def test_every_code_path_is_right(launch, emulated):
     def run(*given):
-        read = torch.stack(given[:-1]) if len(given) > 2 else given[0]
-        emulated.run(kernels.load(launch.variant).module.plan, read, given[-1], "log" in launch.op)
-        return given[-1]
+        *read, out = given
+        emulated.run(kernels.load(launch.variant).module.plan, read, out, "log" in launch.op)
+        return out
 
     assert problem_of(launch, "cpu", run) is None
 
@@ -51,7 +51,7 @@ def test_every_code_path_is_right(launch, emulated):
 def test_infinities_and_nan_as_torch_has_them(name, cols, emulated):
     x = special_rows(8, cols)
     out = torch.empty_like(x)
-    emulated.run(kernels.load(name).module.plan, x, out)
+    emulated.run(kernels.load(name).module.plan, (x,), out)
     torch.testing.assert_close(out, torch.softmax(x, dim=-1), equal_nan=True, rtol=1e-4, atol=1e-7)
 
 
@@ -64,7 +64,7 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
 
     def run(x, out=None):
         out = torch.empty_like(x) if out is None else out
-        emulated.run(kernels.load(name).module.plan, x, out)
+        emulated.run(kernels.load(name).module.plan, (x,), out)
         return out
 
     together = run(x)
@@ -100,5 +100,5 @@ def test_the_largest_error_in_float32_is_that_of_torch(cols, rows, emulated):
     """Here the rounding of x - max dominates it, which no kernel can avoid."""
     torch.manual_seed(cols)
     x = 4 * torch.randn(rows, cols)
-    emulated.run(frontier.plan, x, y := torch.empty_like(x))
+    emulated.run(frontier.plan, (x,), y := torch.empty_like(x))
     assert largest_error(y, x) <= 1.25 * largest_error(torch.softmax(x, -1), x)

@@ -62,17 +62,23 @@ struct ClusterReduceBuffer {
   }
 };
 
-// Begin a kernel in which each block or cluster has one row. On entry `row` is the block's number
-// and `tile` the warp's. On return they are the row's number and the warp's tile of the row. If
-// blocks share a row, merge_row() must follow.
-template <int WARPS, int CLUSTER>
-__device__ inline void enter_row(ClusterReduceBuffer<WARPS * CLUSTER>& buffer, Index& row,
-                                 int& tile) {
+// Begin a kernel in which each cluster, block or, with ROWS in a block, warp has one row. Set `row`
+// to the row's number and `tile` to the warp's tile of the row. Return the warp's number. If blocks
+// share a row, merge_row() must follow.
+template <int WARPS, int CLUSTER, int ROWS = 1>
+__device__ inline int enter_row(ClusterReduceBuffer<WARPS * CLUSTER>& buffer, Index& row,
+                                int& tile) {
+  static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
+  // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
+  const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
+  row = blockIdx.x, tile = warp;
+  if constexpr (ROWS > 1) row = row * ROWS + warp, tile = 0;
   if constexpr (CLUSTER > 1) {
     if (threadIdx.x == 0) buffer.init();
     cluster_arrive();  // merge_row() waits, long after all have arrived
     row /= CLUSTER, tile += static_cast<int>(cluster_rank()) * WARPS;
   }
+  return warp;
 }
 
 // Merge the states of a row. All threads that share the row call it once and get the result.
