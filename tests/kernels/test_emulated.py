@@ -14,7 +14,7 @@ from kernels.frontier import frontier
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from tests.kernels.emulator.run import SMALL
-from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, problem_of
+from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, placed, problem_of
 from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
 from tests.marks import slow
 
@@ -82,16 +82,23 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
 
 
 @pytest.mark.parametrize("log", [0, slow(1)])
-@pytest.mark.parametrize("cols", [1000, 20_000])  # a block; a cluster
-def test_the_backward_in_any_batch_and_of_special_values(log, cols, emulated):
-    cpu = torch.device("cpu")
-    drawn = torch.stack(inputs.draw_for(BACKWARD[log], "normal", torch.float32, 3, cols, 1, cpu))
-    found = []
-    for read in (special_gradients(BACKWARD[log], cols, cpu), drawn, drawn[:, 2:].contiguous()):
-        found.append(torch.full_like(read[0], 9))
-        emulated.run(cuda_backward.plan, read, found[-1], log)
-        assert problem(found[-1], read, BACKWARD[log]) is None
-    assert torch.equal(found[1][2:], found[2])
+@pytest.mark.parametrize("dtype", [torch.float32, slow(torch.bfloat16)], ids=str)
+@pytest.mark.parametrize("cols", [501, 1000, slow(5001), 20_000])  # a warp; blocks; a cluster
+def test_the_backward_in_any_batch_anywhere_and_of_special_values(log, cols, dtype, emulated):
+    op, cpu = BACKWARD[log], torch.device("cpu")
+
+    def run(read):
+        out = torch.full_like(read[0], 9)
+        emulated.run(cuda_backward.plan, read, out, log)
+        assert problem(out, read, op) is None
+        return out
+
+    run(special_gradients(op, cols, cpu).to(dtype))
+    drawn = inputs.draw_for(op, "normal", dtype, 3, cols, 1, cpu)
+    together = run(drawn)
+    assert torch.equal(run([each[2:] for each in drawn])[0], together[2])
+    apart = [placed(each, start, 2) for start, each in enumerate(drawn, 1)]
+    assert torch.equal(run(apart), together), "at other addresses"
 
 
 # frontier_short, packed, rows, staged

@@ -3,9 +3,8 @@
 #include "state.cuh"
 #include "vec_tile.cuh"
 
-// T, K, UNALIGNED, BYPASS: as in VecTile. KEEP_EXP: state() keeps the exps in float32 for the
-// output. In 16 bits registers are scarce, so a lane gets a vector from the next lane. In 32 bits it
-// loads the vector from the cache, which is faster.
+// K, UNALIGNED, BYPASS: as in VecTile. FROM_LANE in 16 bits, because registers are scarce; in 32
+// bits loads from the cache are faster. KEEP_EXP: state() keeps the exps in float32 for the output.
 template <typename T, int K, bool UNALIGNED, bool KEEP_EXP, int BYPASS = 0>
 struct RowTile : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {
   using Vecs = VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))>;

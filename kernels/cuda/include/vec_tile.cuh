@@ -2,10 +2,10 @@
 #pragma once
 #include "unaligned.cuh"
 
-// K vectors of a row for each lane: first + lane, first + 32 + lane, ... Elements beyond the row are
-// `fill`. UNALIGNED: rows may begin inside a vector. BYPASS: 1: loads of aligned rows take no line
-// of L1. 2: stores are also the first to leave L2. FROM_LANE: a vector of an unaligned row ends in
-// the next aligned vector. The next lane sends it, or this lane loads it, too, from the cache.
+// K vectors of a row for each lane: first + lane, first + 32 + lane, ... UNALIGNED: rows may begin
+// inside a vector. BYPASS: 1: loads of aligned rows take no line of L1. 2: stores are also the
+// first to leave L2. FROM_LANE: a vector of an unaligned row ends in the next aligned vector. The
+// next lane sends that one; otherwise each lane loads it, too, from the cache.
 template <typename T, int K, bool UNALIGNED, int BYPASS, bool FROM_LANE>
 struct VecTile {
   static constexpr int kRoundElems = kWarp * kVecElems<T>;  // between two vectors of a lane
@@ -13,10 +13,10 @@ struct VecTile {
   static constexpr int kSpanElems = (K - 1) * kRoundElems + kVecElems<T>;
 
   uint4 vec[K];
-  uint4 following[FROM_LANE ? 1 : K];  // aligned vectors that align() needs
+  uint4 following[FROM_LANE ? 1 : K];  // aligned vectors, from begin_load() to end_load()
   int first;                           // vector
   int cols;
-  float fill;
+  float fill;  // elements beyond the row
 
   // Return this lane's first element, and the elements from there to the end of the row. The
   // second number may be negative.
@@ -31,7 +31,6 @@ struct VecTile {
     for (int k = 0; k < K; ++k) vec[k] = mask_tail<T>(make_uint4(0, 0, 0, 0), 0, fill);
   }
 
-  // Load the vectors of a row. A kernel that loads two tiles begins both and then ends both.
   __device__ void load(const T* row) {
     if constexpr (!UNALIGNED) return begin_load(row);
     const AlignedRow<const T> aligned(row);
@@ -40,6 +39,7 @@ struct VecTile {
       shift<quarter.value>(aligned);
     });
   }
+  // In two steps, so that a kernel with two tiles waits for both loads at once.
   __device__ void begin_load(const T* row) {
     if constexpr (UNALIGNED) return load_around(AlignedRow<const T>(row));
     const T* const from = row + first_elem();
@@ -95,9 +95,8 @@ struct VecTile {
     }
     if constexpr (FROM_LANE) {
       following[0] = vec[K - 1];
-      const T* const last = from + (K - 1) * kRoundElems + kVecElems<T>;
       if (threadIdx.x % kWarp == kWarp - 1 && elems_left() - (K - 1) * kRoundElems > in_first)
-        following[0] = load_vec(last);
+        following[0] = load_vec(from + kSpanElems);
     }
   }
 

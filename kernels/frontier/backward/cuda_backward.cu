@@ -14,8 +14,8 @@ struct LogSoftmaxGrad {
   __device__ static float dx(float g, float y, float sum) { return fmaf(-exp_approx(y), sum, g); }
 };
 
-// Compute run(g_i, y_i) for the elements of two vectors. AGAIN: as in to_floats(), so that registers
-// keep the vectors between two calls, not their float32 elements.
+// Compute run(g_i, y_i) for the elements of two vectors. AGAIN: as in to_floats(), so that
+// registers keep the vectors between two calls, not their float32 elements.
 template <typename T, bool AGAIN, typename F>
 __device__ inline void combine(uint4 g_vec, uint4 y_vec, float (&to)[kVecElems<T>], const F& run) {
   float y[kVecElems<T>];
@@ -26,14 +26,16 @@ __device__ inline void combine(uint4 g_vec, uint4 y_vec, float (&to)[kVecElems<T
 }
 
 // Resident blocks for which the compiler limits registers, found by compiling. Without a limit it
-// would spill for some block sizes, or take too many registers. 0: the compiler decides.
+// spills for some block sizes, or takes too many registers. 0: the compiler decides.
 template <int K, int WARPS>
-constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0 : K <= 4 ? 1024 / (kWarp * WARPS) : 1;
+constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0
+                                : K <= 4                   ? 32 / WARPS
+                                                           : 1;
 
 // K, UNALIGNED: as in VecTile. WARPS, CLUSTER, ROWS: as in frontier_rows. The order of every sum
 // depends on all but UNALIGNED.
 template <typename T, typename Grad, int K, int WARPS, int CLUSTER, int ROWS, bool UNALIGNED>
-__global__ void __launch_bounds__(kWarp* WARPS* ROWS, kMinBlocksPerSm<K, WARPS>)
+__global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS>)
     backward(T* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y, Index dx_stride,
              Index g_stride, Index y_stride, Index rows, Index cols) {
   using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;

@@ -11,7 +11,6 @@ Compute capability 9.0, or 8.0 where a block is enough.
 Source: the formulas of ``triton_backward``; clusters and shifted vectors as in ``frontier_rows``.
 """
 
-import functools
 from pathlib import Path
 
 from ...contract import VEC_BYTES, WARP

@@ -74,7 +74,7 @@ struct Fiber {
 inline Fiber* current = nullptr;
 inline ucontext_t scheduler;
 inline unsigned blocks_of_grid = 0;
-inline std::string problem;  // the first that was found
+inline std::string problem;                      // the first that was found
 using Extent = std::pair<uintptr_t, uintptr_t>;  // first byte, and the one after the last
 inline std::vector<Extent> readable;
 inline uintptr_t out_begin, out_end;
