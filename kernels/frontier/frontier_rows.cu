@@ -31,14 +31,10 @@ __global__ void __launch_bounds__(
     min_blocks_per_sm<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, UNALIGNED, KEEP_EXP>())
     frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
-  using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
-  __shared__ Buffer buffer;
-  Index row;
-  int tile_index;
-  enter_row<WARPS, CLUSTER, ROWS>(buffer, row, tile_index);
-  if (ROWS > 1 && row >= rows) return;
-  RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp> tile(x + row * x_stride,
-                                                                  tile_index * (K * kWarp), cols);
-  const SoftmaxState state = merge_row<WARPS, CLUSTER>(tile.state(), buffer);
-  tile.store(out + row * out_stride, state.max, Epilogue(state.sum));
+  const RowPart<WARPS, CLUSTER, ROWS> part;
+  if (ROWS > 1 && part.row >= rows) return;
+  RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp> tile(x + part.row * x_stride,
+                                                                  part.tile * (K * kWarp), cols);
+  const SoftmaxState state = part.merge(tile.state());
+  tile.store(out + part.row * out_stride, state.max, Epilogue(state.sum));
 }

@@ -28,9 +28,7 @@ __device__ inline void combine(uint4 g_vec, uint4 y_vec, float (&to)[kVecElems<T
 // Resident blocks for which the compiler limits registers, found by compiling. Without a limit it
 // spills for some block sizes, or takes too many registers. 0: the compiler decides.
 template <int K, int WARPS>
-constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0
-                                : K <= 4                   ? 32 / WARPS
-                                                           : 1;
+constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0 : 128 / (K * WARPS);
 
 // K, UNALIGNED: as in VecTile. WARPS, CLUSTER, ROWS: as in frontier_rows. The order of every sum
 // depends on all but UNALIGNED.
@@ -38,17 +36,14 @@ template <typename T, typename Grad, int K, int WARPS, int CLUSTER, int ROWS, bo
 __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS>)
     backward(T* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y, Index dx_stride,
              Index g_stride, Index y_stride, Index rows, Index cols) {
-  using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
-  __shared__ Buffer buffer;
-  Index row;
-  int tile;
-  enter_row<WARPS, CLUSTER, ROWS>(buffer, row, tile);
-  if (ROWS > 1 && row >= rows) return;
-  const T* const g_row = g + row * g_stride;
-  const T* const y_row = y + row * y_stride;
+  const RowPart<WARPS, CLUSTER, ROWS> part;
+  if (ROWS > 1 && part.row >= rows) return;
+  const T* const g_row = g + part.row * g_stride;
+  const T* const y_row = y + part.row * y_stride;
+  const int first = part.tile * (K * kWarp);
   using Vecs = VecTile<T, K, UNALIGNED, 0, true>;
   // 0 beyond the row, which changes no sum
-  Vecs g_tile(tile * (K * kWarp), cols, 0.0f), y_tile(tile * (K * kWarp), cols, 0.0f);
+  Vecs g_tile(first, cols, 0.0f), y_tile(first, cols, 0.0f);
   g_tile.begin_load(g_row), y_tile.begin_load(y_row);
   g_tile.end_load(g_row), y_tile.end_load(y_row);
   float sum[K];
@@ -61,7 +56,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
     opaque(y_tile.vec[k]);
   }
   // all states have one maximum, so merging adds their sums
-  const SoftmaxState merged = merge_row<WARPS, CLUSTER>({0.0f, tree_reduce<Sum, K>(sum)}, buffer);
+  const SoftmaxState merged = part.merge({0.0f, tree_reduce<Sum, K>(sum)});
 
   const unsigned zero = static_cast<unsigned>(cols >> 32);
 #pragma unroll
@@ -72,5 +67,5 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
                      [&](float a, float b) { return Grad::dx(a, b, merged.sum); });
     g_tile.vec[k] = pack<T>(value);
   }
-  g_tile.store(dx + row * dx_stride, [&](int k) { return g_tile.vec[k]; });
+  g_tile.store(dx + part.row * dx_stride, [&](int k) { return g_tile.vec[k]; });
 }
