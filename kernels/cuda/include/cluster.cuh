@@ -87,15 +87,15 @@ struct RowPart {
 
   // Merge the states of the row. All threads that share it get the result.
   __device__ SoftmaxState merge(SoftmaxState state) const {
-    const int thread_warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+    const int lane = threadIdx.x % kWarp;
     if constexpr (CLUSTER > 1) cluster_wait();
     state = merge_lanes(state);
     if constexpr (WARPS * CLUSTER == 1) return state;
     if constexpr (CLUSTER == 1) {
-      if (lane == 0) buffer->states[thread_warp] = state;
+      if (lane == 0) buffer->states[threadIdx.x / kWarp] = state;
       __syncthreads();
     } else {
-      const int place = static_cast<int>(cluster_rank()) * WARPS + thread_warp;
+      const int place = static_cast<int>(cluster_rank()) * WARPS + threadIdx.x / kWarp;
       if (lane < CLUSTER) st_async(buffer->states + place, &buffer->mbarrier, lane, state);
       buffer->mbarrier.wait();
     }

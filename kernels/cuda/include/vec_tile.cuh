@@ -95,8 +95,9 @@ struct VecTile {
     }
     if constexpr (FROM_LANE) {
       following[0] = vec[K - 1];
+      const T* const last = from + kSpanElems;
       if (threadIdx.x % kWarp == kWarp - 1 && elems_left() - (K - 1) * kRoundElems > in_first)
-        following[0] = load_vec(from + kSpanElems);
+        following[0] = load_vec(last);
     }
   }
 

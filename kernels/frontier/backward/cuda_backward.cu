@@ -41,6 +41,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
   const T* const g_row = g + part.row * g_stride;
   const T* const y_row = y + part.row * y_stride;
   const int first = part.tile * (K * kWarp);
+  // Vectors from the next lane: from the cache, two tiles of float32 would take over 64 registers.
   using Vecs = VecTile<T, K, UNALIGNED, 0, true>;
   // 0 beyond the row, which changes no sum
   Vecs g_tile(first, cols, 0.0f), y_tile(first, cols, 0.0f);

@@ -1,14 +1,12 @@
 """Compute the backward in the registers of a warp, a block or a cluster.
 
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
-vectors of g and y and keeps them in registers. The sums are merged in shared memory, over the
-blocks of a cluster as in ``frontier_rows``. So rows too long for one multiprocessor are read once.
-Unaligned rows: vectors are shifted out of aligned ones, those of g, y and dx each by its own
-offset. The sums do not depend on where a row begins.
+vectors of g and y and keeps them in registers. Sums are merged, and vectors of unaligned rows
+assembled, as in ``frontier_rows``; g, y and dx may have different offsets from an aligned address.
 Bytes: 3·M·N·itemsize, the least possible.
 Limits: N up to 262,144 in float32, twice that in 16 bits; half of it with clusters of 8 blocks.
 Compute capability 9.0, or 8.0 where a block is enough.
-Source: the formulas of ``triton_backward``; clusters and shifted vectors as in ``frontier_rows``.
+Source: the formulas of ``triton_backward``.
 """
 
 from pathlib import Path
