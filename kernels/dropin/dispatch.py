@@ -3,8 +3,8 @@
 Forward: ``frontier`` takes rows of one dtype in and out where the GPU can run it. Long rows whose
 dtype changes are widened first. ``triton_rows`` takes all others. The choice depends on N and the
 dtypes, never on M: a row gives the same bits in any batch.
-Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it, the dtypes
-are equal and rows are aligned to 16 bytes. ``triton_backward`` takes all others.
+Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and the dtypes
+are equal. ``triton_backward`` takes all others.
 ``data/recorded/h200/softmax_backward.csv`` has both over N on an H200.
 """
 
@@ -14,11 +14,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ..contract import VEC_BYTES
 from ..frontier.backward import triton_backward
 from . import triton_rows
 from .eligible import runs_cuda_kernels
 
-MIN_BYTES = 2**14  # of a row; up to here both kernels are within 1 % of each other on an H200
+# Of a row, by whether its bytes are a multiple of a vector. If so, both kernels are within 1 % of
+# each other up to here on an H200. If not, Triton loads element by element.
+MIN_BYTES = {True: 2**14, False: 2**10}
 # A row up to this many columns is widened in place, which saves a matrix. ``frontier`` reads the
 # whole row before its first store, because every store depends on the row's sum. __restrict__ would
 # permit a second load; test_frontier_gpu.py checks that there is none.
@@ -56,7 +59,8 @@ def backward(
     row stride ``stride``, where 0 repeats one row, and adjacent columns.
     """
     arguments = g, y, dx, rows, cols, (cols, stride, cols), log
-    long = cols * y.element_size() > MIN_BYTES and g.dtype is y.dtype is dx.dtype
+    row_bytes = cols * y.element_size()
+    long = row_bytes > MIN_BYTES[row_bytes % VEC_BYTES == 0] and g.dtype is y.dtype is dx.dtype
     if not (long and (launch := _cuda_launches(y.get_device())[1]) and launch(*arguments)):
         triton_backward.launch(*arguments)
 

@@ -31,20 +31,10 @@ __global__ void __launch_bounds__(
     min_blocks_per_sm<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, UNALIGNED, KEEP_EXP>())
     frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
-  static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
-  // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
-  const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
-  Index row = blockIdx.x;
-  int tile_index = warp;
-  if constexpr (ROWS > 1) {
-    row = row * ROWS + warp, tile_index = 0;
-    if (row >= rows) return;
-  }
-  using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
-  __shared__ Buffer buffer;
-  enter_row<WARPS, CLUSTER>(buffer, row, tile_index);
-  RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp> tile(x + row * x_stride,
-                                                                  tile_index * (K * kWarp), cols);
-  const SoftmaxState state = merge_row<WARPS, CLUSTER>(tile.state(), buffer);
-  tile.store(out + row * out_stride, state.max, Epilogue(state.sum));
+  const RowPart<WARPS, CLUSTER, ROWS> part;
+  if (ROWS > 1 && part.row >= rows) return;
+  RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp> tile(x + part.row * x_stride,
+                                                                  part.tile * (K * kWarp), cols);
+  const SoftmaxState state = part.merge(tile.state());
+  tile.store(out + part.row * out_stride, state.max, Epilogue(state.sum));
 }

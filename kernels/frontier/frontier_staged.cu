@@ -137,35 +137,30 @@ __global__ void __maxnreg__(kRegisters<K>)
                     Index rows, Index cols) {
   extern __shared__ __align__(16) uint4 all_smem[];
   constexpr int kTileVecs = K * kWarp + 2, kTiles = WARPS * CLUSTER;
-  using Buffer = ClusterReduceBuffer<kTiles>;
-  __shared__ Buffer buffer;
-  const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
+  const RowPart<WARPS, CLUSTER> part;
   const int lane = threadIdx.x % kWarp;
-  Index row = blockIdx.x;
-  int tile_index = warp;
-  enter_row<WARPS, CLUSTER>(buffer, row, tile_index);
   // the lengths of tiles differ by one vector at most
   const int vecs = (static_cast<int>(cols) + kVecElems<T> - 1) / kVecElems<T>;
   const int vecs_per_tile = vecs / kTiles, tiles_with_one_more = vecs % kTiles;
-  const int first_vec = tile_index * vecs_per_tile + min(tile_index, tiles_with_one_more);
-  const int tile_vecs = vecs_per_tile + (tile_index < tiles_with_one_more ? 1 : 0);
+  const int first_vec = part.tile * vecs_per_tile + min(part.tile, tiles_with_one_more);
+  const int tile_vecs = vecs_per_tile + (part.tile < tiles_with_one_more ? 1 : 0);
   const int first_elem = first_vec * kVecElems<T>, tile_elems = tile_vecs * kVecElems<T>;
   const int elems_left = static_cast<int>(cols) - first_elem;  // to the row's end
-  T* const out_tile = out + row * out_stride + first_elem;
+  T* const out_tile = out + part.row * out_stride + first_elem;
   // The tile's output has as many aligned vectors, each shifted by `out_shift` elements.
   const int out_shift = (kVecElems<T> - AlignedRow<T>(out_tile).elements_off()) % kVecElems<T>;
 
-  uint4* const smem = all_smem + warp * kTileVecs;
+  uint4* const smem = all_smem + part.warp * kTileVecs;
   const int state_elems = min(elems_left, tile_elems);
   const int loaded_elems = min(elems_left, tile_elems + out_shift);
-  const int smem_off = load_tile<T, K>(smem, x + row * x_stride + first_elem, loaded_elems);
+  const int smem_off = load_tile<T, K>(smem, x + part.row * x_stride + first_elem, loaded_elems);
   __syncwarp();
   const SmemTile<T> tile(smem, smem_off);
   SoftmaxState state;
   dispatch_quarter(tile.off, [&](auto quarter) {
     state = LaneVecs<T, K, quarter.value>{tile, state_elems}.state();
   });
-  state = merge_row<WARPS, CLUSTER>(state, buffer);
+  state = part.merge(state);
 
   const Epilogue epilogue(state.sum);
   const int out_vecs = (loaded_elems - out_shift) / kVecElems<T>;

@@ -197,3 +197,24 @@ def test_rows_that_a_part_of_a_gpu_cannot_hold_are_triton_s(launches, device, mo
     x = torch.randn(2, 99, device=device)
     assert_right(kernels.softmax(x, -1), x, -1, "softmax")
     refuses.assert_called()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cols", "by_cuda"),
+    [
+        (torch.float32, 4096, False),
+        (torch.float32, 4100, True),
+        (torch.float32, 255, False),  # no multiple of 16 bytes
+        (torch.bfloat16, 513, True),
+        (torch.bfloat16, 2**22, False),  # cuda_backward returns False
+    ],
+)
+def test_the_length_of_a_row_chooses_its_backward(dtype, cols, by_cuda, monkeypatch):
+    asked, by_triton = mock.Mock(return_value=cols < 2**20), mock.Mock()
+    monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (None, asked))
+    monkeypatch.setattr(dispatch.triton_backward, "launch", by_triton)
+    y = torch.empty(1, dtype=dtype)
+    for rows in (1, 2**20):
+        dispatch.backward(y, y, y, rows, cols, cols, False)
+    assert by_triton.call_count == 2 * (not by_cuda)
+    assert asked.call_count == 2 * (by_cuda or cols > 2**20)

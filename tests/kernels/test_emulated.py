@@ -15,7 +15,7 @@ from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from measure.clock import read_meet_write
 from tests.kernels.emulator.run import SMALL
-from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, problem_of
+from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, placed, problem_of
 from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
 from tests.marks import slow
 
@@ -41,9 +41,9 @@ def emulated_launches() -> list:
 )
 def test_every_code_path_is_right(launch, emulated):
     def run(*given):
-        read = torch.stack(given[:-1]) if len(given) > 2 else given[0]
-        emulated.run(kernels.load(launch.variant).module.plan, read, given[-1], "log" in launch.op)
-        return given[-1]
+        *read, out = given
+        emulated.run(kernels.load(launch.variant).module.plan, read, out, "log" in launch.op)
+        return out
 
     assert problem_of(launch, "cpu", run) is None
 
@@ -52,7 +52,7 @@ def test_every_code_path_is_right(launch, emulated):
 def test_infinities_and_nan_as_torch_has_them(name, cols, emulated):
     x = special_rows(8, cols)
     out = torch.empty_like(x)
-    emulated.run(kernels.load(name).module.plan, x, out)
+    emulated.run(kernels.load(name).module.plan, (x,), out)
     torch.testing.assert_close(out, torch.softmax(x, dim=-1), equal_nan=True, rtol=1e-4, atol=1e-7)
 
 
@@ -65,7 +65,7 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
 
     def run(x, out=None):
         out = torch.empty_like(x) if out is None else out
-        emulated.run(kernels.load(name).module.plan, x, out)
+        emulated.run(kernels.load(name).module.plan, (x,), out)
         return out
 
     together = run(x)
@@ -83,16 +83,23 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
 
 
 @pytest.mark.parametrize("log", [0, slow(1)])
-@pytest.mark.parametrize("cols", [1000, 20_000])  # a block; a cluster
-def test_the_backward_in_any_batch_and_of_special_values(log, cols, emulated):
-    cpu = torch.device("cpu")
-    drawn = torch.stack(inputs.draw_for(BACKWARD[log], "normal", torch.float32, 3, cols, 1, cpu))
-    found = []
-    for read in (special_gradients(BACKWARD[log], cols, cpu), drawn, drawn[:, 2:].contiguous()):
-        found.append(torch.full_like(read[0], 9))
-        emulated.run(cuda_backward.plan, read, found[-1], log)
-        assert problem(found[-1], read, BACKWARD[log]) is None
-    assert torch.equal(found[1][2:], found[2])
+@pytest.mark.parametrize("dtype", [torch.float32, slow(torch.bfloat16)], ids=str)
+@pytest.mark.parametrize("cols", [501, 1000, slow(5001), 20_000])  # a warp; blocks; a cluster
+def test_the_backward_in_any_batch_anywhere_and_of_special_values(log, cols, dtype, emulated):
+    op, cpu = BACKWARD[log], torch.device("cpu")
+
+    def run(read):
+        out = torch.full_like(read[0], 9)
+        emulated.run(cuda_backward.plan, read, out, log)
+        assert problem(out, read, op) is None
+        return out
+
+    run(special_gradients(op, cols, cpu).to(dtype))
+    drawn = inputs.draw_for(op, "normal", dtype, 3, cols, 1, cpu)
+    together = run(drawn)
+    assert torch.equal(run([each[2:] for each in drawn])[0], together[2])
+    apart = [placed(each, start, 2) for start, each in enumerate(drawn, 1)]
+    assert torch.equal(run(apart), together), "at other addresses"
 
 
 # frontier_short, packed, rows, staged
@@ -101,7 +108,7 @@ def test_the_largest_error_in_float32_is_that_of_torch(cols, rows, emulated):
     """Here the rounding of x - max dominates it, which no kernel can avoid."""
     torch.manual_seed(cols)
     x = 4 * torch.randn(rows, cols)
-    emulated.run(frontier.plan, x, y := torch.empty_like(x))
+    emulated.run(frontier.plan, (x,), y := torch.empty_like(x))
     assert largest_error(y, x) <= 1.25 * largest_error(torch.softmax(x, -1), x)
 
 

@@ -113,8 +113,7 @@ def test_non_contiguous_rows(name, op, device):
         layout = tuple((start, 44) for start in starts[: len(kernels.OPS[op]) + 1])
         x = launches.moved(launches.placed(torch.zeros(6, cols), *layout[0]), device)
         launch = launches.Launch(name, op, torch.float32, 6, cols, layout)
-        aligned_only = name == "cuda_backward"  # test_cuda_configs.py has what it refuses
-        if not (aligned_only and any(start % 4 for start, _ in layout)) and not refused(name, x):
+        if not refused(name, x):
             assert launches.problem_of(launch, device) is None, (cols, starts)
 
 

@@ -51,9 +51,7 @@ def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():
     dtypes = {(each.plan.source.stem, each.dtype) for each in found}
     assert dtypes == set(itertools.product(sources, DTYPES))
     layouts = {(each.plan.source.stem, each.layout) for each in found}
-    aligned_only = {("cuda_backward", launches.TOUCHING)}
-    both = itertools.product(sources - {"cuda_backward"}, (launches.TOUCHING, launches.APART))
-    assert layouts == {*both, *aligned_only}
+    assert layouts == {*itertools.product(sources, (launches.TOUCHING, launches.APART))}
 
 
 @pytest.mark.parametrize("tool", sanitize.TOOLS)

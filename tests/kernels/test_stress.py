@@ -33,7 +33,7 @@ CASES = [
     ("frontier_rows__k2w8", "softmax", torch.float32, 8320, 600),
     slow("frontier_rows__k4w16", "log_softmax", torch.bfloat16, 200_000, 30),
     ("frontier_staged__k4w8", "softmax", torch.bfloat16, 50_257, 100),
-    ("cuda_backward", "softmax_backward", torch.float32, 20_000, 100),
+    ("cuda_backward", "softmax_backward", torch.float32, 20_001, 100),
     slow("cuda_backward", "log_softmax_backward", torch.bfloat16, 262_144, 20),
 ]
 ROUNDS = 300

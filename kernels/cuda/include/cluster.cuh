@@ -62,34 +62,43 @@ struct ClusterReduceBuffer {
   }
 };
 
-// Begin a kernel in which each block or cluster has one row. On entry `row` is the block's number
-// and `tile` the warp's. On return they are the row's number and the warp's tile of the row. If
-// blocks share a row, merge_row() must follow.
-template <int WARPS, int CLUSTER>
-__device__ inline void enter_row(ClusterReduceBuffer<WARPS * CLUSTER>& buffer, Index& row,
-                                 int& tile) {
-  if constexpr (CLUSTER > 1) {
-    if (threadIdx.x == 0) buffer.init();
-    cluster_arrive();  // merge_row() waits, long after all have arrived
-    row /= CLUSTER, tile += static_cast<int>(cluster_rank()) * WARPS;
-  }
-}
+// A warp's part of a kernel in which each cluster, block or, with ROWS in a block, warp has one
+// row. If blocks share a row, each thread calls merge() once.
+template <int WARPS, int CLUSTER, int ROWS = 1>
+struct RowPart {
+  using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
+  Buffer* buffer;
+  Index row = blockIdx.x;
+  // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
+  int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
+  int tile = warp;  // of the row
 
-// Merge the states of a row. All threads that share the row call it once and get the result.
-template <int WARPS, int CLUSTER>
-__device__ inline SoftmaxState merge_row(SoftmaxState state,
-                                         ClusterReduceBuffer<WARPS * CLUSTER>& buffer) {
-  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  if constexpr (CLUSTER > 1) cluster_wait();
-  state = merge_lanes(state);
-  if constexpr (WARPS * CLUSTER == 1) return state;
-  if constexpr (CLUSTER == 1) {
-    if (lane == 0) buffer.states[warp] = state;
-    __syncthreads();
-  } else {
-    const int place = static_cast<int>(cluster_rank()) * WARPS + warp;
-    if (lane < CLUSTER) st_async(buffer.states + place, &buffer.mbarrier, lane, state);
-    buffer.mbarrier.wait();
+  __device__ RowPart() {
+    static_assert(ROWS == 1 || (WARPS == 1 && CLUSTER == 1), "rows do not share barriers");
+    __shared__ Buffer shared;
+    buffer = &shared;
+    if constexpr (ROWS > 1) row = row * ROWS + warp, tile = 0;
+    if constexpr (CLUSTER > 1) {
+      if (threadIdx.x == 0) buffer->init();
+      cluster_arrive();  // merge() waits, long after all have arrived
+      row /= CLUSTER, tile += static_cast<int>(cluster_rank()) * WARPS;
+    }
   }
-  return merge_all(buffer.states);
-}
+
+  // Merge the states of the row. All threads that share it get the result.
+  __device__ SoftmaxState merge(SoftmaxState state) const {
+    const int lane = threadIdx.x % kWarp;
+    if constexpr (CLUSTER > 1) cluster_wait();
+    state = merge_lanes(state);
+    if constexpr (WARPS * CLUSTER == 1) return state;
+    if constexpr (CLUSTER == 1) {
+      if (lane == 0) buffer->states[threadIdx.x / kWarp] = state;
+      __syncthreads();
+    } else {
+      const int place = static_cast<int>(cluster_rank()) * WARPS + threadIdx.x / kWarp;
+      if (lane < CLUSTER) st_async(buffer->states + place, &buffer->mbarrier, lane, state);
+      buffer->mbarrier.wait();
+    }
+    return merge_all(buffer->states);
+  }
+};

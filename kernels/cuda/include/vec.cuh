@@ -149,14 +149,14 @@ __device__ inline uint4 apply_epilogue(uint4 vec, float max, const Epilogue& epi
   return pack<T>(value);
 }
 
-// Keep the first `count` elements of a vector. The others become -inf, which changes no state.
+// Keep the first `count` elements of a vector. The others become `fill`; -inf changes no state.
 template <typename T>
-__device__ inline uint4 mask_tail(uint4 vec, int count) {
+__device__ inline uint4 mask_tail(uint4 vec, int count, float fill = lowest()) {
   Pack<T, kVecElems<T>> pack;
   pack.vec = vec;
 #pragma unroll
   for (int i = 0; i < kVecElems<T>; ++i) {
-    if (i >= count) from_float(pack.elems[i], lowest());
+    if (i >= count) from_float(pack.elems[i], fill);
   }
   return pack.vec;
 }

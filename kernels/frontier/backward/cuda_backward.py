@@ -1,23 +1,22 @@
-"""Compute the backward of long rows in the registers of a block or a cluster.
+"""Compute the backward in the registers of a warp, a block or a cluster.
 
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
-vectors of g and y and keeps them in registers. The sums are merged in shared memory, over the
-blocks of a cluster as in ``frontier_rows``. So rows too long for one multiprocessor are read once.
+vectors of g and y and keeps them in registers. Sums are merged, and vectors of unaligned rows
+assembled, as in ``frontier_rows``; g, y and dx may have different offsets from an aligned address.
 Bytes: 3·M·N·itemsize, the least possible.
-Limits: g, y and dx have rows that are aligned to 16 bytes and a multiple of 16 bytes long. N up to
-262,144 in float32, twice that in 16 bits; half of it with clusters of 8 blocks. Compute capability
-9.0, or 8.0 where a block is enough.
-Source: the formulas of ``triton_backward``; clusters as in ``frontier_rows``.
+Limits: N up to 262,144 in float32, twice that in 16 bits; half of it with clusters of 8 blocks.
+Compute capability 9.0, or 8.0 where a block is enough.
+Source: the formulas of ``triton_backward``.
 """
 
-import functools
 from pathlib import Path
 
 from ...contract import VEC_BYTES, WARP
 from ...cuda import launch as cuda
 from ...cuda.plan import PORTABLE_CLUSTER, LaunchPlan, Problem, instantiate_for, widest_pack
 from ...tensors import backward_functions
-from .._tiling import Shape, fewest_blocks, is_unaligned, plan_of, vectors_of
+from .._tiling import is_unaligned, plan_of, vectors_of
+from ..frontier_rows import shape_of
 
 GRADIENTS = "SoftmaxGrad", "LogSoftmaxGrad"  # in the source
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -30,38 +29,28 @@ BLOCK_BYTES = WARP * PER_LANE[-1] * MAX_WARPS * VEC_BYTES  # of a row, at most
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
-    if is_unaligned(problem):
-        return ()
-    shapes, vectors = [], vectors_of(problem)
-    for per_lane in PER_LANE:
-        if blocks := fewest_blocks(vectors, per_lane, MAX_WARPS, problem.gpu.max_cluster):
-            shapes.append(Shape(per_lane, *blocks, 1))
+    vectors, max_cluster = vectors_of(problem), problem.gpu.max_cluster
+    found = (shape_of(vectors, per_lane, MAX_WARPS, max_cluster) for per_lane in PER_LANE)
+    shapes = sorted(filter(None, found), key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
     if not shapes:
         return ()
-    shape = min(shapes, key=lambda shape: shape.cluster > PORTABLE_CLUSTER)
-    kernel = instantiate_for("backward", problem, *shape[:3], epilogues=GRADIENTS)
-    return plan_of(SOURCE, kernel, shape, problem.rows)
+    sizes = *shapes[0], is_unaligned(problem)
+    kernel = instantiate_for("backward", problem, *sizes, epilogues=GRADIENTS)
+    return plan_of(SOURCE, kernel, shapes[0], problem.rows)
 
 
 def launch(g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool) -> bool:
     """Launch as ``tensors.backward_functions`` says, for one dtype."""
+    itemsize, device = y.element_size(), y.get_device()
+    if cols * itemsize > BLOCK_BYTES * cuda.gpu_info(device).max_cluster:
+        return False
     addresses = dx.data_ptr(), g.data_ptr(), y.data_ptr()
     any_address = addresses[0] | addresses[1] | addresses[2]
-    itemsize, device = y.element_size(), y.get_device()
     pack = widest_pack(itemsize, any_address, strides[0] | strides[1] | strides[2] | cols)
-    if pack * itemsize != VEC_BYTES or cols * itemsize > _max_bytes(device):
-        return False
     arguments = *addresses, *strides, rows, cols
     cuda.launch_with((plan, y.dtype, rows, cols, pack, log, device), arguments)
     return True
 
 
-@functools.cache
-def _max_bytes(device: int) -> int:
-    """Return the bytes of the longest row that a cluster takes."""
-    return BLOCK_BYTES * cuda.gpu_info(device).max_cluster
-
-
-LIMIT = "rows of g, y and out must be aligned to 16 bytes, multiples of them, and fit in a cluster"
-unsupported = cuda.functions(plan, limit=LIMIT).unsupported
-softmax_backward, log_softmax_backward = backward_functions(launch, LIMIT)
+unsupported = cuda.functions(plan).unsupported
+softmax_backward, log_softmax_backward = backward_functions(launch, cuda.TOO_LONG)

@@ -57,11 +57,7 @@ def softmax_bwd_kernel_tiled(
         cols = tile * TILE + lanes
         inside = cols < n_cols
         g = tl.load(g_row + cols, mask=inside, other=0.0).to(tl.float32)
-        if LOG:
-            lane_sum += g
-        else:
-            y = tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
-            lane_sum += g * y
+        lane_sum += g if LOG else g * tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
     total = tl.sum(lane_sum, axis=0)
 
     for step in range(n_tiles):

@@ -74,8 +74,16 @@ struct Fiber {
 inline Fiber* current = nullptr;
 inline ucontext_t scheduler;
 inline unsigned blocks_of_grid = 0;
-inline std::string problem;  // the first that was found
-inline uintptr_t x_begin, x_end, out_begin, out_end;
+inline std::string problem;                      // the first that was found
+using Extent = std::pair<uintptr_t, uintptr_t>;  // first byte, and the one after the last
+inline std::vector<Extent> readable;
+inline uintptr_t out_begin, out_end;
+
+template <typename T>
+Extent extent(const T* matrix, long long stride, long long rows, long long cols) {
+  return {reinterpret_cast<uintptr_t>(matrix),
+          reinterpret_cast<uintptr_t>(matrix + (rows - 1) * stride + cols)};
+}
 
 inline void yield() { swapcontext(&current->context, &scheduler); }
 [[noreturn]] inline void stop(const std::string& what) {
@@ -158,7 +166,9 @@ inline unsigned atomicAdd(unsigned* to, unsigned value) {
 inline void check_load(const void* from) {
   const auto at = reinterpret_cast<uintptr_t>(from);
   if (at % 16) stop("a load that is not aligned");
-  if (at + 16 <= x_begin || at >= x_end) stop("a load that touches nothing of x");
+  for (const auto& [begin, end] : readable)
+    if (at + 16 > begin && at < end) return;
+  stop("a load that touches nothing of what is read");
 }
 inline uint4 __ldg(const uint4* from) {
   check_load(from);

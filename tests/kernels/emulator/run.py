@@ -3,9 +3,11 @@
 import ctypes
 import functools
 import hashlib
+import operator
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -18,12 +20,12 @@ COMPILER = shutil.which("g++")
 MAIN = """
 #include "cuda.h"
 {source}
-extern "C" const char* run(void* out, const void* x, Index second, Index out_stride, Index x_stride,
-                           Index rows, Index cols, unsigned blocks, int threads, int cluster,
-                           Index dynamic) {{
+extern "C" const char* run(void* out, const void* x, const void* y, Index out_stride,
+                           Index x_stride, Index y_stride, Index rows, Index cols, unsigned blocks,
+                           int threads, int cluster, Index dynamic) {{
   using T = {element};
-  x_begin = reinterpret_cast<uintptr_t>(x);
-  x_end = x_begin + (second + (rows - 1) * x_stride + cols) * sizeof(T);
+  readable = {{extent(static_cast<const T*>(x), x_stride, rows, cols),
+               extent(static_cast<const T*>(y), y_stride, rows, cols)}};
   out_begin = reinterpret_cast<uintptr_t>(out);
   out_end = out_begin + ((rows - 1) * out_stride + cols) * sizeof(T);
   problem.clear();
@@ -35,7 +37,7 @@ extern "C" const char* run(void* out, const void* x, Index second, Index out_str
 }}
 """
 ONE = "static_cast<const T*>(x)"  # matrix that is read
-TWO = f"{ONE}, {ONE} + second"
+TWO = f"{ONE}, static_cast<const T*>(y)"
 WORKSPACE = "\nstatic GridWorkspace memory[2], &workspace = memory[0];"  # and what is spare
 # A launch must leave the workspace ready for the next one.
 CHECK_WORKSPACE = """
@@ -53,20 +55,20 @@ def keep_in(folder: Path) -> None:
     _folder = folder
 
 
-def run(planner, read: torch.Tensor, out: torch.Tensor, log: bool = False) -> None:
-    """Fill out (M, N) from x (M, N), or from g and y (2, M, N), as ``kernels.cuda.launch`` does.
+def run(planner, read: Sequence[torch.Tensor], out: torch.Tensor, log: bool = False) -> None:
+    """Fill out (M, N) from (x,), or from (g, y), as ``kernels.cuda.launch`` does.
 
     Raises AssertionError for what cuda.h finds wrong.
     """
-    x, second = (read[0], read.stride(0)) if read.dim() == 3 else (read, 0)
-    addresses = read.data_ptr() | out.data_ptr()
-    pack = widest_pack(x.element_size(), addresses, x.stride(0) | out.stride(0) | x.shape[1])
+    x, y = read[0], read[-1]
+    matrices, size = (out, x, y), x.element_size()
+    addresses, strides = zip(*((m.data_ptr(), m.stride(0)) for m in matrices), strict=True)
+    either = functools.partial(functools.reduce, operator.or_)
+    pack = widest_pack(size, either(addresses), either(strides) | x.shape[1])
     plan = planner(Problem(x.dtype, *x.shape, pack, log, SMALL))[0]
-    call = _library(plan.source, plan.kernel, plan.row_blocks > 0, plan.extra_args, second > 0)
-    said = call(
-        *(out.data_ptr(), x.data_ptr(), second, out.stride(0), x.stride(0), *x.shape),
-        *(plan.blocks * plan.cluster, plan.threads, plan.cluster, plan.shared_bytes),
-    )
+    call = _library(plan.source, plan.kernel, plan.row_blocks > 0, plan.extra_args, len(read) > 1)
+    launched = plan.blocks * plan.cluster, plan.threads, plan.cluster, plan.shared_bytes
+    said = call(*addresses, *strides, *x.shape, *launched)
     assert said == b"", f"{plan.kernel} of {tuple(x.shape)}: {said.decode()}"
 
 
@@ -78,14 +80,14 @@ def _library(source: Path, kernel: str, cooperative: bool, extra_args: tuple[int
         element=kernel.split("<")[1].split(",")[0],
         kernel=kernel,
         read=TWO if two else ONE,
-        strides="x_stride, x_stride" if two else "x_stride",
+        strides="x_stride, y_stride" if two else "x_stride",
         at_once=str(cooperative).lower(),
         more="".join(f", {argument}" for argument in extra),
         after=CHECK_WORKSPACE if cooperative else "",
     )
     run = ctypes.CDLL(str(_compiled(text))).run
     long = ctypes.c_longlong
-    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, long, long, long, long, long]
+    run.argtypes = [ctypes.c_void_p] * 3 + [long] * 5
     run.argtypes += [ctypes.c_uint, ctypes.c_int, ctypes.c_int, long]
     run.restype = ctypes.c_char_p
     return run

@@ -20,15 +20,16 @@ from tests.kernels.helpers.variants import DTYPES, PEERS, problem
 COLUMNS = [1, 2, 3, 16, 31, 33, 64, 100, 256, 781, 1024, 1025, 2101, 4096, 5001, 8320, 12_291]
 COLUMNS += [16_384, 20_000, 33_001, 40_001, 60_001, 65_536, 140_000, 300_001, 2**20, 2**21 + 8]
 COLUMNS += [2**22 + 1, 2**23]
-# (elements before the first row, from row to row beyond N) of x and of the output: rows that touch,
-# and rows that begin anywhere in a vector
-TOUCHING, APART = ((0, 0), (0, 0)), ((1, 2), (2, 3))
+# (elements before the first row, from row to row beyond N) of x or g, of y and of the output: rows
+# that touch, and rows that begin anywhere in a vector
+TOUCHING, APART = ((0, 0),) * 3, ((1, 2), (4, 5), (2, 3))
 # What `make test` runs: configs differ in numbers only, so one of each kernel, and the one that
 # computes exps again. An operation is a kernel's last line, so each layout has one.
 CHOSEN = ["packed__k32", "rows__k4w16", "rows__k8w8r", "short__u1", "spread__k8w8", "staged__k4w16"]
 CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
 BACKWARD = "softmax_backward", "log_softmax_backward"
-ONE_WAY = [("softmax", APART), *((op, TOUCHING) for op in ("log_softmax", *BACKWARD))]
+ONE_WAY = [("softmax", APART), ("log_softmax", TOUCHING)]
+ONE_WAY += [("softmax_backward", APART), ("log_softmax_backward", TOUCHING)]
 GUARD = 7.0  # around the rows of the output
 
 
