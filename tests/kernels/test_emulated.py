@@ -120,5 +120,5 @@ def test_the_largest_error_in_float32_is_that_of_torch(cols, rows, emulated):
 def test_read_meet_write_copies_and_leaves_its_counters_ready(form, rows, cols, dtype, emulated):
     x = torch.randn(rows, cols).to(dtype)
     for _ in range(2):
-        emulated.run(read_meet_write.PLANNERS[form], x, out := torch.full_like(x, torch.nan))
+        emulated.run(read_meet_write.PLANNERS[form], (x,), out := torch.full_like(x, torch.nan))
         assert torch.equal(out, x)
