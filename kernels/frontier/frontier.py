@@ -30,11 +30,11 @@ RULE = {
         (1792, "frontier_short__u2"),  # shuffles in a warp; longer rows fill two
         (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
         (128 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
-        # Longer rows wait for memory and take more registers. Staged ones need none, but compute
-        # exp twice, for which 16 bits have twice the elements.
+        # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
+        # twice; 16 bits have twice the exps.
         (192 * KIB, "frontier_rows__k4w16", 2),
         (320 * KIB, "frontier_staged__k5w8"),
-        (512 * KIB, "frontier_rows__k8w8", 2),
+        (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
         (640 * KIB, "frontier_staged__k5w16"),
         (4 * MIB, "frontier_spread__k4w16"),  # small tiles: a row takes more of the GPU
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
