@@ -29,13 +29,19 @@ REPLAY_US, TRIALS = 500.0, 3
 
 
 def shapes(seed: int = 1) -> list[Shape]:
-    """Return 4 N an octave, aligned and not, in matrices of two sizes; and 180 random shapes."""
+    """Return 4 N an octave, aligned and not, in matrices of two sizes; powers of 2; random shapes.
+
+    Of the random ones N and M·N are log-uniform. A third of N is any, even, or a multiple of 8.
+    """
     draw, found = random.Random(seed), []
     for dtype, quarter in itertools.product(("float32", "bfloat16"), range(3 * 4, 23 * 4)):
         cols, vector = int(2 ** ((quarter + draw.random()) / 4)), VEC_BYTES // DTYPES[dtype]
         aligned = cols // vector * vector or vector
         for N in (aligned, cols + (cols == aligned)):
             found += [(DESIGNED, dtype, elements // N or 1, N) for elements in (2**25, 2**21)]
+        if quarter % 4 == 0:
+            N = 2 ** (quarter // 4)
+            found += [("power of 2", dtype, elements // N or 1, N) for elements in (2**25, 2**21)]
     for number in range(180):
         multiple = (1, 2, VEC_BYTES // 2)[number // 3 % 3]
         N = int(2 ** draw.uniform(3, 23)) // multiple * multiple
