@@ -27,6 +27,7 @@ KIB, MIB = 2**10, 2**20
 # rule loses there. Entries of more than 512 KiB are provisional.
 RULE = {
     True: (
+        (32, "frontier_short__u1"),  # a lane has one vector
         (1792, "frontier_short__u2"),  # shuffles in a warp; longer rows fill two
         (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
         (128 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
@@ -40,9 +41,10 @@ RULE = {
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (
-        (36, "frontier_packed__k32"),  # a lane has a row: no shuffle
-        (2 * KIB, "frontier_packed__k16"),  # fewer elements in sequence than k32
-        (3 * KIB, "frontier_packed__k32"),  # what k16 cannot hold; two warps would idle
+        # 11 to 20 elements a lane, in 32 bits 9 to 16: more are slow in few rows, fewer in many.
+        (2 * KIB, "frontier_packed__k20", 2),
+        (2 * KIB, "frontier_packed__k16", 4),
+        (3 * KIB, "frontier_packed__k32"),  # what those cannot hold; two warps would idle
         (8 * KIB, "frontier_rows__k2w16"),  # few warps, which read each element once
         # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
         # long as a cluster of 16 blocks holds the row.

@@ -10,7 +10,7 @@ import kernels
 from kernels.cuda import grid_workspace
 from kernels.cuda.nvrtc import INCLUDE
 from kernels.cuda.plan import GPUS, Problem
-from kernels.frontier import frontier, frontier_staged
+from kernels.frontier import frontier, frontier_packed, frontier_staged
 from kernels.frontier._tiling import parse
 
 H200 = GPUS["sm_90"]
@@ -33,8 +33,8 @@ def test_a_border_belongs_to_the_shorter_rows():
         (452, 4, "rows__k2w16"),  # 1808 bytes
         (512, 4, "rows__k2w16"),
         (449, 4, "packed__k16"),  # no multiple of 16 bytes
-        (18, 2, "packed__k32"),
-        (19, 2, "packed__k16"),
+        (16, 2, "short__u1"),
+        (1024 // 2 + 1, 2, "packed__k20"),
         (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
         (98304, 2, "rows__k4w16"),
         (2**25, 4, "spread__k8w16"),
@@ -43,11 +43,10 @@ def test_a_border_belongs_to_the_shorter_rows():
 
 
 def test_a_config_that_refuses_a_row_leaves_it_to_the_next():
-    first, second, *_ = frontier.choices(601, 2)
-    assert (first, second) == ("frontier_packed__k16", "frontier_packed__k32")
-    assert frontier.PARTS["frontier_packed"].plan(problem(601, torch.bfloat16), "k16") == ()
-    assert chosen(601, torch.bfloat16) == chosen(601, torch.bfloat16, pack=1)
-    assert "OnlineSoftmax, 19, 32, " in chosen(601, torch.bfloat16).kernel
+    first, second, *_ = frontier.choices(641, 2)
+    assert (first, second) == ("frontier_packed__k20", "frontier_packed__k32")
+    assert frontier_packed.plan(problem(641, torch.bfloat16), "k20") == ()
+    assert [chosen(641, torch.bfloat16)] == [*frontier_packed.plan(problem(641, torch.bfloat16))]
 
 
 def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():
