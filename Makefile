@@ -10,17 +10,13 @@ SWEEPS ?=
 # The figures of the documents that a run draws; studies and a browser make the others.
 DRAWN = $(patsubst docs/figures/%,%,$(wildcard $(addprefix docs/figures/,*/*.png hero.png gpus_*.png)))
 
-.PHONY: run report tuning record test test-all lint format lock docs rulegraph clean help
+.PHONY: run report record test test-all lint format lock docs rulegraph clean help
 
 run: $(VENV)/.ready  ## set up .venv, run the default sweep
 	snakemake --cores all $(ARGS)
 
 report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
 	snakemake --cores all --configfile sweeps/recorded.yaml
-
-tuning: $(VENV)/.ready  ## choose the kernels of the variant `frontier` for this GPU
-	snakemake --cores all --configfile sweeps/tuning.yaml --until merge $(ARGS)
-	python3 -m analysis tuning --command "make tuning" --output kernels/frontier/tuning results/measurements/*.csv
 
 # Kept as data/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
 # Some sweeps only: make record SWEEPS="fused_softmax frontier"

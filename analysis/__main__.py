@@ -41,9 +41,7 @@ def parser() -> ArgumentParser:
     merged = _shared("merged", nargs="*", help=f"{MERGED}, of each GPU")
     rows = _shared("--measurements", required=True, help="merged rows of all GPUs, of `collect`")
     published = _shared("--published", required=True, help="sources.yaml, beside its tables")
-    output = _shared(
-        "--output", required=True, help="file to write; of `record` and `tuning` a folder"
-    )
+    output = _shared("--output", required=True, help="file to write; of `record` a folder")
     folder = _shared("--output-dir", required=True, help="folder to write to")
     recorded = _shared("--recorded", nargs="*", default=[], metavar="FILE", help=RECORDED)
     unranked = _shared(
@@ -81,7 +79,6 @@ def parser() -> ArgumentParser:
     argument("--rows", type=Path, required=True, help="folder of the row files with samples")
     argument = add(_check_recorded)
     argument("folders", type=Path, nargs="+", help="data/recorded/{gpu}")
-    add(_tuning, merged, output, repeat)
     return root
 
 
@@ -183,13 +180,6 @@ def _check_recorded(given: Namespace) -> str:
     from analysis.recorded import check
 
     return check(given.folders)
-
-
-def _tuning(given: Namespace) -> str:
-    """choose the kernels of kernels/frontier from its tuning sweep"""
-    from analysis import tuning
-
-    return _named(tuning.write(given.merged, given.output, given.reproduce_with))
 
 
 def _tables(given: Namespace) -> tuple:

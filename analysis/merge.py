@@ -134,7 +134,7 @@ def differing(row: Row) -> list[str]:
     `variant` stands for those of a variant that the project no longer has.
     """
     try:
-        current = {"kernel_sha256": kernels.kernel_sha256(row["variant"], row["gpu"])}
+        current = {"kernel_sha256": kernels.kernel_sha256(row["variant"])}
     except KeyError:
         return ["variant"]
     current["measure_sha256"] = provenance.measure_sha256()

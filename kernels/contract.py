@@ -25,10 +25,6 @@ DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of
 MIN_CAPABILITY = (8, 0)  # bfloat16; Triton supports no older one
 CLUSTERS_SINCE = (9, 0)  # thread block clusters and bulk copies (TMA)
 
-# Compute capability -> the GPU whose tuning table serves the GPUs without a table. What that costs
-# an H100 is in docs/notebook/frontier.md.
-FALLBACK_TUNING = {(9, 0): "NVIDIA H200"}
-
 CONFIG_MARK = "__"  # in a variant's name, between its file's stem and a config
 
 WARP = 32  # threads; kWarp in types.cuh

@@ -45,7 +45,7 @@ def columns(device: "Device", variant: str) -> dict:
         **versions(variant),
         "python": platform.python_version(),
         **git_state(),
-        "kernel_sha256": kernels.kernel_sha256(variant, device.slug),
+        "kernel_sha256": kernels.kernel_sha256(variant),
         "measure_sha256": measure_sha256(),
         "hostname": platform.node(),
     }

@@ -47,7 +47,7 @@ def reusable(first_row: dict) -> FirstReplicate | None:
     A row that failed is taken whole: see ``repeated``.
     """
     variant = first_row["variant"]
-    code = provenance.measure_sha256(), kernels.kernel_sha256(variant, first_row["gpu"])
+    code = provenance.measure_sha256(), kernels.kernel_sha256(variant)
     if (first_row["measure_sha256"], first_row["kernel_sha256"]) != code:
         why = "other code has measured the first replicate"
     elif any(first_row[name] != now for name, now in provenance.versions(variant).items()):

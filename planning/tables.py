@@ -13,7 +13,7 @@ from measure.point import Point
 from measure.row import MATRIX
 
 SOURCES = "sources.yaml"
-CODE = {".py", ".cu", ".cuh", ".csv", ".js", ".css", ".j2"}  # .csv: tuning tables
+CODE = {".py", ".cu", ".cuh", ".js", ".css", ".j2"}
 
 
 def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:

@@ -1,6 +1,5 @@
 """Where the tests run: on the first GPU, or else in Triton's interpreter on the CPU."""
 
-import csv
 import os
 import signal
 from pathlib import Path
@@ -66,25 +65,6 @@ def device():
     import torch
 
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-@pytest.fixture
-def tables(tmp_path_factory, monkeypatch):
-    """tables(rows): the only file of tables, by which the frontier chooses, that there is."""
-    from kernels.frontier import _tuning
-
-    folder = tmp_path_factory.mktemp("frontier")
-    (folder / "tuning").mkdir()
-    monkeypatch.setattr(_tuning, "FRONTIER", folder)
-    _tuning._winners.cache_clear()
-
-    def write(*rows):
-        with (folder / "tuning/h200.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerows([("gpu_name", "dtype", "N", "variant"), *rows])
-
-    yield write
-    _tuning._winners.cache_clear()
 
 
 @pytest.fixture

@@ -56,11 +56,6 @@ def vectors_of(problem: Problem) -> int:
     return ceil_div(problem.cols * problem.dtype.itemsize, VEC_BYTES)
 
 
-def is_vector_multiple(problem: Problem) -> bool:
-    """Return whether a row's bytes are a multiple of a vector."""
-    return problem.cols * problem.dtype.itemsize % VEC_BYTES == 0
-
-
 def is_unaligned(problem: Problem) -> bool:
     """Return whether rows may begin or end inside a vector."""
     return problem.pack * problem.dtype.itemsize != VEC_BYTES

@@ -1,55 +1,79 @@
 """Choose the fastest of this project's kernels for each length of row.
 
 Idea: a short row takes several lanes of a warp. Longer rows take a warp, a block or a cluster. The
-longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other kernels. The
-tuning table of this GPU, or of one like it, chooses (``_tuning``), else a rule of thumb.
-The choice depends on N and the dtype, never on M, so a row gives the same bits in any batch.
+longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other kernels.
+RULE chooses by N and the dtype, never by M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
-Limits: N up to 2^30. Compute capability 9.0. For rows of at most 32 KiB 8.0 is enough, and for rows
+Limits: N up to 2^30. Compute capability 9.0. For rows of at most 40 KiB 8.0 is enough, and for rows
 of at most 64 KiB whose bytes are no multiple of 16.
 Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unaligned rows
-``frontier_packed`` and ``frontier_staged``.
+``frontier_packed``; for both ``frontier_staged``.
 """
 
+import math
 from collections.abc import Iterator
 
-from ..contract import split_config
+from ..contract import VEC_BYTES, split_config
 from ..cuda import launch
 from ..cuda.plan import LaunchPlan, Problem
 from . import frontier_packed, frontier_rows, frontier_short, frontier_spread, frontier_staged
-from ._tiling import is_vector_multiple
-from ._tuning import candidates
 
 MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, frontier_staged
 PARTS = {module.SOURCE.stem: module for module in MODULES}
-# The rule of thumb for rows that no variant of a table takes: (most bytes of a row, variant). The
-# key says whether the bytes are a multiple of a vector.
+KIB, MIB = 2**10, 2**20
+# (most bytes of a row, variant), or (…, bytes of an element) where the other size has another. The
+# key says whether a row's bytes are a multiple of a vector. A config that refuses a row leaves it
+# to the next entry. Fitted to the timings of an H100 by studies/dispatch.py, which prints what the
+# rule loses there. Entries of more than 512 KiB are provisional.
 RULE = {
-    True: ((1024, "frontier_short"), (512 * 1024, "frontier_rows")),
+    True: (
+        (32, "frontier_short__u1"),  # a lane has one vector
+        (1792, "frontier_short__u2"),  # shuffles in a warp; longer rows fill two
+        (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
+        (128 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
+        # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
+        # twice; 16 bits have twice the exps.
+        (192 * KIB, "frontier_rows__k4w16", 2),
+        (320 * KIB, "frontier_staged__k5w8"),
+        (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
+        (640 * KIB, "frontier_staged__k5w16"),
+        (4 * MIB, "frontier_spread__k4w16"),  # small tiles: a row takes more of the GPU
+        (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
+    ),
     False: (
-        (2048, "frontier_packed"),
-        (12 * 1024, "frontier_rows"),
-        (512 * 1024, "frontier_staged"),
-        (64 * 1024, "frontier_staged__k8w16"),  # the most that one block takes
+        # 11 to 20 elements a lane, in 32 bits 9 to 16: more are slow in few rows, fewer in many.
+        (2 * KIB, "frontier_packed__k20", 2),
+        (2 * KIB, "frontier_packed__k16", 4),
+        (3 * KIB, "frontier_packed__k32"),  # what those cannot hold; two warps would idle
+        (8 * KIB, "frontier_rows__k2w16"),  # few warps, which read each element once
+        # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
+        # long as a cluster of 16 blocks holds the row.
+        (256 * KIB, "frontier_staged__k4w8"),
+        (512 * KIB, "frontier_staged__k4w16"),
+        (1 * MIB, "frontier_staged__k8w16"),
+        # In 32 bits 4 vectors a lane take 80 registers, so one block of 16 warps is resident.
+        (2 * MIB, "frontier_spread__k8w8", 4),
+        (math.inf, "frontier_spread__k8w16", 4),
+        (math.inf, "frontier_spread__k4w16", 2),
     ),
 }
+LAST_RESORT = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}"  # takes almost any row
 
 
-def choices(problem: Problem) -> Iterator[str]:
-    """Generate variants that may take the row, the best first; the last takes almost any."""
-    yield from candidates(problem)
-    row_bytes = problem.cols * problem.dtype.itemsize
-    for max_bytes, name in RULE[is_vector_multiple(problem)]:
-        if row_bytes <= max_bytes:
-            yield name
-    yield "frontier_spread"
+def choices(cols: int, itemsize: int, rule: dict = RULE) -> Iterator[str]:
+    """Generate variants that may take a row of ``cols`` elements, the best first."""
+    row_bytes = cols * itemsize
+    for most, variant, *only in rule[row_bytes % VEC_BYTES == 0]:
+        if row_bytes <= most and itemsize in (only or (itemsize,)):
+            yield variant
+    yield LAST_RESORT
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     """Return the launch plan of the first choice that takes the row; see ``plan.Planner``."""
-    for variant in choices(problem):
+    for variant in choices(problem.cols, problem.dtype.itemsize):
         part, config = split_config(variant)
-        if plans := PARTS[part].plan(problem, config or PARTS[part].DEFAULT_CONFIG):
+        if plans := PARTS[part].plan(problem, config):
             return plans
     return ()
 

@@ -21,7 +21,7 @@ ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # per block
-CONFIGS = ("k8", "k16", "k32")  # k: most elements of a lane
+CONFIGS = ("k8", "k16", "k20", "k32")  # k: most elements of a lane
 DEFAULT_CONFIG = "k32"
 
 

@@ -4,7 +4,6 @@ import functools
 import sys
 from pathlib import Path
 
-from ..contract import FALLBACK_TUNING
 from . import source_scan
 from .discover import KERNELS, PACKAGE, variant_file
 from .source_hash import code_sha256
@@ -16,8 +15,8 @@ INCLUDE = KERNELS / "cuda" / "include"
 def source_files(name: str) -> tuple[Path, ...]:
     """Return the variant's file, and all files of the project or beside it on which it depends.
 
-    These are Python modules, CUDA sources, headers and tables. A change of any of them may change
-    the kernel's time.
+    These are Python modules, CUDA sources and headers. A change of any of them may change the
+    kernel's time.
     """
     files, todo = set(), {variant_file(name)}
     root = variant_file(name).parent
@@ -25,8 +24,8 @@ def source_files(name: str) -> tuple[Path, ...]:
         path = todo.pop()
         files.add(path)
         used = [path.with_suffix(".cu"), *_modules(path, root)] if path.suffix == ".py" else []
-        for pattern in source_scan.named_files(path):
-            used += [*path.parent.glob(pattern), INCLUDE / pattern]
+        for named in source_scan.named_files(path):
+            used += [path.parent / named, INCLUDE / named]
         todo |= {each for each in used if each.is_file()} - files
     return tuple(sorted(files))
 
@@ -52,17 +51,9 @@ def _modules(path: Path, root: Path) -> list[Path]:
 
 
 @functools.cache
-def kernel_sha256(name: str, gpu: str) -> str:
-    """Return the hash over the code of ``source_files(name)``, for a GPU of this slug.
-
-    If the GPU has a tuning table, the hash leaves out all others but those of FALLBACK_TUNING.
-    """
-    table, files = KERNELS / "frontier" / "tuning" / f"{gpu}.csv", set(source_files(name))
-    if table in files:
-        others = {path for path in files if path.parent == table.parent and path != table}
-        names = [f"\n{name}," for name in FALLBACK_TUNING.values()]
-        files -= {path for path in others if not any(n in path.read_text() for n in names)}
-    return code_sha256(files)
+def kernel_sha256(name: str) -> str:
+    """Return the hash over the code of ``source_files(name)``."""
+    return code_sha256(source_files(name))
 
 
 @functools.cache

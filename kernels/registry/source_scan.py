@@ -81,11 +81,11 @@ def named_files(path: Path) -> set[str]:
     """Return the file names in a source.
 
     Of a CUDA source: the headers that it includes in quotes. Of a Python file: the strings that
-    name a CUDA source or a table by a relative path, or a pattern of such names.
+    name a CUDA source by a relative path.
     """
     if path.suffix != ".py":
         text = path.read_text("utf-8", "replace")
         return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE))
     constants = (n for n in ast.walk(parsed(path)) if isinstance(n, ast.Constant))
     texts = {str(constant.value) for constant in constants}
-    return {text for text in texts if re.fullmatch(r"[\w*.-][\w*./-]*\.(cu|csv)", text)}
+    return {text for text in texts if re.fullmatch(r"[\w.-][\w./-]*\.cu", text)}

@@ -76,7 +76,7 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
 
 def current(**change):
     """A row of the current code."""
-    code = {"kernel_sha256": kernels.kernel_sha256("triton_row", "h200")}
+    code = {"kernel_sha256": kernels.kernel_sha256("triton_row")}
     code |= {"measure_sha256": provenance.measure_sha256()}
     return synthetic.row(**{"variant": "triton_row"} | code | change)
 

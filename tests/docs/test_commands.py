@@ -25,7 +25,6 @@ COMMANDS = {str(path.relative_to(ROOT)): fences.commands(path) for path in PAGES
 PARSED = {
     "python -m analysis compare OLD NEW": "OLD and NEW stand for two runs",
     "python -m analysis check-recorded": "a copy of the project has no history of git",
-    "python -m analysis tuning": "it needs the rows of a tuning sweep",
     "snakemake --report": "it needs a finished run",
 }
 # What a command of Snakemake has that measures in seconds here, its default sweep being a tiny one.

@@ -24,10 +24,10 @@ SHORT = [1, 3, 16, 31, 64, 128, 782, 1022, 1023, 1024, 1025]
 # Of the frontier's, which have an instance for every number of vectors, warps and blocks: units
 # of each size, a warp's row, blocks of few and of many warps, clusters of each size, the whole GPU.
 LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
-# One for each of the frontier's kernels that the tables pick: packed, short, rows, staged, spread,
+# One for each of the frontier's kernels that its rule picks: packed, short, rows, staged, spread,
 # and spread in tiles; of even lengths aligned and unaligned rows.
 FEW = [33, 256, 16384, 50257, 2**20, 2**23]
-TUNED = "sm_90"  # the tables choose between configs there; elsewhere a kernel has its default one
+TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 
 

@@ -104,11 +104,11 @@ def test_a_variant_may_have_some_operations_alone():
 def test_a_config_is_a_variant_with_the_hash_of_its_file():
     variant = kernels.load("frontier_rows__k2w16")
     assert callable(variant.softmax)
-    hashes = {kernels.kernel_sha256(name, "cpu") for name in (variant.name, "frontier_rows")}
+    hashes = {kernels.kernel_sha256(name) for name in (variant.name, "frontier_rows")}
     assert len(hashes) == 1
     assert kernels.ops(variant.name) == {"softmax", "log_softmax"}
     files = {path.name for path in kernels.source_files("frontier")}
-    assert {"frontier_spread.cu", "vec.cuh", "_tuning.py", "h200.csv"} <= files
+    assert {"frontier_spread.cu", "vec.cuh", "_tiling.py"} <= files
     assert f"{kernels.split_config.__module__.rpartition('.')[2]}.py" in files
 
 
@@ -118,7 +118,7 @@ def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
     (folder / "_helper.py").write_text("")
     (folder / ".#mine.py").symlink_to("nobody@nowhere")
     assert kernels.names() == ["mine"]
-    assert len(kernels.kernel_sha256("mine", "cpu")) == 64
+    assert len(kernels.kernel_sha256("mine")) == 64
     assert kernels.packages("mine") == frozenset()
 
 
@@ -240,15 +240,15 @@ def test_what_lies_beside_a_file_is_part_of_its_hash(write, forget, line):
     ours = {Path(kernels.__file__).with_name(name) for name in ("tensors.py", "contract.py")}
     ours |= {dependencies.INCLUDE / name for name in ("pack.cuh", "types.cuh")}
     assert set(kernels.source_files("mine")) == {path, source, helper, deeper, *ours}
-    before = kernels.kernel_sha256("mine", "cpu")
+    before = kernels.kernel_sha256("mine")
     moved = shutil.copytree(path.parent, path.parent.with_name("there")) / "mine.py"
     forget()
     kernels.add_variant(moved)
-    assert kernels.kernel_sha256("mine", "cpu") == before, "the place of a file means nothing"
+    assert kernels.kernel_sha256("mine") == before, "the place of a file means nothing"
     moved.with_name("helper.py").write_text("f = 2\n")
     forget()
     kernels.add_variant(moved)
-    assert kernels.kernel_sha256("mine", "cpu") != before
+    assert kernels.kernel_sha256("mine") != before
 
 
 def test_what_lies_beside_a_file_is_imported_and_hides_no_installed_package(write):

@@ -41,7 +41,7 @@ def test_it_holds_the_folder_kernels_and_nothing_else(wheel):
     inside = {name.relative_to("softmax_bench") for name in names if "dist-info" not in str(name)}
     files = {path.relative_to(KERNELS) for path in KERNELS.rglob("*") if path.is_file()}
     assert inside == {path for path in files if "__pycache__" not in path.parts}
-    assert {".py", ".cu", ".cuh", ".csv", ".in"} <= {path.suffix for path in inside}
+    assert {".py", ".cu", ".cuh", ".in"} <= {path.suffix for path in inside}
 
 
 def test_it_asks_for_few_packages_in_ranges(wheel):

@@ -48,7 +48,7 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
 def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
     monkeypatch.setattr(provenance.kernels, "packages", lambda _: {"math", "torch", "numpy"})
     first = dict.fromkeys(row.COLUMNS) | {"variant": "torch_softmax", "gpu": "cpu", "status": "ok"}
-    first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax", "cpu")
+    first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax")
     first["measure_sha256"] = provenance.measure_sha256()
     first |= provenance.versions("torch_softmax")
     assert first["package_versions"] == f"numpy=={numpy.__version__}"

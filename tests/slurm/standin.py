@@ -43,7 +43,7 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
     while _held() and time.monotonic() < patience:
         time.sleep(0.1)
     row = {name: getattr(point, name) for name in IDENTITY} | {"gpu_name": GPU_NAMES[point.gpu]}
-    row |= {"kernel_sha256": kernels.kernel_sha256(point.variant, point.gpu)}
+    row |= {"kernel_sha256": kernels.kernel_sha256(point.variant)}
     row |= {"measure_sha256": provenance.measure_sha256(), "hostname": visit["node"]}
     row |= {"driver": "1.0", "cuda": "13.0", "torch": "2.13.0", "triton": "3.7.1", "python": "3.12"}
     if CRASH.exists() and point.variant in CRASH.read_text().split():

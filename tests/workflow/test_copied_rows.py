@@ -20,7 +20,7 @@ def rows(gpu, **given):
     """Yield the rows that a machine with such a GPU would have measured with the current code."""
     (shape,) = TINY["shapes"]
     for variant in VARIANTS:
-        code = {"kernel_sha256": kernels.kernel_sha256(variant, gpu)}
+        code = {"kernel_sha256": kernels.kernel_sha256(variant)}
         code |= {"measure_sha256": provenance.measure_sha256()}
         for n in shape["N"]:
             yield synthetic.row(gpu=gpu, variant=variant, M=shape["M"], N=n, **code | given)

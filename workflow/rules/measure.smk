@@ -56,7 +56,7 @@ rule point:
         tmpdir=None,
     params:
         # hashes, not file times, so that a fresh clone or a touched file measures nothing again
-        kernel_sha256=lambda wildcards: kernels.kernel_sha256(wildcards.variant, wildcards.gpu),
+        kernel_sha256=lambda wildcards: kernels.kernel_sha256(wildcards.variant),
         measure_sha256=provenance.measure_sha256(),
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:

@@ -1,0 +1,133 @@
+"""Which of the frontier's kernels a row gets, and how it is divided."""
+
+import itertools
+import re
+
+import pytest
+import torch
+
+import kernels
+from kernels.cuda import grid_workspace
+from kernels.cuda.nvrtc import INCLUDE
+from kernels.cuda.plan import GPUS, Problem
+from kernels.frontier import frontier, frontier_packed, frontier_staged
+from kernels.frontier._tiling import parse
+
+H200 = GPUS["sm_90"]
+
+
+def problem(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
+    widest = min(cols & -cols, 16 // dtype.itemsize)
+    return Problem(dtype, rows, cols, pack or widest, False, gpu)
+
+
+def chosen(cols, dtype=torch.float32, **given):
+    (plan,) = frontier.plan(problem(cols, dtype, **given))
+    return plan
+
+
+def test_a_border_belongs_to_the_shorter_rows():
+    for cols, itemsize, expected in (
+        (448, 4, "short__u2"),
+        (896, 2, "short__u2"),
+        (452, 4, "rows__k2w16"),  # 1808 bytes
+        (512, 4, "rows__k2w16"),
+        (449, 4, "packed__k16"),  # no multiple of 16 bytes
+        (16, 2, "short__u1"),
+        (1024 // 2 + 1, 2, "packed__k20"),
+        (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
+        (98304, 2, "rows__k4w16"),
+        (2**25, 4, "spread__k8w16"),
+    ):
+        assert next(frontier.choices(cols, itemsize)) == f"frontier_{expected}"
+
+
+def test_a_config_that_refuses_a_row_leaves_it_to_the_next():
+    first, second, *_ = frontier.choices(641, 2)
+    assert (first, second) == ("frontier_packed__k20", "frontier_packed__k32")
+    assert frontier_packed.plan(problem(641, torch.bfloat16), "k20") == ()
+    assert [chosen(641, torch.bfloat16)] == [*frontier_packed.plan(problem(641, torch.bfloat16))]
+
+
+def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():
+    for entries in frontier.RULE.values():
+        assert [most for most, *_ in entries] == sorted(most for most, *_ in entries)
+        for _, variant, *only in entries:
+            stem, config = kernels.split_config(variant)
+            assert config in frontier.PARTS[stem].CONFIGS
+            assert only in ([], [2], [4])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    ("arch", "aligned", "unaligned"), [("sm_80", 40, 64), ("sm_90", 2**30, 2**30)]
+)
+def test_every_length_has_a_kernel_up_to_what_the_gpu_holds(arch, aligned, unaligned, dtype):
+    """``frontier`` says in its docstring up to how many KiB."""
+    gpu = GPUS[arch]
+    lengths = [*range(1, 600), *range(600, 70_000, 37), *(2**i for i in range(9, 31))]
+    lengths += [2**i + step for i in range(13, 30) for step in (1, 8)]
+    for cols in lengths:
+        row_bytes = cols * dtype.itemsize
+        if row_bytes <= 1024 * (unaligned if row_bytes % 16 else aligned):
+            assert chosen(cols, dtype, gpu=gpu).min_capability <= gpu.capability
+    assert frontier.plan(problem(2**30 + 8, dtype, gpu=gpu)) == ()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_the_batch_never_chooses_the_kernel(dtype):
+    """Nor does the address: each would give a row other sums."""
+    for cols in [64, 72, 601, 1500, 4096, 5001, 8320, 33_001, 131_072, 262_143, 5_000_001]:
+        plans = [chosen(cols, dtype, rows=rows, pack=pack) for rows in (1, 999) for pack in (0, 1)]
+        assert len({(p.source, p.threads, p.cluster, p.row_blocks) for p in plans}) == 1
+        if not plans[0].row_blocks:  # whose kernel has a hint to the cache, which M decides
+            assert [p.kernel for p in plans[:2]] == [p.kernel for p in plans[2:]]
+
+
+@pytest.mark.parametrize(("capability", "most"), [((8, 0), 1), ((9, 0), 16), ((12, 0), 8)])
+def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, most):
+    gpu = H200._replace(name="another", capability=capability)
+    configs = [f"frontier_rows__{config}" for config in kernels.configs("frontier_rows")]
+    lengths = 8320, 32768, 131072, 262144, 2**20
+    for name, cols in itertools.product(("frontier", *configs), lengths):
+        for plan in kernels.load(name).module.plan(problem(cols, gpu=gpu)):
+            assert plan.cluster <= most
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("stem", [stem for stem in frontier.PARTS if stem != "frontier_short"])
+def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
+    """Otherwise the same row would have other sums at another address, or in another batch."""
+
+    def division(config: str, given: Problem) -> list[tuple]:
+        found = frontier.PARTS[stem].plan(given, config)
+        return [(p.threads, p.cluster, p.row_blocks, p.extra_args) for p in found]
+
+    lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
+    lengths += range(300_000, 20_000_000, 250_112)
+    gpus = [H200._replace(sm_count=count) for count in (132, 148, 20)]
+    for gpu, config, cols in itertools.product(gpus, kernels.configs(stem), lengths):
+        aligned = division(config, problem(cols, dtype, gpu=gpu))
+        unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
+        assert aligned == unaligned, (config, cols, gpu)
+
+
+def test_constants_that_python_and_cuda_share_are_the_same():
+    header = (INCLUDE / "grid_workspace.cuh").read_text()
+    names = "kMaxStates", "kSlots"
+    states, slots = (int(re.search(rf"int {name} = (\d+);", header)[1]) for name in names)
+    assert states == grid_workspace.MAX_STATES
+    assert slots * states * 16 + 16 <= grid_workspace.BYTES
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_at_most_two_vectors_of_a_lane_of_a_staged_row_are_absent(itemsize):
+    """kMaybeAbsent in frontier_staged.cu: the other vectors are read without a check."""
+    for cols in [*range(1, 20_000), 50257, 151937, 262143, 500_001]:
+        vectors = -(-cols * itemsize // 16)
+        for config in frontier_staged.CONFIGS:
+            found = frontier_staged.shape_of(vectors, *parse(config).values(), 16)
+            if found:
+                per_warp = vectors // (found.warps * found.cluster)
+                assert 32 * (found.per_lane - 1) <= per_warp <= 32 * found.per_lane
+                assert found.warps * found.cluster > 1

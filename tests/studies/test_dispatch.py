@@ -1,0 +1,73 @@
+"""The rule by which ``frontier`` chooses, against recorded timings; and how a rule is fitted."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from kernels.cuda import launch
+from kernels.cuda.plan import GPUS
+from kernels.frontier import frontier
+from studies import dispatch, dispatch_times
+
+FAST, SLOW, LAST = "frontier_short__u2", "frontier_rows__k2w16", frontier.LAST_RESORT
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return dispatch.load(dispatch.DATA)
+
+
+def test_the_rule_in_the_code_loses_little_against_the_best_config(recorded):
+    shapes, variants, loss = recorded
+    lost = dispatch.losses(frontier.RULE, shapes, variants, loss)
+    assert np.mean(lost) < 0.012
+    assert np.mean(lost > 0.04) < 0.1
+    short = [N * dispatch.DTYPES[dtype] <= 512 * 1024 for _, dtype, _, N in shapes]
+    assert np.mean(lost[short]) < 0.01
+
+
+def test_all_that_the_rule_names_was_timed(recorded):
+    _, variants, _ = recorded
+    named = {variant for entries in frontier.RULE.values() for _, variant, *_ in entries}
+    assert named <= set(variants)
+
+
+def test_a_rule_is_fitted_to_what_is_fastest(tmp_path, capsys):
+    """A config that refuses every second row leaves them to the next, without other entries."""
+    lines = ["kind,dtype,M,N,variant,us"]
+    for N in range(4, 400, 4):  # aligned
+        times = {FAST: 1.0 if N <= 200 else 1.5, SLOW: 1.5 if N <= 200 else 1.0, LAST: 9.0}
+        if N <= 200 and N % 8:
+            del times[FAST]
+        lines += [f"designed,float32,8,{N},{name},{us}" for name, us in times.items()]
+        lines += [f"random,float32,8,{N + 1},{name},{1 + (name != LAST)}" for name in times]
+    with gzip.open(tmp_path / "times.csv.gz", "wt") as file:
+        file.write("\n".join(lines))
+    shapes, variants, loss = dispatch.load(tmp_path / "times.csv.gz")
+    rule = dispatch.fitted(shapes, variants, loss)
+    assert rule == {True: [(800, FAST), (1584, SLOW)], False: [(1588, LAST)]}
+    lost = dispatch.losses(rule, shapes, variants, loss)
+    assert not lost.any()
+    dispatch.main([str(tmp_path / "times.csv.gz")])
+    text = capsys.readouterr().out
+    assert (
+        "| designed | 4 | aligned | 99 | 0.00% | 100% | 100% | 100% | 0.0% | float32 8x4 |" in text
+    )
+    assert f"        1584 {SLOW}\n" in text
+
+
+def test_what_is_timed_can_be_read(tmp_path, monkeypatch):
+    shapes = dispatch_times.shapes()
+    unaligned = {N * dispatch.DTYPES[dtype] % 16 > 0 for _, dtype, _, N in shapes}
+    assert unaligned == {True, False}
+    assert all(2**15 < M * N < 2**29 for _, _, M, N in shapes)
+    few = shapes[:20]
+    monkeypatch.setattr(dispatch_times, "shapes", lambda: few)
+    monkeypatch.setattr(launch, "gpu_info", lambda device: GPUS["sm_90"])
+    monkeypatch.setattr(dispatch_times, "compile_kernels", lambda plans: None)
+    monkeypatch.setattr(dispatch_times, "times", lambda shape, plans: dict.fromkeys(plans, 2.0))
+    dispatch_times.write(tmp_path / "times.csv.gz")
+    found, _, loss = dispatch.load(tmp_path / "times.csv.gz")
+    assert found == few
+    assert set(loss[~np.isnan(loss)]) == {0.0}
