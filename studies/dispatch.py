@@ -83,7 +83,8 @@ def losses(rule: dict, shapes: list[Shape], variants: list[str], loss: np.ndarra
     found = []
     for (_, dtype, _, N), of_variants in zip(shapes, loss, strict=True):
         of = {v: x for v, x in zip(variants, of_variants, strict=True) if not np.isnan(x)}
-        found.append(next(of[v] for v in frontier.choices(N, DTYPES[dtype], rule) if v in of))
+        taken = (of[v] for v in frontier.choices(N, DTYPES[dtype], rule) if v in of)
+        found.append(next(taken, REFUSED))
     return np.array(found)
 
 

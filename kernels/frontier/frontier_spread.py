@@ -35,7 +35,8 @@ REGISTERS_PER_THREAD = {4: (64, 64, 80), 8: (64, 128, 128)}
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
-REGISTERS_STREAMED = 168  # of a thread that streams tiles, after compute capability 9.0
+# After compute capability 9.0: of a thread that streams tiles; the fewest of unaligned rows.
+REGISTERS_STREAMED, MIN_REGISTERS = 168, 80
 MAX_CACHED = 16 * 2**20  # bytes of an output; larger ones are the first to leave L2
 
 
@@ -45,8 +46,8 @@ def blocks_per_sm(
     """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
     kind = problem.dtype.itemsize // 2 if unaligned or streamed else 0
     registers = REGISTERS_PER_THREAD[per_lane][kind]
-    if streamed and problem.gpu.capability > CLUSTERS_SINCE:
-        registers = REGISTERS_STREAMED
+    if kind and problem.gpu.capability > CLUSTERS_SINCE:
+        registers = REGISTERS_STREAMED if streamed else max(registers, MIN_REGISTERS)
     return PARTITIONS * (PARTITION_REGISTERS // (registers * WARP)) // warps
 
 

@@ -22,6 +22,7 @@ def measure(tmp_path, *options, folder=ROOT, served=True):
 
 COMPILED = {"registers", "spilled_bytes", "shared_bytes", "num_warps", "blocks_per_sm"}
 MAY_BE_EMPTY = {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
+MAY_BE_EMPTY |= {"package_versions"}  # but for peers
 MAY_BE_EMPTY |= {"meet_us", "meet_form", "of_meet"}  # but for few long rows
 
 
