@@ -17,7 +17,13 @@ import importlib
 from collections.abc import Callable
 
 from .contract import DTYPES, OPS, Variant, split_config  # noqa: F401
-from .registry.dependencies import kernel_sha256, loaded_modules, packages, source_files  # noqa: F401
+from .registry.dependencies import (  # noqa: F401
+    kernel_sha256,
+    loaded_modules,
+    packages,
+    source_files,
+    used_files,
+)
 from .registry.discover import (  # noqa: F401
     add_variant,
     configs,

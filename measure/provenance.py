@@ -29,10 +29,13 @@ WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns o
 def measure_sha256() -> str:
     """Return the hash over the code of measure/ and the columns of the row.
 
-    The hash leaves out __main__.py, whose help and summary change no number.
+    The hash leaves out __main__.py, whose help and summary change no number. Of kernels/ it has
+    the CUDA C++ that measure/ compiles.
     """
-    files = (path for path in (ROOT / "measure").rglob("*") if path.suffix in (".py", ".cu"))
-    code = kernels.code_sha256(path for path in files if path.name != "__main__.py")
+    files = {path for path in (ROOT / "measure").rglob("*.py") if path.name != "__main__.py"}
+    launching = (path for path in files if path.with_suffix(".cu").exists())
+    used = {each for path in launching for each in kernels.used_files(path)}
+    code = kernels.code_sha256(files | {path for path in used if path.suffix in (".cu", ".cuh")})
     return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
 
 

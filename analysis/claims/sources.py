@@ -48,8 +48,7 @@ def mean_faster(fast: str, slow: str, least: int, stably: bool = False):
         every = evidence.speed_ratios(fast, slow, least)
         mean, sides = stats.geometric_mean(every.values()), verdict.sides_of(every)
         judged = [*verdict.sides_of({0: mean}).values(), *(sides.values() if stably else [])]
-        complete = not stably or len(every) == len(evidence.protocol.shapes)
-        decided = verdict.on_all(judged, complete)
+        decided = verdict.on_all(judged)
         close = verdict.too_close(decided) if verdict.UNCLEAR in judged else ""
         values = [ratio.value for ratio in every.values()]
         why = (
@@ -117,8 +116,7 @@ def _share(sides: dict[int, str], as_claimed: str, otherwise: str) -> Finding:
     )
     lacking = len(ONLINE.shapes) - len(sides)
     why += f"; {md.counted(lacking, 'size')} cannot be compared" * (lacking > 0)
-    decided = verdict.on_all(sides.values(), complete=not lacking)
-    return Finding(decided, why, above / len(sides))
+    return Finding(verdict.on_all(sides.values()), why, above / len(sides))
 
 
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:

@@ -1,9 +1,10 @@
 """Decide on which side of 1 ratios are, and from that whether a claim holds.
 
 The verdicts `holds` and `does not hold` need a whole interval, or a p-value, on one side of the
-claim, so noise can only make a verdict `inconclusive`. A claim about every size holds when each of
-them is significant (Berger, Technometrics 24(4), 1982). It fails when one size is significant on
-the other side, with p-values corrected over sizes (Holm).
+claim, so noise can only make a verdict `inconclusive`. A claim about every size is judged by the
+sizes that were timed, which the finding counts. It holds when each of them is significant (Berger,
+Technometrics 24(4), 1982). It fails when one size is significant on the other side, with p-values
+corrected over sizes (Holm).
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,13 +48,10 @@ def sides_of(every: Mapping[int, Estimate]) -> dict[int, str]:
     return sides({n: p_values([ratio]) for n, ratio in every.items()})
 
 
-def on_all(sides: Iterable[str], complete: bool = True) -> str:
-    """Return the verdict on "every ratio is above 1", from the sides of the ratios.
-
-    It holds only if the ratios are `complete`, because a size that was not timed may be slower.
-    """
+def on_all(sides: Iterable[str]) -> str:
+    """Return the verdict on "every ratio is above 1", from the sides of the ratios."""
     sides = set(sides)
-    return FAILS if BELOW in sides else HOLDS if complete and UNCLEAR not in sides else INCONCLUSIVE
+    return FAILS if BELOW in sides else INCONCLUSIVE if UNCLEAR in sides else HOLDS
 
 
 def on_number(ratio: Estimate, least: float) -> str:

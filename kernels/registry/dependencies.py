@@ -18,8 +18,13 @@ def source_files(name: str) -> tuple[Path, ...]:
     These are Python modules, CUDA sources and headers. A change of any of them may change the
     kernel's time.
     """
-    files, todo = set(), {variant_file(name)}
-    root = variant_file(name).parent
+    return used_files(variant_file(name))
+
+
+@functools.cache
+def used_files(first: Path) -> tuple[Path, ...]:
+    """Return a Python file, and all files of kernels/ or beside it on which it depends."""
+    files, todo, root = set(), {first}, first.parent
     while todo:
         path = todo.pop()
         files.add(path)

@@ -5,6 +5,7 @@ import subprocess
 import numpy
 import pytest
 
+import kernels
 from measure import provenance, replicate, row
 
 
@@ -30,11 +31,15 @@ def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path,
 def test_cuda_code_that_measures_counts_and_its_comments_do_not(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     (tmp_path / "measure").mkdir()
+    (tmp_path / "measure/clock.py").touch()
     found = []
-    for text in ("int a;", "int a;  // more", "int b;"):
-        (tmp_path / "measure/kernel.cu").write_text(text)
+    for text in ("int a;", "int a;  // more", "int b;", '#include "vec.cuh"'):
+        (tmp_path / "measure/clock.cu").write_text(text)
+        kernels.used_files.cache_clear()
         found.append(provenance.measure_sha256.__wrapped__())
     assert found[0] == found[1] != found[2]
+    headers = {path.name for path in kernels.used_files(tmp_path / "measure/clock.py")}
+    assert {"clock.cu", "vec.cuh", "pack.cuh"} <= headers, "and what it includes"
 
 
 @pytest.mark.parametrize("path", [None, "/nowhere"])
