@@ -2,9 +2,6 @@
 #include "grid_workspace.cuh"
 #include "unaligned.cuh"
 
-// Counters lie in the lines of the workspace that `states` and `epochs` leave free. Neighbouring
-// groups have different lines. MAX_GROUPS in read_meet_write.py is kLines * kLineWords.
-constexpr int kLineWords = 32, kLines = 7;
 constexpr unsigned kSense = 1u << 31;  // of a counter: flips when all blocks of a row have added
 constexpr unsigned kUnlikely = 0x9e3779b9;  // some value that data seldom give
 
@@ -14,17 +11,17 @@ __device__ inline unsigned load_relaxed(const unsigned* from) {
   return value;
 }
 
-// K: vectors of a lane. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. BYPASS:
-// loads take no line of L1. A row has `row_blocks` blocks, two at least, and all blocks of the
-// launch are resident at once. Rows of x and of out begin at the same place of a 16-byte vector.
-template <typename T, int K, int WARPS, int RESIDENT, bool BYPASS>
+// K: vectors of a lane. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. BYPASS: 1:
+// loads take no line of L1. 2: stores are also the first to leave L2. A row has `row_blocks`
+// blocks, two at least, and all blocks of the launch are resident at once. Rows of x and of out
+// begin at the same place of a 16-byte vector.
+template <typename T, int K, int WARPS, int RESIDENT, int BYPASS>
 __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     read_meet_write(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks) {
   constexpr int kStep = kWarp * WARPS * kVecElems<T>;  // from a lane's vector to its next
   const int row_block = blockIdx.x % row_blocks, group = blockIdx.x / row_blocks;
-  unsigned* const words = &workspace->epochs;  // the first line behind `states`
-  unsigned* const counter = words + kLineWords * (1 + group % kLines) + group / kLines;
+  unsigned* const counter = &workspace->counters[group % 7][group / 7];  // neighbours lie apart
   unsigned before = threadIdx.x == 0 ? load_relaxed(counter) : 0;  // used after the loads of x
   const int first = row_block * K * kStep + static_cast<int>(threadIdx.x) * kVecElems<T>;
   for (Index row = group; row < rows; row += gridDim.x / row_blocks) {
@@ -41,7 +38,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
       loaded ^= vec[k].x;
     }
     // No thread comes to the barrier before its loads have arrived, as this depends on them all.
-    if (loaded == kUnlikely) atomicAdd(words + kLineWords - 1, 1u);
+    if (loaded == kUnlikely) atomicAdd(&workspace->unread, 1u);
     __syncthreads();
     if (threadIdx.x == 0) {
       atomicAdd(counter, row_block == 0 ? kSense - (row_blocks - 1) : 1u);
@@ -54,7 +51,8 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     for (int k = 0; k < K; ++k) {
       const int at = first + k * kStep;
       if (at >= begin && at + kVecElems<T> <= end) {
-        store_vec(reinterpret_cast<uint4*>(to + k * kStep), vec[k]);
+        uint4* const vec_to = reinterpret_cast<uint4*>(to + k * kStep);
+        BYPASS == 2 ? __stcs(vec_to, vec[k]) : store_vec(vec_to, vec[k]);
       }
     }
 #pragma unroll

@@ -12,6 +12,7 @@ from kernels.cuda.nvrtc import INCLUDE
 from kernels.cuda.plan import GPUS, Problem
 from kernels.frontier import frontier, frontier_packed, frontier_staged
 from kernels.frontier._tiling import parse
+from measure.clock import read_meet_write
 
 H200 = GPUS["sm_90"]
 
@@ -117,7 +118,9 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     names = "kMaxStates", "kSlots"
     states, slots = (int(re.search(rf"int {name} = (\d+);", header)[1]) for name in names)
     assert states == grid_workspace.MAX_STATES
-    assert slots * states * 16 + 16 <= grid_workspace.BYTES
+    lines, words = map(int, re.search(r"counters\[(\d+)\]\[(\d+)\];", header).groups())
+    assert lines * words == read_meet_write.MAX_GROUPS
+    assert slots * states * 16 + 128 + lines * words * 4 == grid_workspace.BYTES
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])

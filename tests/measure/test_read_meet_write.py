@@ -22,8 +22,8 @@ def problem(rows, cols, sm_count=132, pack=4):
 @pytest.mark.parametrize(
     ("rows", "cols", "arch", "forms"),
     [
-        *((131, 65536, "sm_90", 4), (132, 65536, "sm_90", 0), (147, 65536, "sm_100", 4)),
-        *((1, 65535, "sm_90", 0), (1, 65536, "sm_80", 0), (1, 540_673, "sm_90", 3)),
+        *((131, 65536, "sm_90", 5), (132, 65536, "sm_90", 0), (147, 65536, "sm_100", 5)),
+        *((1, 65535, "sm_90", 0), (1, 65536, "sm_80", 0), (1, 540_673, "sm_90", 4)),
     ],
 )
 def test_few_long_rows_have_the_forms_that_hold_a_row(rows, cols, arch, forms, monkeypatch):

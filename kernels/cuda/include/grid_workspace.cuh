@@ -16,7 +16,12 @@ struct GridWorkspace {
   ulonglong2 states[kSlots][kMaxStates];
   unsigned epochs;   // before this launch
   unsigned started;  // blocks of this launch that have read `epochs`
+  unsigned unread;
+  // Of rows in flight whose blocks only meet (measure/clock/read_meet_write.cu), a line of the
+  // cache for each 7th.
+  alignas(128) unsigned counters[7][32];
 };
+static_assert(sizeof(GridWorkspace) == 129 * 1024, "BYTES in kernels/cuda/grid_workspace.py");
 
 __device__ inline ulonglong2 load_relaxed(const ulonglong2* from) {
   ulonglong2 value;

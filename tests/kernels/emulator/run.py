@@ -38,7 +38,7 @@ extern "C" const char* run(void* out, const void* x, const void* y, Index out_st
 """
 ONE = "static_cast<const T*>(x)"  # matrix that is read
 TWO = f"{ONE}, static_cast<const T*>(y)"
-WORKSPACE = "\nstatic GridWorkspace memory[2], &workspace = memory[0];"  # and what is spare
+WORKSPACE = "\nstatic GridWorkspace workspace;"
 # A launch must leave the workspace ready for the next one.
 CHECK_WORKSPACE = """
   if (workspace.started) problem = "a launch that did not finish";
