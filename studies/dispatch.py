@@ -1,7 +1,8 @@
-"""Fit the rule by which `frontier` chooses to timings of all its configs; print what rules lose.
+"""Print what the rule by which `frontier` chooses loses against the best of all its configs.
 
-`python -m studies.dispatch [FILE]` prints a fitted rule, and the losses of that rule and of the one
-in the code. `--measure FILE` first times all configs on this GPU, in a new FILE (*.csv.gz).
+`python -m studies.dispatch [FILE]` prints the loss of the rule in the code: by how much more time
+the chosen config takes. `--fit` prints a rule that is fitted to the timings, too. `--measure FILE`
+first times all configs on this GPU, in a new FILE (*.csv.gz).
 """
 
 import argparse
@@ -16,12 +17,11 @@ from kernels.contract import DTYPES, VEC_BYTES
 from kernels.frontier import frontier
 
 DATA = Path("studies/data/h100/dispatch.csv.gz")
-DESIGNED = "designed"  # a rule that is fitted to these shapes alone is judged by the others
+# For the fit, in units of ln(time ratio).
 PRICE = 0.2  # of an entry: as much as 1 % at 20 shapes
 MARGIN = 0.03  # a loss beyond it counts twice
 REFUSED = 3.0  # of a row that neither an entry's variant nor the next entry's takes
-HEADS = ("kind", "itemsize", "rows", "shapes", "mean loss", "≤ 1 %", "≤ 2 %", "≤ 4 %", "worst",
-         "at")  # fmt: skip
+HEADS = "kind", "itemsize", "rows", "shapes", "loss, mean", "≤ 1 %", "≤ 2 %", "≤ 4 %", "worst", "at"
 
 Shape = tuple[str, str, int, int]  # kind, dtype, M, N
 
@@ -79,13 +79,16 @@ def fitted(shapes: list[Shape], variants: list[str], loss: np.ndarray) -> dict:
 
 
 def losses(rule: dict, shapes: list[Shape], variants: list[str], loss: np.ndarray) -> np.ndarray:
-    """Return a rule's loss at each shape: it takes the first of its choices that was timed."""
+    """Return the share of time that a rule loses at each shape.
+
+    It takes the first of its choices that was timed. Without one the loss is infinite.
+    """
     found = []
     for (_, dtype, _, N), of_variants in zip(shapes, loss, strict=True):
         of = {v: x for v, x in zip(variants, of_variants, strict=True) if not np.isnan(x)}
         taken = (of[v] for v in frontier.choices(N, DTYPES[dtype], rule) if v in of)
-        found.append(next(taken, REFUSED))
-    return np.array(found)
+        found.append(next(taken, np.inf))
+    return np.expm1(found)
 
 
 def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
@@ -105,29 +108,25 @@ def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print two rules and their losses; before that, measure if asked to."""
+    """Print losses, and a fitted rule if asked for; before that, measure if asked to."""
     parser = argparse.ArgumentParser(prog="python -m studies.dispatch", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, default=DATA, help="timings, *.csv.gz")
     parser.add_argument("--measure", type=Path, metavar="FILE", help="time on this GPU, write FILE")
+    parser.add_argument("--fit", action="store_true", help="print a fitted rule and its losses")
     given = parser.parse_args(argv)
     if given.measure:
         from studies import dispatch_times
 
         dispatch_times.write(given.measure)
     shapes, variants, loss = load(given.measure or given.file)
-    designed = [index for index, shape in enumerate(shapes) if shape[0] == DESIGNED]
-    on_designed = fitted([shapes[index] for index in designed], variants, loss[designed])
-    everything = fitted(shapes, variants, loss)
-    for what, rule in (
-        ("The rule in the code", frontier.RULE),
-        (f"Fitted to all shapes of {DESIGNED!r}", on_designed),
-        ("Fitted to all shapes", everything),
-    ):
-        print(f"{what}: {sum(map(len, rule.values()))} entries\n")
-        print(loss_table(shapes, losses(rule, shapes, variants, loss)), end="\n\n")
-    for aligned, entries in everything.items():
-        print("aligned" if aligned else "unaligned", "rows of at most so many bytes:")
-        print(*(f"{most:12d} {variant}" for most, variant in entries), sep="\n", end="\n\n")
+    print(loss_table(shapes, losses(frontier.RULE, shapes, variants, loss)))
+    if not given.fit:
+        return
+    rule = fitted(shapes, variants, loss)
+    print("", loss_table(shapes, losses(rule, shapes, variants, loss)), sep="\n")
+    for aligned, entries in rule.items():
+        print("", f"{'aligned' if aligned else 'unaligned'} rows of at most so many bytes:", sep="\n")
+        print(*(f"{most:12d} {variant}" for most, variant in entries), sep="\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from kernels.frontier import frontier
 from measure import inputs
 from measure.clock import graph
 
-from .dispatch import DESIGNED, Shape
+from .dispatch import Shape
 
 COLUMNS = ["kind", "dtype", "M", "N", "variant", "us"]
 BLOCKS, INSTANCES = 6, 2
@@ -38,7 +38,7 @@ def shapes(seed: int = 1) -> list[Shape]:
         cols, vector = int(2 ** ((quarter + draw.random()) / 4)), VEC_BYTES // DTYPES[dtype]
         aligned = cols // vector * vector or vector
         for N in (aligned, cols + (cols == aligned)):
-            found += [(DESIGNED, dtype, elements // N or 1, N) for elements in (2**25, 2**21)]
+            found += [("designed", dtype, elements // N or 1, N) for elements in (2**25, 2**21)]
         if quarter % 4 == 0:
             N = 2 ** (quarter // 4)
             found += [("power of 2", dtype, elements // N or 1, N) for elements in (2**25, 2**21)]
@@ -47,6 +47,7 @@ def shapes(seed: int = 1) -> list[Shape]:
         N = int(2 ** draw.uniform(3, 23)) // multiple * multiple
         M = int(2 ** draw.uniform(16, 28)) // N or 1
         found.append(("random", [*DTYPES][number % 3], M, N))
+    found = list(dict.fromkeys(found))
     return draw.sample(found, len(found))
 
 

@@ -23,8 +23,8 @@ PARTS = {module.SOURCE.stem: module for module in MODULES}
 KIB, MIB = 2**10, 2**20
 # (most bytes of a row, variant), or (…, bytes of an element) where the other size has another. The
 # key says whether a row's bytes are a multiple of a vector. A config that refuses a row leaves it
-# to the next entry. Fitted to the timings of an H100 by studies/dispatch.py, which prints what the
-# rule loses there. Entries of more than 512 KiB are provisional.
+# to the next entry. Chosen by the timings of an H100: studies/dispatch.py prints what the rule
+# loses there.
 RULE = {
     True: (
         (32, "frontier_short__u1"),  # a lane has one vector
@@ -37,7 +37,8 @@ RULE = {
         (320 * KIB, "frontier_staged__k5w8"),
         (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
         (640 * KIB, "frontier_staged__k5w16"),
-        (4 * MIB, "frontier_spread__k4w16"),  # small tiles: a row takes more of the GPU
+        (1 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
+        (4 * MIB, "frontier_spread__k4w16"),
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (

@@ -5,7 +5,7 @@ computes its softmax state, a maximum and a sum of exp. States are merged by shu
 and through shared memory with one barrier inside a block or a cluster. The exps are kept in float32
 and scaled for the output. Where that takes too many registers, exp is computed again. The blocks of
 a cluster arrive at its first barrier before the loads and wait after them, as QuACK does.
-Unaligned rows, such as every second row of an odd N: vectors are counted from the row's first
+Unaligned rows, such as most rows of an odd N: vectors are counted from the row's first
 element. Each is shifted out of two aligned vectors; the second comes from the next lane or the
 cache. The output is shifted back between neighbouring lanes. So 16 bytes move at a time, except at
 the ends of a warp's tile. The sums do not depend on where a row begins.

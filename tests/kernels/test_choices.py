@@ -15,6 +15,7 @@ from kernels.frontier._tiling import parse
 from measure.clock import read_meet_write
 
 H200 = GPUS["sm_90"]
+CONSUMER = H200._replace(capability=(12, 0), max_shared_per_block=99 * 1024, sm_count=188)
 
 
 def problem(cols, dtype=torch.float32, rows=64, pack=None, gpu=H200):
@@ -61,11 +62,12 @@ def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize(
-    ("arch", "aligned", "unaligned"), [("sm_80", 40, 64), ("sm_90", 2**30, 2**30)]
+    ("gpu", "aligned", "unaligned"),
+    [(GPUS["sm_80"], 40, 64), (H200, 2**30, 2**30), (CONSUMER, 2**30, 2**30)],
+    ids=["sm_80", "sm_90", "sm_120"],
 )
-def test_every_length_has_a_kernel_up_to_what_the_gpu_holds(arch, aligned, unaligned, dtype):
+def test_every_length_has_a_kernel_up_to_what_the_gpu_holds(gpu, aligned, unaligned, dtype):
     """``frontier`` says in its docstring up to how many KiB."""
-    gpu = GPUS[arch]
     lengths = [*range(1, 600), *range(600, 70_000, 37), *(2**i for i in range(9, 31))]
     lengths += [2**i + step for i in range(13, 30) for step in (1, 8)]
     for cols in lengths:

@@ -205,6 +205,7 @@ def test_rows_that_a_part_of_a_gpu_cannot_hold_are_triton_s(launches, device, mo
         (torch.float32, 4096, False),
         (torch.float32, 4100, True),
         (torch.float32, 191, False),  # no multiple of 16 bytes
+        (torch.bfloat16, 385, True),
         (torch.bfloat16, 513, True),
         (torch.bfloat16, 2**22, False),  # cuda_backward returns False
     ],
