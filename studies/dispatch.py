@@ -125,7 +125,7 @@ def main(argv: list[str] | None = None) -> None:
     rule = fitted(shapes, variants, loss)
     print("", loss_table(shapes, losses(rule, shapes, variants, loss)), sep="\n")
     for aligned, entries in rule.items():
-        print("", f"{'aligned' if aligned else 'unaligned'} rows of at most so many bytes:", sep="\n")
+        print("\naligned" if aligned else "\nunaligned", "rows of at most so many bytes:")
         print(*(f"{most:12d} {variant}" for most, variant in entries), sep="\n")
 
 

@@ -149,7 +149,7 @@ def test_random_shapes_are_within_their_bounds_and_take_turns():
 
 
 def test_random_shapes_follow_from_the_seed_on_every_machine():
-    assert drawn()[:3] == PINNED
+    assert drawn(seed=27)[:3] == PINNED
     assert drawn(random=7) == drawn()[:7]
     assert not set(drawn(seed=28)) & set(drawn())
 
