@@ -7,8 +7,6 @@ export PATH := $(BIN):$(PATH)
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
 SWEEPS ?=
-# The figures of the documents that a run draws; studies and a browser make the others.
-DRAWN = $(patsubst docs/figures/%,%,$(wildcard $(addprefix docs/figures/,*/*.png hero.png gpus_*.png)))
 
 .PHONY: run report record test test-all lint format lock docs rulegraph clean help
 
@@ -47,7 +45,7 @@ lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
 	python3 -m tools.pins
 
 docs: report rulegraph  ## draw the figures of the documents, print their tables again
-	cd results/figures && cp --parents $(DRAWN) "$(CURDIR)/docs/figures"
+	python3 -m tools.figures copy
 	python3 -m tests.browser.screenshots results/report.html docs/figures
 	python3 -m tools.inserts
 

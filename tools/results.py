@@ -4,32 +4,35 @@
 name the command.
 """
 
+from collections.abc import Callable
+from itertools import islice
+
 import pandas as pd
 
-from analysis import claims, frame, merge, published, ranking
+from analysis import frame, goals, merge, ranking
 from analysis.claims.claim import FAILS, HOLDS
-from analysis.markdown import number, table, with_interval
-from analysis.schema import OTHER_BOARD
+from analysis.goals import OURS
+from analysis.markdown import counts, number, table, with_interval
+from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD
+from analysis.stats.spread import aa_controls
 from measure import ROOT
+from tools.goals import carries, findings, furthest, goal_table, lacking, name, order, over
 from tools.inserts import bullets, print_block
 
-GPU, OURS = "h200", "frontier"
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
-KEY, BEHIND = ranking.SWEEP_MATRIX, ["behind_best", "behind_low", "behind_high"]
-PEERS = ("frontier", "peer_quack", "peer_liger", "peer_flaggems", "peer_helion", "peer_compile")
-NOTE = (
-    "In brackets: 95 % intervals. \\* Timed on another board, so not ranked. † The GPU reduced its"
-)
-NOTE += " clocks."
-# Points of README.md, wins and losses: sweep, dtype, M, N.
+PEERS = (OURS, "peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer", "peer_compile")
+PEERS += ("peer_helion__pretuned", "peer_helion")
+BACKWARDS = ("softmax_backward", "log_softmax_backward")
+NOTE = "In brackets: 95 % intervals. \\* Timed on another board, so not ranked. † Reduced clocks."
+ABSENT = "not recorded"
+# Points of README.md, beside the worst one: sweep, dtype, M, N.
 GLANCE = (
-    ("frontier", "bfloat16", 1, 4194304),
-    ("frontier", "bfloat16", 1024, 65536),
-    ("peers", "bfloat16", 1024, 4096),
+    ("peers", "bfloat16", 1024, 65536),
     ("peers", "float32", 1024, 4096),
     ("peers", "bfloat16", 16384, 1024),
-    ("frontier", "float16", 1024, 1024),
-    ("online_softmax", "float32", 1024, 512),
+    ("online_softmax", "float32", 1024, 256),
+    ("random", "float16", 1, 2915088),  # few long rows
+    ("random", "float16", 1313, 62039),  # odd N
 )
 
 
@@ -39,143 +42,178 @@ def recorded() -> pd.DataFrame:
     return frame.from_rows(merge.collected_rows([], tables))
 
 
-def of_gpu(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of GPU."""
-    return rows[rows["gpu"] == GPU]
-
-
 def glance(rows: pd.DataFrame) -> str:
-    """Return a line for each point of GLANCE: torch, the best set, and what `frontier` does."""
-    ranks, lines, gone = ranking.rank_variants(of_gpu(rows)), [], []
-    for point in GLANCE:
-        fits = (ranks[["sweep", "dtype", "M", "N"]] == list(point)).all(axis=1)
-        part = ranks[fits].sort_values("rank")
-        first, own = part.iloc[0], part[part["variant"] == OURS].iloc[0]
-        best = part.loc[part["in_best_set"], "variant"]
-        others = f", tie with {len(best) - 1}" if len(best) > 1 else ""
-        others = ", alone" if first["competitors"] == 1 else others
-        gone += [first["variant"]] * (merge.differing(first) == ["variant"])
-        cells = f"{first['torch_us']:.1f} µs", f"`{first['variant']}`{others}"
-        cells += f"{first['time_us']:.1f} µs", _cell(first), f"{first['of_copy']:.0%}"
-        lines.append(["{2}x{3}".format(*point), point[1], *cells, _cell(own), _faster(part)])
+    """Return a line for each point of GLANCE, and for the one where `frontier` is furthest behind.
+
+    The columns are of the first GPU; each further GPU has one, for what differs there.
+    """
+    ranks, (gpu, *others) = ranking.rank_variants(rows), order(rows)
+    worst = islice(goals.reached(ranks[ranks["gpu"] == gpu])["level"].found, 1)
+    worst = [(sweep, dtype, m, n) for sweep, _, _, _, dtype, _, m, n in worst]
+    lines = []
+    for where in dict.fromkeys([*GLANCE, *worst]):
+        part = _matrix(ranks, gpu, where)
+        cells = _fastest(part) if len(part) else [ABSENT, "", "", "", "", ""]
+        beside = [_beside(part, _matrix(ranks, other, where)) for other in others]
+        lines.append(["{2}x{3}".format(*where), where[1], *cells, *beside])
     heads = ["M x N", "dtype", "torch", "fastest", "its time", "over torch", "of a copy"]
-    text = table([*heads, f"`{OURS}`", "on another board"], lines, "points")
-    kept = of_gpu(rows).query("status == 'ok'")
-    when, torch = kept["started_at"].str[:10], sorted(kept["torch"].str.split("+").str[0].unique())
-    boards = f"{kept['gpu_uuid'].nunique()} boards of {GPU.upper()}, torch {', '.join(torch)}"
-    notes = [f"{boards}, {when.min()} to {when.max()}.", _stale(of_gpu(rows)), NOTE]
-    notes += [f"The project no longer has `{name}`." for name in gone]
-    return f"{text}\n\n{' '.join(notes)}"
+    text = table([*heads, f"`{OURS}`", *(f"on {name(each)}" for each in others)], lines, "points")
+    last = " The last line is where it is furthest behind." * len(worst)
+    return f"{text}\n\nRows of {name(gpu)}.{last} {NOTE}"
+
+
+def _matrix(ranks: pd.DataFrame, gpu: str, where: tuple) -> pd.DataFrame:
+    """Return the variants at a point of GLANCE, the fastest first."""
+    fits = (ranks[["gpu", "sweep", "dtype", "M", "N"]] == [gpu, *where]).all(axis=1)
+    return ranks[fits].sort_values("rank")
+
+
+def _fastest(part: pd.DataFrame) -> list[str]:
+    """Return torch, the best set, its time, its speed, its share of a copy, and `frontier`."""
+    first, ties = part.iloc[0], part["in_best_set"].sum() - 1
+    others = f", tie with {ties}" if ties > 0 else ""
+    others = ", alone" if first["competitors"] == 1 else others
+    own = part[part["variant"] == OURS]
+    return [
+        f"{first['torch_us']:.1f} µs",
+        f"`{first['variant']}`{others}",
+        f"{first['time_us']:.1f} µs",
+        _cell(first),
+        f"{first['of_copy']:.0%}",
+        _cell(own.iloc[0]) if len(own) else ABSENT,
+    ]
+
+
+def _beside(part: pd.DataFrame, other: pd.DataFrame) -> str:
+    """Return what another GPU says: "" where a variant of the best set is in it there, too."""
+    if other.empty:
+        return ABSENT
+    best = [set(each.loc[each["in_best_set"], "variant"]) for each in (part, other)]
+    own = other[other["variant"] == OURS]
+    if best[0] & best[1] and (OURS in best[0]) == (OURS in best[1]):
+        return ""
+    first = other.iloc[0]
+    ours = f", `{OURS}` {_cell(own.iloc[0])}" if len(own) and first["variant"] != OURS else ""
+    return f"`{first['variant']}` {_cell(first)}{ours}"
 
 
 def summary(rows: pd.DataFrame) -> str:
     """Return what `frontier` wins and loses over all recorded matrices, and the claims' count."""
-    ranks = ranking.rank_variants(of_gpu(rows))
-    own = ranks[(ranks["variant"] == OURS) & ranks["rank"].notna()]
-    wide, met = own[own["sweep"] == OURS], own[own["competitors"] > 1]
-    low, middle, high = (f"{value:.2f}x" for value in wide["speedup"].quantile([0.25, 0.5, 0.75]))
-    slowest, worst = wide.loc[wide["of_copy"].idxmin()], met.loc[met["behind_best"].idxmax()]
-    near, slower = (wide["of_copy"] >= 0.95).sum(), (~met["in_best_set"]).sum()
-    same = (ranks[KEY] == worst[KEY]).all(axis=1)
-    best = ranks.loc[same & (ranks["rank"] == 1), "variant"].iloc[0]
-    others = ranks[ranks["rank"].notna() & (ranks["variant"] != OURS)].set_index(KEY)
-    lead = 1 / others.groupby(KEY)["behind_low"].min().reindex(met.set_index(KEY).index)
-    most = met["behind_high"].fillna(lead.set_axis(met.index))  # the fastest may be behind as well
-    projects = others[others["variant"].str.startswith("peer_")].index
-    beside = met[met.set_index(KEY).index.isin(projects)]
-    quack = of_gpu(rows).query("variant == 'peer_quack'")["status"]
-    verdicts = findings(rows)["verdict"].to_list()
-    holds, fails = verdicts.count(HOLDS), verdicts.count(FAILS)
+    ranks, found = ranking.rank_variants(rows), findings(rows)
+    reached = {gpu: goals.reached(part) for gpu, part in ranks.groupby("gpu")}
+
+    def each(what: str, text: Callable[[str], str]) -> str:
+        return f"{what}: " + "; ".join(f"{name(gpu)} {text(gpu)}" for gpu in order(rows)) + "."
+
+    def share(what: str, goal: str) -> str:
+        def text(gpu: str) -> str:
+            of = reached[gpu][goal]
+            return f"{of.met} of {of.of}, {furthest(of, 'the furthest ')}" if of.of else ABSENT
+
+        return each(what, text)
+
+    def verdicts(gpu: str) -> str:
+        own = found.loc[found["gpu"] == gpu, "verdict"].to_list()
+        holds, fails = own.count(HOLDS), own.count(FAILS)
+        return f"{holds} hold, {fails} do not hold, {len(own) - holds - fails} stay open"
+
+    def wrong(gpu: str) -> str:
+        own = rows[(rows["gpu"] == gpu) & (rows["status"] == "incorrect")]
+        return counts(f"`{variant}`" for variant in own["variant"]) or "none"
+
     return bullets(
         (
-            f"`{OURS}` over torch, {len(wide)} points of its sweep: median {middle}, quartiles "
-            f"{low} and {high}.",
-            f"It has 95 % of the copy bandwidth or more at {near} of them. The least is "
-            f"{slowest['of_copy']:.0%}, at {_point(slowest)}.",
-            f"Of {len(met)} points of all sweeps with another variant, it is in the best set at "
-            f"{len(met) - slower} and significantly slower at {slower}. Of the {len(beside)} with "
-            f"another project's kernel, it is in the best set at {beside['in_best_set'].sum()}.",
-            f"The 95 % interval of its time over the fastest ends below 1.02 at "
-            f"{(most <= 1.02).sum()} of the {len(met)}, and below 1.05 at {(most <= 1.05).sum()}. "
-            f"Its worst point is {_point(worst)}: {with_interval(*worst[BEHIND])} times as long as "
-            f"`{best}`.",
-            f"QuACK fails the correctness check at {(quack == 'incorrect').sum()} of its "
-            f"{len(quack)} recorded points. Such a row never ranks.",
-            f"Of {len(verdicts)} checks of published claims in float32, {holds} hold, {fails} do "
-            f"not hold, and {len(verdicts) - holds - fails} stay open.",
+            each(
+                f"Speed of `{OURS}` over torch, geometric mean",
+                lambda gpu: over(ranks[ranks["gpu"] == gpu], BASELINE) or ABSENT,
+            ),
+            share("Matrices where it takes at most 1 % longer than the fastest kernel", "level"),
+            share("Matrices of 128 MB and more where it has 0.95 of the copy bandwidth", "copy"),
+            share("Few long rows with 0.95 of [their roofline](docs/results.md#goals)", "meet"),
+            each("Rows that failed the correctness check, which never rank", wrong),
+            each("Published claims in float32", verdicts),
         )
     )
 
 
-def findings(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the claims as checked on GPU in float32."""
-    found = claims.check(rows, published.load(ROOT / "data/published"))
-    return found.query("gpu == @GPU and dtype == 'float32' and origin == 'recorded'")
-
-
 def claim_list(rows: pd.DataFrame) -> str:
-    """Return each claim with its verdict in float32, the verdict first."""
-    lines = []
-    for row in findings(rows).to_dict("records"):
-        stated = row["published_value"]
-        stated = f"published {number(stated)}, " if stated > 0 else ""
-        here = with_interval(row["value"], row["low"], row["high"])
-        value = f"{row['quantity']}: {stated}here {here}"
-        value = row["why"].split(" (")[0] if pd.isna(row["value"]) else value
-        lines.append(f"**{row['verdict']}**: {row['claim']}, “{row['statement']}”; {value}.")
+    """Return each claim with its verdict in float32 on every GPU, the verdict first."""
+    lines, gpus = [], order(rows)
+    for (claim, statement, quantity), part in findings(rows).groupby(
+        ["claim", "statement", "quantity"], sort=False
+    ):
+        by = part.drop_duplicates("gpu").set_index("gpu").reindex(gpus).dropna(subset="verdict")
+        verdicts = by.groupby("verdict", sort=False).groups.items()
+        heads = (f"**{verdict}** ({', '.join(map(name, of))})" for verdict, of in verdicts)
+        stated = by["published_value"].iloc[0]
+        values = [f"published {number(stated)}"] if stated > 0 else []
+        for gpu, row in by.iterrows():
+            value = with_interval(row["value"], row["low"], row["high"])
+            values.append(f"{name(gpu)} {value or row['why'].split(' (')[0]}")
+        lines.append(
+            f"{', '.join(heads)}: {claim}, “{statement}”; {quantity}: {', '.join(values)}."
+        )
     return bullets(lines)
 
 
 def peers(rows: pd.DataFrame) -> str:
-    """Return the speed of each peer over torch, a line for each point of the sweep `peers`."""
-    part, lines = of_gpu(rows).query("sweep == 'peers'"), []
-    for (dtype, m, n), points in ranking.rank_variants(part).groupby(["dtype", "M", "N"]):
-        by = points.set_index("variant", drop=False)
-        cells = [_cell(by.loc[name]) if name in by.index else "" for name in PEERS]
-        lines.append([f"{m}x{n}", dtype, *cells])
-    heads = ["M x N", "dtype", *(f"`{name}`" for name in PEERS)]
+    """Return the speed of each peer over torch, a line for each point of `peers` and GPU."""
+    lines, gpus = [], order(rows)
+    ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
+    for (dtype, m, n), points in ranks.groupby(["dtype", "M", "N"]):
+        for gpu in gpus:
+            by = points[points["gpu"] == gpu].set_index("variant", drop=False)
+            cells = [_cell(by.loc[each]) if each in by.index else "" for each in PEERS]
+            lines.append([f"{m}x{n}", dtype, name(gpu), *(cells if len(by) else [ABSENT])])
+    heads = ["M x N", "dtype", "GPU", *(f"`{each}`" for each in PEERS)]
     return f"{table(heads, lines, 'points')}\n\n{NOTE}"
 
 
 def backward(rows: pd.DataFrame) -> str:
     """Return the least and the most share of the roofline of both backwards, ours and torch's."""
     lines = []
-    for op in ("softmax_backward", "log_softmax_backward"):
-        part = of_gpu(rows).query("op == @op and M * N > 10**8")
-        torch = part["variant"] == "torch_softmax"
-        best = part[~torch].groupby(["dtype", "N"])["of_copy"].max()
-        long = best.index.get_level_values("N") > 65536
-        shares = (best[~long], best[long], part.loc[torch, "of_copy"])
-        ours, longest, theirs = (f"{each.min():.2f} to {each.max():.2f}" for each in shares)
-        line = f"`{op}`, 100 million elements: {ours} at N = 128 to 65536, {longest} at 262144"
-        lines.append(f"{line}; torch {theirs}.")
+    for op in BACKWARDS:
+        for gpu in order(rows):
+            part = rows[(rows["op"] == op) & (rows["gpu"] == gpu) & (rows["status"] == "ok")]
+            part = part[part["M"] * part["N"] > 10**8]
+            torch = part["variant"] == BASELINE
+            best = part[~torch].groupby(["dtype", "N"])["of_copy"].max()
+            n, dtype = (best.index.get_level_values(each) for each in ("N", "dtype"))
+            aligned, long = n * dtype.map(ITEMSIZE) % 16 == 0, n > 65536
+            shares = {
+                "up to N = 65536": best[aligned & ~long],
+                "longer": best[aligned & long],
+                "unaligned rows": best[~aligned],
+                "torch": part.loc[torch, "of_copy"],
+            }
+            texts = (f"{k} {v.min():.2f} to {v.max():.2f}" for k, v in shares.items() if len(v))
+            lines.append(f"{name(gpu)}, `{op}`: {', '.join(texts) or ABSENT}.")
     return bullets(lines)
 
 
 def gpus(rows: pd.DataFrame) -> str:
     """Return what each GPU has recorded, and how quiet it was in its worst sweep."""
     lines = []
-    for gpu, part in rows[rows["status"] == "ok"].groupby("gpu"):
-        boards = part.groupby("sweep")["gpu_uuid"].nunique()
+    for gpu in order(rows):
+        part, ok = rows[rows["gpu"] == gpu], rows[(rows["gpu"] == gpu) & (rows["status"] == "ok")]
+        boards, days = ok.groupby("sweep")["gpu_uuid"].nunique(), ok["started_at"].str[:10]
+        torch = ", ".join(sorted(ok["torch"].str.split("+").str[0].unique()))
+        stale = (part["stale"] == "true").sum()
         lines += [
-            f"{gpu}: {(rows['gpu'] == gpu).sum()} rows of {len(boards)} sweeps, {len(part)} `ok`, "
-            f"replicates: {part['replicate'].max():.0f}; {(boards > 1).sum()} sweeps on two boards",
-            f"{gpu}: {_stale(rows[rows['gpu'] == gpu])}",
+            f"{name(gpu)}: {len(part)} rows of {len(boards)} sweeps ({counts(part['status'])}), "
+            f"{ok['gpu_uuid'].nunique()} boards, {days.min()} to {days.max()}, torch {torch}, "
+            f"replicates: {ok['replicate'].max():.0f}; {(boards > 1).sum()} sweeps on two boards",
+            f"{name(gpu)}: lacks the sweeps {', '.join(lacking(rows, gpu)) or 'none'}; an older "
+            f"version of the kernels or of `measure/` measured {stale} rows",
         ]
         for what, mask in (
-            ("throttled or of a drifting clock", part["flags"].str.contains("throttled|_drift")),
-            ("with an A/A interval that excludes 1", (part["aa_low"] > 1) | (part["aa_high"] < 1)),
+            ("throttled or of a drifting clock", ok["flags"].str.contains("throttled|_drift")),
+            ("with an A/A interval that excludes 1", aa_controls(ok)["excludes"]),
         ):
-            shares = mask.groupby(part["sweep"]).mean()
+            shares = mask.groupby(ok["sweep"]).mean()
             worst = shares.idxmax()
-            lines.append(f"{gpu}: {mask.mean():.1%} {what}; {shares[worst]:.0%} in `{worst}`")
+            lines.append(f"{name(gpu)}: {mask.mean():.1%} {what}; {shares[worst]:.0%} in `{worst}`")
     return bullets(lines)
-
-
-def _stale(rows: pd.DataFrame) -> str:
-    """Return how many rows an older version of the code measured."""
-    stale = (rows["stale"] == "true").sum()
-    return f"An older version of the kernels or of `measure/` measured {stale} of {len(rows)} rows."
 
 
 def _cell(row: pd.Series) -> str:
@@ -186,21 +224,8 @@ def _cell(row: pd.Series) -> str:
     return f"{with_interval(*row[SPEEDUP])}{board}{frame.mark(row['flags'])}"
 
 
-def _faster(part: pd.DataFrame) -> str:
-    """Return the fastest variant of another board, if it is further ahead of torch than all."""
-    apart = part[(part["unranked_by"] == OTHER_BOARD) & (part["speedup"] > part["speedup"].iloc[0])]
-    if apart.empty:
-        return ""
-    fastest = apart.loc[apart["speedup"].idxmax()]
-    return f"`{fastest['variant']}` {_cell(fastest)}"
-
-
-def _point(row: pd.Series) -> str:
-    return f"{row['M']}x{row['N']} in {row['dtype']}"
-
-
-BLOCKS = {"glance": glance, "summary": summary, "claims": claim_list, "peers": peers}
-BLOCKS |= {"backward": backward, "gpus": gpus}
+BLOCKS = {"glance": glance, "summary": summary, "claims": claim_list, "goals": goal_table}
+BLOCKS |= {"carries": carries, "peers": peers, "backward": backward, "gpus": gpus}
 
 if __name__ == "__main__":
     print_block(BLOCKS, recorded)

@@ -35,7 +35,6 @@ STATED = {
         "1.5": graph.MIN_REPLAY_US / 1000,
         "0.5": 100 * sampling.SETTLED,
         "95.1": coverage(points.Point.blocks),
-        "96.7": coverage(50),
         "10": 10,  # the first band of the table in the notebook
     },
 }
@@ -53,10 +52,12 @@ def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     gpu = points.expand(config, "h200")
     cpu = len(points.within_limits(points.expand(config, "cpu"), config["cpu"]))
-    rows = pd.read_csv(ROOT / "data/recorded/h200/online_softmax.csv").query("replicate == 1")
-    walls = rows.set_index(["dtype", "M", "N", "variant"])["wall_s"]
-    seconds = sum(walls[p.dtype, p.M, p.N, p.variant] + JOB_S for p in gpu)
-    text = f"{len(gpu)} points, {math.ceil(seconds / 60)} minutes on one H200; "
+    seconds = []
+    for table in (ROOT / "data/recorded").glob("*/online_softmax.csv"):
+        rows = pd.read_csv(table).query("replicate == 1")
+        walls = rows.set_index(["dtype", "M", "N", "variant"])["wall_s"]
+        seconds.append(sum(walls[p.dtype, p.M, p.N, p.variant] + JOB_S for p in gpu))
+    text = f"{len(gpu)} points, {math.ceil(max(seconds) / 60)} minutes on one GPU; "
     assert f"{text}{cpu} points on two CPU cores" in (ROOT / "README.md").read_text()
 
 
