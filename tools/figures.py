@@ -4,7 +4,6 @@
 """
 
 import shutil
-from pathlib import Path
 
 from measure import ROOT
 from tools.inserts import print_block
@@ -22,26 +21,29 @@ def gpus() -> list[str]:
 
 
 def copy() -> str:
-    """Copy every figure of the documents that is drawn; delete the figures of GPUs before."""
-    for path in SHOWN.glob("*/*.png"):
-        path.unlink()
-    of_gpus = (Path(gpu, kind) for gpu in gpus() for kind in OF_GPU)
-    there = (name for name in of_gpus if (DRAWN / f"{name}.png").exists())
-    names = [Path(name) for name in (*SHARED, *there)]
+    """Copy every figure of the documents that is drawn, and delete those of GPUs that is not."""
+    of_gpus = (f"{gpu}/{kind}" for gpu in gpus() for kind in OF_GPU)
+    names = [*SHARED, *(name for name in of_gpus if (DRAWN / f"{name}.png").exists())]
     for name in names:
-        (SHOWN / name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(DRAWN / f"{name}.png", SHOWN / f"{name}.png")
+        target = SHOWN / f"{name}.png"
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(DRAWN / f"{name}.png", target)
+    for path in SHOWN.glob("*/*.png"):
+        if f"{path.parent.name}/{path.stem}" not in names:
+            path.unlink()
     return f"{len(names)} figures copied"
 
 
 def links() -> str:
-    """Return the figures of each recorded GPU, for docs/gallery.md."""
-    return "\n".join(
-        f"![{kind.replace('_', ' ')}, {gpu.upper()}](figures/{gpu}/{kind}.png)"
-        for kind in OF_GPU
-        for gpu in gpus()
-        if (SHOWN / gpu / f"{kind}.png").exists()
-    )
+    """Return the figures of each recorded GPU for docs/gallery.md, a line for each kind."""
+    lines = []
+    for kind in OF_GPU:
+        there = [gpu for gpu in gpus() if (SHOWN / gpu / f"{kind}.png").exists()]
+        title = kind.replace("_", " ")
+        lines.append(
+            " ".join(f"![{title}, {gpu.upper()}](figures/{gpu}/{kind}.png)" for gpu in there)
+        )
+    return "\n".join(filter(None, lines))
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ import pandas as pd
 from analysis import frame, goals, merge, ranking
 from analysis.claims.claim import FAILS, HOLDS
 from analysis.goals import OURS
-from analysis.markdown import counts, number, table, with_interval
-from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD
-from analysis.stats.spread import aa_controls
+from analysis.markdown import counted, counts, number, table, with_interval
+from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SWEEP_MATRIX
 from measure import ROOT
 from tools.goals import carries, findings, furthest, goal_table, lacking, name, order, over
 from tools.inserts import bullets, print_block
@@ -173,6 +172,7 @@ def backward(rows: pd.DataFrame) -> str:
     """Return the least and the most share of the roofline of both backwards, ours and torch's."""
     lines = []
     for op in BACKWARDS:
+        of_gpus = []
         for gpu in order(rows):
             part = rows[(rows["op"] == op) & (rows["gpu"] == gpu) & (rows["status"] == "ok")]
             part = part[part["M"] * part["N"] > 10**8]
@@ -187,32 +187,28 @@ def backward(rows: pd.DataFrame) -> str:
                 "torch": part.loc[torch, "of_copy"],
             }
             texts = (f"{k} {v.min():.2f} to {v.max():.2f}" for k, v in shares.items() if len(v))
-            lines.append(f"{name(gpu)}, `{op}`: {', '.join(texts) or ABSENT}.")
+            of_gpus.append(f"{name(gpu)}: {', '.join(texts) or ABSENT}")
+        lines.append(f"`{op}`, {'; '.join(of_gpus)}.")
     return bullets(lines)
 
 
 def gpus(rows: pd.DataFrame) -> str:
-    """Return what each GPU has recorded, and how quiet it was in its worst sweep."""
+    """Return what each GPU has recorded, and how quiet it was."""
     lines = []
     for gpu in order(rows):
         part, ok = rows[rows["gpu"] == gpu], rows[(rows["gpu"] == gpu) & (rows["status"] == "ok")]
-        boards, days = ok.groupby("sweep")["gpu_uuid"].nunique(), ok["started_at"].str[:10]
+        boards, days = ok.groupby(SWEEP_MATRIX)["gpu_uuid"].nunique(), ok["started_at"].str[:10]
         torch = ", ".join(sorted(ok["torch"].str.split("+").str[0].unique()))
-        stale = (part["stale"] == "true").sum()
-        lines += [
-            f"{name(gpu)}: {len(part)} rows of {len(boards)} sweeps ({counts(part['status'])}), "
-            f"{ok['gpu_uuid'].nunique()} boards, {days.min()} to {days.max()}, torch {torch}, "
-            f"replicates: {ok['replicate'].max():.0f}; {(boards > 1).sum()} sweeps on two boards",
-            f"{name(gpu)}: lacks the sweeps {', '.join(lacking(rows, gpu)) or 'none'}; an older "
-            f"version of the kernels or of `measure/` measured {stale} rows",
-        ]
-        for what, mask in (
-            ("throttled or of a drifting clock", ok["flags"].str.contains("throttled|_drift")),
-            ("with an A/A interval that excludes 1", aa_controls(ok)["excludes"]),
-        ):
-            shares = mask.groupby(ok["sweep"]).mean()
-            worst = shares.idxmax()
-            lines.append(f"{name(gpu)}: {mask.mean():.1%} {what}; {shares[worst]:.0%} in `{worst}`")
+        restless = ok["flags"].str.contains("throttled|_drift").mean()
+        lines.append(
+            f"{name(gpu)}: {len(part)} rows ({counts(part['status'])}) of "
+            f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {days.min()} to {days.max()}, torch "
+            f"{torch}, replicates: {ok['replicate'].max():.0f}. Missing sweeps: "
+            f"{', '.join(lacking(rows, gpu)) or 'none'}. Matrices on two boards: "
+            f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
+            f"or of `measure/`: {(part['stale'] == 'true').mean():.1%} of the rows. Throttled or "
+            f"of a drifting clock: {restless:.1%}."
+        )
     return bullets(lines)
 
 

@@ -1,0 +1,80 @@
+"""The goals of `frontier` as counted from ranked rows, and what two GPUs have in common."""
+
+import math
+
+import pytest
+
+from analysis import goals
+from tests.analysis import synthetic
+from tests.analysis.conftest import frame_of
+
+OURS = goals.OURS
+of = synthetic.with_speedups
+
+
+def at(reached):
+    """N and the value of the matrix furthest from a goal."""
+    matrix, (value, *_) = next(iter(reached.found.items()))
+    return matrix[-1], pytest.approx(value, rel=1e-6)
+
+
+def alone(m, n, **given):
+    return synthetic.row(variant=OURS, M=m, N=n, **given)
+
+
+def test_each_goal_counts_its_matrices_and_has_the_furthest_first(ranked):
+    rows = of({OURS: 1.5, "peer_liger": 1.5 * 1.005}, [256], warm_us=1.0)
+    rows += of({OURS: 1.5, "peer_liger": 1.5 * 1.02, "peer_quack": 1.5}, [512], warm_us=1.0)
+    rows += of({OURS: 1.5, "triton_row": 1.5 * 1.05}, [1024], warm_us=1.0)  # no peer
+    rows += of({OURS: 1.5, "peer_liger": 1.2}, [4096])  # beyond L2
+    rows += [alone(8192, 2048, of_copy=0.96), alone(16384, 1024, of_copy=0.9)]  # 134 MB
+    rows += [alone(8192, 1024, of_copy=0.1)]  # 67 MB
+    rows += [alone(64, 65536, of_meet=0.97), alone(1, 131072, of_meet=0.9)]
+    rows += [alone(65, 65536, of_meet=0.1), alone(64, 65535, of_meet=0.1)]
+    found = goals.reached(ranked(rows))
+    assert [(of.met, of.of) for of in found.values()] == [(2, 4), (3, 4), (1, 2), (1, 2), (1, 2)]
+    worst = (1024, 1.05), (1024, 1.05), (1024, 0.9), (131072, 0.9), (512, 1.02)
+    assert tuple(map(at, found.values())) == worst
+    assert [matrix[-1] for matrix in found["level"].missed] == [1024, 512]
+    value, low, high = next(iter(found["level"].found.values()))
+    assert low < value < high
+
+
+def test_a_matrix_that_frontier_gets_wrong_is_missed_and_one_without_it_does_not_count(ranked):
+    others = of({"a": 1.0, "b": 1.0})
+    found = goals.reached(ranked([*others, alone(1024, 65536, status="incorrect")]))
+    assert (found["near"].met, at(found["near"])) == (0, (65536, math.inf))
+    assert not any(of.found for of in goals.reached(ranked(others)).values())
+
+
+def test_leads_are_over_the_fastest_rival_where_both_rank_and_over_torch_everywhere(ranked):
+    rows = of({OURS: 2.0, "peer_liger": 1.6, "peer_quack": 1.25}, [256]) + of({OURS: 8.0}, [512])
+    peers = "peer_liger", "peer_quack"
+    for rivals, values in ((["torch_softmax"], [2.0, 8.0]), (peers, [1.25]), (peers[1:], [1.6])):
+        leads = goals.leads(ranked(rows), rivals).values()
+        assert [lead.value for lead in leads] == pytest.approx(values)
+
+
+def test_claims_whose_verdict_a_replicate_changes_are_named(tables):
+    """torch is ahead in two processes and behind in the third, so all three decide nothing."""
+    given = {"M": 4096, "distribution": "normal"}
+    speeds = enumerate((0.8, 0.8, 1.25), start=1)
+    rows = [of({"triton_row": x}, [256], replicate=number, **given) for number, x in speeds]
+    measured = frame_of([row for (row,) in rows], "fused_softmax", "recorded")
+    found = goals.changed_claims(measured, tables, "float32")
+    assert set(zip(found["claim"], found["verdict"], strict=True)) == {("S2-b", "inconclusive")}
+    expected = {1: "holds", 2: "holds", 3: "does not hold"}
+    assert found.set_index("replicate")["alone"].to_dict() == expected
+    assert goals.changed_claims(measured.query("replicate == 1"), tables, "float32").empty
+
+
+def test_best_sets_are_compared_where_both_gpus_ranked_the_same_kernels(ranked):
+    h200 = {64: {"a": 1.5, "b": 1.2}, 128: {"a": 1.5, "b": 1.2}, 256: {"a": 1.0, "b": 1.2, "c": 2}}
+    h100 = {64: {"a": 1.5, "b": 1.2}, 128: {"a": 1.2, "b": 1.5}, 256: {"a": 1.0, "b": 1.2}}
+    rows = [of(speeds, [n]) for n, speeds in h200.items()]
+    rows += [of(speeds, [n], gpu="h100") for n, speeds in h100.items()]
+    rows.append(of({"a": 1.5, "b": 1.2}, [512]))
+    best = goals.best_on_both(ranked([row for part in rows for row in part]), "h100", "h200")
+    found = {matrix[-1]: tuple(sides) for matrix, *sides in best.itertuples(name=None)}
+    assert found == {64: (["a"], ["a"], True), 128: (["b"], ["a"], False)}
+    assert goals.best_on_both(ranked(of({"a": 1.5, "b": 1.2})), "h100", "h200").empty

@@ -1,0 +1,98 @@
+"""What the documents say of recorded rows, on two GPUs of which one lacks sweeps."""
+
+import pandas as pd
+import pytest
+
+from analysis.goals import OURS
+from tests.analysis import synthetic
+from tests.analysis.conftest import frame_of
+from tools import figures, goals, record, results
+
+PEERS = {OURS: 1.5, "peer_liger": 1.2}
+LOST = {OURS: 1.5, "peer_liger": 1.65}
+GIVEN = {"M": 1024, "dtype": "bfloat16"}
+
+
+def recorded(speeds: dict, sweep: str, gpu: str, n: int = 65536, **given) -> pd.DataFrame:
+    rows = synthetic.with_speedups(speeds, [n], gpu=gpu, gpu_uuid=gpu, **GIVEN | given)
+    return frame_of(rows, sweep, "recorded")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """The H100 has every sweep, and loses where the H200 wins; the H200 is newer."""
+    h100 = [recorded(LOST, sweep, "h100") for sweep in record.SWEEPS]
+    h200 = recorded(PEERS, "peers", "h200", started_at="2027-01-01")
+    return pd.concat([*h100, h200], ignore_index=True)
+
+
+def test_a_gpu_with_all_sweeps_comes_before_a_newer_one_that_lacks_some(rows):
+    assert goals.order(rows) == ["h100", "h200"]
+    lines = results.gpus(rows).splitlines()
+    assert "Missing sweeps: none." in lines[0]
+    assert "Missing sweeps: online_softmax, fused_softmax, " in lines[1]
+
+
+def test_the_table_of_the_readme_says_what_another_gpu_says_otherwise(rows):
+    head, _, *lines = results.glance(rows).splitlines()
+    assert head.endswith(f"| `{OURS}` | on H200 |")
+    assert lines[0].startswith("| 1024x65536 | bfloat16 | ")
+    assert " | `peer_liger` | " in lines[0]
+    assert lines[0].split(" | ")[-1].startswith(f"`{OURS}` 1.500 [")
+    assert lines[1].startswith(f"| 1024x4096 | float32 | {results.ABSENT} | ")
+    same = pd.concat([recorded(PEERS, "peers", gpu) for gpu in ("h100", "h200")])
+    assert results.glance(same).splitlines()[2].endswith("] |  |")
+
+
+def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
+    text = results.goal_table(rows)
+    lost = f"0.0 % of {len(record.SWEEPS)}"
+    assert f"| H100 | all | all | {lost} | {lost} | 1.100 [" in text
+    assert "| H100 | `random` | bfloat16 | 0.0 % of 1 | 0.0 % of 1 | 1.100 [" in text
+    assert "| H200 | all | all | 100.0 % of 1 | 100.0 % of 1 | 1.000 " in text
+    assert f"H100: speed of `{OURS}`, geometric means: 1.500 [" in text
+    assert "H200: more than 1 % behind: nowhere." in text
+    assert "one replicate, so no verdict on a claim was repeated" in text
+
+
+def test_what_does_not_carry_over_is_named(rows):
+    lines = results.carries(rows).splitlines()
+    assert lines[-2:] == [
+        "- H100 and H200: the best sets share a kernel at 0 of 1 matrix with competitors on both.",
+        f"- `peer_liger` on H100, `{OURS}` on H200: 1024x65536 in bfloat16.",
+    ]
+    old = rows.assign(stale=(rows["gpu"] == "h200").map({True: "true", False: "false"}))
+    assert "Older code measured all rows of H200" in results.carries(old)
+    assert results.carries(rows[rows["gpu"] == "h100"]).startswith("Only the H100 is recorded")
+
+
+def test_a_claim_has_the_verdicts_of_both_gpus_on_one_line():
+    given = {"n": 256, "M": 4096, "dtype": "float32", "distribution": "normal"}
+    speeds = {"h100": 0.8, "h200": 1.25}
+    both = [recorded({"triton_row": v}, "fused_softmax", g, **given) for g, v in speeds.items()]
+    (line,) = (each for each in results.claim_list(pd.concat(both)).splitlines() if "S2-b" in each)
+    assert line.startswith("- **holds** (H100), **does not hold** (H200): S2-b, ")
+    assert ": published 1.083, H100 1.250 [" in line
+
+
+@pytest.mark.parametrize("block", results.BLOCKS)
+def test_no_block_needs_a_sweep(block):
+    rows = recorded(PEERS, "mine", "h100", op="log_softmax", dtype="float32")
+    assert results.BLOCKS[block](rows)
+
+
+def test_figures_are_copied_for_every_recorded_gpu_and_old_ones_go(tmp_path, monkeypatch):
+    for name in ("DRAWN", "SHOWN"):
+        monkeypatch.setattr(figures, name, tmp_path / name)
+    monkeypatch.setattr(figures, "gpus", lambda: ["h100", "h200"])
+    drawn = [*figures.SHARED, "h100/map", "h200/map", "h200/float32_random_profile"]
+    for path in [*(f"DRAWN/{name}" for name in drawn), "SHOWN/h200/old"]:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{path}.png").touch()
+    figures.copy()
+    shown = (path.relative_to(figures.SHOWN) for path in figures.SHOWN.rglob("*.png"))
+    assert {str(path.with_suffix("")) for path in shown} == set(drawn)
+    assert figures.links().splitlines() == [
+        "![map, H100](figures/h100/map.png) ![map, H200](figures/h200/map.png)",
+        "![float32 random profile, H200](figures/h200/float32_random_profile.png)",
+    ]
