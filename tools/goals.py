@@ -37,9 +37,8 @@ def order(rows: pd.DataFrame) -> list[str]:
 
 def lacking(rows: pd.DataFrame, gpu: str) -> list[str]:
     """Return the standard sweeps that a GPU has no rows of."""
-    return [
-        sweep for sweep in record.SWEEPS if sweep not in set(rows.loc[rows["gpu"] == gpu, "sweep"])
-    ]
+    known = set(rows.loc[rows["gpu"] == gpu, "sweep"])
+    return [sweep for sweep in record.SWEEPS if sweep not in known]
 
 
 def point(matrix: Mapping) -> str:
@@ -57,8 +56,10 @@ def findings(rows: pd.DataFrame) -> pd.DataFrame:
 def over(ranks: pd.DataFrame, rival: str) -> str:
     """Return the geometric mean of `frontier`'s speed over a rival; "" where none has both."""
     leads = goals.leads(ranks, {rival}).values()
-    mean = stats.geometric_mean(leads) if leads else None
-    return mean and f"{with_interval(mean.value, *mean.interval)} ({counted(len(leads), 'matrix')})"
+    if not leads:
+        return ""
+    mean = stats.geometric_mean(leads)
+    return f"{with_interval(mean.value, *mean.interval)} ({counted(len(leads), 'matrix')})"
 
 
 def goal_table(rows: pd.DataFrame) -> str:
@@ -98,7 +99,7 @@ def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
     for gpu in order(rows):
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
         lost = goals.reached(own)["level"].missed
-        yield f"{name(gpu)}: more than 1 % behind: {', '.join(values(lost)) or 'nowhere'}."
+        yield f"{name(gpu)}: `frontier` is more than 1 % behind: {', '.join(values(lost)) or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}
         means = {each: over(own, each) for each in (BASELINE, *sorted(peers, key=palette.order))}
         means = (f"{mean} over `{rival}`" for rival, mean in means.items() if mean)
@@ -114,12 +115,12 @@ def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
             f"{each['replicate']} {each['alone']}"
             for each in changed[changed["gpu"] == gpu].to_dict("records")
         ]
-        text = f"{len(differ)} verdicts on claims are others by one replicate alone"
+        text = f"verdicts on claims that one replicate alone changes: {len(differ)}"
         yield f"{name(gpu)}: {'; '.join([text, *differ])}."
 
 
 def carries(rows: pd.DataFrame) -> str:
-    """Return which verdicts and which winners are the same on both GPUs, and all that are not."""
+    """Return how many verdicts and winners are the same on two GPUs, and all that are not."""
     first, *others = order(rows)
     if not others:
         return f"Only the {name(first)} is recorded: what carries over is not known."

@@ -57,7 +57,7 @@ def glance(rows: pd.DataFrame) -> str:
         lines.append(["{2}x{3}".format(*where), where[1], *cells, *beside])
     heads = ["M x N", "dtype", "torch", "fastest", "its time", "over torch", "of a copy"]
     text = table([*heads, f"`{OURS}`", *(f"on {name(each)}" for each in others)], lines, "points")
-    last = " The last line is where it is furthest behind." * len(worst)
+    last = f" `{OURS}` is furthest behind in the last line." * len(worst)
     return f"{text}\n\nRows of {name(gpu)}.{last} {NOTE}"
 
 

@@ -51,7 +51,7 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     assert "| H100 | `random` | bfloat16 | 0.0 % of 1 | 0.0 % of 1 | 1.100 [" in text
     assert "| H200 | all | all | 100.0 % of 1 | 100.0 % of 1 | 1.000 " in text
     assert f"H100: speed of `{OURS}`, geometric means: 1.500 [" in text
-    assert "H200: more than 1 % behind: nowhere." in text
+    assert "H200: `frontier` is more than 1 % behind: nowhere." in text
     assert "one replicate, so no verdict on a claim was repeated" in text
 
 
