@@ -98,8 +98,8 @@ def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
     changed = goals.changed_claims(rows, published.load(ROOT / "data/published"), CLAIMED)
     for gpu in order(rows):
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
-        lost = goals.reached(own)["level"].missed
-        yield f"{name(gpu)}: `frontier` is more than 1 % behind: {', '.join(values(lost)) or 'nowhere'}."
+        lost = ", ".join(values(goals.reached(own)["level"].missed))
+        yield f"{name(gpu)}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}
         means = {each: over(own, each) for each in (BASELINE, *sorted(peers, key=palette.order))}
         means = (f"{mean} over `{rival}`" for rival, mean in means.items() if mean)
