@@ -44,13 +44,15 @@ def recorded() -> pd.DataFrame:
 def glance(rows: pd.DataFrame) -> str:
     """Return a line for each point of GLANCE, and for the one where `frontier` is furthest behind.
 
-    The columns are of the first GPU; each further GPU has one, for what differs there.
+    The columns are of the first GPU; each further GPU has one, for what differs there. Points that
+    no GPU has are left out.
     """
     ranks, (gpu, *others) = ranking.rank_variants(rows), order(rows)
     worst = islice(goals.reached(ranks[ranks["gpu"] == gpu])["level"].found, 1)
     worst = [(sweep, dtype, m, n) for sweep, _, _, _, dtype, _, m, n in worst]
     lines = []
-    for where in dict.fromkeys([*GLANCE, *worst]):
+    measured = set(ranks[["sweep", "dtype", "M", "N"]].itertuples(index=False, name=None))
+    for where in dict.fromkeys(each for each in [*GLANCE, *worst] if each in measured):
         part = _matrix(ranks, gpu, where)
         cells = _fastest(part) if len(part) else [ABSENT, "", "", "", "", ""]
         beside = [_beside(part, _matrix(ranks, other, where)) for other in others]

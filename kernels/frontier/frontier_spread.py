@@ -36,7 +36,7 @@ REGISTERS_PER_THREAD = {4: (64, 64, 80), 8: (64, 128, 128)}
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
 # After compute capability 9.0: of a thread that streams tiles; the fewest of unaligned rows.
-REGISTERS_STREAMED, MIN_REGISTERS = 168, 80
+REGISTERS_STREAMED, MIN_REGISTERS = 168, 96
 MAX_CACHED = 16 * 2**20  # bytes of an output; larger ones are the first to leave L2
 
 
