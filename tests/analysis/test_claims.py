@@ -12,7 +12,6 @@ from tests.analysis.conftest import frame_of
 
 N_ONLINE = synthetic.ONLINE_SIZES
 N_FUSED = [128 * i for i in range(3, 100, 8)]  # every eighth size of the protocol
-ALL_FUSED = [256, *range(384, 12673, 128)]
 
 
 def online(variant, speedup, half=0.002, sizes=N_ONLINE, **given):

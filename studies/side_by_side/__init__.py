@@ -1,1 +1,0 @@
-"""Time thirty points with this project and with the usual benchmarking tools."""
