@@ -21,7 +21,9 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks) {
   constexpr int kStep = kWarp * WARPS * kVecElems<T>;  // from a lane's vector to its next
   const int row_block = blockIdx.x % row_blocks, group = blockIdx.x / row_blocks;
-  unsigned* const counter = &workspace->counters[group % 7][group / 7];  // neighbours lie apart
+  constexpr int kLines = sizeof(workspace->counters) / sizeof(workspace->counters[0]);
+  // neighbouring groups have different cache lines
+  unsigned* const counter = &workspace->counters[group % kLines][group / kLines];
   unsigned before = threadIdx.x == 0 ? load_relaxed(counter) : 0;  // used after the loads of x
   const int first = row_block * K * kStep + static_cast<int>(threadIdx.x) * kVecElems<T>;
   for (Index row = group; row < rows; row += gridDim.x / row_blocks) {

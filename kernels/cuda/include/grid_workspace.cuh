@@ -17,8 +17,7 @@ struct GridWorkspace {
   unsigned epochs;   // before this launch
   unsigned started;  // blocks of this launch that have read `epochs`
   unsigned unread;
-  // Of rows in flight whose blocks only meet (measure/clock/read_meet_write.cu), a line of the
-  // cache for each 7th.
+  // Of rows in flight whose blocks only meet (measure/clock/read_meet_write.cu): [line][word].
   alignas(128) unsigned counters[7][32];
 };
 static_assert(sizeof(GridWorkspace) == 129 * 1024, "BYTES in kernels/cuda/grid_workspace.py");
