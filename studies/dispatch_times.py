@@ -23,13 +23,14 @@ from measure.clock import graph
 from .dispatch import Shape
 
 COLUMNS = ["kind", "dtype", "M", "N", "variant", "us"]
+ELEMENTS = 2**25, 2**21, 2**17  # memory, L2 and latency bound them
 BLOCKS, INSTANCES = 6, 2
 # Shorter than in a sweep, for there are ten thousand series: µs of a replay, trials before it.
 REPLAY_US, TRIALS = 500.0, 3
 
 
 def shapes(seed: int = 1) -> list[Shape]:
-    """Return 4 N an octave, aligned and not, in matrices of two sizes; powers of 2; random shapes.
+    """Return 4 N an octave, aligned and not, in three sizes of a matrix; powers of 2; random ones.
 
     Of the random ones N and M·N are log-uniform. A third of N is any, even, or a multiple of 8.
     """
@@ -38,10 +39,10 @@ def shapes(seed: int = 1) -> list[Shape]:
         cols, vector = int(2 ** ((quarter + draw.random()) / 4)), VEC_BYTES // DTYPES[dtype]
         aligned = cols // vector * vector or vector
         for N in (aligned, cols + (cols == aligned)):
-            found += [("designed", dtype, elements // N or 1, N) for elements in (2**25, 2**21)]
+            found += [("designed", dtype, elements // N or 1, N) for elements in ELEMENTS]
         if quarter % 4 == 0:
             N = 2 ** (quarter // 4)
-            found += [("power of 2", dtype, elements // N or 1, N) for elements in (2**25, 2**21)]
+            found += [("power of 2", dtype, elements // N or 1, N) for elements in ELEMENTS]
     for number in range(180):
         multiple = (1, 2, VEC_BYTES // 2)[number // 3 % 3]
         N = int(2 ** draw.uniform(3, 23)) // multiple * multiple

@@ -23,6 +23,8 @@ from . import _package
 ON_REQUEST = True  # another project's kernel, from an optional package
 
 with _package.optional_package():
+    # the other kernels import torch's compiler, for 1 s
+    _package.skip_init("quack")
     from quack.softmax import _softmax_fwd
 
 THREADS, WARPS = 256, 8  # of a block, for the long rows that fill shared memory
