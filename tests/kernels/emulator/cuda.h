@@ -154,7 +154,6 @@ inline unsigned __float_as_uint(float value) {
 }
 inline float __uint_as_float(unsigned bits) { return __int_as_float(static_cast<int>(bits)); }
 inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __log2f(float x) { return std::log2(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return std::exp(x); }
