@@ -6,6 +6,8 @@ import pytest
 import torch
 
 import kernels
+from kernels.cuda import launch
+from measure import compiled_stats
 from tests.kernels.helpers.variants import CUDA, PEERS, loaded
 from tests.kernels.test_peers import CONFIGS
 from tests.marks import slow
@@ -79,9 +81,6 @@ def test_the_tensor_says_which_device(device):
 # many warps a block, and so few that one block is resident
 @pytest.mark.parametrize("cols", [1100, 50_000])
 def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, monkeypatch):
-    from kernels.cuda import launch
-    from measure import compiled_stats
-
     monkeypatch.setattr(launch, "_loaded", {})
     assert compiled_stats.cuda_columns() == {}
     variant = kernels.load("cuda_oneflow_smem")
@@ -100,8 +99,6 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, mon
 
 def test_a_cooperative_launch_has_no_more_blocks_than_are_resident(device, monkeypatch):
     """Where the plan asks for more, blocks have more rows; where a row does not fit, it says so."""
-    from kernels.cuda import launch
-
     variant = kernels.load("frontier_spread")
     x = torch.randn(300, 2**18, device=device)
     monkeypatch.setattr(launch, "_loaded", {})
