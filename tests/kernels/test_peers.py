@@ -139,10 +139,7 @@ def test_helions_own_configurations_for_hopper(modules):
     assert [pretuned(end + 1)["num_warps"] for end in ends[:-1]] == [8, 16] * 5
 
 
-GIVEN = ["peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer"]
-
-
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("name", ["peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer"])
 def test_a_peers_kernel_is_given_x_and_out(name, modules, monkeypatch):
     """Also rows that are not contiguous, of which FlagGems and FlashInfer need copies."""
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
