@@ -7,9 +7,7 @@ import kernels
 from measure import inputs
 from measure.check import correctness
 
-ONEFLOW = ["cuda_oneflow", *(f"cuda_oneflow_{kind}" for kind in ("warp", "smem", "uncached"))]
-FASTERTRANSFORMER = ["cuda_fastertransformer", *(f"cuda_fastertransformer_v{i}" for i in (1, 2))]
-CUDA = ONEFLOW + FASTERTRANSFORMER
+CUDA = [n for n in kernels.names() if n.startswith(("cuda_oneflow", "cuda_fastertransformer"))]
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 FRONTIER = [name for name in kernels.names() if name.startswith("frontier")]
 
