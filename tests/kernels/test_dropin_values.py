@@ -8,14 +8,7 @@ import torch
 
 import kernels
 from kernels.dropin import dispatch
-from tests.kernels.helpers.dropin import (
-    OPS,
-    assert_gradient,
-    assert_right,
-    kinds,
-    one_op,
-    samples,
-)
+from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, kinds, one_op, samples
 from tests.kernels.helpers.variants import special_rows
 from tests.marks import slow
 
