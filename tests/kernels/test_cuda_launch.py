@@ -13,10 +13,9 @@ from tests.kernels.test_peers import CONFIGS
 from tests.marks import slow
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("reset_dynamo")]
-every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 
 
-@every
+@pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 def test_calls_run_on_the_callers_stream_and_are_captured_there(name, device):
     """Behind work that takes a while: a launch on another stream would read zeros.
 
