@@ -40,17 +40,19 @@ def emulated(tmp_path_factory):
 
 
 @pytest.fixture
-def launches(device, monkeypatch) -> list[tuple]:
+def launches(device, monkeypatch):
     """List (launching function, addresses of tensors, numbers …) of each launch of the drop-in.
 
     A launch that repeats a known one is noted without numbers. Tensors are not kept, because
     torch.compile's CUDA graphs refuse to run where a tensor of theirs lives on.
-    Without a GPU the drop-in takes tensors of the CPU here, for Triton's interpreter.
+    Without a GPU the drop-in takes tensors of the CPU here, for Triton's interpreter, and
+    ``replace_torch`` the operators of the CPU.
     """
     import torch
 
-    from kernels.dropin import eligible, entry
+    from kernels.dropin import eligible, entry, replace
 
+    monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
     monkeypatch.setattr(entry, "_known", {})
@@ -67,4 +69,5 @@ def launches(device, monkeypatch) -> list[tuple]:
 
     monkeypatch.setattr(entry, "_launch", note_and_launch)
     monkeypatch.setattr(entry, "repeat", note_and_repeat)
-    return made
+    yield made
+    assert not replace._active, "a test left torch replaced"

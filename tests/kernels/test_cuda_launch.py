@@ -6,15 +6,16 @@ import pytest
 import torch
 
 import kernels
+from kernels.cuda import launch
+from measure import compiled_stats
 from tests.kernels.helpers.variants import CUDA, PEERS, loaded
 from tests.kernels.test_peers import CONFIGS
 from tests.marks import slow
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("reset_dynamo")]
-every = pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 
 
-@every
+@pytest.mark.parametrize("name", [*CUDA, *PEERS, slow(CONFIGS[0])])
 def test_calls_run_on_the_callers_stream_and_are_captured_there(name, device):
     """Behind work that takes a while: a launch on another stream would read zeros.
 
@@ -79,9 +80,6 @@ def test_the_tensor_says_which_device(device):
 # many warps a block, and so few that one block is resident
 @pytest.mark.parametrize("cols", [1100, 50_000])
 def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, monkeypatch):
-    from kernels.cuda import launch
-    from measure import compiled_stats
-
     monkeypatch.setattr(launch, "_loaded", {})
     assert compiled_stats.cuda_columns() == {}
     variant = kernels.load("cuda_oneflow_smem")
@@ -100,8 +98,6 @@ def test_the_block_is_the_largest_that_costs_no_resident_block(cols, device, mon
 
 def test_a_cooperative_launch_has_no_more_blocks_than_are_resident(device, monkeypatch):
     """Where the plan asks for more, blocks have more rows; where a row does not fit, it says so."""
-    from kernels.cuda import launch
-
     variant = kernels.load("frontier_spread")
     x = torch.randn(300, 2**18, device=device)
     monkeypatch.setattr(launch, "_loaded", {})

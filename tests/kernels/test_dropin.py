@@ -2,16 +2,15 @@
 
 import contextlib
 import functools
-import inspect
 import pickle
 import pydoc
-from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 import torch
 
 import kernels
-from kernels.dropin import entry, replace
+from kernels.dropin import entry
 from tests.kernels.helpers.dropin import OPS, samples
 from tests.marks import slow
 from tests.processes import run_code
@@ -50,34 +49,26 @@ def test_it_does_without(code):
 def test_they_are_seen_in_the_package():
     assert {"softmax", "log_softmax", "names"} <= set(dir(kernels))
     shown = pydoc.render_doc(kernels, renderer=pydoc.plaintext)
-    assert "softmax(input: torch.Tensor, dim: int" in shown
     with pytest.raises(AttributeError, match="no attribute 'softmin'"):
         kernels.softmin  # noqa: B018
     for name in OPS:
+        assert f" {name}(input: torch.Tensor, dim: int, dtype: " in shown
         function = getattr(kernels, name)
-        assert list(inspect.signature(function).parameters) == ["input", "dim", "dtype"]
         assert pickle.loads(pickle.dumps(function)) is function
 
 
 # a call of a function f, with what torch alone computes or refuses
 OF_TORCH = {
     "float64": lambda f, x: f(x.double(), 1),
-    "integers": lambda f, x: f(x.long(), 1),
     "integers to float32": lambda f, x: f(x.long(), 1, dtype=torch.float32),
-    "booleans to float32": lambda f, x: f(x.bool(), 1, dtype=torch.float32),
-    "complex numbers": lambda f, x: f(x.to(torch.complex64), 1),
     "no element": lambda f, x: f(x[:0], 1),
     "no dimension": lambda f, x: f(x[0, 0], 0),
     "dim 2": lambda f, x: f(x, 2),
     "dim -3": lambda f, x: f(x, -3),
-    "dim 1.5": lambda f, x: f(x, 1.5),
-    "a name": lambda f, x: f(x, "columns"),
     "None": lambda f, x: f(x, None),
     "a dtype's name": lambda f, x: f(x, 0, dtype="float32"),
     "two dtypes": lambda f, x: torch._softmax_backward_data(x, x.double(), 1, torch.float64),
 }
-
-
 CALLS_OF_TORCH = [(name, False) for name in OF_TORCH]
 # where torch casts first, its replaced operator gets float32
 CALLS_OF_TORCH += [(name, True) for name in OF_TORCH if "to float32" not in name]
@@ -85,9 +76,7 @@ CALLS_OF_TORCH += [(name, True) for name in OF_TORCH if "to float32" not in name
 
 @pytest.mark.parametrize(("name", "replaced"), CALLS_OF_TORCH)
 @pytest.mark.parametrize("op", OPS)
-def test_torch_computes_what_the_kernels_do_not_take(
-    op, replaced, name, launches, device, monkeypatch
-):
+def test_torch_computes_what_the_kernels_do_not_take(op, replaced, name, launches, device):
     """With its results, and its errors; the drop-in's function, and torch's own if replaced."""
 
     def answer(module):
@@ -96,19 +85,12 @@ def test_torch_computes_what_the_kernels_do_not_take(
         except (RuntimeError, NotImplementedError, IndexError, TypeError) as error:
             return type(error), str(error)
 
-    monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     x = torch.randn(3, 5, device=device)
     expected = answer(torch)
     with kernels.replace_torch() if replaced else contextlib.nullcontext():
         found = answer(torch if replaced else kernels)
     assert not launches
     assert torch.equal(found, expected) if torch.is_tensor(expected) else found == expected
-
-
-@pytest.mark.parametrize("op", OPS)
-def test_a_missing_dim_is_an_error(op):
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'dim'"):
-        getattr(kernels, op)(torch.zeros(2, 3))
 
 
 @pytest.mark.parametrize(
@@ -161,34 +143,29 @@ CALLS = {
 
 def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launches, device, monkeypatch):
     """With sizes of 1 behind it, that is not the last one."""
-    launch = lambda *words: None  # noqa: E731
-    rows = SimpleNamespace(forward=lambda *words: launch)
+    rows = mock.Mock()
     monkeypatch.setattr(entry, "_kernels", lambda: (rows, None))
     monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
     x = torch.zeros(4, 5, 1, device=device)
     entry.launch_forward(x, 1, False, None)
-    assert entry.known_launch(x, 1, False)[1:] == (launch, 4, 5)
-    assert entry.known_launch(x, -2, False)[1:] == (launch, 4, 5)
+    for dim in (1, -2):
+        assert entry.known_launch(x, dim, False)[1:] == (rows.forward.return_value, 4, 5)
     assert entry.known_launch(x, -1, False) is entry.known_launch(x, 2, False) is None
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device, monkeypatch):
     """The others would get another function's results, or read other memory."""
-    x, taken = torch.zeros(4, 8, device=device), []
-
-    def note(*words):
-        taken.append(words)
-
+    x, known = torch.zeros(4, 8, device=device), mock.Mock()
     monkeypatch.setattr(entry, "current_device", x.get_device)
     for dtype in (torch.float32, torch.float16):
         for dim in (1, -1):
             key = x.shape, dtype, x.get_device(), dim, False
             allocate = functools.partial(torch.empty_like, x, dtype=dtype)
-            entry._known[key] = entry.KnownLaunch(allocate, note, 4, 8)
+            entry._known[key] = entry.KnownLaunch(allocate, known, 4, 8)
     if "autocast" in name:
         monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
-    call, known = CALLS[name]
+    call, takes_it = CALLS[name]
     call(x)
     assert len(launches) == 1
-    assert len(taken) == known
+    assert known.call_count == takes_it

@@ -5,7 +5,6 @@ import runpy
 import pytest
 import torch
 
-from kernels.dropin import replace
 from measure import ROOT
 from tests.marks import slow
 
@@ -18,7 +17,6 @@ APART = {torch.float32: 1e-4, torch.bfloat16: 0.05}
 def test_same_loss_and_gradients(example, dtype, launches, device, monkeypatch):
     if example == "hugging_face":
         pytest.importorskip("transformers")
-        monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     monkeypatch.syspath_prepend(ROOT / "examples")  # as for a script
     compare = runpy.run_path(str(ROOT / "examples" / f"{example}.py"))["compare"]
     torchs, ours = (line.strip("| ").split(" | ") for line in compare(device.type, dtype))

@@ -11,8 +11,6 @@ from kernels.frontier import frontier
 from tests.marks import slow
 from tests.processes import run_code
 
-WORDS = ["warm-up", "--dtype", "float32", "--N", "1000", "30000"]
-
 
 def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
@@ -92,7 +90,8 @@ for rows in (1, 48, 123):
 @pytest.mark.gpu
 def test_after_warm_up_no_process_compiles(tmp_path, monkeypatch):
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    run_code("import sys; from kernels.__main__ import main; sys.exit(main(sys.argv[1:]))", *WORDS)
+    words = ["warm-up", "--dtype", "float32", "--N", "1000", "30000"]
+    run_code(f"from kernels.__main__ import main; assert main({words}) == 0")
     compiled = cache.size()
     assert compiled > 0
     run_code(AFTER)

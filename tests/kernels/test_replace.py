@@ -9,14 +9,6 @@ from tests.kernels.helpers.dropin import DTYPES, OPS, assert_right
 from tests.marks import slow
 
 
-@pytest.fixture
-def launches(launches, device, monkeypatch):
-    """The drop-in's launches; where there is no GPU, it takes the operators of the CPU."""
-    monkeypatch.setattr(replace, "BACKEND", device.type.upper())
-    yield launches
-    assert not replace._active, "a test left torch replaced"
-
-
 def test_whoever_calls_torch_gets_the_kernels(launches, device):
     """Layers, the loss, torch.func, autocast and second derivatives: all end in four operators."""
     x = torch.randn(3, 5, device=device)

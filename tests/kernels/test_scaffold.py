@@ -18,8 +18,11 @@ ALONE = ["--isolated", "--line-length", "100"]
 
 
 def run(folder, *words):
+    """Return what a module of Python prints, which must succeed."""
     command = [sys.executable, "-m", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize(
@@ -36,8 +39,7 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
     path = tmp_path / "some where's" / f"{outside}.py"
     path.parent.mkdir()
     for new in ([inside], [outside, "--output", str(path)]):
-        done = run(bench.project, "kernels", "new", *new, "--language", language)
-        assert done.returncode == 0, done.stderr
+        run(bench.project, "kernels", "new", *new, "--language", language)
     for name, given in ((inside, {}), (outside, {"kernel": path})):
         row = bench.row(name, M=6, N=1500, dtype="bfloat16", **given)
         assert row["status"] == status, row["message"]
@@ -45,16 +47,14 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
     here = bench.project / f"kernels/contributed/{inside}.py"
     for part in ("Idea:", "Bytes:", "Limits:", "Source:"):
         assert part in here.read_text()
-    commands = [["ruff", "check", here], ["ruff", "format", "--check", here]]
-    commands += [["ruff", "check", *ALONE, "--select", "E,F,W,I,B,UP,SIM,RUF", path]]
-    commands += [["ruff", "format", "--check", *ALONE, path]]
+    # ruff looks for packages where it runs
+    for folder, *given in ((bench.project, here), (path.parent, *ALONE, path)):
+        rules = ["--select", "E,F,W,I,B,UP,SIM,RUF"] * (path in given)
+        run(folder, "ruff", "check", *rules, *given)
+        run(folder, "ruff", "format", "--check", *given)
+    tool = Path(sys.executable).with_name("clang-format")
     for source in here.parent.glob("*.cu"):
-        commands += [["clang-format", STYLE, "--dry-run", "-Werror", source]]
-    for command in commands:
-        tool = f"{Path(sys.executable).parent}/{command[0]}"
-        cwd = path.parent if path in command else bench.project  # where ruff looks for packages
-        done = subprocess.run([tool, *command[1:]], cwd=cwd, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        subprocess.run([tool, STYLE, "--dry-run", "-Werror", source], check=True)
 
 
 def test_a_name_or_a_place_that_cannot_be_is_refused_in_one_line(tmp_path, capsys):
@@ -62,8 +62,6 @@ def test_a_name_or_a_place_that_cannot_be_is_refused_in_one_line(tmp_path, capsy
     taken.write_text("")
     for name, output, words in (
         ("my-kernel", None, "name 'my-kernel': a name has letters, digits and underscores"),
-        ("_mine", None, "begins with a letter"),
-        ("my__kernel", None, "two underscores"),
         ("class", None, "a keyword of Python"),
         ("triton_row", None, "there is a kernel of this name"),
         ("torch", None, "the name of an installed package"),
@@ -87,8 +85,7 @@ def test_the_list_has_every_kernel_and_needs_no_torch():
         "assert __main__.packages('cuda_oneflow') >= {'torch', 'cuda'}\n"
         "assert not {'torch', 'triton', 'cuda'} & set(sys.modules)"
     )
-    said = run_code(code)
-    lines = said.splitlines()
+    lines = run_code(code).splitlines()
     assert set(kernels.names()) <= set(lines)
     at = lines.index("triton_row")
     assert lines[at + 1].startswith("  Give each row a program")
@@ -101,12 +98,10 @@ def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
     folder.mkdir()
     outside = str(folder / "mine.py")
     said = run(project, "kernels", "new", "mine", "--language", "torch", "--output", outside)
-    commands = [line.strip() for line in said.stdout.splitlines() if line.startswith("    ")]
+    commands = [line.strip() for line in said.splitlines() if line.startswith("    ")]
     measure, sweep = (shlex.split(command) for command in commands[:2])
     assert measure[:4] == ["python", "-m", "measure", "point"]
-    done = run(project, *measure[2:])
-    assert done.returncode == 0, done.stderr
-    assert "status      ok" in done.stdout
+    assert "status      ok" in run(project, *measure[2:])
     assert (project / "mine.csv").exists()
     kernels_of_sweep, variants = sweep[-2:]
     assert sweep[:5] == ["snakemake", "--cores", "all", "--config", "sweep=mine"]

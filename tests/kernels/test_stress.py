@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import kernels
-from kernels.cuda import launch, nvrtc
+from kernels.cuda import grid_workspace, launch, nvrtc
 from measure import inputs
 from tests.marks import slow
 
@@ -112,8 +112,6 @@ def test_the_same_bits_under_delays_on_a_busy_gpu(
 @pytest.mark.gpu
 def test_a_new_workspace_waits_for_no_other_stream(device, monkeypatch):
     """A workspace is zero at once, even if the stream that asked first is busy."""
-    from kernels.cuda import grid_workspace
-
     monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_free", {})
     x = torch.randn(3, 2**20, device=device)

@@ -69,6 +69,7 @@ struct Fiber {
   unsigned thread = 0, arrived_in = 0;
   bool done = false;
   std::vector<char> stack;
+  std::vector<std::pair<uint4*, const uint4*>> in_flight;  // copies that arrive when it waits
 };
 
 inline Fiber* current = nullptr;
@@ -77,7 +78,7 @@ inline unsigned blocks_of_grid = 0;
 inline std::string problem;                      // the first that was found
 using Extent = std::pair<uintptr_t, uintptr_t>;  // first byte, and the one after the last
 inline std::vector<Extent> readable;
-inline uintptr_t out_begin, out_end;
+inline Extent writable;
 
 template <typename T>
 Extent extent(const T* matrix, long long stride, long long rows, long long cols) {
@@ -154,7 +155,6 @@ inline unsigned __float_as_uint(float value) {
 }
 inline float __uint_as_float(unsigned bits) { return __int_as_float(static_cast<int>(bits)); }
 inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __log2f(float x) { return std::log2(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return std::exp(x); }
@@ -178,7 +178,7 @@ template <typename Vec>
 void checked_store(Vec* to, Vec vec) {
   const auto at = reinterpret_cast<uintptr_t>(to);
   if (at % sizeof(Vec)) stop("a store that is not aligned");
-  if (at < out_begin || at + sizeof(Vec) > out_end) stop("a store outside out");
+  if (at < writable.first || at + sizeof(Vec) > writable.second) stop("a store outside out");
   *to = vec;
 }
 
@@ -205,19 +205,16 @@ V* in_block(V* place, unsigned rank) {
   stop("an address that is not in shared memory");
 }
 
-// Vectors in flight, by the thread that copies them: they arrive when it waits.
-inline std::multimap<Fiber*, std::pair<uint4*, const uint4*>> vecs_in_flight;
 inline void begin_copy_of_vec(uint4* to, const uint4* from) {
   const std::vector<uint4>& buffer = current->block->dynamic;
   check_load(from);
   if (to < buffer.data() || to >= buffer.data() + buffer.size())
     stop("a copy outside of shared memory");
-  vecs_in_flight.insert({current, {to, from}});
+  current->in_flight.push_back({to, from});
 }
 inline void end_copies_of_vecs() {
-  const auto [first, last] = vecs_in_flight.equal_range(current);
-  for (auto each = first; each != last; ++each) *each->second.first = *each->second.second;
-  vecs_in_flight.erase(first, last);
+  for (const auto& [to, from] : current->in_flight) *to = *from;
+  current->in_flight.clear();
 }
 // Bytes that other blocks write: a barrier opens when all that it expects have arrived.
 inline std::map<void*, long> expected;
@@ -270,7 +267,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
       left -= fiber->done;
     }
   }
-  expected.clear(), vecs_in_flight.clear();
+  expected.clear();
 }
 
 inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,

@@ -26,8 +26,7 @@ extern "C" const char* run(void* out, const void* x, const void* y, Index out_st
   using T = {element};
   readable = {{extent(static_cast<const T*>(x), x_stride, rows, cols),
                extent(static_cast<const T*>(y), y_stride, rows, cols)}};
-  out_begin = reinterpret_cast<uintptr_t>(out);
-  out_end = out_begin + ((rows - 1) * out_stride + cols) * sizeof(T);
+  writable = extent(static_cast<const T*>(out), out_stride, rows, cols);
   problem.clear();
   launch(blocks, threads, cluster, dynamic, {at_once}, [=] {{
     {kernel}(static_cast<T*>(out), {read}, out_stride, {strides}, rows, cols{more});

@@ -74,10 +74,10 @@ def compile_all() -> None:
             pool.submit(nvrtc.build_once, *each, arch)
 
 
-def under(tool: str, *words: str) -> str:
+def under(tool: str, job: str) -> str:
     """Return what a process of this module prints under a tool, after its exit code."""
-    module = [sys.executable, "-m", "tests.kernels.helpers.sanitize"]
-    command = [SANITIZER, "--tool", tool, *OPTIONS, *module, *words]
+    module = [sys.executable, "-m", "tests.kernels.helpers.sanitize", "--job", job]
+    command = [SANITIZER, "--tool", tool, *OPTIONS, *module]
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": ROOT}
     try:
         done = subprocess.run(command, env=os.environ | ENVIRONMENT, timeout=TIMEOUT_S, **both)
@@ -99,32 +99,25 @@ def count(said: str) -> tuple[collections.Counter, int]:
 def main() -> int:
     """Return 0 if all tools are silent on the project's kernels, and none on the broken ones."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shard", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--broken", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.broken:
-        return run_broken(given.broken)
-    if given.shard is not None:
-        return run_shard(given.shard)
+    parser.add_argument("--job", help=argparse.SUPPRESS)  # a shard, or the tool of a broken kernel
+    if job := parser.parse_args().job:
+        return run_shard(int(job)) if job.isdecimal() else run_broken(job)
     if SANITIZER is None:
         parser.error("compute-sanitizer is not here; it is part of the CUDA toolkit")
     compile_all()
-    faults = []
+    faults, shards = [], [str(number) for number in range(SHARDS)]
     with concurrent.futures.ThreadPoolExecutor() as pool:  # all tools at once
-        broken = [pool.submit(under, tool, "--broken", tool) for tool in TOOLS]
-        numbers = [str(number) for number in range(SHARDS)]
-        shards = [[pool.submit(under, tool, "--shard", n) for n in numbers] for tool in TOOLS]
-        for tool, said_of_broken, said in zip(TOOLS, broken, shards, strict=True):
-            text, launched, errors = said_of_broken.result(), collections.Counter(), 0
-            if not count(text)[1] or f"broken_{tool}" not in text:
-                faults.append(f"{tool} does not report a broken kernel:\n{text}")
-            for shard in said:
-                of_shard, found = count(shard.result())
-                launched, errors = launched + of_shard, errors + found
-                if found:
-                    faults.append(f"{tool}:\n{shard.result()[-20_000:]}")
-            sums = launched.total(), len(launched), errors
-            print("{}: {} launches of {} kernels, {} errors".format(tool, *sums))
+        all_said = [[pool.submit(under, tool, job) for job in (tool, *shards)] for tool in TOOLS]
+    for tool, (broken, *said) in zip(TOOLS, all_said, strict=True):
+        if not count(text := broken.result())[1] or f"broken_{tool}" not in text:
+            faults.append(f"{tool} does not report a broken kernel:\n{text}")
+        launched, errors = collections.Counter(), 0
+        for text in (shard.result() for shard in said):
+            of_shard, found = count(text)
+            launched, errors = launched + of_shard, errors + found
+            faults += [f"{tool}:\n{text[-20_000:]}"] * bool(found)
+        sums = launched.total(), len(launched), errors
+        print("{}: {} launches of {} kernels, {} errors".format(tool, *sums))
     print("\n\n".join(faults))
     return bool(faults)
 
