@@ -7,7 +7,7 @@ from analysis import __main__ as cli
 from analysis import compare as rooms
 from analysis.merge import collect, merge_rows
 from tests.analysis import synthetic
-from tests.analysis.conftest import frame_of
+from tests.analysis.synthetic import frame_of
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
 CODE = {"measure_sha256": "m" * 64, "kernel_sha256": "k" * 64}

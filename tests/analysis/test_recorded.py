@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from analysis import InputError, merge, recorded, row_files
+from analysis import InputError, merge, recorded
+from analysis import __main__ as cli
 from measure import ROOT
 from tests.analysis import synthetic
 
@@ -27,7 +28,8 @@ def make(root: Path, sweep="online_softmax", **change) -> Path:
     files = [synthetic.write_row(root, line) for line in lines]
     merge.merge_rows(files, sweep, root / "merged.csv")
     folder = root / given["gpu"]
-    recorded.record(root / "merged.csv", root / "rows", folder, "make record")
+    paths = ["--merged", root / "merged.csv", "--rows", root / "rows", "--output", folder]
+    assert cli.main(["record", "--command", "make record", *map(str, paths)]) == 0
     return folder
 
 
@@ -39,11 +41,6 @@ def folder(tmp_path):
 def refused(folder, words):
     with pytest.raises(InputError, match=words):
         recorded.check([folder])
-
-
-def test_what_record_writes_is_fit(folder):
-    said = recorded.check([folder])
-    assert "1 sweeps, 3 rows, all correct" in said
 
 
 def test_what_is_recorded_here_is_fit():
@@ -106,30 +103,22 @@ def test_every_fault_of_every_folder_is_told(tmp_path, folder):
     assert str(raised.value).count("\n") == 2
 
 
-def test_record_keeps_rows_samples_and_provenance(tmp_path):
-    lines = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
-    files = [synthetic.write_row(tmp_path, line) for line in lines]
-    merge.merge_rows(files, "online_softmax", tmp_path / "h200.csv")
-    given = tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "recorded" / "h200"
-    table, samples, about = recorded.record(*given, "snakemake --cores 1")
-    assert len(row_files.read_rows(table)) == 6
-    lines = gzip.decompress(samples.read_bytes()).decode().splitlines()
-    assert (
-        lines[0]
-        == "gpu,op,dtype,distribution,M,N,variant,seed,blocks,replicate,block,order,series,time_us"
-    )
-    assert len(lines) == 1 + 2 * 6
-    assert lines[1].startswith(
-        "h200,softmax,float32,uniform,1024,256,torch_softmax,3407,51,1,0,0,variant,"
-    )
+def test_record_keeps_rows_samples_and_provenance(folder, tmp_path):
+    assert "1 sweeps, 3 rows, all correct" in recorded.check([folder])
+    *_, samples, about = (folder / f"online_softmax{suffix}" for suffix in recorded.SUFFIXES)
+    head, first, *more = gzip.decompress(samples.read_bytes()).decode().splitlines()
+    identity = "gpu,op,dtype,distribution,M,N,variant,seed,blocks,replicate"
+    assert head == f"{identity},block,order,series,time_us"
+    assert first.startswith("rtx4090,softmax,float32,uniform,1024,1024,torch_jit,3407,51,1,0,0,var")
+    assert len(more) == 3
     facts = yaml.safe_load(about.read_text())
-    assert facts["title"] == "online_softmax on NVIDIA H200"
-    assert facts["command"] == "snakemake --cores 1"
+    assert facts["title"] == "online_softmax on NVIDIA GeForce RTX 4090"
+    assert facts["command"] == "make record"
     assert facts["recorded"] == "2026-11-20"
-    assert facts["rows_by_status"] == {"ok": 6}
+    assert facts["rows_by_status"] == {"ok": 2, "unsupported": 1}
     assert "nvrtc" not in facts
     before = samples.read_bytes()
-    recorded.record(*given, "snakemake --cores 1")
+    make(tmp_path)
     assert samples.read_bytes() == before
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from analysis import frame, merge
+from tests.analysis import synthetic
 from tests.browser import chromium, made
 
 
@@ -22,7 +23,7 @@ def browser():
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
     """The page of made.rows()."""
-    return made.page(made.measurements(made.rows()), tmp_path_factory.mktemp("report"))
+    return made.page(synthetic.frame_of(made.rows()), tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
-from analysis import claims, frame, published
-from analysis.merge import mark_ranked
+from analysis import claims, published
 from analysis.report import model, write
 from tests.analysis import synthetic
 
@@ -26,12 +25,6 @@ def rows() -> list[dict[str, str]]:
     found += synthetic.sweep_rows([512, 65536], synthetic.VARIANTS, gpu="a100", gpu_name=NAME)
     point = {"variant": "cuda_x", "op": "log_softmax", "M": 2048, "N": 512}
     return [*found, synthetic.row(**point, status="crash", message=MARKUP)]
-
-
-def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> pd.DataFrame:
-    """The rows as a merged file would give them."""
-    leading = {"sweep": sweep, "origin": "measured"}
-    return frame.from_rows(mark_ranked(leading | row for row in some))
 
 
 def page(data: pd.DataFrame, folder: Path) -> Path:

@@ -13,7 +13,7 @@ from analysis import claims, published
 from measure import ROOT, row
 from planning import points
 from tests.analysis import synthetic
-from tests.analysis.conftest import frame_of
+from tests.analysis.synthetic import frame_of
 from tests.measure import nvml
 from tools import record, results
 
