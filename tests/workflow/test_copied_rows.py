@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 
 import pytest
 
@@ -13,7 +12,6 @@ from tests.workflow.runner import TINY, UNTIL_MERGED, Runner, configure
 
 GPUS = ("a100", "h200")
 VARIANTS = ["torch_softmax", "triton_online", "triton_row"]
-SWEEP = {"gpus": list(GPUS), "variants": VARIANTS, "blocks": 51}
 
 
 def rows(gpu, **given):
@@ -27,13 +25,12 @@ def rows(gpu, **given):
 
 
 @pytest.fixture
-def runner(tmp_path, project):
+def runner(project):
     """A project with the rows of two machines, neither of which is this one."""
     for gpu in GPUS:
         for row in rows(gpu):
-            synthetic.write_row(tmp_path / gpu, row)
-        shutil.copytree(tmp_path / gpu / "rows", project / "results/rows", dirs_exist_ok=True)
-    configure(project, **SWEEP)
+            synthetic.write_row(project / "results", row)
+    configure(project, gpus=list(GPUS), variants=VARIANTS, blocks=51)
     return Runner(project)
 
 
