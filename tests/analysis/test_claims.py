@@ -65,7 +65,6 @@ CASES = [
     ("S0-a", "reduction", T_ONLINE + online("triton_online", 1.34, 0.02), OPEN, "too close"),
     ("S0-a", "reduction", T_ONLINE + errors(0, 0)[:1], NONE, "no row of triton_online at N = 131"),
     ("S0-a", "reduction", T_ONLINE + FLAGGED, NONE, "is not ranked: faster_than_copy"),
-    ("S0-a", "reduction", LOG_SOFTMAX + online("triton_online", 1.36), HOLDS, "1.360x"),
     ("S0-a", "reduction", TWO_BOARDS, HOLDS, "1.400x"),  # torch is on each board
     ("S0-a", "share", TWO_BOARDS, HOLDS, "10 of 10"),
     ("S0-d", "triton_online", TWO_BOARDS, NONE, "on one board, at 0 sizes"),

@@ -1,14 +1,14 @@
 """The tables of the literature, to the digit."""
 
 import hashlib
-from pathlib import Path
 
 import pytest
 import yaml
 
 from analysis import InputError, claims, published
+from measure import ROOT
 
-FOLDER = Path(__file__).resolve().parents[2] / "data" / "published"
+FOLDER = ROOT / "data/published"
 
 DIGESTS = {
     "a100_oneflow_vs_fastertransformer.csv": "38fc957863efc990",

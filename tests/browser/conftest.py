@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from analysis import frame, merge
 from tests.analysis import synthetic
 from tests.browser import chromium, made
+from tools import results
 
 
 @pytest.fixture(scope="session")
@@ -29,11 +29,8 @@ def report(tmp_path_factory):
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
     """The measurements of all recorded rows, and their page."""
-    folder = tmp_path_factory.mktemp("recorded")
-    files = sorted((made.REPOSITORY / "data" / "recorded").glob("*/*.csv"))
-    merge.collect([], files, folder / "measurements.csv")
-    data = frame.load(folder / "measurements.csv")
-    return data, made.page(data, folder)
+    data = results.recorded()
+    return data, made.page(data, tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from PIL import Image
 
 from analysis import claims, published
 from analysis.report import model, write
+from measure import ROOT
 from tests.analysis import synthetic
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 # What a CSV file must not be able to do to the page.
 MARKUP = "</script><script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
 NAME = "**A** ![a](http://example.com/a.png) [b](http://example.com/b) <i>c</i>"
@@ -29,11 +29,9 @@ def rows() -> list[dict[str, str]]:
 
 def page(data: pd.DataFrame, folder: Path) -> Path:
     """Write the report of measurements to `folder`; return its page."""
-    tables = published.load(REPOSITORY / "data" / "published")
+    tables = published.load(ROOT / "data/published")
     for gpu in {"h200", *data["gpu"]}:
         (folder / gpu).mkdir(exist_ok=True)
         Image.new("RGB", (1400, 2000)).save(folder / gpu / "map.png")  # of the real one's size
-    inputs = model.Inputs(
-        data, claims.check(data, tables), tables, "snakemake --cores 1 --use-conda"
-    )
+    inputs = model.Inputs(data, claims.check(data, tables), tables, "make run")
     return write.write(inputs, folder, folder)[1]
