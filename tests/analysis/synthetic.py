@@ -5,8 +5,10 @@ import gzip
 import zlib
 from pathlib import Path
 
+import kernels
 from analysis import frame, ranking, row_files, schema
 from analysis.merge import mark_ranked
+from measure import provenance
 
 ONLINE_SIZES = [2**i for i in range(8, 18)]
 ONEFLOW_SIZES = [16, 32, 64, 128, 512]
@@ -56,6 +58,12 @@ def row(**given) -> dict[str, str]:
     unknown = set(values) - set(schema.COLUMNS)
     assert not unknown, f"not columns of a row: {unknown}"
     return {name: _text(values.get(name, "")) for name in schema.COLUMNS}
+
+
+def code_of(variant: str) -> dict[str, str]:
+    """The hashes of the current code."""
+    measure_sha256 = provenance.measure_sha256()
+    return {"kernel_sha256": kernels.kernel_sha256(variant), "measure_sha256": measure_sha256}
 
 
 def with_speedup(value: float, half: float = 0.002, **given) -> dict[str, str]:

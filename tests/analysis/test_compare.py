@@ -7,6 +7,7 @@ import pytest
 
 from analysis import __main__ as cli
 from analysis import compare as rooms
+from analysis import schema
 from analysis.merge import collect, merge_rows
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
@@ -203,8 +204,11 @@ def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     assert "give a smaller --margin" in compare("a", "b", "--threshold", "0.5")[2]
 
 
-def test_a_percentage_is_one():
-    for word in ("nan", "-1", "100", "many"):
+def test_a_percentage_is_one_and_a_flag_is_known(capsys):
+    bad = [f"--margin={word}" for word in ("nan", "-1", "100", "many")]
+    for option in (*bad, "--unranked-flags=thortled"):
         with pytest.raises(SystemExit) as stopped:
-            cli.main(["compare", "a", "b", f"--margin={word}"])
+            cli.main(["compare", "a", "b", option])
         assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert all(flag in said for flag in ("'thortled'", *schema.flags()))

@@ -4,11 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kernels
 from analysis import InputError, frame, row_files, schema
 from analysis.merge import collect, merge_rows
 from analysis.report import trust
-from measure import provenance
 from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
 
@@ -65,9 +63,7 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
 
 def current(**change):
     """A row of the current code."""
-    code = {"kernel_sha256": kernels.kernel_sha256("triton_row")}
-    code |= {"measure_sha256": provenance.measure_sha256()}
-    return synthetic.row(**{"variant": "triton_row"} | code | change)
+    return synthetic.row(**{"variant": "triton_row"} | synthetic.code_of("triton_row") | change)
 
 
 def test_rows_of_other_code_are_not_merged(tmp_path):

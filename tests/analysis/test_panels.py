@@ -15,19 +15,16 @@ def frame(m_of_n):
     return pd.DataFrame([{"M": m, "N": n} for n, m in m_of_n.items()])
 
 
-@pytest.mark.parametrize(
-    ("m_of_n", "words"),
-    [
+def test_the_rule_behind_m():
+    for m_of_n, words in (
         ({256: 1024, 512: 1024}, "M = 1024"),
         ({16: 32768, 512: 1048576}, "M = 2048·N"),
         ({128: 1024, 256: 512, 512: 256}, "M·N = 131,072"),
         (WIDE, "M·N ≈ 100,663,296"),
         ({128: 1024, 256: 900}, "M = 900 to 1,024"),
         ({12160: 4096}, "M = 4096"),
-    ],
-)
-def test_the_rule_behind_m(m_of_n, words):
-    assert panels.describe_m(frame(m_of_n)) == words
+    ):
+        assert panels.describe_m(frame(m_of_n)) == words
 
 
 def test_sizes_of_one_product_are_a_part_and_the_few_of_each_m_are_the_last():
@@ -39,17 +36,13 @@ def test_sizes_of_one_product_are_a_part_and_the_few_of_each_m_are_the_last():
     assert found == [sorted(constant), sorted(held)]
 
 
-SHORT_AND_LONG = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
-ONE_PART = [WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900}]
-
-
-@pytest.mark.parametrize(
-    ("m_of_n", "parts"),
-    [(SHORT_AND_LONG, [[256, 4096, 65536], [1024, 16384]])]
-    + [(each, [[*each]]) for each in ONE_PART],
-)
-def test_sizes_are_one_part_unless_several_m_have_several_sizes(m_of_n, parts):
-    assert [part["N"].tolist() for part in panels.split_by_m(frame(m_of_n))] == parts
+def test_sizes_are_one_part_unless_several_m_have_several_sizes():
+    alternating = {256: 1024, 1024: 16384, 4096: 1024, 16384: 16384, 65536: 1024}
+    for m_of_n, parts in (
+        (alternating, [[256, 4096, 65536], [1024, 16384]]),
+        *((each, [[*each]]) for each in (WIDE, {128: 1024, 256: 900}, {256: 900, 512: 900})),
+    ):
+        assert [part["N"].tolist() for part in panels.split_by_m(frame(m_of_n))] == parts
 
 
 @pytest.mark.parametrize(("op", "matrices"), [("softmax", 2), ("softmax_backward", 3)])

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from analysis import __main__ as cli
 from analysis import ranking, schema, stats
 from analysis.figures.heatmap import draw_speedup
 from analysis.figures.lines import draw_over_n
@@ -63,13 +62,6 @@ def test_figures_leave_it_out_and_name_the_flag(some, tables):
     names, note, _ = drawn([])
     assert "triton_fused" in names
     assert "without a time" not in note
-
-
-def test_an_unknown_flag_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["collect", "--unranked-flags", "thortled", "--output", "all.csv"])
-    message = capsys.readouterr().err
-    assert all(flag in message for flag in ("'thortled'", *schema.flags()))
 
 
 def test_the_default_is_that_of_the_configuration():
@@ -207,12 +199,3 @@ def test_variants_of_one_matrix_are_compared_within_it():
     behind = over_two_sweeps({"a": 1.5, "b": 1.44}, {"a": 1.65, "b": 1.584}).loc["b"]
     assert behind["behind_best"] == pytest.approx(1.5 / 1.44, rel=1e-3)
     assert behind["behind_high"] - behind["behind_low"] < 0.03
-
-
-def test_a_size_of_one_sweep_ranks_as_in_the_sweep():
-    table = ranked(synthetic.sweep_rows())
-    columns = ["N", "rank", "variant", *ranking.RANK_COLUMNS[1:]]
-    alone, over = (
-        each[columns].sort_values(columns) for each in (table, ranking.over_sweeps(table))
-    )
-    pd.testing.assert_frame_equal(over.reset_index(drop=True), alone.reset_index(drop=True))

@@ -48,16 +48,13 @@ def test_what_is_recorded_here_is_fit():
         assert path.name in recorded.check([path])
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_rows_that_nobody_could_follow_up_are_refused(tmp_path):
+    for change, words in (
         ({"git_dirty": "true"}, "3 rows were measured with edited code"),
         ({"git_commit": "0" * 40}, "which this checkout does not have"),
         ({"gpu_name": "NVIDIA H100"}, "whose short name is 'h100'; rename"),
-    ],
-)
-def test_rows_that_nobody_could_follow_up_are_refused(tmp_path, change, words):
-    refused(make(tmp_path, **change), words)
+    ):
+        refused(make(tmp_path, **change), words)
 
 
 def test_provenance_that_lacks_a_fact_or_contradicts_its_rows_is_refused(folder):
@@ -71,29 +68,20 @@ def test_provenance_that_lacks_a_fact_or_contradicts_its_rows_is_refused(folder)
         refused(folder, "has no command that measured the rows")
 
 
-def slow_down(lines):
-    """The lines with one time that is not its row's."""
-    at = next(i for i, line in enumerate(lines) if ",0,variant," in line)
-    start, _, time_us = lines[at].rpartition(",")
-    return [*lines[:at], f"{start},{float(time_us) * 1.0001}", *lines[at + 1 :]]
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda lines: [line for line in lines if "triton_row" not in line], "0 samples of"),
-        (lambda lines: [*lines, lines[-1].replace("torch,", "variant,")], "2 samples of"),
-        (lambda lines: [*lines, lines[1].replace("1024", "77", 1)], "samples of no row"),
-        (lambda lines: [lines[0].replace("block", "bloc"), *lines[1:]], "columns are"),
-        (lambda lines: [*lines[:-1], "one,two"], "not numbers"),
-        (slow_down, "the row says 1 of"),
-    ],
-)
-def test_samples_that_are_not_the_rows_are_refused(folder, change, words):
+def test_samples_that_are_not_the_rows_are_refused(folder):
     path = folder / "online_softmax.samples.csv.gz"
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    path.write_bytes(gzip.compress("\n".join([*change(lines), ""]).encode()))
-    refused(folder, words)
+    start, _, time_us = lines[1].rpartition(",")
+    for changed, words in (
+        ([line for line in lines if "triton_row" not in line], "0 samples of"),
+        ([*lines, lines[-1].replace("torch,", "variant,")], "2 samples of"),
+        ([*lines, lines[1].replace("1024", "77", 1)], "samples of no row"),
+        ([lines[0].replace("block", "bloc"), *lines[1:]], "columns are"),
+        ([*lines[:-1], "one,two"], "not numbers"),
+        ([lines[0], f"{start},{float(time_us) * 1.0001}", *lines[2:]], "the row says 1 of"),
+    ):
+        path.write_bytes(gzip.compress("\n".join([*changed, ""]).encode()))
+        refused(folder, words)
 
 
 def test_every_fault_of_every_folder_is_told(tmp_path, folder):
@@ -122,13 +110,10 @@ def test_record_keeps_rows_samples_and_provenance(folder, tmp_path):
     assert samples.read_bytes() == before
 
 
-def test_record_refuses_missing_samples_and_another_gpu(tmp_path):
+def test_record_refuses_missing_samples(tmp_path):
     path = synthetic.write_row(tmp_path, synthetic.row())
     merge.merge_rows([path], "s", tmp_path / "h200.csv")
     path.with_suffix(".samples.csv.gz").unlink()
-    out = tmp_path / "recorded"
     with pytest.raises(InputError, match="no such file, but the row has times"):
-        recorded.record(tmp_path / "h200.csv", tmp_path / "rows", out / "h200", "x")
-    with pytest.raises(InputError, match="rows of gpu h200"):
-        recorded.record(tmp_path / "h200.csv", tmp_path / "rows", out / "a100", "x")
-    assert not [path for path in out.rglob("*") if path.is_file()]
+        recorded.record(tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "h200", "x")
+    assert not (tmp_path / "h200").exists()

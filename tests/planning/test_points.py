@@ -6,7 +6,6 @@ import shlex
 import pytest
 import yaml
 
-import kernels
 from measure import ROOT
 from measure.device import gpus
 from measure.device.gpu_lock import assigned_gpu
@@ -24,17 +23,6 @@ def expand(gpu="h200", **change):
     return planned.expand(DEFAULT | change, gpu)
 
 
-def test_the_default_sweep_has_sizes_of_the_online_softmax_protocol_with_every_variant():
-    points = expand()
-    sizes = {256, 1024, 4096, 32768, 131072}
-    assert {p.N for p in points} == sizes | {262144}
-    assert {p.M for p in points} == {1024}
-    for n in sizes:
-        assert {p.variant for p in points if n == p.N} == set(kernels.default_variants("softmax"))
-    assert {p.variant for p in points if p.N == 262144} == {"torch_softmax", "triton_fused"}
-    assert {(p.distribution, p.seed, p.dtype) for p in points} == {("uniform", 3407, "float32")}
-
-
 def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
     every, on_gpu = expand("cpu"), expand()
     points = planned.within_limits(every, DEFAULT["cpu"])
@@ -46,26 +34,15 @@ def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
     assert "left out" not in planned.announce(DEFAULT, "h200", on_gpu, on_gpu)
 
 
-def test_protocols_have_the_sizes_of_their_sources():
-    fused = planned.expand(overlay("fused_softmax"), "h200")
-    assert {p.N for p in fused} == {128 * i for i in range(2, 100, 8)} | {12160}
-    assert {(p.M, p.distribution) for p in fused} == {(4096, "normal")}
-    oneflow = planned.expand(overlay("oneflow"), "h200")
-    shapes = {(p.M, p.N) for p in oneflow if p.variant == "cuda_fastertransformer"}
-    assert shapes == {(32 * 64 * seq, seq) for seq in (16, 32, 64, 128, 512)}
-
-
-@pytest.mark.parametrize(
-    ("shapes", "expected"),
-    [
+def test_the_points_of_shapes():
+    for shapes, expected in (
         ([{"elements": 100, "N": [30, 200]}], [("float32", 3, 30), ("float32", 1, 200)]),
         ([{"M": 4, "N": 8, "dtypes": ["float16"]}], [("float16", 4, 8)]),
+        ([{"M": 4, "N": {"from": 8, "to": 9, "step": 2}}], [("float32", 4, 8)]),
         ([{"M": 4, "N": [8, 8]}, {"M": [4, 4], "N": 8}], [("float32", 4, 8)]),  # once each
-    ],
-)
-def test_the_points_of_shapes(shapes, expected):
-    points = expand(shapes=shapes, variants=["torch_softmax"])
-    assert [(p.dtype, p.M, p.N) for p in points] == expected
+    ):
+        points = expand(shapes=shapes, variants=["torch_softmax"])
+        assert [(p.dtype, p.M, p.N) for p in points] == expected
 
 
 def test_all_are_those_that_have_the_operation():
@@ -108,16 +85,13 @@ def test_a_further_replicate_takes_the_row_of_the_first():
     assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]
 
 
-@pytest.mark.parametrize(
-    ("shape", "words"),
-    [
+def test_nothing_to_measure_is_an_error():
+    for shape, words in (
         ({"M": 2**20, "N": 2**20}, "nothing to measure on cpu"),
         ({"M": 4, "N": {"from": 9, "to": 8, "step": 1}}, "'to' is smaller"),
-    ],
-)
-def test_nothing_to_measure_is_an_error(shape, words):
-    with pytest.raises(ConfigError, match=words):
-        planned.within_limits(expand("cpu", shapes=[shape]), DEFAULT["cpu"])
+    ):
+        with pytest.raises(ConfigError, match=words):
+            planned.within_limits(expand("cpu", shapes=[shape]), DEFAULT["cpu"])
 
 
 RANDOM = overlay("random")

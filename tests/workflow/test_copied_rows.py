@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-import kernels
-from measure import provenance
 from tests.analysis import synthetic
 from tests.workflow.runner import TINY, UNTIL_MERGED, Runner, configure
 
@@ -18,10 +16,9 @@ def rows(gpu, **given):
     """Yield the rows that a machine with such a GPU would have measured with the current code."""
     (shape,) = TINY["shapes"]
     for variant in VARIANTS:
-        code = {"kernel_sha256": kernels.kernel_sha256(variant)}
-        code |= {"measure_sha256": provenance.measure_sha256()}
+        point = {"gpu": gpu, "variant": variant, "M": shape["M"]}
         for n in shape["N"]:
-            yield synthetic.row(gpu=gpu, variant=variant, M=shape["M"], N=n, **code | given)
+            yield synthetic.row(N=n, **point | synthetic.code_of(variant) | given)
 
 
 @pytest.fixture
