@@ -46,12 +46,8 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     boards = {"triton_row": "GPU-2", "triton_online": "GPU-2", "torch_softmax": "GPU-1"}
     rows = [synthetic.row(variant=name, gpu_uuid=uuid) for name, uuid in boards.items()]
     # as many of each: that of most rows of the sweep
-    rows += [
-        synthetic.row(variant=name, N=n, gpu_uuid=uuid)
-        for n in (256, 512)
-        for name, uuid in (("triton_row", "GPU-3"), ("torch_softmax", "GPU-1"))
-    ]
-    rows.append(synthetic.row(N=4096, gpu_uuid="GPU-1"))
+    rows += synthetic.sweep_rows([256, 512], ["triton_row"], gpu_uuid="GPU-3")
+    rows += synthetic.sweep_rows([256, 512, 4096], ["torch_softmax"], gpu_uuid="GPU-1")
     table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
     collect([], [table], tmp_path / "all.csv")
     found = synthetic.read_csv(tmp_path / "all.csv")

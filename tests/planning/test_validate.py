@@ -42,8 +42,6 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
     ("change", "words"),
     [
         ({"varaints": "all"}, "unknown key 'varaints'; did you mean 'variants'?"),
-        ({"repeats": 3}, "unknown key 'repeats'; did you mean 'replicates'?"),  # its former name
-        ({"kernels": ["mine.py"]}, "unknown key 'kernels'; did you mean 'kernel_files'?"),
         ({"shapes": [SHAPE | {"N": RANGE | {"stepp": 1}}]}, "'stepp'; did you mean 'step'?"),
         ({"variants": ["triton_onlin"]}, "variants: unknown variant 'triton_onlin'; did you mean"),
         ({"variants": "al"}, "variants = 'al': must be a list of variants, or the word all"),

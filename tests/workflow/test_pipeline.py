@@ -121,7 +121,6 @@ def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project, tmp_p
     origins = {r["origin"] for r in table(project / "results/measurements.csv")}
     assert origins == {"recorded"}
     report = (project / "results/report.md").read_text()
-    assert "NVIDIA H200" in report
     assert "NVIDIA H200 (h200), recorded " in report
     assert (project / "results/figures/rtx4090/float32_online_softmax_throughput.svg").exists()
     for document in (report, (project / "results/report.html").read_text()):
