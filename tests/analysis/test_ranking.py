@@ -176,6 +176,8 @@ def test_a_size_has_one_ranking_over_all_sweeps():
         assert found["competitors"].tolist() == [4] * 4
         assert found.loc["triton_row", "sweep"] == "one two"
         assert found.index[found["in_best_set"]].tolist() == best
+    apart = over_two_sweeps({"a": 1.5}, {"b": 1.6}).loc["a"]
+    assert apart["behind_low"] < 1.02, "without a common matrix sweeps differ by 2 %"
 
 
 def test_a_variant_that_is_ahead_where_both_ran_is_not_called_slower():
