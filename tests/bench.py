@@ -1,13 +1,12 @@
 """`python -m measure point` as a test calls it, with workers forked from a warm server."""
 
-import csv
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 from tests import copies
-from tests.workflow.runner import environment
+from tests.workflow.runner import environment, table
 
 KERNEL = """
 import ctypes, os, signal, sys, time
@@ -27,8 +26,7 @@ def kernel(act: str, head: str = "") -> str:
 
 def read_row(path: Path) -> dict[str, str]:
     """Return the only row of a file."""
-    with path.open(newline="") as file:
-        (row,) = csv.DictReader(file)
+    (row,) = table(path)
     return row
 
 

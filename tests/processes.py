@@ -43,19 +43,9 @@ def find(fits: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
     return [p for p in psutil.process_iter() if ask(lambda p=p: fits(p), False) and is_alive(p)]
 
 
-def by_command(*words: str) -> list[psutil.Process]:
-    """Return the processes that have every word in their command line, maybe in a longer word."""
-    return find(lambda process: all(word in " ".join(process.cmdline()) for word in words))
-
-
 def by_variable(name: str, value: object) -> list[psutil.Process]:
     """Return the processes that were started with this environment variable."""
     return find(lambda process: process.environ().get(name) == str(value))
-
-
-def children(process: psutil.Process, recursive: bool = True) -> list[psutil.Process]:
-    """Return the living children of a process, and theirs; none of one that has ended."""
-    return list(filter(is_alive, ask(lambda: process.children(recursive=recursive), [])))
 
 
 def roots(processes: list[psutil.Process]) -> list[psutil.Process]:

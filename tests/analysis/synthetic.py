@@ -5,9 +5,14 @@ import gzip
 import zlib
 from pathlib import Path
 
-from analysis import row_files, schema
+import kernels
+from analysis import frame, ranking, row_files, schema
+from analysis.merge import mark_ranked
+from measure import provenance
 
 ONLINE_SIZES = [2**i for i in range(8, 18)]
+ONEFLOW_SIZES = [16, 32, 64, 128, 512]
+PAIR = "cuda_oneflow", "cuda_fastertransformer"
 
 # Share of the memory rate of a made-up GPU of 4000 GB/s that each variant reaches.
 SHARE = {
@@ -55,6 +60,12 @@ def row(**given) -> dict[str, str]:
     return {name: _text(values.get(name, "")) for name in schema.COLUMNS}
 
 
+def code_of(variant: str) -> dict[str, str]:
+    """The hashes of the current code."""
+    measure_sha256 = provenance.measure_sha256()
+    return {"kernel_sha256": kernels.kernel_sha256(variant), "measure_sha256": measure_sha256}
+
+
 def with_speedup(value: float, half: float = 0.002, **given) -> dict[str, str]:
     """A row whose paired speed-up over torch is `value` ± `half`."""
     interval = {"speedup": value, "speedup_low": value - half, "speedup_high": value + half}
@@ -73,6 +84,24 @@ def with_speedups(speeds: dict, sizes=(65536,), half=0.0005, **given) -> list[di
 def sweep_rows(sizes=ONLINE_SIZES, variants=VARIANTS, **given) -> list[dict[str, str]]:
     """A row for every variant and size."""
     return [row(variant=variant, N=n, **given) for n in sizes for variant in variants]
+
+
+def oneflow_rows(fast=2.0, half=0.002, sizes=ONEFLOW_SIZES) -> list[dict[str, str]]:
+    """Rows of the OneFlow protocol: OneFlow is `fast` times as fast as FasterTransformer."""
+    speeds = dict(zip(PAIR, (fast, 1.0), strict=True))
+    given = [{"sizes": [n], "M": 2048 * n, "distribution": "normal"} for n in sizes]
+    return [row for each in given for row in with_speedups(speeds, half=half, **each)]
+
+
+def frame_of(rows, sweep="online_softmax", origin="measured", unranked=schema.UNRANKED):
+    """A typed frame of collected rows."""
+    leading = {"sweep": sweep, "origin": origin}
+    return frame.from_rows(mark_ranked((leading | row for row in rows), unranked))
+
+
+def ranked(rows, **given):
+    """A frame of ranked variants."""
+    return ranking.rank_variants(frame_of(rows, **given))
 
 
 def write_row(root: Path, values: dict[str, str]) -> Path:

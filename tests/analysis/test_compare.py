@@ -1,36 +1,39 @@
 """`compare` as a person uses it: what it reads, refuses, prints, writes, and what it finds."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from analysis import __main__ as cli
 from analysis import compare as rooms
+from analysis import schema
 from analysis.merge import collect, merge_rows
 from tests.analysis import synthetic
-from tests.analysis.conftest import frame_of
+from tests.analysis.synthetic import frame_of
 
 VARIANTS, SIZES = ["torch_softmax", "triton_row", "triton_online"], [1024, 2048, 4096]
 CODE = {"measure_sha256": "m" * 64, "kernel_sha256": "k" * 64}
 LIMITS = rooms.Limits()
-MANY = [2**i for i in range(10, 18)]
+MANY, MINE = [2**i for i in range(10, 18)], [f"mine_{i}" for i in range(8)]
+SPEEDUP = ("speedup", "speedup_low", "speedup_high")
 
 
 def rows(seed, slower=None, sizes=SIZES, variants=VARIANTS, replicates=1, **given):
     """Rows of a run; a process deviates by 0.1 %; `slower`: (variant, N) -> factor of time."""
     rng, found = np.random.default_rng(seed), []
-    for n in sizes:
-        for variant in variants:
-            for replicate in range(1, replicates + 1):
-                own, control = np.exp(0.001 * rng.standard_t(6, 2))
-                row = synthetic.row(variant=variant, N=n, replicate=replicate, **CODE | given)
-                if row["time_us"]:
-                    factor = own * (slower or {}).get((variant, n), 1.0)
-                    for name in ("speedup", "speedup_low", "speedup_high", "of_copy"):
-                        row[name] = str(float(row[name]) / factor)
-                    row["time_us"] = str(float(row["time_us"]) * factor)
-                    row["torch_us"] = str(float(row["torch_us"]) * control)
-                found.append(row)
+    for n, variant, replicate in itertools.product(sizes, variants, range(1, replicates + 1)):
+        own, control = np.exp(0.001 * rng.standard_t(6, 2))
+        found.append(synthetic.row(variant=variant, N=n, replicate=replicate, **CODE | given))
+        factor = own * (slower or {}).get((variant, n), 1.0)
+        multiply(found[-1], factor, "time_us")
+        multiply(found[-1], 1 / factor, *SPEEDUP, "of_copy")
+        multiply(found[-1], control, "torch_us")
     return found
+
+
+def multiply(row, factor, *names):
+    row |= {name: str(float(row[name]) * factor) for name in names}
 
 
 def judged(first, second, allow=False):
@@ -55,10 +58,9 @@ def compare(tmp_path, capsys):
 
 @pytest.mark.parametrize("replicates", [1, 3])
 def test_two_runs_of_the_same_code_do_not_differ(replicates):
-    several = [f"mine_{i}" for i in range(8)]
     words = []
     for seed in range(0, 10, 2):
-        runs = [rows(seed + i, None, MANY, several, replicates) for i in (1, 2)]
+        runs = [rows(seed + i, None, MANY, MINE, replicates) for i in (1, 2)]
         words += judged(*runs)["change"].to_list()
     assert len(words) == 320
     assert sum(word in (rooms.FASTER, rooms.SLOWER) for word in words) <= 3
@@ -70,13 +72,11 @@ def test_two_runs_of_the_same_code_do_not_differ(replicates):
 )
 def test_a_slowdown_is_found_and_the_rest_is_not(factor, replicates, torch):
     """Also where another driver made torch slower, and the copy is the control."""
-    several = [f"mine_{i}" for i in range(8)]
-    planted = {(several[i], n): factor for i in (0, 5) for n in MANY}
-    old, new = (rows(i, {2: planted}.get(i), MANY, several, replicates) for i in (1, 2))
+    planted = {(MINE[i], n): factor for i in (0, 5) for n in MANY}
+    old, new = (rows(i, {2: planted}.get(i), MANY, MINE, replicates) for i in (1, 2))
     for row in new if torch > 1 else ():
         row["driver"] = "580.1"
-        for name in ("torch_us", "speedup", "speedup_low", "speedup_high"):
-            row[name] = str(float(row[name]) * torch)
+        multiply(row, torch, "torch_us", *SPEEDUP)
     found = judged(old, new, allow=torch > 1)
     hit = [(key[-1], key[-2]) in planted for key in found.index]
     assert (found["change"][hit] == rooms.SLOWER).mean() >= 0.9
@@ -85,10 +85,8 @@ def test_a_slowdown_is_found_and_the_rest_is_not(factor, replicates, torch):
 
 
 def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp_path, compare):
-    lines = [
-        *rows(1, sizes=MANY),
-        synthetic.row(status="unsupported", variant="triton_fused", message="no"),
-    ]
+    lines = rows(1, sizes=MANY)
+    lines.append(synthetic.row(status="unsupported", variant="triton_fused", message="no"))
     files = [synthetic.write_row(tmp_path, row) for row in lines]
     merge_rows(files, "mine", tmp_path / "h200.csv")
     table = tmp_path / "measurements.csv"
@@ -98,10 +96,8 @@ def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp
         assert code == 0
         assert out.splitlines()[0] == "**24 same, 1 ok in neither of 25 points: passed.**"
     lines[0]["flags"] = "throttled"  # each run is ranked by the flags that are given
-    assert (
-        "| not ranked in NEW: throttled |"
-        in compare(lines, lines, "--unranked-flags", "throttled")[1]
-    )
+    _, out, _ = compare(lines, lines, "--unranked-flags", "throttled")
+    assert "| not ranked in NEW: throttled |" in out
 
 
 def test_an_unclear_point_says_why():
@@ -113,8 +109,7 @@ def test_an_unclear_point_says_why():
 
 
 def test_slower_exits_with_1_beyond_the_threshold_only(compare):
-    several = [f"mine_{i}" for i in range(8)]
-    both = rows(1, variants=several), rows(2, {("mine_3", 2048): 1.05}, variants=several)
+    both = rows(1, variants=MINE), rows(2, {("mine_3", 2048): 1.05}, variants=MINE)
     code, out, err = compare(*both)
     assert (code, err.count("\n")) == (1, 1)
     assert "1 slower, " in out.splitlines()[0]
@@ -209,8 +204,11 @@ def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     assert "give a smaller --margin" in compare("a", "b", "--threshold", "0.5")[2]
 
 
-@pytest.mark.parametrize("word", ["nan", "-1", "100", "many"])
-def test_a_percentage_is_one(word):
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["compare", "a", "b", f"--margin={word}"])
-    assert stopped.value.code == 2
+def test_a_percentage_is_one_and_a_flag_is_known(capsys):
+    bad = [f"--margin={word}" for word in ("nan", "-1", "100", "many")]
+    for option in (*bad, "--unranked-flags=thortled"):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["compare", "a", "b", option])
+        assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert all(flag in said for flag in ("'thortled'", *schema.flags()))

@@ -6,7 +6,7 @@ import pytest
 
 from analysis import goals
 from tests.analysis import synthetic
-from tests.analysis.conftest import frame_of
+from tests.analysis.synthetic import frame_of, ranked
 
 OURS = goals.OURS
 of = synthetic.with_speedups
@@ -22,7 +22,7 @@ def alone(m, n, **given):
     return synthetic.row(variant=OURS, M=m, N=n, **given)
 
 
-def test_each_goal_counts_its_matrices_and_has_the_furthest_first(ranked):
+def test_each_goal_counts_its_matrices_and_has_the_furthest_first():
     rows = of({OURS: 1.5, "peer_liger": 1.5 * 1.005}, [256], warm_us=1.0)
     rows += of({OURS: 1.5, "peer_liger": 1.5 * 1.02, "peer_quack": 1.5}, [512], warm_us=1.0)
     rows += of({OURS: 1.5, "triton_row": 1.5 * 1.05}, [1024], warm_us=1.0)  # no peer
@@ -40,14 +40,14 @@ def test_each_goal_counts_its_matrices_and_has_the_furthest_first(ranked):
     assert low < value < high
 
 
-def test_a_matrix_that_frontier_gets_wrong_is_missed_and_one_without_it_does_not_count(ranked):
+def test_a_matrix_that_frontier_gets_wrong_is_missed_and_one_without_it_does_not_count():
     others = of({"a": 1.0, "b": 1.0})
     found = goals.reached(ranked([*others, alone(1024, 65536, status="incorrect")]))
     assert (found["near"].met, at(found["near"])) == (0, (65536, math.inf))
     assert not any(of.found for of in goals.reached(ranked(others)).values())
 
 
-def test_leads_are_over_the_fastest_rival_where_both_rank_and_over_torch_everywhere(ranked):
+def test_leads_are_over_the_fastest_rival_where_both_rank_and_over_torch_everywhere():
     rows = of({OURS: 2.0, "peer_liger": 1.6, "peer_quack": 1.25}, [256]) + of({OURS: 8.0}, [512])
     peers = "peer_liger", "peer_quack"
     for rivals, values in ((["torch_softmax"], [2.0, 8.0]), (peers, [1.25]), (peers[1:], [1.6])):
@@ -68,7 +68,7 @@ def test_claims_whose_verdict_a_replicate_changes_are_named(tables):
     assert goals.changed_claims(measured.query("replicate == 1"), tables, "float32").empty
 
 
-def test_best_sets_are_compared_where_both_gpus_ranked_the_same_kernels(ranked):
+def test_best_sets_are_compared_where_both_gpus_ranked_the_same_kernels():
     h200 = {64: {"a": 1.5, "b": 1.2}, 128: {"a": 1.5, "b": 1.2}, 256: {"a": 1.0, "b": 1.2, "c": 2}}
     h100 = {64: {"a": 1.5, "b": 1.2}, 128: {"a": 1.2, "b": 1.5}, 256: {"a": 1.0, "b": 1.2}}
     rows = [of(speeds, [n]) for n, speeds in h200.items()]

@@ -4,53 +4,12 @@ import pytest
 
 from analysis import __main__ as cli
 from analysis import schema
-from analysis.merge import mark_ranked, merge_rows
+from analysis.merge import mark_ranked
 from measure import ROOT
 from tests import processes
 from tests.analysis import synthetic
 
 PUBLISHED = ROOT / "data/published/sources.yaml"
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """run(*arguments): (exit code, standard error) of the command, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        code = cli.main([str(word) for word in arguments])
-        return code, capsys.readouterr().err
-
-    return call
-
-
-def test_from_row_files_to_report(run, tmp_path):
-    rows = synthetic.sweep_rows([8192, 16384], ["torch_softmax", "triton_online"])
-    files = [synthetic.write_row(tmp_path, row) for row in rows]
-    merge_rows(files, "mine", tmp_path / "h200.csv")
-    read = ("--measurements", "all.csv")
-    published = ("--published", PUBLISHED)
-    of_report = ("--claims", "c.csv", "--figures-dir", "f", "--command", "make run")
-    steps = [
-        ("collect", "--unranked-flags", "throttled", "--output", "all.csv", "h200.csv"),
-        ("summary", *read, "--output", "s.csv"),
-        ("claims", *read, *published, "--output", "c.csv"),
-        ("figures", *read, *published, "--gpu", "h200", "--output-dir", "f"),
-        ("figures", *read, *published, "--output-dir", "f"),
-        ("report", *read, *of_report, *published, "--output-dir", "."),
-        ("record", "--merged", "h200.csv", "--rows", "rows", "--command", "x", "--output", "h200"),
-    ]
-    for step in steps:
-        code, said = run(*step)
-        assert code == 0, said
-        assert said.count("\n") == 1
-    report = (tmp_path / "report.md").read_text()
-    assert "| triton_online 2/2 |" in report
-    assert "](f/h200/map.png)" in report
-    page = (tmp_path / "report.html").read_text()
-    assert "<td>triton_online 2/2</td>" in page
-    assert "<code>make run</code>" in page
-    assert 'src="data:image/png;base64,' in page, "the map"
 
 
 COMPLAINTS = {
@@ -68,14 +27,16 @@ COMPLAINTS = {
 
 
 @pytest.mark.parametrize(("command", "complaint"), COMPLAINTS.items())
-def test_bad_input_is_one_line_and_leaves_nothing(run, tmp_path, command, complaint):
-    row = synthetic.row()
-    (collected,) = mark_ranked([{"sweep": "s", "origin": "measured"} | row])
+def test_bad_input_is_one_line_and_leaves_nothing(
+    tmp_path, monkeypatch, capsys, command, complaint
+):
+    monkeypatch.chdir(tmp_path)
+    (collected,) = mark_ranked([{"sweep": "s", "origin": "measured"} | synthetic.row()])
     synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
     before = sorted(tmp_path.rglob("*"))
-    code, said = run(*command.split())
-    assert code == 1
+    assert cli.main(command.split()) == 1
+    said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert complaint in said
     assert said.count("\n") == 1

@@ -4,32 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kernels
 from analysis import InputError, frame, row_files, schema
 from analysis.merge import collect, merge_rows
 from analysis.report import trust
-from measure import provenance
 from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
 
 LEADING = {"sweep": "s", "origin": "measured"}
-VARIANTS = ["torch_softmax", "triton_row"]
 
 
 @pytest.fixture(scope="module")
 def six_files(tmp_path_factory):
     """Six files of one row, in the order of their identity."""
-    some, folder = synthetic.sweep_rows([256, 1024, 131072], VARIANTS), tmp_path_factory.mktemp("x")
-    return [synthetic.write_row(folder, row) for row in some]
-
-
-def test_merge_adds_sweep_and_origin_and_sorts_by_size(six_files, tmp_path):
-    out = tmp_path / "h200.csv"
-    assert merge_rows(reversed(six_files), "online_softmax", out) == 6
-    found = synthetic.read_csv(out)
-    assert list(found[0]) == ["sweep", "origin", *schema.COLUMNS]
-    assert {(row["sweep"], row["origin"]) for row in found} == {("online_softmax", "measured")}
-    assert [row["N"] for row in found] == ["256", "256", "1024", "1024", "131072", "131072"]
+    some = synthetic.sweep_rows([256, 1024, 131072], ["torch_softmax", "triton_row"])
+    return [synthetic.write_row(tmp_path_factory.mktemp("x"), row) for row in some]
 
 
 def test_merge_refuses_a_point_that_comes_twice(six_files, tmp_path):
@@ -46,9 +34,8 @@ def test_collect_adds_recorded_gpus_that_lie_in_their_folder(tmp_path):
     merge_rows([file], "online_softmax", tmp_path / "cpu.csv")
     assert collect([tmp_path / "cpu.csv"], [table], tmp_path / "all.csv") == 2
     found = synthetic.read_csv(tmp_path / "all.csv")
-    assert [(row["gpu"], row["origin"]) for row in found] == [
-        *(("cpu", "measured"), ("h200", "recorded"))
-    ]
+    origins = [(row["gpu"], row["origin"]) for row in found]
+    assert origins == [("cpu", "measured"), ("h200", "recorded")]
     synthetic.write_csv(table, [synthetic.row(gpu="a100")])
     with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
         collect([], [table], tmp_path / "none.csv")
@@ -59,12 +46,8 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     boards = {"triton_row": "GPU-2", "triton_online": "GPU-2", "torch_softmax": "GPU-1"}
     rows = [synthetic.row(variant=name, gpu_uuid=uuid) for name, uuid in boards.items()]
     # as many of each: that of most rows of the sweep
-    rows += [
-        synthetic.row(variant=name, N=n, gpu_uuid=uuid)
-        for n in (256, 512)
-        for name, uuid in (("triton_row", "GPU-3"), ("torch_softmax", "GPU-1"))
-    ]
-    rows.append(synthetic.row(N=4096, gpu_uuid="GPU-1"))
+    rows += synthetic.sweep_rows([256, 512], ["triton_row"], gpu_uuid="GPU-3")
+    rows += synthetic.sweep_rows([256, 512, 4096], ["torch_softmax"], gpu_uuid="GPU-1")
     table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
     collect([], [table], tmp_path / "all.csv")
     found = synthetic.read_csv(tmp_path / "all.csv")
@@ -76,9 +59,7 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
 
 def current(**change):
     """A row of the current code."""
-    code = {"kernel_sha256": kernels.kernel_sha256("triton_row")}
-    code |= {"measure_sha256": provenance.measure_sha256()}
-    return synthetic.row(**{"variant": "triton_row"} | code | change)
+    return synthetic.row(**{"variant": "triton_row"} | synthetic.code_of("triton_row") | change)
 
 
 def test_rows_of_other_code_are_not_merged(tmp_path):
@@ -115,9 +96,8 @@ def test_the_order_of_the_files_does_not_matter(six_files, tmp_path_factory, dat
     merge_rows(data.draw(st.permutations(chosen)), "s", second)
     assert first.read_bytes() == second.read_bytes()
     merged = row_files.read_rows(first, schema.SOURCE_COLUMNS)
-    assert merged == [
-        LEADING | row_files.read_row_file(file) for file in six_files if file in chosen
-    ]
+    expected = [row_files.read_row_file(file) for file in six_files if file in chosen]
+    assert merged == [LEADING | row for row in expected]
 
 
 @EXAMPLES

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from tests.analysis import synthetic
+from tests.analysis.synthetic import frame_of
 from tests.browser import made
 
 
@@ -16,7 +17,7 @@ from tests.browser import made
 def page(tmp_path_factory):
     """The text of the page of made.rows()."""
     folder = tmp_path_factory.mktemp("page")
-    return made.page(made.measurements(made.rows()), folder).read_text()
+    return made.page(frame_of(made.rows()), folder).read_text()
 
 
 def payload(page):
@@ -55,7 +56,7 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(page):
 def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):
     given = {"time_us": 10.0, "torch_us": 20.0, "of_copy": 0.5, "of_meet": 0.8}
     rows = [synthetic.with_speedup(2.0, variant="triton_row", **given)]
-    data = payload(made.page(made.measurements(rows), tmp_path).read_text())
+    data = payload(made.page(frame_of(rows), tmp_path).read_text())
     assert [line["variant"] for line in data["rows"]] == ["triton_row"]
     ranks = {
         i: (s["variant"], s["rank"]) for i, s in enumerate(data["sizes"]) if s["gpu"] == "h200"

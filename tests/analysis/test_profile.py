@@ -8,6 +8,7 @@ from analysis.figures.lines import draw_profile
 from analysis.panels import select
 from analysis.report import write
 from tests.analysis import synthetic
+from tests.analysis.synthetic import ranked
 
 of = synthetic.with_speedups
 
@@ -15,24 +16,22 @@ of = synthetic.with_speedups
 ROWS = of({"a": 1.02, "b": 1.0}, range(1, 16)) + of({"a": 1.0, "b": 1.5}, range(16, 21))
 
 
-def test_a_profile_is_the_share_of_matrices_near_the_fastest(ranked):
-    found = ranking.profile(ranked(ROWS))
-    assert [ranking.within(found["a"], percent) for percent in (0, 49, 51)] == [0.75, 0.75, 1]
-    assert [ranking.within(found["b"], percent) for percent in (0, 1.9, 2.1)] == [0.25, 0.25, 1]
-
-
-def test_what_a_variant_cannot_run_counts_against_it_and_what_was_not_timed_does_not(ranked):
+def test_a_profile_is_the_share_of_matrices_near_the_fastest():
+    """What a variant cannot run counts against it, and what was not timed does not."""
     failed = [synthetic.row(variant="c", N=n, status="unsupported") for n in (1, 2, 3)]
     alone, third = of({"c": 1.0}, [99]), of({"c": 1.0}, [4])
     excluded = of({"c": 1.0}, [5], flags="faster_than_copy")
     excluded += [synthetic.row(variant="c", N=n, status="unavailable") for n in range(6, 21)]
+    found = ranking.profile(ranked(ROWS))
+    assert [ranking.within(found["a"], percent) for percent in (0, 49, 51)] == [0.75, 0.75, 1]
+    assert [ranking.within(found["b"], percent) for percent in (0, 1.9, 2.1)] == [0.25, 0.25, 1]
     found = ranking.profile(ranked([*ROWS, *failed, *alone, *third, *excluded]))
     assert len(found) == 20  # not the matrix without a competitor
     assert ranking.within(found["c"], 3) == 0.25
     assert ranking.within(found["a"], 1000) == 1
 
 
-def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(ranked, tables):
+def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(tables):
     unable = [synthetic.row(variant="c", N=n, status="unsupported") for n in range(1, 21)]
     rows = with_controls(ranked([*ROWS, *unable]))
     assert "torch_softmax" in set(rows["variant"])
@@ -45,7 +44,7 @@ def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(ranked, t
     assert "cannot run or is wrong" in figure._supxlabel.get_text().replace("\n", " ")
 
 
-def test_the_table_has_a_line_for_each_kernel(ranked):
+def test_the_table_has_a_line_for_each_kernel():
     rows = [*ROWS, synthetic.row(variant="b", N=21, status="crash"), *of({"a": 1, "c": 1}, [21])]
     table = write.profile(ranked(rows))
     found = table.set_index("variant").iloc[:, 4:].to_dict("index")

@@ -8,7 +8,8 @@ from analysis import claims
 from analysis.markdown import number, with_interval
 from analysis.report import model, trust, write
 from analysis.schema import UNRANKED
-from tests.analysis import oneflow_rows, synthetic
+from tests.analysis import synthetic
+from tests.analysis.synthetic import frame_of, oneflow_rows, with_speedups
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +30,9 @@ def written(tables, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def online(written, measurements, online_rows):
+def online(written):
     """The report of the online softmax protocol on an H200."""
-    return written(measurements(online_rows))
+    return written(frame_of(synthetic.sweep_rows()))
 
 
 def section(text, title):
@@ -56,6 +57,9 @@ def test_a_run_of_one_sweep_is_one_page_of_six_parts(online):
     for link in ("figures/h200/map.png", "report/profile.csv"):
         assert f"]({link})" in text
         assert (folder / link).is_file()
+    page = (folder / "report.html").read_text()
+    assert "<code>make run</code>" in page
+    assert 'src="data:image/png;base64,' in page, "the map"
 
 
 def test_one_line_answers_and_one_line_per_n(online):
@@ -64,20 +68,17 @@ def test_one_line_answers_and_one_line_per_n(online):
     assert found[:5] == ["h200", "softmax", "float32", "online_softmax", "10"]
     assert found[5].startswith("triton_fused 3/3")
     assert found[-1].startswith("triton_persistent: 0.")
-    best, torch = (
-        synthetic.time_us(name, 1024, 131072, 4) for name in ("triton_persistent", "torch_softmax")
-    )
+    names = "triton_persistent", "torch_softmax"
+    best, torch = (synthetic.time_us(name, 1024, 131072, 4) for name in names)
     _, by_n = cells(section(text, "Best set by N, over all sweeps"), "131072")
     assert by_n.startswith(f"tie: triton_persistent, triton_row, {torch / best:.2f}x, ")
     assert by_n.endswith(f"{best:.1f} µs")
 
 
-def test_the_answer_is_about_what_was_measured_here(written, measurements, online_rows):
+def test_the_answer_is_about_what_was_measured_here(written):
     cpu = synthetic.sweep_rows([256], ["torch_softmax", "torch_naive"], gpu="cpu")
-    cpu += [
-        synthetic.row(gpu="cpu", N=256, variant=v, status="interpreted") for v in synthetic.TRITON
-    ]
-    frames = [measurements(cpu), measurements(online_rows, origin="recorded")]
+    cpu += synthetic.sweep_rows([256], synthetic.TRITON, gpu="cpu", status="interpreted")
+    frames = [frame_of(cpu), frame_of(synthetic.sweep_rows(), origin="recorded")]
     _, text = written(pd.concat(frames, ignore_index=True))
     answer = section(text, "Answer")
     assert "Only torch's variants are timed here: 7 Triton variants ran in" in answer
@@ -87,43 +88,43 @@ def test_the_answer_is_about_what_was_measured_here(written, measurements, onlin
     assert "figures/cpu/map.png" in text
 
 
-def test_no_rows_at_all(written, measurements):
-    _, text = written(measurements([]))
+def test_no_rows_at_all(written):
+    _, text = written(frame_of([]))
     assert "measure this machine with `make run`" in section(text, "Answer")
     assert "**no data here**: S0-a" in text
 
 
-def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written, measurements):
-    _, text = written(measurements(oneflow_rows.rows(oneflow_rows.PROTOCOL), sweep="oneflow"))
+def test_claims_have_the_verdict_first_and_the_published_value_beside_it(written):
+    _, text = written(frame_of(oneflow_rows(), sweep="oneflow"))
     lines = section(text, "Published claims").splitlines()
     (line,) = [row for row in lines if "S3-a" in row]
     assert line.startswith("- **holds on h200 float32; holds in its own table**: S3-a")
     assert "published 1.965" in line
 
 
-def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written, measurements):
+def test_a_row_that_is_wrong_on_special_values_ranks_with_a_mark(written):
     wrong = {"flags": "edge_cases", "message": "nan where a row is -inf"}
     rows = synthetic.sweep_rows([8192], ["torch_softmax", "triton_online"])
     rows += synthetic.sweep_rows([8192], ["peer_quack"], speedup=9, **wrong)
-    _, text = written(measurements(rows))
+    _, text = written(frame_of(rows))
     assert "peer_quack‡" in cells(section(text, "Answer"), "h200")[6]
     assert "‡ right on ordinary input" in section(text, "Answer")
     assert "1 wrong on special values, peer_quack, N = 8192: nan where a row is -inf" in text
 
 
-def test_faults_that_differ_in_numbers_have_one_line(measurements):
+def test_faults_that_differ_in_numbers_have_one_line():
     faults = {64: "N = 64: a row needs 256 bytes", 128: "N = 128: a row needs 512 bytes"}
     rows = [synthetic.row(N=n, status="unsupported", message=text) for n, text in faults.items()]
-    found = {each.title: each for each in trust.findings(measurements(rows), UNRANKED)}
+    found = {each.title: each for each in trust.findings(frame_of(rows), UNRANKED)}
     (line,) = found["Not ok"].table.to_numpy().tolist()
     assert line == ["unsupported", 2, "triton_online", "64 … 128", "a row needs 256 bytes"]
 
 
-def test_flags_noise_and_accuracy_are_counted(written, measurements):
+def test_flags_noise_and_accuracy_are_counted(written):
     off = {"aa_ratio": 1.03, "aa_low": 1.02, "aa_high": 1.04, "flags": "launch_bound throttled"}
     rows = synthetic.sweep_rows([131072], ["triton_row", "triton_online", "triton_fused"])
     rows.append(synthetic.row(N=131072, variant="triton_tiled", **off))
-    folder, text = written(measurements(rows))
+    folder, text = written(frame_of(rows))
     said = section(text, "Trust")
     assert "less than 2.56 % at 95 % of 4 rows" in said
     assert "25.0 % of these intervals exclude 1" in said
@@ -137,8 +138,10 @@ def test_flags_noise_and_accuracy_are_counted(written, measurements):
     assert "Biased control" not in text
 
 
-def test_each_operation_has_a_line_of_its_own(written, both_operations):
-    _, text = written(both_operations)
+def test_each_operation_has_a_line_of_its_own(written):
+    rows = with_speedups({"triton_row": 1.5, "triton_online": 1.2}, [1024])
+    rows += with_speedups({"triton_row": 1.1, "triton_online": 1.4}, [1024], op="log_softmax")
+    _, text = written(frame_of(rows))
     answer = section(text, "Answer")
     assert "| softmax | float32 | online_softmax | 1 | triton_row |" in answer
     assert "| log_softmax | float32 | online_softmax | 1 | triton_online |" in answer

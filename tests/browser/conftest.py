@@ -5,8 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from analysis import frame, merge
+from tests.analysis import synthetic
 from tests.browser import chromium, made
+from tools import results
 
 
 @pytest.fixture(scope="session")
@@ -22,17 +23,14 @@ def browser():
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
     """The page of made.rows()."""
-    return made.page(made.measurements(made.rows()), tmp_path_factory.mktemp("report"))
+    return made.page(synthetic.frame_of(made.rows()), tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
     """The measurements of all recorded rows, and their page."""
-    folder = tmp_path_factory.mktemp("recorded")
-    files = sorted((made.REPOSITORY / "data" / "recorded").glob("*/*.csv"))
-    merge.collect([], files, folder / "measurements.csv")
-    data = frame.load(folder / "measurements.csv")
-    return data, made.page(data, folder)
+    data = results.recorded()
+    return data, made.page(data, tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.fixture

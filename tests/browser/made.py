@@ -5,12 +5,11 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
-from analysis import claims, frame, published
-from analysis.merge import mark_ranked
+from analysis import claims, published
 from analysis.report import model, write
+from measure import ROOT
 from tests.analysis import synthetic
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 # What a CSV file must not be able to do to the page.
 MARKUP = "</script><script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
 NAME = "**A** ![a](http://example.com/a.png) [b](http://example.com/b) <i>c</i>"
@@ -28,19 +27,11 @@ def rows() -> list[dict[str, str]]:
     return [*found, synthetic.row(**point, status="crash", message=MARKUP)]
 
 
-def measurements(some: list[dict[str, str]], sweep: str = "online_softmax") -> pd.DataFrame:
-    """The rows as a merged file would give them."""
-    leading = {"sweep": sweep, "origin": "measured"}
-    return frame.from_rows(mark_ranked(leading | row for row in some))
-
-
 def page(data: pd.DataFrame, folder: Path) -> Path:
     """Write the report of measurements to `folder`; return its page."""
-    tables = published.load(REPOSITORY / "data" / "published")
+    tables = published.load(ROOT / "data/published")
     for gpu in {"h200", *data["gpu"]}:
         (folder / gpu).mkdir(exist_ok=True)
         Image.new("RGB", (1400, 2000)).save(folder / gpu / "map.png")  # of the real one's size
-    inputs = model.Inputs(
-        data, claims.check(data, tables), tables, "snakemake --cores 1 --use-conda"
-    )
+    inputs = model.Inputs(data, claims.check(data, tables), tables, "make run")
     return write.write(inputs, folder, folder)[1]

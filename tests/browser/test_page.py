@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis import synthetic
 from tests.browser import made
 from tests.marks import slow
 
@@ -85,7 +86,7 @@ def test_a_page_of_2000_rows_is_small(recorded):
 
 
 def test_without_rows_there_is_still_the_literature(opened, tmp_path):
-    page = opened(path=made.page(made.measurements([]), tmp_path))
+    page = opened(path=made.page(synthetic.frame_of([]), tmp_path))
     assert "measure this machine with" in page.locator(".note").first.inner_text()
     assert not page.locator("#question").is_visible()
     assert page.locator("#plot svg .line").count() > 0

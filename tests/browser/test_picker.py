@@ -123,7 +123,7 @@ def test_a_race_of_one_names_no_winner_and_a_tie_all(opened, tmp_path):
     for n, second in ((128, 1.995), (256, 1.5)):
         rows += [synthetic.with_speedup(2, 0.0005, variant="frontier", N=n)]
         rows += [synthetic.with_speedup(second, 0.0005, variant="triton_row", N=n)]
-    page = opened(path=made.page(made.measurements(rows), tmp_path))
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
     alone, tie, won = ask(page, *(("h200", "softmax", "float32", 1024, n) for n in (64, 128, 256)))
     assert alone["winner"].strip() == "No winner"
     assert alone["lead"].startswith("Only triton_row was timed here")

@@ -13,14 +13,29 @@ import yaml
 from analysis import __main__ as cli
 from measure import ROOT
 from tests import copies
-from tests.docs import fences
 from tests.marks import slow
 from tests.workflow.forked import snakemake
 from tests.workflow.runner import configure, environment
 from tools import inserts
 
+SHELL = ("", "sh", "bash", "console")
+
+
+def fences(path: Path) -> list[tuple[str, str]]:
+    """Return the language and the text of each fence of a page, in order."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands(path: Path) -> list[str]:
+    """Return the commands of a page in order, once each, on one line and without comments."""
+    text = "".join(text for language, text in fences(path) if language in SHELL)
+    text = re.sub(r"\s*\\\n\s*", " ", text)
+    lines = (re.sub(r"(^|\s{2,})# .*", "", line).strip() for line in text.splitlines())
+    return list(dict.fromkeys(filter(None, lines)))
+
+
 PAGES = inserts.pages()
-COMMANDS = {str(path.relative_to(ROOT)): fences.commands(path) for path in PAGES}
+COMMANDS = {str(path.relative_to(ROOT)): commands(path) for path in PAGES}
 # How a command begins -> why it is only parsed.
 PARSED = {
     "python -m analysis compare OLD NEW": "OLD and NEW stand for two runs",
@@ -88,13 +103,13 @@ def anchors(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_is_no_command_can_be_read_and_every_link_leads_somewhere(path):
-    for language, text in fences.fences(path):
+    for language, text in fences(path):
         if language == "python":
             ast.parse(text)
         elif language == "yaml":
             assert yaml.safe_load(text)
         else:
-            assert language in (*fences.SHELL, "toml", "text")
+            assert language in (*SHELL, "toml", "text")
     for target in re.findall(r"\]\(([^)\s]+)[^)]*\)", path.read_text()):
         if target.startswith(("https://", "../../actions/")):  # the second: of GitHub, not a file
             continue

@@ -11,7 +11,6 @@ from measure import ROOT
 from measure.clock import graph, sampling
 from measure.stats import left_out
 from planning import points
-from tests.docs.fences import USER_PAGES
 from tests.marks import slow
 from tools import inserts
 
@@ -40,6 +39,11 @@ STATED = {
 }
 
 
+# README.md and docs/ without the notebook, which is for maintainers, and the captions of figures.
+ALL_PAGES = [str(path.relative_to(ROOT)) for path in inserts.pages()]
+USER_PAGES = [p for p in ALL_PAGES if re.match("README|docs/(?!notebook/|gallery.md)", p)]
+
+
 @pytest.mark.parametrize("page", USER_PAGES)
 def test_a_measured_number_is_printed_by_its_command_or_checked_here(page):
     stated = STATED.get(page, {})
@@ -61,8 +65,7 @@ def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
     assert f"{text}{cpu} points on two CPU cores" in (ROOT / "README.md").read_text()
 
 
-WITH_BLOCKS = [path for path in inserts.pages() if inserts.BLOCK.search(path.read_text())]
-PAGES = [str(path.relative_to(ROOT)) for path in WITH_BLOCKS]
+PAGES = [page for page in ALL_PAGES if inserts.BLOCK.search((ROOT / page).read_text())]
 
 
 # README.md reads rows, config.md reads a source; the other pages take a minute together.

@@ -18,12 +18,8 @@ TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", 
 def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
     mine = tmp_path / "mine"
     for default in (None, "mine"):
-        for words, name in (
-            ("--workflow-profile a", "a"),
-            ("-n --profile=b", "b"),
-            ("-n", default),
-        ):
-            monkeypatch.setattr("sys.argv", ["snakemake", *words.split()])
+        for words, name in (("--workflow-profile a", "a"), ("--profile=b", "b"), ("", default)):
+            monkeypatch.setattr("sys.argv", ["snakemake", "-n", *words.split()])
             assert internals.named_profile() == name
         monkeypatch.setenv("SNAKEMAKE_PROFILE", "mine")
     assert cluster.profile(None, ROOT) == str(ROOT / "profiles/slurm")
@@ -35,56 +31,43 @@ def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
     assert Path(cluster.profile("slurm", ROOT)).samefile(ROOT / "profiles/slurm")
 
 
-@pytest.mark.parametrize(
-    ("wanted", "words"),
-    [
+def test_a_gpu_that_the_table_lacks_is_refused():
+    cluster.check(["h200", "a100", "recorded"], TABLE)
+    for wanted, words in (
         (["a100", "h100"], "no line for 'h100'.*did you mean 'h200'"),
         (["cpu"], "no line for 'cpu'.*allowed: a100, h200"),
         (["auto"], r"for example 'gpus: \[a100, h200\]'"),
-    ],
-)
-def test_a_gpu_that_the_table_lacks_is_refused(wanted, words):
-    cluster.check(["h200", "a100", "recorded"], TABLE)
-    with pytest.raises(ConfigError, match=words):
-        cluster.check(wanted, TABLE)
+    ):
+        with pytest.raises(ConfigError, match=words):
+            cluster.check(wanted, TABLE)
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
+def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
+    for line, words in (
         ("{partitoin: gpu, points: 60}", r"a100 has an unknown key 'partitoin'; .* 'partition'"),
         ("{partition: gpu}", r"a100 lacks 'points'; for example a100: \{gres"),
         ("", "a100 lacks 'points'"),
-    ],
-)
-def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path, line, words):
-    (tmp_path / "gpus.yaml").write_text(f"a100: {line}\n")
-    with pytest.raises(ConfigError, match=words):
-        cluster.table(tmp_path / "gpus.yaml")
+    ):
+        (tmp_path / "gpus.yaml").write_text(f"a100: {line}\n")
+        with pytest.raises(ConfigError, match=words):
+            cluster.table(tmp_path / "gpus.yaml")
 
 
-@pytest.mark.parametrize(("timeout_s", "minutes"), [(120, 3), (110, 2), (111, 3), (0.5, 1)])
-def test_minutes_cover_the_time_out_and_what_comes_around_it(timeout_s, minutes):
-    assert cluster.minutes(timeout_s) == minutes
+def test_minutes_cover_the_time_out_and_what_comes_around_it():
+    assert [cluster.minutes(seconds) for seconds in (120, 110, 111, 0.5)] == [3, 2, 3, 1]
 
 
 def test_an_allocation_has_whole_matrices():
     """Also one with more points than the table says: two boards would not be compared."""
-    variants = ["torch_softmax", "torch_naive", "torch_jit"]
-    planned = [
-        Point(gpu, "float32", 4, n, variant)
-        for gpu, sizes in (("a100", (8, 9, 10)), ("h200", (8,)))
-        for n in sizes
-        for variant in variants[: 2 if n == 9 else 3]
-    ]
-    names = cluster.allocations(planned, TABLE)
-    assert [(p.gpu, p.N, names[points.row_path(p)]) for p in planned[::3]] == [
-        ("a100", 8, "points_a100_1"),
-        ("a100", 9, "points_a100_1"),
-        ("a100", 10, "points_a100_2"),
-        ("h200", 8, "points_h200_1"),
-    ]
-    assert len(set(names.values())) == 3
+    sizes = ("a100", 8, 3), ("a100", 9, 2), ("a100", 10, 3), ("h200", 8, 3)
+    names = ["torch_softmax", "torch_naive", "torch_jit"]
+    planned = [Point(gpu, "float32", 4, n, v) for gpu, n, some in sizes for v in names[:some]]
+    groups = cluster.allocations(planned, TABLE)
+    found = {(p.gpu, p.N, groups[points.row_path(p)]) for p in planned}
+    assert found == {
+        *(("a100", 8, "points_a100_1"), ("a100", 9, "points_a100_1")),
+        *(("a100", 10, "points_a100_2"), ("h200", 8, "points_h200_1")),
+    }
 
 
 def test_each_allocation_is_one_group(project):
@@ -99,10 +82,7 @@ def test_each_allocation_is_one_group(project):
 
 
 def test_the_profile_of_a_cluster_says_again_what_it_replaces():
-    default, slurm = (
-        yaml.safe_load((ROOT / f"profiles/{name}/profile.yaml").read_text())
-        for name in ("default", "slurm")
-    )
+    files = [ROOT / f"profiles/{name}/profile.yaml" for name in ("default", "slurm")]
+    default, slurm = (yaml.safe_load(file.read_text()) for file in files)
     for_one_machine = {"resources", "show-failed-logs"}
-    shared = {key: value for key, value in default.items() if key not in for_one_machine}
-    assert shared.items() <= slurm.items()
+    assert {key: default[key] for key in default.keys() - for_one_machine}.items() <= slurm.items()

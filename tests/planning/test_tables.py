@@ -1,31 +1,23 @@
 """Recorded and published tables: what is drawn of them, and the hashes that rows should have."""
 
-import csv
-
 import yaml
 
 from measure import ROOT
 from measure.point import Point
 from planning import tables
 from tests import processes
+from tests.analysis import synthetic
 
 PUBLISHED = ROOT / "data/published"
 
 
-def point(gpu, dtype="float32"):
-    return Point(gpu, dtype, 4, 8, "triton_row")
-
-
 def test_the_sets_are_those_measured_recorded_and_published(tmp_path):
     for gpu in ("h200", "b200"):
-        (tmp_path / gpu).mkdir()
-        (tmp_path / gpu / "online_softmax.csv").write_text(
-            "gpu,op,dtype,distribution,M,N,variant\n"
-            f"{gpu},softmax,float32,normal,4,8,triton_row\n"
-            f"{gpu},softmax,bfloat16,normal,4,8,triton_row\n"
-        )
+        rows = [synthetic.row(gpu=gpu, dtype=dtype) for dtype in ("float32", "bfloat16")]
+        synthetic.write_csv(tmp_path / gpu / "online_softmax.csv", rows)
     found = tables.recorded_tables(["b200"], tmp_path)
-    planned = [point("b200"), point("cpu", "bfloat16")]
+    given = ("b200", "float32"), ("cpu", "bfloat16")
+    planned = [Point(*each, 4, 8, "triton_row") for each in given]
     sets = tables.gpus_by_sweep("online_softmax", planned, found, PUBLISHED)
     assert sets == {
         ("float32", "online_softmax"): {"b200", "h200", "a100"},
@@ -38,8 +30,7 @@ def test_the_sets_are_those_measured_recorded_and_published(tmp_path):
 
 def test_what_is_said_of_a_published_table_is_true():
     for name, source in yaml.safe_load((PUBLISHED / "sources.yaml").read_text()).items():
-        with (PUBLISHED / name).open(newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = synthetic.read_csv(PUBLISHED / name)
         assert {(row["gpu"], row["dtype"]) for row in rows} == {(source["gpu"], source["dtype"])}
 
 

@@ -13,8 +13,9 @@ from analysis import claims, published
 from measure import ROOT, row
 from planning import points
 from tests.analysis import synthetic
-from tests.analysis.conftest import frame_of
+from tests.analysis.synthetic import frame_of
 from tests.measure import nvml
+from tests.planning.test_points import DEFAULT, overlay
 from tools import record, results
 
 
@@ -64,16 +65,12 @@ def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
 @pytest.fixture(scope="module")
 def recorded():
     """The points that `make record` measures, by sweep."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    files = {sweep: ROOT / f"sweeps/{sweep}.yaml" for sweep in record.SWEEPS}
-    overlays = {sweep: yaml.safe_load(path.read_text()) for sweep, path in files.items()}
-    return {sweep: points.expand(config | keys, "h200") for sweep, keys in overlays.items()}
+    return {sweep: points.expand(overlay(sweep), "h200") for sweep in record.SWEEPS}
 
 
 def test_the_default_sweep_is_a_part_of_the_recorded_one(recorded):
     """So a run can be compared with recorded rows, and README.md knows its minutes."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    assert set(points.expand(config, "h200")) < set(recorded["online_softmax"])
+    assert set(points.expand(DEFAULT, "h200")) < set(recorded["online_softmax"])
 
 
 def test_every_claim_and_every_line_of_the_readme_has_its_recorded_points(recorded):

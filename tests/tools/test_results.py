@@ -5,7 +5,7 @@ import pytest
 
 from analysis.goals import OURS
 from tests.analysis import synthetic
-from tests.analysis.conftest import frame_of
+from tests.analysis.synthetic import frame_of
 from tools import figures, goals, record, results
 
 PEERS = {OURS: 1.5, "peer_liger": 1.2}

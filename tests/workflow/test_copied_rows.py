@@ -2,38 +2,32 @@
 
 import os
 import re
-import shutil
 
 import pytest
 
-import kernels
-from measure import provenance
 from tests.analysis import synthetic
 from tests.workflow.runner import TINY, UNTIL_MERGED, Runner, configure
 
 GPUS = ("a100", "h200")
 VARIANTS = ["torch_softmax", "triton_online", "triton_row"]
-SWEEP = {"gpus": list(GPUS), "variants": VARIANTS, "blocks": 51}
 
 
 def rows(gpu, **given):
     """Yield the rows that a machine with such a GPU would have measured with the current code."""
     (shape,) = TINY["shapes"]
     for variant in VARIANTS:
-        code = {"kernel_sha256": kernels.kernel_sha256(variant)}
-        code |= {"measure_sha256": provenance.measure_sha256()}
+        point = {"gpu": gpu, "variant": variant, "M": shape["M"]}
         for n in shape["N"]:
-            yield synthetic.row(gpu=gpu, variant=variant, M=shape["M"], N=n, **code | given)
+            yield synthetic.row(N=n, **point | synthetic.code_of(variant) | given)
 
 
 @pytest.fixture
-def runner(tmp_path, project):
+def runner(project):
     """A project with the rows of two machines, neither of which is this one."""
     for gpu in GPUS:
         for row in rows(gpu):
-            synthetic.write_row(tmp_path / gpu, row)
-        shutil.copytree(tmp_path / gpu / "rows", project / "results/rows", dirs_exist_ok=True)
-    configure(project, **SWEEP)
+            synthetic.write_row(project / "results", row)
+    configure(project, gpus=list(GPUS), variants=VARIANTS, blocks=51)
     return Runner(project)
 
 

@@ -6,38 +6,33 @@ import yaml
 from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
-AFTER_POINTS = {"merge", "collect", "summary", "claims", "gpu_figures", "report", "all"}
-DRAW = AFTER_POINTS - {"merge"}
+DRAW = "collect summary claims gpu_figures report all"
+# Options -> the rules of which jobs run, and those of which none does.
+JOBS = {
+    # each target that the documents name, of all jobs
+    "-F rows": ("rows point", f"merge {DRAW}"),
+    "-F summary": ("point merge summary", "claims gpu_figures report"),
+    "-F claims": ("point merge claims", "summary gpu_figures report"),
+    "-F figures": ("point gpu_figures shared_figures", "summary report"),
+    "-F report": ("point merge collect claims gpu_figures report", "summary all"),
+    # a part of the graph, from either end
+    "-F --until gpu_figures": ("point gpu_figures", "summary report"),
+    "-F --omit-from collect": ("point merge", DRAW),
+    # what runs again after a run
+    "--forcerun summary": ("summary all", "point merge gpu_figures report"),
+    # the same configuration, but the report tells the command that repeats it
+    "--config gpus=[cpu]": ("report all", "point merge gpu_figures"),
+    "--config gpus=[recorded]": (DRAW, "point merge"),
+    "--rerun-triggers mtime": ("", f"point merge {DRAW}"),
+}
 
 
-@pytest.mark.parametrize(
-    ("options", "rules", "others"),
-    [
-        # each target that the documents name, of all jobs
-        (["-F", "rows"], {"rows", "point"}, AFTER_POINTS),
-        (["-F", "summary"], {"point", "merge", "summary"}, {"claims", "gpu_figures", "report"}),
-        (["-F", "claims"], {"point", "merge", "claims"}, {"summary", "gpu_figures", "report"}),
-        (["-F", "figures"], {"point", "gpu_figures", "shared_figures"}, {"summary", "report"}),
-        (["-F", "report"], {"point"} | AFTER_POINTS - {"summary", "all"}, {"summary", "all"}),
-        # a part of the graph, from either end
-        (["-F", "--until", "gpu_figures"], {"point", "gpu_figures"}, {"summary", "report"}),
-        slow(["-F", "--omit-from", "collect"], {"point", "merge"}, DRAW),
-        # what runs again after a run
-        (
-            ["--forcerun", "summary"],
-            {"summary", "all"},
-            {"point", "merge", "gpu_figures", "report"},
-        ),
-        # the same configuration, but the report tells the command that repeats it
-        (["--config", "gpus=[cpu]"], {"report", "all"}, {"point", "merge", "gpu_figures"}),
-        (["--config", "gpus=[recorded]"], DRAW, {"point", "merge"}),
-        (["--rerun-triggers", "mtime"], set(), {"point"} | AFTER_POINTS),
-    ],
-)
-def test_which_rules_run(finished_sweep, options, rules, others):
-    planned = set(Runner(finished_sweep[0]).jobs(*options))
-    assert rules <= planned
-    assert not others & planned
+@pytest.mark.parametrize("options", [slow(o) if "--omit" in o else o for o in JOBS])
+def test_which_rules_run(finished_sweep, options):
+    planned = set(Runner(finished_sweep[0]).jobs(*options.split()))
+    rules, others = map(str.split, JOBS[options])
+    assert planned >= set(rules)
+    assert not planned & set(others)
 
 
 def test_touch_takes_the_rows_of_an_edited_kernel_as_they_are(runner):
@@ -65,18 +60,13 @@ def test_a_directory_without_a_configuration_has_the_projects(project, tmp_path)
     assert Runner(project).jobs("--directory", str(tmp_path / "empty"))["point"] == 8
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        (
-            "results/rows/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99/torch_naive.1.csv",
-            "the sweep tiny has no row results/",
-        ),
+def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep):
+    folder = "results/rows/cpu/softmax/float32/uniform/seed3407_blocks6/M4_N99"
+    for name, words in (
+        (f"{folder}/torch_naive.1.csv", "the sweep tiny has no row results/"),
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
-    ],
-)
-def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep, name, words):
-    assert words in Runner(finished_sweep[0])("-n", name, fails=True)
+    ):
+        assert words in Runner(finished_sweep[0])("-n", name, fails=True)
 
 
 def test_a_batch_takes_some_of_the_points(project):
