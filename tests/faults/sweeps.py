@@ -1,10 +1,6 @@
 """Small sweeps on a CPU for faults to befall: their kernels, processes and rows."""
 
 import base64
-import contextlib
-import os
-import signal
-import subprocess
 import uuid
 from pathlib import Path
 
@@ -13,7 +9,7 @@ import psutil
 from analysis import row_files
 from measure.row import samples_path as samples_of
 from tests import processes
-from tests.bench import command, kernel
+from tests.bench import kernel
 from tests.workflow import runner
 
 MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
@@ -46,14 +42,6 @@ class Sweep(runner.Runner):
         """A kernel that is right, and does what `act` says; `head` comes before all."""
         (self.folder / "kernels/contributed" / f"{name}.py").write_text(kernel(act, head))
 
-    def point(self, variant: str, *options: str, **more) -> tuple[dict | None, str]:
-        """(row or None, output) of one point by hand, written to row.csv."""
-        words = command(gpu="cpu", M=64, N=96, variant=variant, blocks=6, output="row.csv")
-        code, printed = self.run(words=[*words, *options], **more)
-        path = self.folder / "row.csv"
-        assert path.exists() == (code == 0), printed
-        return (read(path) if code == 0 else None), printed
-
     def processes(self) -> list[psutil.Process]:
         """Those that this sweep has started, and that still run."""
         return processes.by_variable(MARK, self._mark)
@@ -70,11 +58,6 @@ class Sweep(runner.Runner):
         words = (processes.ask(process.cmdline, []) for process in self.processes())
         return any("measure" in found[1:4] for found in words)
 
-    def litter(self) -> set[Path]:
-        """Files in results/rows that are neither rows nor samples."""
-        files = {p for p in (self.folder / "results/rows").rglob("*") if p.is_file()}
-        return files - set(self.rows()) - set(map(samples_of, self.rows()))
-
     def complete(self) -> dict[Path, tuple]:
         """Rows of which Snakemake knows that they are complete: bytes and times of both files."""
         found = {}
@@ -84,13 +67,8 @@ class Sweep(runner.Runner):
                 found[path] = tuple((f.read_bytes(), f.stat().st_mtime_ns) for f in files)
         return found
 
-    def statuses(self) -> dict[tuple[str, str], str]:
-        """(variant, N) to the status of every row that there is; each is read strictly."""
-        found = map(read, self.rows())
-        return {(row["variant"], row["N"]): row["status"] for row in found}
-
     def merged(self) -> dict[tuple[str, str], str]:
-        """The same of the merged file, in which every point must be once."""
+        """(variant, N) to the status, of the merged file, in which every point must be once."""
         merged = runner.table(self.folder / MERGED)
         found = {(row["variant"], row["N"]): row["status"] for row in merged}
         assert len(found) == len(merged)
@@ -105,10 +83,3 @@ def read(path: Path) -> dict[str, str]:
     """The row of a file, which must be one that merging takes, as must be its samples."""
     row_files.check_samples(path)
     return row_files.read_row_file(path)
-
-
-def kill_group(process: subprocess.Popen) -> None:
-    """SIGKILL to a sweep and its jobs; what they have put into sessions of their own is spared."""
-    with contextlib.suppress(ProcessLookupError):  # all have ended
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

@@ -16,20 +16,26 @@ from tests.bench import command, kernel, read_row
 from tests.processes import PATIENCE_S, until
 from tests.workflow.runner import environment
 
-ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
-# one process in the worker's session, one in a new session
+# Starts a process in the worker's session and one in a new session, then stops itself.
 STARTS = """import subprocess
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 for session in (False, True):
     subprocess.Popen(['sleep', '600'], start_new_session=session)
 open('started', 'w')
+os.kill(os.getpid(), signal.SIGSTOP)"""
+# The worker's parent and grandparent: the reaper and the fork server.
+KILLS_WHO_WATCHES = """parent = os.getppid()
+grandparent = int(open(f'/proc/{parent}/stat').read().rpartition(')')[2].split()[1])
+os.kill(grandparent, signal.SIGKILL)
+os.kill(parent, signal.SIGKILL)
 time.sleep(600)"""
 
 
 class Sweep:
     """A copy of the project, and a process that points are served for."""
 
-    def __init__(self, project: Path, runtime: str):
-        self.project, self.runtime = project, runtime
+    def __init__(self, folder: Path):
+        self.project, self.runtime = copies.copy_project(folder / "project"), str(folder)
         self.owner = subprocess.Popen(["sleep", "600"])
 
     def add(self, name: str, body: str) -> None:
@@ -38,14 +44,12 @@ class Sweep:
 
     def begin(self, variant: str = "torch_softmax", **options) -> subprocess.Popen:
         """Start ``python -m measure point``."""
-        variables = {"XDG_RUNTIME_DIR": self.runtime, "CUDA_VISIBLE_DEVICES": ""}
-        variables |= options.pop("environment", {})
         given = {"gpu": "cpu", "M": 8, "N": 32, "blocks": 6, "output": "row.csv"}
         given |= {"variant": variant, "served-for": self.owner.pid} | options
         return subprocess.Popen(
             command(**{key: value for key, value in given.items() if value is not None}),
             cwd=self.project,
-            env=environment() | variables,
+            env=environment() | {"XDG_RUNTIME_DIR": self.runtime, "CUDA_VISIBLE_DEVICES": ""},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -68,10 +72,12 @@ class Sweep:
 
     def server(self) -> psutil.Process:
         """Return the server of the owner; that of a job without one is about to end."""
-        servers = until(lambda: processes.roots(self.running("measure.process.fork_server")))
-        until(lambda: sum(map(processes.is_alive, servers)) == 1)
-        (found,) = filter(processes.is_alive, servers)
-        return found
+
+        def only() -> psutil.Process | None:
+            found = processes.roots(self.running("measure.process.fork_server"))
+            return found[0] if len(found) == 1 else None
+
+        return until(only)
 
     def connect(self) -> socket.socket:
         """Return a connection to the server."""
@@ -92,9 +98,9 @@ class Sweep:
 
 
 @contextlib.contextmanager
-def made(project: Path, runtime: Path):
+def made(folder: Path):
     """A sweep; all that it has started has ended afterwards."""
-    sweep = Sweep(project, str(runtime))
+    sweep = Sweep(folder)
     try:
         yield sweep
     finally:
@@ -102,18 +108,10 @@ def made(project: Path, runtime: Path):
         until(lambda: not sweep.running())
 
 
-@pytest.fixture
-def sweep(project, tmp_path):
-    """For tests that end its server or its owner, or that need a server of another kind."""
-    with made(project, tmp_path) as found:
-        yield found
-
-
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """With a server that has everything loaded, for tests that leave it as it is."""
-    folder = tmp_path_factory.mktemp("served")
-    with made(copies.copy_project(folder / "project"), folder) as found:
+    """With a server that has everything loaded, for tests that leave its owner alive."""
+    with made(tmp_path_factory.mktemp("served")) as found:
         found.measure()
         yield found
 
@@ -126,7 +124,7 @@ def test_one_server_measures_all_points_of_a_sweep(shared):
     assert shared.server() == server
 
 
-def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared):
+def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared, monkeypatch):
     names = [name for name in fork_server.PRELOADED if name != "measure.device.telemetry"]  # NVML
     shared.add(
         "tells",
@@ -134,18 +132,16 @@ def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(share
         "of = 'measure.process.fork_server' in open('/proc/self/cmdline').read()\n"
         "raise RuntimeError(f\"{of} {os.environ['TMPDIR']} {os.getcwd()} {missing}\")",
     )
-    row = shared.measure("tells", environment={"TMPDIR": str(shared.project)})
-    assert (
-        row["message"]
-        == f"correctness check: RuntimeError: True {shared.project} {shared.project} []"
-    )
+    monkeypatch.setenv("TMPDIR", str(shared.project))
+    message = shared.measure("tells")["message"]
+    assert message.endswith(f"RuntimeError: True {shared.project} {shared.project} []")
 
 
 def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):
     started = shared.project / "started"
     started.unlink(missing_ok=True)
     shared.add("starts", STARTS)
-    # the first limit within which this machine gets as far as the kernel's sleep
+    # the first limit within which this machine gets as far as the kernel's stop
     for limit in (3, 10, 30, 100):
         row, log = shared.attempt("starts", timeout=limit)
         assert shared.running("sleep") == []
@@ -207,41 +203,45 @@ def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_sta
         _, log = point.communicate(timeout=PATIENCE_S)
         assert point.returncode == 0, log
         assert read_row(shared.project / f"{number}.csv")["status"] == "ok"
-    assert shared.measure()["status"] == "ok"
+    # at once, and start one server
+    for point in [shared.begin(output=f"{number}.csv") for number in range(3)]:
+        _, log = point.communicate(timeout=PATIENCE_S)
+        assert point.returncode == 0, log
     assert shared.server() != killed
 
 
-def test_points_that_begin_at_once_share_one_server(sweep):
-    points = [sweep.begin(output=f"{number}.csv") for number in range(3)]
-    for point in points:
-        _, log = point.communicate(timeout=PATIENCE_S)
-        assert point.returncode == 0, log
-    assert sweep.server().is_running()
+def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(shared):
+    shared.add("kills", KILLS_WHO_WATCHES)
+    assert shared.measure("kills")["status"] == "crash"
+    until(lambda: not shared.running())
 
 
-def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(shared, tmp_path):
+def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
+    shared, tmp_path, monkeypatch
+):
+    forked = shared.measure()
     thread = "threading.Thread(target=time.sleep, args=[60], daemon=True).start()"
     (tmp_path / "pynvml.py").write_text(f"import threading, time\n{thread}")
-    fresh, log = shared.attempt(environment={"PYTHONPATH": str(tmp_path)}, **{"served-for": None})
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    fresh, log = shared.attempt(**{"served-for": None})
     assert "loading nothing, as 2 threads" in log
-    forked = shared.measure()
     assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
     same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
     assert [forked[k] for k in same] == [fresh[k] for k in same]
 
 
-def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(sweep):
-    sweep.add("sleeps", ASLEEP)
-    point = sweep.begin("sleeps")
-    until((sweep.project / "asleep").exists)
-    sweep.end_owner()
-    _, log = point.communicate(timeout=PATIENCE_S)
-    assert point.returncode == 2
-    assert "(--served-for) has ended" in log
-    until(lambda: not sweep.running())
-    assert not (sweep.project / "row.csv").exists()
-    row, log = sweep.attempt()  # of an owner that is not there
-    assert (row, "(--served-for) has ended" in log, sweep.running()) == (None, True, [])
+def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(tmp_path):
+    with made(tmp_path) as sweep:
+        sweep.add("sleeps", "open('asleep', 'w')\ntime.sleep(600)")
+        point = sweep.begin("sleeps")
+        until((sweep.project / "asleep").exists)
+        sweep.end_owner()
+        _, log = point.communicate(timeout=PATIENCE_S)
+        assert (point.returncode, "(--served-for) has ended" in log) == (2, True), log
+        until(lambda: not sweep.running())
+        assert not (sweep.project / "row.csv").exists()
+        row, log = sweep.attempt()  # of an owner that is not there
+        assert (row, "(--served-for) has ended" in log, sweep.running()) == (None, True, [])
 
 
 def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):

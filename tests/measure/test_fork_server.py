@@ -1,10 +1,6 @@
 """What a fork server loads before its first point, and whether it can be forked then."""
 
-import os
-import subprocess
-import sys
-
-from measure import ROOT
+from tests.processes import run_code
 
 SERVER = """
 import sys, threading, time
@@ -20,12 +16,9 @@ print(fork_server.why_not_forkable())
 """
 
 
-def test_what_a_server_has_loaded_can_be_forked_but_no_driver_and_no_thread(tmp_path):
-    """It has one thread, even if Snakemake sets OPENBLAS_NUM_THREADS=2."""
+def test_what_a_server_has_loaded_can_be_forked_but_no_driver_and_no_thread(tmp_path, monkeypatch):
     (tmp_path / "nvidiactl").touch()
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2"}
-    command = [sys.executable, "-c", SERVER, str(tmp_path / "nvidia")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    loaded, driver, thread = done.stdout.splitlines()
-    assert (loaded, "the driver is in use" in driver) == ("None", True), done.stderr
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")  # as Snakemake does
+    loaded, driver, thread = run_code(SERVER, str(tmp_path / "nvidia")).splitlines()
+    assert (loaded, "the driver is in use" in driver) == ("None", True)
     assert thread == "2 threads are running, and a fork has only one"

@@ -29,6 +29,7 @@ SATURDAYS = kernel("pass") + "\n\ndef unsupported(x):\n    return 'not on Saturd
         ("sys.exit('bye')", "crash", "SystemExit: bye"),
         ("os._exit(0)", "crash", "the process ended (exit code 0) in stage: "),
         ("os.kill(os.getpid(), signal.SIGSEGV)", "crash", "the process ended (signal SIGSEGV)"),
+        ("os.closerange(0, 1000)", "crash", ""),
         ("raise RuntimeError('bad \\udc80 name')", "crash", "bad \\udc80 name"),
         ("torch.empty(2**60)", "out_of_memory", "can't allocate memory"),
         ("import not_there", "unavailable", "not_there"),
