@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import sys
 
 import torch
 
@@ -17,11 +16,6 @@ def first_rows(x, out=None):
     return y
 
 
-def unnormalised(x, out=None):
-    """Let rows sum to 1.001, within the tolerance of 1e-3 or 1e-2 that is often used."""
-    return torch.softmax(x, dim=-1, out=out).mul_(1.001)
-
-
 def changes_input(x, out=None):
     """Work in place: no second buffer is needed, and the input is gone."""
     y = torch.softmax(x, dim=-1, out=x)
@@ -31,12 +25,6 @@ def changes_input(x, out=None):
 def backward_without_sum(g, y, out=None):
     """Drop the sum over the row, which is near 0 for random gradients of long rows."""
     return torch.mul(g, y, out=torch.empty_like(y) if out is None else out)
-
-
-def through_bfloat16(x, out=None):
-    """Make a float16 result from one of bfloat16, which has 3 bits fewer."""
-    y = torch.softmax(x.float(), dim=-1).bfloat16().to(x.dtype)
-    return y if out is None else out.copy_(y)
 
 
 def cached_by_shape(x, out=None):
@@ -146,30 +134,6 @@ def memo_of_all_values(x, out=None):
     known = (x == seen).all() & (out[0] == torch.softmax(x[0], dim=-1)).all()
     seen.copy_(x)
     return out.copy_(torch.where(known, out, torch.softmax(x, dim=-1)))
-
-
-def not_where_right(x, out=None):
-    """Compute the first row, and the others only where the output does not have that."""
-    if out is not None and torch.equal(torch.softmax(x[0], dim=-1), out[0]):
-        return out
-    return torch.softmax(x, dim=-1, out=out)
-
-
-def not_while_timed(x, out=None):
-    """Look at the callers, and do nothing inside a timed sample."""
-    if sys._getframe(1).f_code.co_name == "_sample":
-        return out
-    return torch.softmax(x, dim=-1, out=out)
-
-
-def only_while_checked(x, out=None):
-    """Look at the callers, and work only for the check and the edge cases."""
-    frame, callers = sys._getframe(), set()
-    while frame := frame.f_back:
-        callers.add(os.path.basename(frame.f_code.co_filename))
-    if out is not None and not callers & {"correctness.py", "edge_cases.py"}:
-        return out
-    return torch.softmax(x, dim=-1, out=out)
 
 
 def patches_tolerance(x, out=None):
