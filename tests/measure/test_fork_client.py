@@ -4,15 +4,14 @@ import contextlib
 import os
 import socket
 import subprocess
-import threading
 from pathlib import Path
 
 import psutil
 import pytest
 
 from measure.process import fork_client, fork_server, reaper
-from tests import copies, processes
-from tests.bench import command, kernel, read_row
+from tests import processes
+from tests.bench import Bench, command, kernel, read_row
 from tests.processes import PATIENCE_S, until
 from tests.workflow.runner import environment
 
@@ -31,44 +30,27 @@ os.kill(parent, signal.SIGKILL)
 time.sleep(600)"""
 
 
-class Sweep:
+class Sweep(Bench):
     """A copy of the project, and a process that points are served for."""
 
     def __init__(self, folder: Path):
-        self.project, self.runtime = copies.copy_project(folder / "project"), str(folder)
+        super().__init__(folder / "project")
+        self.mark = str(folder)  # in the environment of all that it starts
         self.owner = subprocess.Popen(["sleep", "600"])
 
-    def add(self, name: str, body: str) -> None:
-        """Add a kernel that does what ``body`` says."""
-        (self.project / "kernels/contributed" / f"{name}.py").write_text(kernel(body))
+    def add(self, name: str, act: str) -> None:
+        super().add(name, kernel(act))
 
-    def begin(self, variant: str = "torch_softmax", **options) -> subprocess.Popen:
+    def begin(self, variant: str, **options) -> subprocess.Popen:
         """Start ``python -m measure point``."""
-        given = {"gpu": "cpu", "M": 8, "N": 32, "blocks": 6, "output": "row.csv"}
-        given |= {"variant": variant, "served-for": self.owner.pid} | options
-        return subprocess.Popen(
-            command(**{key: value for key, value in given.items() if value is not None}),
-            cwd=self.project,
-            env=environment() | {"XDG_RUNTIME_DIR": self.runtime, "CUDA_VISIBLE_DEVICES": ""},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        given = {"variant": variant, "gpu": "cpu", "M": 8, "N": 32, "blocks": 6}
+        words = command(**given | {"output": "row.csv", "served-for": self.owner.pid} | options)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(words, cwd=self.project, env=environment(), **pipes)
 
-    def attempt(self, *variant: str, **options) -> tuple[dict | None, str]:
-        """Return the row of a point, None if there is none, and what went to stderr."""
-        row = self.project / "row.csv"
-        row.unlink(missing_ok=True)
-        point = self.begin(*variant, **options)
-        _, log = point.communicate(timeout=PATIENCE_S)
-        assert row.exists() == (point.returncode == 0), log
-        return (read_row(row) if row.exists() else None), log
-
-    def measure(self, *variant: str, **options) -> dict:
-        """Return the row of a point that a server has measured."""
-        row, log = self.attempt(*variant, **options)
-        assert row is not None, log
-        return row
+    def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
+        owner = {"served-for": self.owner.pid} if options.get("served", True) else {}
+        return super().run(variant, **owner | options)
 
     def server(self) -> psutil.Process:
         """Return the server of the owner; that of a job without one is about to end."""
@@ -89,7 +71,7 @@ class Sweep:
 
     def running(self, word: str = "") -> list[psutil.Process]:
         """Return what was started for its points and runs, with this word in the command."""
-        here = processes.by_variable("XDG_RUNTIME_DIR", self.runtime)
+        here = processes.by_variable("XDG_RUNTIME_DIR", self.mark)
         return [p for p in here if word in " ".join(processes.ask(p.cmdline, []))]
 
     def end_owner(self) -> None:
@@ -101,24 +83,26 @@ class Sweep:
 def made(folder: Path):
     """A sweep; all that it has started has ended afterwards."""
     sweep = Sweep(folder)
-    try:
-        yield sweep
-    finally:
-        sweep.end_owner()
-        until(lambda: not sweep.running())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", sweep.mark)
+        try:
+            yield sweep
+        finally:
+            sweep.end_owner()
+            until(lambda: not sweep.running())
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """With a server that has everything loaded, for tests that leave its owner alive."""
     with made(tmp_path_factory.mktemp("served")) as found:
-        found.measure()
+        found.row("torch_softmax")
         yield found
 
 
 def test_one_server_measures_all_points_of_a_sweep(shared):
     server = shared.server()
-    first, second = shared.measure(), shared.measure("torch_naive", M=16)
+    first, second = shared.row("torch_softmax"), shared.row("torch_naive", M=16)
     assert (first["status"], second["status"]) == ("ok", "ok")
     assert (second["variant"], second["M"]) == ("torch_naive", "16")
     assert shared.server() == server
@@ -133,7 +117,7 @@ def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(share
         "raise RuntimeError(f\"{of} {os.environ['TMPDIR']} {os.getcwd()} {missing}\")",
     )
     monkeypatch.setenv("TMPDIR", str(shared.project))
-    message = shared.measure("tells")["message"]
+    message = shared.row("tells")["message"]
     assert message.endswith(f"RuntimeError: True {shared.project} {shared.project} []")
 
 
@@ -143,44 +127,48 @@ def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):
     shared.add("starts", STARTS)
     # the first limit within which this machine gets as far as the kernel's stop
     for limit in (3, 10, 30, 100):
-        row, log = shared.attempt("starts", timeout=limit)
+        row, done = shared.run("starts", timeout=limit)
         assert shared.running("sleep") == []
         if started.exists():
             break
-    assert row, log
+    assert row, done.stderr
     assert row["status"] == "timeout"
     assert row["message"].startswith(f"killed after {limit} s, in stage: ")
     until(lambda: shared.running() == [shared.server()])
+
+
+def test_what_a_point_started_has_ended_when_its_row_is_there(shared):
+    starts = "subprocess.Popen(['sleep', '600'], start_new_session=True)"
+    shared.add("leaves", f"import subprocess; {starts}; return None")
+    assert shared.row("leaves")["status"] == "incorrect"
+    assert shared.running("sleep") == []
 
 
 def test_clients_that_say_nothing_or_nonsense_harm_nobody(shared):
     with shared.connect(), shared.connect() as second:
         second.send(b"nonsense")
         assert second.recv(64) == b""
-        assert shared.measure()["status"] == "ok"
+        assert shared.row("torch_softmax")["status"] == "ok"
 
 
 def test_another_user_s_request_is_refused(monkeypatch):
-    monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
+    address, (end, owner) = f"\0softmax-bench-test-{os.getpid()}", os.pipe()
+
+    def of_another_user(connection):
+        os.close(owner)  # upon which the server ends
+        return os.getuid() + 1
+
+    monkeypatch.setattr(reaper, "peer_uid", of_another_user)
     monkeypatch.setattr(os, "fork", pytest.fail)
     monkeypatch.setattr(fork_server.signal, "signal", lambda *_: None)
-    address, (end, owner) = f"\0softmax-bench-test-{os.getpid()}", os.pipe()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+    kind = socket.AF_UNIX, socket.SOCK_SEQPACKET
+    with socket.socket(*kind) as listener, socket.socket(*kind) as client:
         listener.bind(address)
         listener.listen()
-
-        def ask():
-            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-                connection.connect(address)
-                answers.append(connection.recv(64))
-            os.close(owner)
-
-        answers, client = [], threading.Thread(target=ask)
-        client.start()
+        client.connect(address)
         fork_server.serve(listener, end)
-    client.join()
+        assert client.recv(64) == b""
     os.close(end)
-    assert answers == [b""]
 
 
 def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
@@ -200,31 +188,31 @@ def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_sta
     killed.kill()
     (shared.project / "go").touch()
     for number, point in enumerate(points):
-        _, log = point.communicate(timeout=PATIENCE_S)
+        log, _ = point.communicate(timeout=PATIENCE_S)
         assert point.returncode == 0, log
         assert read_row(shared.project / f"{number}.csv")["status"] == "ok"
     # at once, and start one server
-    for point in [shared.begin(output=f"{number}.csv") for number in range(3)]:
-        _, log = point.communicate(timeout=PATIENCE_S)
+    for point in [shared.begin("torch_softmax", output=f"{number}.csv") for number in range(3)]:
+        log, _ = point.communicate(timeout=PATIENCE_S)
         assert point.returncode == 0, log
     assert shared.server() != killed
 
 
 def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(shared):
     shared.add("kills", KILLS_WHO_WATCHES)
-    assert shared.measure("kills")["status"] == "crash"
+    assert shared.row("kills")["status"] == "crash"
     until(lambda: not shared.running())
 
 
 def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
     shared, tmp_path, monkeypatch
 ):
-    forked = shared.measure()
+    forked = shared.row("torch_softmax")
     thread = "threading.Thread(target=time.sleep, args=[60], daemon=True).start()"
     (tmp_path / "pynvml.py").write_text(f"import threading, time\n{thread}")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    fresh, log = shared.attempt(**{"served-for": None})
-    assert "loading nothing, as 2 threads" in log
+    fresh, done = shared.run("torch_softmax", served=False)
+    assert "loading nothing, as 2 threads" in done.stderr
     assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
     same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
     assert [forked[k] for k in same] == [fresh[k] for k in same]
@@ -236,12 +224,13 @@ def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(tmp_path)
         point = sweep.begin("sleeps")
         until((sweep.project / "asleep").exists)
         sweep.end_owner()
-        _, log = point.communicate(timeout=PATIENCE_S)
+        log, _ = point.communicate(timeout=PATIENCE_S)
         assert (point.returncode, "(--served-for) has ended" in log) == (2, True), log
         until(lambda: not sweep.running())
         assert not (sweep.project / "row.csv").exists()
-        row, log = sweep.attempt()  # of an owner that is not there
-        assert (row, "(--served-for) has ended" in log, sweep.running()) == (None, True, [])
+        row, done = sweep.run("torch_softmax")  # of an owner that is not there
+        assert (row, "(--served-for) has ended" in done.stderr) == (None, True)
+        assert sweep.running() == []
 
 
 def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):

@@ -65,7 +65,6 @@ def test_memory_that_was_missing_may_be_there_for_the_next_replicate(bench, tmp_
     ("change", "words"),
     [
         ({"N": 95}, "its N is 96, not 95"),
-        ({"blocks": 7}, "its blocks is 6, not 7"),
         ({"checked": "nowhere.csv"}, "No such file"),
     ],
 )
