@@ -1,16 +1,19 @@
 """SIGKILL at any moment: nothing half done is taken for a row, and the same command goes on."""
 
 import contextlib
+import itertools
+import multiprocessing
 import os
 import random
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from measure import ROOT, row
-from measure.point import Point
+from measure import row
+from tests.bench import read_row
 from tests.faults.sweeps import Sweep, configure, read
 from tests.marks import slow
 from tests.processes import until
@@ -99,42 +102,34 @@ def test_nothing_of_a_snakemake_that_ended_runs_and_the_same_command_goes_on(swe
     assert set(sweep.merged().values()) == {"ok"}
 
 
-GOOD = vars(Point("cpu", "float32", 4, 8, "torch_softmax"))
-GOOD = {name: GOOD[name] for name in row.IDENTITY} | {"status": "ok"}
+def write_and_be_killed(step: int, path: Path) -> None:
+    """Write a row, but die before a step of it; to be called in a process of its own."""
+    steps = itertools.count(1)
 
-KILLED_WHILE_WRITING = """
-import os, signal, sys
-from pathlib import Path
-from measure import row
+    def count(*_) -> None:
+        if next(steps) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-step, path = int(sys.argv[1]), Path(sys.argv[2])
-seen = 0
+    def watch(event: str, arguments: tuple) -> None:
+        if event in ("open", "os.rename") and str(arguments[0]).endswith(".tmp"):
+            count()
 
-def count():
-    global seen
-    seen += 1
-    if seen == step:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-def watch(event, arguments):
-    if event in ("open", "os.rename") and str(arguments[0]).endswith(".tmp"):
-        count()
-
-os.fsync = lambda descriptor: count()
-sys.addaudithook(watch)
-row.write_row(path, {"status": "crash"}, [(0, 0, "variant", 1.5)])
-"""
+    os.fsync = count
+    sys.addaudithook(watch)
+    row.write_row(path, {"status": "crash"}, [(0, 0, "variant", 1.5)])
 
 
 # before each of open, flush, rename: of the samples, of the row
 @pytest.mark.parametrize("step", range(1, 7))
 def test_a_job_killed_while_it_writes_leaves_no_row_and_no_litter_for_good(tmp_path, step):
     path = tmp_path / "row.csv"
-    words = [sys.executable, "-c", KILLED_WHILE_WRITING, str(step), str(path)]
-    assert subprocess.run(words, cwd=ROOT).returncode == -signal.SIGKILL
+    job = multiprocessing.get_context("fork").Process(target=write_and_be_killed, args=(step, path))
+    job.start()
+    job.join()
+    assert job.exitcode == -signal.SIGKILL
     assert not path.exists()
     left = [p for p in tmp_path.iterdir() if p.suffix == ".tmp"]
     assert len(left) == (step not in (1, 4))
-    row.write_row(path, GOOD, [])
-    assert read(path)["status"] == "ok"
+    row.write_row(path, {"status": "ok"}, [])
+    assert read_row(path)["status"] == "ok"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]

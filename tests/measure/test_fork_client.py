@@ -15,6 +15,7 @@ from tests.bench import Bench, command, kernel, read_row
 from tests.processes import PATIENCE_S, until
 from tests.workflow.runner import environment
 
+SOCKET = socket.AF_UNIX, socket.SOCK_SEQPACKET
 # Starts a process in the worker's session and one in a new session, then stops itself.
 STARTS = """import subprocess
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
@@ -60,14 +61,6 @@ class Sweep(Bench):
             return found[0] if len(found) == 1 else None
 
         return until(only)
-
-    def connect(self) -> socket.socket:
-        """Return a connection to the server."""
-        names = {c.laddr for c in self.server().net_connections("unix")}
-        (name,) = (name for name in names if name.startswith("@softmax-bench-"))
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        connection.connect("\0" + name[1:])
-        return connection
 
     def running(self, word: str = "") -> list[psutil.Process]:
         """Return what was started for its points and runs, with this word in the command."""
@@ -145,13 +138,17 @@ def test_what_a_point_started_has_ended_when_its_row_is_there(shared):
 
 
 def test_clients_that_say_nothing_or_nonsense_harm_nobody(shared):
-    with shared.connect(), shared.connect() as second:
+    names = {each.laddr for each in shared.server().net_connections("unix")}
+    (name,) = (name for name in names if name.startswith("@softmax-bench-"))
+    with socket.socket(*SOCKET) as silent, socket.socket(*SOCKET) as second:
+        for client in (silent, second):
+            client.connect("\0" + name[1:])
         second.send(b"nonsense")
         assert second.recv(64) == b""
         assert shared.row("torch_softmax")["status"] == "ok"
 
 
-def test_another_user_s_request_is_refused(monkeypatch):
+def test_another_user_s_request_is_refused_and_its_server_is_not_asked(monkeypatch):
     address, (end, owner) = f"\0softmax-bench-test-{os.getpid()}", os.pipe()
 
     def of_another_user(connection):
@@ -161,22 +158,17 @@ def test_another_user_s_request_is_refused(monkeypatch):
     monkeypatch.setattr(reaper, "peer_uid", of_another_user)
     monkeypatch.setattr(os, "fork", pytest.fail)
     monkeypatch.setattr(fork_server.signal, "signal", lambda *_: None)
-    kind = socket.AF_UNIX, socket.SOCK_SEQPACKET
-    with socket.socket(*kind) as listener, socket.socket(*kind) as client:
+    with socket.socket(*SOCKET) as listener, socket.socket(*SOCKET) as client:
         listener.bind(address)
         listener.listen()
         client.connect(address)
         fork_server.serve(listener, end)
         assert client.recv(64) == b""
-    os.close(end)
-
-
-def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
-    monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
-    with shared.connect() as connection:
-        monkeypatch.setattr(fork_client, "socket_name", lambda *_: connection.getpeername())
+        monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
+        monkeypatch.setattr(fork_client, "socket_name", lambda *_: address)
         with pytest.raises(ConnectionError, match="another user"):
             fork_client._connect({}, 1, 0)
+    os.close(end)
 
 
 def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_starts_one(shared):
@@ -238,7 +230,7 @@ def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fork_client.select, "select", cancelled)
-    ended = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # shutdown: not connected
+    ended = socket.socket(*SOCKET)  # shutdown: not connected
     with ended, pytest.raises(KeyboardInterrupt):
         fork_client._answer(ended, 0, 1.0)
 

@@ -10,8 +10,7 @@ import pytest
 from measure.device import gpu_lock, gpus
 from measure.errors import NoRow
 from measure.point import Point
-from tests.bench import command
-from tests.measure import nvml
+from measure.process import fork_client, run_point
 
 GPUS = [gpus.VisibleGpu("GPU-aaaa", "h200"), gpus.VisibleGpu("GPU-bbbb", "h200")]
 
@@ -116,16 +115,13 @@ def test_another_user_s_lock_holds(path):
     assert subprocess.run(command, capture_output=True).returncode == 0
 
 
-def test_a_worker_sees_the_gpu_that_is_held_for_it(tmp_path, project):
-    fake = tmp_path / "fake"
-    fake.mkdir()
-    (fake / "pynvml.py").write_text(nvml.FAKE.replace("NVIDIA A100-SXM4-40GB", "NVIDIA H200", 1))
-    with (project / "measure/process/reaper.py").open("a") as file:
-        file.write("def measure(*_):\n    print('sees', os.environ['CUDA_VISIBLE_DEVICES'])\n")
-    source = project / "measure/device/gpu_lock.py"
-    source.write_text(source.read_text().replace('Path("/tmp")', f"Path({str(fake)!r})"))
-    environment = os.environ | {"PYTHONPATH": str(fake)}
-    environment.pop("CUDA_VISIBLE_DEVICES", None)
-    words = command(gpu="h200", M=8, N=8, variant="torch_softmax", output="row.csv")
-    run = {"cwd": project, "env": environment, "capture_output": True, "text": True}
-    assert "sees GPU-aaaa" in subprocess.run(words, **run).stderr
+def test_a_worker_sees_the_gpu_that_is_held_for_it(path, monkeypatch):
+    def run_worker(point, folder, lock, *_):
+        assert not is_free(path)
+        seen = fork_client._environment(point, lock)["CUDA_VISIBLE_DEVICES"]
+        raise NoRow(f"it sees {seen}")
+
+    monkeypatch.setattr(run_point.gpus, "visible_gpus", lambda: GPUS[:1])
+    monkeypatch.setattr(run_point.fork_client, "run_worker", run_worker)
+    with pytest.raises(NoRow, match="it sees GPU-aaaa"):
+        run_point.measure_point(Point("h200", "float32", 8, 8, "torch_softmax"))

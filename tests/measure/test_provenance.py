@@ -50,7 +50,7 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch, path):
     assert provenance.git_state() == {"git_commit": None, "git_dirty": None}
 
 
-def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
+def test_the_row_of_other_code_or_of_another_version_of_a_package_is_not_taken(monkeypatch):
     monkeypatch.setattr(provenance.kernels, "packages", lambda _: {"math", "torch", "numpy"})
     first = dict.fromkeys(row.COLUMNS) | {"variant": "torch_softmax", "gpu": "cpu", "status": "ok"}
     first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax")
@@ -58,5 +58,7 @@ def test_the_row_of_another_version_of_a_package_is_not_taken(monkeypatch):
     first |= provenance.versions("torch_softmax")
     assert first["package_versions"] == f"numpy=={numpy.__version__}"
     assert replicate.reusable(first)
-    for name, other in {"package_versions": "numpy==1.0", "torch": "1.0", "triton": "2.0"}.items():
+    others = {"package_versions": "numpy==1.0", "torch": "1.0", "triton": "2.0"}
+    others |= {"kernel_sha256": "7", "measure_sha256": "7"}
+    for name, other in others.items():
         assert replicate.reusable(first | {name: other}) is None

@@ -28,16 +28,6 @@ def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_pa
     assert "correctness check after timing" in done.stderr
 
 
-def test_of_other_code_everything_is_checked_again(bench, tmp_path):
-    bench.add("edited", kernel("pass"))
-    bench.row("edited")
-    path = (bench.project / "row.csv").rename(tmp_path / "first.csv")
-    bench.add("edited", kernel("y.zero_()"))
-    row, done = bench.run("edited", replicate=2, checked=path)
-    assert row["status"] == "incorrect"
-    assert "other code has measured the first replicate" in done.stderr
-
-
 def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
     bench.add("fails", kernel(f"open({str(tmp_path / 'calls')!r}, 'a').write('.'); return None"))
     first, second, _ = replicate(bench, "fails", tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from tests import copies
+from tests.analysis import synthetic
 from tests.processes import until
 from tests.slurm.lab import Lab
 from tests.workflow import runner
@@ -36,6 +37,8 @@ class Sweep(runner.Runner):
         change |= {"gpus": gpus, "shapes": [{"M": 4, "N": sizes}]}
         runner.configure(folder, **{"variants": VARIANTS} | change)
         shutil.copy(HERE / "standin.py", folder / "measure")
+        for status in ("ok", "crash"):
+            synthetic.write_csv(folder / f"{status}.csv", [synthetic.row(status=status)])
         with (folder / "measure/process/run_point.py").open("a") as file:
             file.write("\n\nfrom ..standin import measure_point\n")
         (folder / "profiles/slurm/gpus.yaml").write_text(yaml.safe_dump(TABLE))

@@ -8,14 +8,6 @@ import torch
 CALLS, FIRST, KEPT = itertools.count(), [], {}
 
 
-def first_rows(x, out=None):
-    """Compute only the first half of the rows."""
-    y = torch.full_like(x, torch.nan) if out is None else out
-    half = x.shape[0] // 2
-    y[:half] = torch.softmax(x[:half], dim=-1)
-    return y
-
-
 def changes_input(x, out=None):
     """Work in place: no second buffer is needed, and the input is gone."""
     y = torch.softmax(x, dim=-1, out=x)
@@ -42,22 +34,9 @@ def no_maximum(x, out=None):
     return torch.div(numerator, numerator.sum(dim=1, keepdim=True), out=y)
 
 
-def nan_where_masked(x, out=None):
-    """Multiply by a mask, and -inf * 0 is NaN."""
-    shifted = x - x.amax(dim=1, keepdim=True)
-    return torch.softmax(shifted * (shifted > -torch.inf), dim=-1, out=out)
-
-
 def never_nan(x, out=None):
     """Write zeros where a row has no softmax, which hides a masked or a broken row."""
     return torch.softmax(x, dim=-1, out=out).nan_to_num_(0)
-
-
-def backward_hides_nan(g, y, out=None):
-    """Write zeros where a row has no gradient, which hides that a training step has failed."""
-    out = torch.empty_like(y) if out is None else out
-    dx = y * (g - (g * y).sum(dim=1, keepdim=True))
-    return torch.nan_to_num(dx, nan=0.0, out=out)
 
 
 def past_the_end(x, out=None):
@@ -109,19 +88,10 @@ def cached_but_one(x, out=None):
 
 def cached_by_first_row(x, out=None):
     """Keep the result of every large matrix, known again by address and first row."""
-    return _keep(x, out, lambda: torch.softmax(x, dim=-1))
-
-
-def backward_cached_by_first_row(g, y, out=None):
-    """Keep the result of every large matrix, known by address and the first row of gradients."""
-    return _keep(g, out, lambda: y * (g - (g * y).sum(dim=1, keepdim=True)))
-
-
-def _keep(x, out, compute):
     out = torch.empty_like(x) if out is None else out
     key = x.data_ptr(), tuple(x[0].tolist())
     if key not in KEPT or len(x) < 64:
-        KEPT[key] = compute()
+        KEPT[key] = torch.softmax(x, dim=-1)
     return out.copy_(KEPT[key])
 
 
