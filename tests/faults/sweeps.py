@@ -1,24 +1,16 @@
 """Small sweeps on a CPU for faults to befall: their kernels, processes and rows."""
 
 import base64
-import uuid
 from pathlib import Path
 
 import psutil
 
-from analysis import row_files
 from measure.row import samples_path as samples_of
 from tests import processes
 from tests.bench import kernel
 from tests.workflow import runner
 
-MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
 MERGED = "results/measurements/cpu.csv"
-
-
-def configure(folder: Path, **change) -> None:
-    """Write the config of a sweep of four quick points, or of what `change` makes of it."""
-    runner.configure(folder, **{"variants": ["torch_naive", "torch_softmax"]} | change)
 
 
 class Sweep(runner.Runner):
@@ -30,13 +22,9 @@ class Sweep(runner.Runner):
         super().__init__(folder)
         self.scratch = folder.parent / "tmp"
         self.scratch.mkdir(exist_ok=True)
-        self._mark = uuid.uuid4().hex
 
     def environment(self) -> dict[str, str]:
-        found = runner.environment()
-        found.pop("XDG_RUNTIME_DIR", None)  # sockets of others
-        found |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
-        return found | {MARK: self._mark}
+        return runner.environment() | {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
 
     def write_kernel(self, name: str, act: str, head: str = "") -> None:
         """A kernel that is right, and does what `act` says; `head` comes before all."""
@@ -44,14 +32,7 @@ class Sweep(runner.Runner):
 
     def processes(self) -> list[psutil.Process]:
         """Those that this sweep has started, and that still run."""
-        return processes.by_variable(MARK, self._mark)
-
-    def kill(self) -> None:
-        """Kill what a test has left."""
-        processes.kill(self.processes())
-
-    def nothing_runs(self) -> bool:
-        return not self.processes()
+        return processes.by_variable("TMPDIR", self.scratch)
 
     def measures(self) -> bool:
         """Whether a point is being measured."""
@@ -77,9 +58,3 @@ class Sweep(runner.Runner):
     def _is_marked(self, path: Path) -> bool:
         name = base64.urlsafe_b64encode(str(path.relative_to(self.folder)).encode()).decode()
         return (self.folder / ".snakemake/incomplete" / name).exists()
-
-
-def read(path: Path) -> dict[str, str]:
-    """The row of a file, which must be one that merging takes, as must be its samples."""
-    row_files.check_samples(path)
-    return row_files.read_row_file(path)

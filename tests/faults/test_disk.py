@@ -43,11 +43,10 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(fin
 
 
 def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
-    fill = "os.system('cat /dev/zero > $TMPDIR/filler 2> /dev/null')"
-    sweep.write_kernel("meanwhile", fill)
+    sweep.write_kernel("fills", "os.system('cat /dev/zero > $TMPDIR/filler 2> /dev/null')")
     script = f"""
         mount -t tmpfs -o size=4m none "$TMPDIR"
-        {sys.executable} -m measure point --gpu cpu --M 64 --N 96 --variant meanwhile \
+        {sys.executable} -m measure point --gpu cpu --M 64 --N 96 --variant fills \
             --blocks 6 --output row.csv
     """
     code, printed = sweep.run(words=mounting(script))

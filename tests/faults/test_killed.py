@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from analysis import row_files
 from measure import row
 from tests.bench import read_row
-from tests.faults.sweeps import Sweep, configure, read
+from tests.faults.sweeps import Sweep
 from tests.marks import slow
 from tests.processes import until
-from tests.workflow.runner import UNTIL_MERGED
+from tests.workflow.runner import UNTIL_MERGED, configure
 
 # status that an undisturbed run gives the kernel: what it does, what comes before
 KERNELS = {
@@ -50,9 +51,10 @@ def test_after_any_number_of_kills_the_same_command_completes(sweep, wanted):
             assert ended is None, sweep.printed()
             kills += 1
             sweep("--unlock")
-        until(sweep.nothing_runs)
-        for path in sweep.rows():
-            read(path)
+        until(lambda: not sweep.processes())
+        for path in sweep.rows():  # merging takes each
+            row_files.check_samples(path)
+            row_files.read_row_file(path)
         done = sweep.complete()
         assert {path: done.get(path) for path in kept} == kept, "measured again, or lost"
         kept = done
@@ -64,7 +66,7 @@ def test_after_any_number_of_kills_the_same_command_completes(sweep, wanted):
     assert sweep.merged() == expected
     files = [path for path in (sweep.folder / "results/rows").rglob("*") if path.is_file()]
     assert len(files) == 2 * len(expected), "neither a row nor samples"
-    until(sweep.nothing_runs)
+    until(lambda: not sweep.processes())
 
 
 def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Random) -> None:
@@ -87,13 +89,13 @@ def wait_for_a_moment(sweep: Sweep, process: subprocess.Popen, rng: random.Rando
 )
 def test_nothing_of_a_snakemake_that_ended_runs_and_the_same_command_goes_on(sweep, end):
     sweep.write_kernel("waits", "open('begun', 'w').close()\nwhile True: time.sleep(1)")
-    variants = ["waits", "torch_softmax"]
-    configure(sweep.folder, variants=variants, shapes=[{"M": 4, "N": 8}])
+    shapes = [{"M": 4, "N": 8}]
+    configure(sweep.folder, variants=["waits", "torch_softmax"], shapes=shapes)
     process = sweep.start(*UNTIL_MERGED)
     until((sweep.folder / "begun").exists)
     end(process)
     assert process.wait() != 0
-    until(sweep.nothing_runs)
+    until(lambda: not sweep.processes())
     assert not [path for path in sweep.rows() if path.name.startswith("waits")]
     sweep("--unlock")
     sweep.write_kernel("waits", "pass")

@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -24,10 +25,8 @@ for session in (False, True):
 open('started', 'w')
 os.kill(os.getpid(), signal.SIGSTOP)"""
 # The worker's parent and grandparent: the reaper and the fork server.
-KILLS_WHO_WATCHES = """parent = os.getppid()
-grandparent = int(open(f'/proc/{parent}/stat').read().rpartition(')')[2].split()[1])
-os.kill(grandparent, signal.SIGKILL)
-os.kill(parent, signal.SIGKILL)
+KILLS_WHO_WATCHES = """import psutil
+for process in reversed(psutil.Process().parents()[:2]): process.kill()
 time.sleep(600)"""
 
 
@@ -78,6 +77,7 @@ def made(folder: Path):
     sweep = Sweep(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", sweep.mark)
+        patch.setenv("OPENBLAS_NUM_THREADS", "2")  # as Snakemake does; no fork has two threads
         try:
             yield sweep
         finally:
@@ -112,6 +112,13 @@ def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(share
     monkeypatch.setenv("TMPDIR", str(shared.project))
     message = shared.row("tells")["message"]
     assert message.endswith(f"RuntimeError: True {shared.project} {shared.project} []")
+
+
+def test_a_process_that_has_opened_the_driver_cannot_be_forked(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)  # it may have a context
+    monkeypatch.setattr(fork_server, "DRIVER", str(tmp_path / "nvidia"))
+    with (tmp_path / "nvidiactl").open("w"):
+        assert "the driver is in use" in fork_server.why_not_forkable()
 
 
 def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):

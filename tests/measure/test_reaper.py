@@ -1,5 +1,6 @@
 """The reaper of a point: what it answers, and how long it holds the lock of a GPU."""
 
+import contextlib
 import json
 import os
 import socket
@@ -30,12 +31,12 @@ NEVER_ENDS = "os._exit = lambda code: time.sleep(600)"  # as if the driver took 
 @pytest.fixture
 def reaped(tmp_path):
     """reaped(act): the connection to a reaper, which holds the lock ``reaped.lock``."""
-    open_connections, lock = [], tmp_path / "lock"
+    lock = tmp_path / "lock"
 
     def start(act: str) -> socket.socket:
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         here.settimeout(PATIENCE_S)
-        open_connections.append(here)
+        stack.enter_context(here)
         job = {"point": {"timeout_s": PATIENCE_S}, "environment": dict(os.environ)}
         (tmp_path / "job.json").write_text(json.dumps(job | {"directory": str(tmp_path)}))
         command = [sys.executable, "-c", REAPER.replace("ACT", act), str(there.fileno())]
@@ -48,9 +49,8 @@ def reaped(tmp_path):
 
     lock.touch()
     start.lock = lock
-    yield start
-    for connection in open_connections:
-        connection.close()
+    with contextlib.ExitStack() as stack:
+        yield start
 
 
 def test_a_worker_with_a_lock_answers_before_its_end_and_holds_the_lock_until_then(reaped):

@@ -87,7 +87,6 @@ def test_columns_of_the_row_follow_from_the_samples():
 @pytest.mark.parametrize(
     ("change", "call", "calls", "expected"),
     [
-        ({}, 2, 4, []),
         ({"aa_low": 1.011, "aa_high": 1.02}, 2, 4, ["aa_biased"]),
         ({"aa_low": 0.97, "aa_high": 0.989}, 2, 4, ["aa_biased"]),
         ({"aa_low": 1.001, "aa_high": 1.02}, 2, 4, []),

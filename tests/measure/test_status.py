@@ -20,7 +20,6 @@ from measure.row import SCHEMA
         (UnsupportedLanguageConstruct("try: pass", None, "no try"), "compile_error"),
         (PTXASError("ptxas failed"), "compile_error"),
         (RuntimeError("PassManager::run failed"), "compile_error"),
-        (RuntimeError("an illegal memory access was encountered"), "crash"),
         (NVRTCError("6: NVRTC_ERROR_COMPILATION"), "compile_error"),
         (CUDAError("CUDA_ERROR_OUT_OF_MEMORY: no room"), "out_of_memory"),
         (CUDAError("CUDA_ERROR_ILLEGAL_ADDRESS"), "crash"),

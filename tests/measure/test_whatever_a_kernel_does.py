@@ -14,12 +14,11 @@ SATURDAYS = kernel("pass") + "\n\ndef unsupported(x):\n    return 'not on Saturd
 
 
 # One for each status, and for each way to it: an exception, an exit, a signal, a message that is no
-# text, a module that cannot be loaded. test_correctness has one for each problem that the
-# correctness check finds.
+# text, a module that cannot be loaded. test_correctness and test_cheats have what is incorrect.
 @pytest.mark.parametrize(
     ("source", "status", "message"),
     [
-        ("raise ValueError('not today')", "crash", "ValueError: not today"),
+        ("raise ValueError('not today')", "crash", "correctness check: ValueError: not today"),
         ("sys.exit('bye')", "crash", "SystemExit: bye"),
         ("os._exit(0)", "crash", "the process ended (exit code 0) in stage: "),
         ("os.kill(os.getpid(), signal.SIGSEGV)", "crash", "the process ended (signal SIGSEGV)"),
@@ -29,7 +28,6 @@ SATURDAYS = kernel("pass") + "\n\ndef unsupported(x):\n    return 'not on Saturd
         ("import not_there", "unavailable", "not_there"),
         (MISSING, "unavailable", "a_package_that_is_not_there"),
         ("def broken(:", "compile_error", "SyntaxError"),
-        ("return None", "incorrect", "returned NoneType, not a tensor"),
         (SATURDAYS, "unsupported", "not on Saturdays"),
         ("print('noise'); sys.stdout.flush()", "ok", ""),
     ],
@@ -89,10 +87,10 @@ def test_what_cannot_be_called_is_a_row(bench, variant, options, status, message
 @pytest.mark.parametrize(
     ("op", "dtype", "matrices"),
     [
-        ("softmax", "float32", 2),
-        ("log_softmax", "float16", 2),
+        ("softmax", "float16", 2),
+        ("log_softmax", "float32", 2),
         ("softmax_backward", "float16", 3),
-        ("log_softmax_backward", "float32", 3),
+        ("log_softmax_backward", "float16", 3),
     ],
 )
 def test_torchs_own_is_timed_against_torch_and_a_copy(bench, op, dtype, matrices):

@@ -33,6 +33,8 @@ SlurmctldPort={ports[slurmctld]}
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 AuthType=auth/none
 CredType=cred/none
+# a requeued job waits that long before it starts again; the default is 120 s
+AuthInfo=cred_expire=8
 SlurmUser=root
 SlurmdUser=root
 # by parent processes, not by cgroups; with those, nodes look idle and every step fails
@@ -50,8 +52,6 @@ StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
@@ -85,10 +85,7 @@ class Lab:
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-lab-"))
         found = runner.environment().items()
         self.environment = {k: v for k, v in found if not k.startswith("SLURM")}
-        self.environment |= {
-            MARK: str(self.folder),
-            "SLURM_CONF": str(self.folder / "slurm.conf"),
-        }
+        self.environment |= {MARK: str(self.folder), "SLURM_CONF": f"{self.folder}/slurm.conf"}
         self._daemons = []
 
     def __enter__(self) -> "Lab":
@@ -141,8 +138,8 @@ class Lab:
         return {*found, *(p for p in above if p and processes.ask(p.name, "") == "slurmstepd")}
 
     def logs(self) -> str:
-        """The ends of the daemons' logs, for somebody who looks for what went wrong."""
-        paths = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
+        """The ends of what the daemons print, for somebody who looks for what went wrong."""
+        paths = sorted(self.folder.glob("*.out"))
         return "\n".join(f"--- {p.name}\n{p.read_text(errors='replace')[-3000:]}" for p in paths)
 
     def _write(self) -> None:
@@ -164,17 +161,12 @@ class Lab:
         (self.folder / "gres.conf").write_text("".join(lines))
 
     def _daemon(self, name: str, *command: str) -> None:
+        # it ends with the thread that started it, should nobody be left to end it
+        words = ("setpriv", "--pdeathsig", "KILL", *command)
+        how = {"env": self.environment, "stdin": subprocess.DEVNULL, "start_new_session": True}
         with (self.folder / f"{name}.out").open("ab") as output:
-            daemon = subprocess.Popen(
-                # it ends with the thread that started it, should nobody be left to end it
-                ("setpriv", "--pdeathsig", "KILL", *command),
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self._daemons.append(daemon)
+            pipes = {"stdout": output, "stderr": subprocess.STDOUT}
+            self._daemons.append(subprocess.Popen(words, **how, **pipes))
 
 
 def _fake_gpu(path: Path) -> None:
@@ -183,8 +175,6 @@ def _fake_gpu(path: Path) -> None:
 
 
 def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as open_sockets:
-        sockets = [open_sockets.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    with contextlib.ExitStack() as stack:  # all are open at once
+        servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        return [stack.enter_context(each).getsockname()[1] for each in servers]

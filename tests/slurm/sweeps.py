@@ -30,10 +30,8 @@ class Sweep(runner.Runner):
     how = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
 
     def __init__(self, folder: Path, lab: Lab, gpus: list[str], sizes: list[int], **change):
-        super().__init__(copies.copy_project(folder))
+        super().__init__(copies.copy_project(folder, recorded="none"))
         self.lab = lab
-        for recorded in (folder / "data/recorded").iterdir():  # nothing to draw from it here
-            shutil.rmtree(recorded)
         change |= {"gpus": gpus, "shapes": [{"M": 4, "N": sizes}]}
         runner.configure(folder, **{"variants": VARIANTS} | change)
         shutil.copy(HERE / "standin.py", folder / "measure")
@@ -51,11 +49,8 @@ class Sweep(runner.Runner):
         count = len(self.visits()) + after
         (self.folder / "hold").write_text(str(count))
         run = self.start(*runner.UNTIL_MERGED)
-        try:
-            until(lambda: len(self.visits()) > count, 240)
-        except AssertionError:
-            run.kill()
-            raise AssertionError(self.printed()) from None
+        until(lambda: len(self.visits()) > count or run.poll() is not None, 240)
+        assert run.poll() is None, self.printed()
         return run
 
     def release(self) -> None:

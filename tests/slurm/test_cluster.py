@@ -122,14 +122,6 @@ def by_job(played):
     return dict(found)
 
 
-def test_points_are_measured_on_a_gpu_of_their_type(played):
-    visits = played("two types").sweep.visits()
-    points = {visit["point"] for visit in visits}
-    assert len(points) == len(visits) == 2 * len(SIZES) * OF_A_MATRIX
-    on = {(visit["point"].split("/")[0], visit["node"]) for visit in visits}
-    assert on == {("a100", "node1"), ("h200", "node2")}
-
-
 def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, by_job):
     counts = defaultdict(list)
     for visits in by_job.values():
@@ -143,6 +135,9 @@ def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, 
         "node2": [24],
     }
     assert len(played("two types").sweep.allocations()) == len(by_job)
+    points = [(v["point"], v["node"]) for visits in by_job.values() for v in visits]
+    assert len(set(points)) == len(points), "each point once"
+    assert {(p.split("/")[0], node) for p, node in points} == {("a100", "node1"), ("h200", "node2")}
 
 
 def test_an_allocation_asks_for_one_gpu_in_the_words_of_the_table_and_for_time_enough(

@@ -5,7 +5,7 @@ import os
 
 import torch
 
-CALLS, FIRST, KEPT = itertools.count(), [], {}
+CALLS, KEPT = itertools.count(), {}
 
 
 def changes_input(x, out=None):
@@ -76,10 +76,7 @@ def right_forty_times(x, out=None):
 
 def cached_but_one(x, out=None):
     """Compute the matrix of the first call; keep the result of every other large one."""
-    if x.numel() < 4096:
-        return torch.softmax(x, dim=-1, out=out)
-    FIRST.append(x.data_ptr())
-    if x.data_ptr() == FIRST[0] or out is None:
+    if len(x) < 64 or out is None or x.data_ptr() == KEPT.setdefault("first", x.data_ptr()):
         return torch.softmax(x, dim=-1, out=out)
     if x.data_ptr() not in KEPT:
         KEPT[x.data_ptr()] = torch.softmax(x, dim=-1)
