@@ -5,25 +5,27 @@ import subprocess
 
 import pytest
 
-from tests import copies
-from tests.faults.sweeps import Sweep, configure
-from tests.workflow.runner import UNTIL_MERGED
+from tests import copies, processes
+from tests.faults.sweeps import Sweep
+from tests.workflow.runner import UNTIL_MERGED, configure
+
+TWO = ["torch_naive", "torch_softmax"]  # variants, each at two sizes
 
 
 @pytest.fixture
 def sweep(project):
     """A sweep of four points that has not begun."""
-    configure(project)
+    configure(project, variants=TWO)
     begun = Sweep(project)
     yield begun
-    begun.kill()
+    processes.kill(begun.processes())
 
 
 @pytest.fixture(scope="session")
 def measured_sweep(tmp_path_factory):
     """A folder in which the sweep of four points is merged."""
     folder = copies.copy_project(tmp_path_factory.mktemp("measured") / "project")
-    configure(folder)
+    configure(folder, variants=TWO)
     code, printed = Sweep(folder).run(*UNTIL_MERGED)
     assert code == 0, printed
     return folder
@@ -34,7 +36,7 @@ def finished(measured_sweep, tmp_path):
     """A copy of it, to be damaged."""
     begun = Sweep(shutil.copytree(measured_sweep, tmp_path / "project"))
     yield begun
-    begun.kill()
+    processes.kill(begun.processes())
 
 
 @pytest.fixture

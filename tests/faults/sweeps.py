@@ -1,28 +1,16 @@
 """Small sweeps on a CPU for faults to befall: their kernels, processes and rows."""
 
 import base64
-import contextlib
-import os
-import signal
-import subprocess
-import uuid
 from pathlib import Path
 
 import psutil
 
-from analysis import row_files
 from measure.row import samples_path as samples_of
 from tests import processes
-from tests.bench import command, kernel
+from tests.bench import kernel
 from tests.workflow import runner
 
-MARK = "SOFTMAX_BENCH_TEST"  # variable by which a test knows the processes that it started
 MERGED = "results/measurements/cpu.csv"
-
-
-def configure(folder: Path, **change) -> None:
-    """Write the config of a sweep of four quick points, or of what `change` makes of it."""
-    runner.configure(folder, **{"variants": ["torch_naive", "torch_softmax"]} | change)
 
 
 class Sweep(runner.Runner):
@@ -34,46 +22,22 @@ class Sweep(runner.Runner):
         super().__init__(folder)
         self.scratch = folder.parent / "tmp"
         self.scratch.mkdir(exist_ok=True)
-        self._mark = uuid.uuid4().hex
 
     def environment(self) -> dict[str, str]:
-        found = runner.environment()
-        found.pop("XDG_RUNTIME_DIR", None)  # sockets of others
-        found |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
-        return found | {MARK: self._mark}
+        return runner.environment() | {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
 
     def write_kernel(self, name: str, act: str, head: str = "") -> None:
         """A kernel that is right, and does what `act` says; `head` comes before all."""
         (self.folder / "kernels/contributed" / f"{name}.py").write_text(kernel(act, head))
 
-    def point(self, variant: str, *options: str, **more) -> tuple[dict | None, str]:
-        """(row or None, output) of one point by hand, written to row.csv."""
-        words = command(gpu="cpu", M=64, N=96, variant=variant, blocks=6, output="row.csv")
-        code, printed = self.run(words=[*words, *options], **more)
-        path = self.folder / "row.csv"
-        assert path.exists() == (code == 0), printed
-        return (read(path) if code == 0 else None), printed
-
     def processes(self) -> list[psutil.Process]:
         """Those that this sweep has started, and that still run."""
-        return processes.by_variable(MARK, self._mark)
-
-    def kill(self) -> None:
-        """Kill what a test has left."""
-        processes.kill(self.processes())
-
-    def nothing_runs(self) -> bool:
-        return not self.processes()
+        return processes.by_variable("TMPDIR", self.scratch)
 
     def measures(self) -> bool:
         """Whether a point is being measured."""
         words = (processes.ask(process.cmdline, []) for process in self.processes())
         return any("measure" in found[1:4] for found in words)
-
-    def litter(self) -> set[Path]:
-        """Files in results/rows that are neither rows nor samples."""
-        files = {p for p in (self.folder / "results/rows").rglob("*") if p.is_file()}
-        return files - set(self.rows()) - set(map(samples_of, self.rows()))
 
     def complete(self) -> dict[Path, tuple]:
         """Rows of which Snakemake knows that they are complete: bytes and times of both files."""
@@ -84,13 +48,8 @@ class Sweep(runner.Runner):
                 found[path] = tuple((f.read_bytes(), f.stat().st_mtime_ns) for f in files)
         return found
 
-    def statuses(self) -> dict[tuple[str, str], str]:
-        """(variant, N) to the status of every row that there is; each is read strictly."""
-        found = map(read, self.rows())
-        return {(row["variant"], row["N"]): row["status"] for row in found}
-
     def merged(self) -> dict[tuple[str, str], str]:
-        """The same of the merged file, in which every point must be once."""
+        """(variant, N) to the status, of the merged file, in which every point must be once."""
         merged = runner.table(self.folder / MERGED)
         found = {(row["variant"], row["N"]): row["status"] for row in merged}
         assert len(found) == len(merged)
@@ -99,16 +58,3 @@ class Sweep(runner.Runner):
     def _is_marked(self, path: Path) -> bool:
         name = base64.urlsafe_b64encode(str(path.relative_to(self.folder)).encode()).decode()
         return (self.folder / ".snakemake/incomplete" / name).exists()
-
-
-def read(path: Path) -> dict[str, str]:
-    """The row of a file, which must be one that merging takes, as must be its samples."""
-    row_files.check_samples(path)
-    return row_files.read_row_file(path)
-
-
-def kill_group(process: subprocess.Popen) -> None:
-    """SIGKILL to a sweep and its jobs; what they have put into sessions of their own is spared."""
-    with contextlib.suppress(ProcessLookupError):  # all have ended
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

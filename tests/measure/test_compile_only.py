@@ -2,10 +2,8 @@
 
 import shutil
 
-import kernels
 
-
-def test_it_is_compiled_for_two_gpus_and_unsupported(bench):
+def test_it_is_compiled_for_two_gpus_or_for_the_one_that_holds_the_row(bench):
     row = bench.row("cuda_oneflow", N=2048)
     assert row["status"] == "unsupported"
     assert "an NVIDIA GPU and its driver are needed" in row["message"]
@@ -14,19 +12,6 @@ def test_it_is_compiled_for_two_gpus_and_unsupported(bench):
     assert float(row["compile_s"]) > 0
     assert row["nvrtc"].startswith("13.")
     assert row["cuda_core"]
-
-
-def test_a_source_that_does_not_compile_is_a_compile_error(bench):
-    source = kernels.variant_file("cuda_oneflow_smem").with_suffix(".cu").read_text()
-    broken = bench.project / "kernels/published/oneflow/cuda_broken"
-    broken.with_suffix(".cu").write_text(source.replace("row_max", "row_min", 1))
-    shutil.copy(kernels.variant_file("cuda_oneflow_smem"), broken.with_suffix(".py"))
-    row = bench.row("cuda_broken", N=2048)
-    assert row["status"] == "compile_error"
-    assert "NVRTC_ERROR_COMPILATION" in row["message"]
-
-
-def test_it_says_which_gpu_cannot_hold_the_row(bench):
     row = bench.row("cuda_oneflow_smem", N=50_000)
     assert "compiled for sm_90 without error, beyond the limits of sm_80" in row["message"]
 

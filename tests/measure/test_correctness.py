@@ -6,10 +6,7 @@ import pytest
 import torch
 
 from measure import inputs
-from measure.check import correctness, recheck
-from measure.clock import base, controls, host
-from measure.device.opened import open_device
-from measure.point import Point
+from measure.check import correctness
 
 CPU = torch.device("cpu")
 
@@ -45,13 +42,3 @@ def test_a_sample_of_rows_has_the_first_the_last_and_others():
     assert rows != correctness.rows_to_check(10**6, 131072, seed=2, device=CPU).tolist()
     assert correctness.rows_to_check(5, 2**24, seed=1, device=CPU).shape == (3,)
     assert correctness.rows_to_check(7, 10, seed=1, device=CPU).tolist() == list(range(7))
-
-
-@pytest.mark.parametrize("rows", [1, 2, 64])
-@pytest.mark.parametrize("op", ["softmax", "softmax_backward", "log_softmax_backward"])
-def test_an_honest_kernel_is_right_on_other_values_in_timed_buffers(op, rows):
-    point = Point(gpu="cpu", dtype="float32", M=rows, N=90, variant="torch_softmax", op=op)
-    first = inputs.draw_at(point, CPU, 0)
-    clock = host.HostClock(inputs.rotation(point, open_device("cpu"), first)[:3])
-    clock.add(controls.baseline(op), base.VARIANT)
-    assert recheck.check_new_inputs(point, clock) is None

@@ -4,86 +4,66 @@ import contextlib
 import os
 import socket
 import subprocess
-import threading
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
 from measure.process import fork_client, fork_server, reaper
-from tests import copies, processes
-from tests.bench import command, kernel, read_row
+from tests import processes
+from tests.bench import Bench, command, kernel, read_row
 from tests.processes import PATIENCE_S, until
 from tests.workflow.runner import environment
 
-ASLEEP = "open('asleep', 'w')\ntime.sleep(600)"
-# one process in the worker's session, one in a new session
+SOCKET = socket.AF_UNIX, socket.SOCK_SEQPACKET
+# Starts a process in the worker's session and one in a new session, then stops itself.
 STARTS = """import subprocess
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 for session in (False, True):
     subprocess.Popen(['sleep', '600'], start_new_session=session)
 open('started', 'w')
+os.kill(os.getpid(), signal.SIGSTOP)"""
+# The worker's parent and grandparent: the reaper and the fork server.
+KILLS_WHO_WATCHES = """import psutil
+for process in reversed(psutil.Process().parents()[:2]): process.kill()
 time.sleep(600)"""
 
 
-class Sweep:
+class Sweep(Bench):
     """A copy of the project, and a process that points are served for."""
 
-    def __init__(self, project: Path, runtime: str):
-        self.project, self.runtime = project, runtime
+    def __init__(self, folder: Path):
+        super().__init__(folder / "project")
+        self.mark = str(folder)  # in the environment of all that it starts
         self.owner = subprocess.Popen(["sleep", "600"])
 
-    def add(self, name: str, body: str) -> None:
-        """Add a kernel that does what ``body`` says."""
-        (self.project / "kernels/contributed" / f"{name}.py").write_text(kernel(body))
+    def add(self, name: str, act: str) -> None:
+        super().add(name, kernel(act))
 
-    def begin(self, variant: str = "torch_softmax", **options) -> subprocess.Popen:
+    def begin(self, variant: str, **options) -> subprocess.Popen:
         """Start ``python -m measure point``."""
-        variables = {"XDG_RUNTIME_DIR": self.runtime, "CUDA_VISIBLE_DEVICES": ""}
-        variables |= options.pop("environment", {})
-        given = {"gpu": "cpu", "M": 8, "N": 32, "blocks": 6, "output": "row.csv"}
-        given |= {"variant": variant, "served-for": self.owner.pid} | options
-        return subprocess.Popen(
-            command(**{key: value for key, value in given.items() if value is not None}),
-            cwd=self.project,
-            env=environment() | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        given = {"variant": variant, "gpu": "cpu", "M": 8, "N": 32, "blocks": 6}
+        words = command(**given | {"output": "row.csv", "served-for": self.owner.pid} | options)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(words, cwd=self.project, env=environment(), **pipes)
 
-    def attempt(self, *variant: str, **options) -> tuple[dict | None, str]:
-        """Return the row of a point, None if there is none, and what went to stderr."""
-        row = self.project / "row.csv"
-        row.unlink(missing_ok=True)
-        point = self.begin(*variant, **options)
-        _, log = point.communicate(timeout=PATIENCE_S)
-        assert row.exists() == (point.returncode == 0), log
-        return (read_row(row) if row.exists() else None), log
-
-    def measure(self, *variant: str, **options) -> dict:
-        """Return the row of a point that a server has measured."""
-        row, log = self.attempt(*variant, **options)
-        assert row is not None, log
-        return row
+    def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
+        owner = {"served-for": self.owner.pid} if options.get("served", True) else {}
+        return super().run(variant, **owner | options)
 
     def server(self) -> psutil.Process:
         """Return the server of the owner; that of a job without one is about to end."""
-        servers = until(lambda: processes.roots(self.running("measure.process.fork_server")))
-        until(lambda: sum(map(processes.is_alive, servers)) == 1)
-        (found,) = filter(processes.is_alive, servers)
-        return found
 
-    def connect(self) -> socket.socket:
-        """Return a connection to the server."""
-        names = {c.laddr for c in self.server().net_connections("unix")}
-        (name,) = (name for name in names if name.startswith("@softmax-bench-"))
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        connection.connect("\0" + name[1:])
-        return connection
+        def only() -> psutil.Process | None:
+            found = processes.roots(self.running("measure.process.fork_server"))
+            return found[0] if len(found) == 1 else None
+
+        return until(only)
 
     def running(self, word: str = "") -> list[psutil.Process]:
         """Return what was started for its points and runs, with this word in the command."""
-        here = processes.by_variable("XDG_RUNTIME_DIR", self.runtime)
+        here = processes.by_variable("XDG_RUNTIME_DIR", self.mark)
         return [p for p in here if word in " ".join(processes.ask(p.cmdline, []))]
 
     def end_owner(self) -> None:
@@ -92,41 +72,36 @@ class Sweep:
 
 
 @contextlib.contextmanager
-def made(project: Path, runtime: Path):
+def made(folder: Path):
     """A sweep; all that it has started has ended afterwards."""
-    sweep = Sweep(project, str(runtime))
-    try:
-        yield sweep
-    finally:
-        sweep.end_owner()
-        until(lambda: not sweep.running())
-
-
-@pytest.fixture
-def sweep(project, tmp_path):
-    """For tests that end its server or its owner, or that need a server of another kind."""
-    with made(project, tmp_path) as found:
-        yield found
+    sweep = Sweep(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", sweep.mark)
+        patch.setenv("OPENBLAS_NUM_THREADS", "2")  # as Snakemake does; no fork has two threads
+        try:
+            yield sweep
+        finally:
+            sweep.end_owner()
+            until(lambda: not sweep.running())
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """With a server that has everything loaded, for tests that leave it as it is."""
-    folder = tmp_path_factory.mktemp("served")
-    with made(copies.copy_project(folder / "project"), folder) as found:
-        found.measure()
+    """With a server that has everything loaded, for tests that leave its owner alive."""
+    with made(tmp_path_factory.mktemp("served")) as found:
+        found.row("torch_softmax")
         yield found
 
 
 def test_one_server_measures_all_points_of_a_sweep(shared):
     server = shared.server()
-    first, second = shared.measure(), shared.measure("torch_naive", M=16)
+    first, second = shared.row("torch_softmax"), shared.row("torch_naive", M=16)
     assert (first["status"], second["status"]) == ("ok", "ok")
     assert (second["variant"], second["M"]) == ("torch_naive", "16")
     assert shared.server() == server
 
 
-def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared):
+def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared, monkeypatch):
     names = [name for name in fork_server.PRELOADED if name != "measure.device.telemetry"]  # NVML
     shared.add(
         "tells",
@@ -134,65 +109,73 @@ def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(share
         "of = 'measure.process.fork_server' in open('/proc/self/cmdline').read()\n"
         "raise RuntimeError(f\"{of} {os.environ['TMPDIR']} {os.getcwd()} {missing}\")",
     )
-    row = shared.measure("tells", environment={"TMPDIR": str(shared.project)})
-    assert (
-        row["message"]
-        == f"correctness check: RuntimeError: True {shared.project} {shared.project} []"
-    )
+    monkeypatch.setenv("TMPDIR", str(shared.project))
+    message = shared.row("tells")["message"]
+    assert message.endswith(f"RuntimeError: True {shared.project} {shared.project} []")
+
+
+def test_a_process_that_has_opened_the_driver_cannot_be_forked(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)  # it may have a context
+    monkeypatch.setattr(fork_server, "DRIVER", str(tmp_path / "nvidia"))
+    with (tmp_path / "nvidiactl").open("w"):
+        assert "the driver is in use" in fork_server.why_not_forkable()
 
 
 def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):
     started = shared.project / "started"
     started.unlink(missing_ok=True)
     shared.add("starts", STARTS)
-    # the first limit within which this machine gets as far as the kernel's sleep
+    # the first limit within which this machine gets as far as the kernel's stop
     for limit in (3, 10, 30, 100):
-        row, log = shared.attempt("starts", timeout=limit)
+        row, done = shared.run("starts", timeout=limit)
         assert shared.running("sleep") == []
         if started.exists():
             break
-    assert row, log
+    assert row, done.stderr
     assert row["status"] == "timeout"
     assert row["message"].startswith(f"killed after {limit} s, in stage: ")
     until(lambda: shared.running() == [shared.server()])
 
 
+def test_what_a_point_started_has_ended_when_its_row_is_there(shared):
+    starts = "subprocess.Popen(['sleep', '600'], start_new_session=True)"
+    shared.add("leaves", f"import subprocess; {starts}; return None")
+    assert shared.row("leaves")["status"] == "incorrect"
+    assert shared.running("sleep") == []
+
+
 def test_clients_that_say_nothing_or_nonsense_harm_nobody(shared):
-    with shared.connect(), shared.connect() as second:
+    names = {each.laddr for each in shared.server().net_connections("unix")}
+    (name,) = (name for name in names if name.startswith("@softmax-bench-"))
+    with socket.socket(*SOCKET) as silent, socket.socket(*SOCKET) as second:
+        for client in (silent, second):
+            client.connect("\0" + name[1:])
         second.send(b"nonsense")
         assert second.recv(64) == b""
-        assert shared.measure()["status"] == "ok"
+        assert shared.row("torch_softmax")["status"] == "ok"
 
 
-def test_another_user_s_request_is_refused(monkeypatch):
-    monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
+def test_another_user_s_request_is_refused_and_its_server_is_not_asked(monkeypatch):
+    address, (end, owner) = f"\0softmax-bench-test-{os.getpid()}", os.pipe()
+
+    def of_another_user(connection):
+        os.close(owner)  # upon which the server ends
+        return os.getuid() + 1
+
+    monkeypatch.setattr(reaper, "peer_uid", of_another_user)
     monkeypatch.setattr(os, "fork", pytest.fail)
     monkeypatch.setattr(fork_server.signal, "signal", lambda *_: None)
-    address, (end, owner) = f"\0softmax-bench-test-{os.getpid()}", os.pipe()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+    with socket.socket(*SOCKET) as listener, socket.socket(*SOCKET) as client:
         listener.bind(address)
         listener.listen()
-
-        def ask():
-            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-                connection.connect(address)
-                answers.append(connection.recv(64))
-            os.close(owner)
-
-        answers, client = [], threading.Thread(target=ask)
-        client.start()
+        client.connect(address)
         fork_server.serve(listener, end)
-    client.join()
-    os.close(end)
-    assert answers == [b""]
-
-
-def test_a_server_of_another_user_is_not_asked(shared, monkeypatch):
-    monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
-    with shared.connect() as connection:
-        monkeypatch.setattr(fork_client, "socket_name", lambda *_: connection.getpeername())
+        assert client.recv(64) == b""
+        monkeypatch.setattr(reaper, "peer_uid", lambda connection: os.getuid() + 1)
+        monkeypatch.setattr(fork_client, "socket_name", lambda *_: address)
         with pytest.raises(ConnectionError, match="another user"):
             fork_client._connect({}, 1, 0)
+    os.close(end)
 
 
 def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_starts_one(shared):
@@ -204,44 +187,49 @@ def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_sta
     killed.kill()
     (shared.project / "go").touch()
     for number, point in enumerate(points):
-        _, log = point.communicate(timeout=PATIENCE_S)
+        log, _ = point.communicate(timeout=PATIENCE_S)
         assert point.returncode == 0, log
         assert read_row(shared.project / f"{number}.csv")["status"] == "ok"
-    assert shared.measure()["status"] == "ok"
+    # at once, and start one server
+    for point in [shared.begin("torch_softmax", output=f"{number}.csv") for number in range(3)]:
+        log, _ = point.communicate(timeout=PATIENCE_S)
+        assert point.returncode == 0, log
     assert shared.server() != killed
 
 
-def test_points_that_begin_at_once_share_one_server(sweep):
-    points = [sweep.begin(output=f"{number}.csv") for number in range(3)]
-    for point in points:
-        _, log = point.communicate(timeout=PATIENCE_S)
-        assert point.returncode == 0, log
-    assert sweep.server().is_running()
+def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(shared):
+    shared.add("kills", KILLS_WHO_WATCHES)
+    assert shared.row("kills")["status"] == "crash"
+    until(lambda: not shared.running())
 
 
-def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(shared, tmp_path):
+def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
+    shared, tmp_path, monkeypatch
+):
+    forked = shared.row("torch_softmax")
     thread = "threading.Thread(target=time.sleep, args=[60], daemon=True).start()"
     (tmp_path / "pynvml.py").write_text(f"import threading, time\n{thread}")
-    fresh, log = shared.attempt(environment={"PYTHONPATH": str(tmp_path)}, **{"served-for": None})
-    assert "loading nothing, as 2 threads" in log
-    forked = shared.measure()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    fresh, done = shared.run("torch_softmax", served=False)
+    assert "loading nothing, as 2 threads" in done.stderr
     assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
     same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
     assert [forked[k] for k in same] == [fresh[k] for k in same]
 
 
-def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(sweep):
-    sweep.add("sleeps", ASLEEP)
-    point = sweep.begin("sleeps")
-    until((sweep.project / "asleep").exists)
-    sweep.end_owner()
-    _, log = point.communicate(timeout=PATIENCE_S)
-    assert point.returncode == 2
-    assert "(--served-for) has ended" in log
-    until(lambda: not sweep.running())
-    assert not (sweep.project / "row.csv").exists()
-    row, log = sweep.attempt()  # of an owner that is not there
-    assert (row, "(--served-for) has ended" in log, sweep.running()) == (None, True, [])
+def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(tmp_path):
+    with made(tmp_path) as sweep:
+        sweep.add("sleeps", "open('asleep', 'w')\ntime.sleep(600)")
+        point = sweep.begin("sleeps")
+        until((sweep.project / "asleep").exists)
+        sweep.end_owner()
+        log, _ = point.communicate(timeout=PATIENCE_S)
+        assert (point.returncode, "(--served-for) has ended" in log) == (2, True), log
+        until(lambda: not sweep.running())
+        assert not (sweep.project / "row.csv").exists()
+        row, done = sweep.run("torch_softmax")  # of an owner that is not there
+        assert (row, "(--served-for) has ended" in done.stderr) == (None, True)
+        assert sweep.running() == []
 
 
 def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):
@@ -249,7 +237,7 @@ def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fork_client.select, "select", cancelled)
-    ended = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # shutdown: not connected
+    ended = socket.socket(*SOCKET)  # shutdown: not connected
     with ended, pytest.raises(KeyboardInterrupt):
         fork_client._answer(ended, 0, 1.0)
 

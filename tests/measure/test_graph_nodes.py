@@ -36,12 +36,8 @@ def test_calls_like_the_one_alone_pass():
     ("graph", "words"),
     [
         (chain(*ONE.nodes * 2), "4 nodes in 3 calls, and 2 in a call recorded alone"),
-        (chain(*ONE.nodes, MAXIMUM, *ONE.nodes, DIVIDE), "call 1 has kernel"),
         (chain(*ONE.nodes * 2, MAXIMUM, DIVIDE._replace(grid=(1, 1, 1))), "(1, 1, 1) (128"),
         (chain(*ONE.nodes * 2, MAXIMUM, DIVIDE._replace(function=(3, 0))), "call 2 has"),
-        (chain(*ONE.nodes * 2, MAXIMUM, DIVIDE._replace(block=(64, 1, 1))), "(64, 1, 1) 512 B"),
-        (chain(*ONE.nodes * 2, MAXIMUM, DIVIDE._replace(shared_bytes=0)), "0 B, and a call"),
-        (chain(*ONE.nodes * 2, MAXIMUM, FILL), "call 2 has memset"),
         (Recording(ONE.nodes * 3, [Edge(0, 1), Edge(1, 2), Edge(2, 3), Edge(4, 5)]),
          "call 2 does not wait for call 1"),
         (Recording(ONE.nodes * 3, [Edge(1, 2), Edge(2, 3), Edge(3, 4), Edge(4, 5)]),

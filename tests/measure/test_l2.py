@@ -13,20 +13,14 @@ from measure.clock import cold, graph, l2
 M, N = 1024, 4096
 
 
-def answers(monkeypatch, error) -> None:
+def test_a_gpu_without_such_lines_is_no_error_and_any_other_is_told(monkeypatch):
+    error = driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(driver, "cuCtxResetPersistingL2Cache", lambda: (error,))
     monkeypatch.setattr(driver, "cuCtxGetLimit", lambda limit: (error, None))
-
-
-def test_a_gpu_without_such_lines_is_no_error(monkeypatch):
-    answers(monkeypatch, driver.CUresult.CUDA_ERROR_NOT_SUPPORTED)
     l2.reset_persisting_lines()
     assert l2.persisting_bytes() is None
-
-
-def test_any_other_error_of_the_driver_is_told(monkeypatch):
-    answers(monkeypatch, driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
+    error = driver.CUresult.CUDA_ERROR_INVALID_CONTEXT
     with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_CONTEXT"):
         l2.reset_persisting_lines()
 
@@ -67,11 +61,7 @@ def found_after_what_keeps_lines() -> float:
 
 
 @pytest.mark.gpu
-def test_a_series_finds_nothing_of_what_another_keeps():
+def test_a_series_finds_nothing_of_what_another_keeps_and_would_without_the_reset(monkeypatch):
     assert found_after_what_keeps_lines() < 0.02
-
-
-@pytest.mark.gpu
-def test_without_that_it_would(monkeypatch):
     monkeypatch.setattr(l2, "reset_persisting_lines", lambda: None)
     assert found_after_what_keeps_lines() > 0.1

@@ -1,25 +1,11 @@
 """What only a GPU can show: graphs, cold and warm, the roofline, telemetry."""
 
-import os
-import subprocess
-
 import pytest
 
-from measure import ROOT
-from tests.bench import command, kernel, read_row
+from tests.bench import kernel
 
 pytestmark = pytest.mark.gpu
-
-
-def measure(tmp_path, *options, folder=ROOT, served=True):
-    """The row of one point, measured by the project in ``folder``; all points share a server."""
-    output = tmp_path / "row.csv"
-    words = [*command(output=output), *options]
-    words += ["--served-for", str(os.getpid())] if served else []
-    subprocess.run(words, cwd=folder, check=True, capture_output=True)
-    return read_row(output)
-
-
+AUTO = {"gpu": "auto", "blocks": 51}
 COMPILED = {"registers", "spilled_bytes", "shared_bytes", "num_warps", "blocks_per_sm"}
 MAY_BE_EMPTY = {"message", "flags", "throttle_reasons", "git_commit", "git_dirty"}
 MAY_BE_EMPTY |= {"package_versions"}  # but for peers
@@ -36,9 +22,8 @@ MAY_BE_EMPTY |= {"meet_us", "meet_form", "of_meet"}  # but for few long rows
         ("torch_softmax", "softmax_backward", "bfloat16", {"cuda_core", "nvrtc", *COMPILED}),
     ],
 )
-def test_a_row_is_complete(tmp_path, variant, op, dtype, empty):
-    options = ["--M", "1024", "--N", "1024", "--variant", variant, "--op", op, "--dtype", dtype]
-    row = measure(tmp_path, *options)
+def test_a_row_is_complete(bench, variant, op, dtype, empty):
+    row = bench.row(variant, M=1024, N=1024, op=op, dtype=dtype, **AUTO)
     assert (row["status"], row["timing"], row["op"]) == ("ok", "graph", op), row["message"]
     assert {name for name, value in row.items() if value == ""} <= MAY_BE_EMPTY | empty
     moved = (3 if "backward" in op else 2) * 2**20 * {"float32": 4, "bfloat16": 2}[dtype]
@@ -52,58 +37,54 @@ def test_a_row_is_complete(tmp_path, variant, op, dtype, empty):
         assert int(row["blocks_per_sm"]) >= 1
 
 
-def test_a_further_replicate_times_the_blocks_alone(tmp_path):
-    options = ["--M", "1024", "--N", "1024", "--variant", "triton_row"]
-    first = measure(tmp_path, *options)
-    path = (tmp_path / "row.csv").rename(tmp_path / "first.csv")
-    second = measure(tmp_path, *options, "--replicate", "2", "--checked", str(path))
+def twice(bench, tmp_path, variant, M, N):
+    """The rows of both replicates of a point."""
+    first = bench.row(variant, M=M, N=N, **AUTO)
+    path = (bench.project / "row.csv").rename(tmp_path / "first.csv")
+    return first, bench.row(variant, M=M, N=N, replicate=2, checked=path, **AUTO)
+
+
+def test_a_further_replicate_times_the_blocks_alone(bench, tmp_path):
+    first, second = twice(bench, tmp_path, "triton_row", 1024, 1024)
     assert (second["status"], second["n_samples"]) == ("ok", "51"), second["message"]
     assert second["gpu_uuid"] == first["gpu_uuid"]
     assert second["latency_us"] == second["warm_us"] == second["found_in_l2"] == ""
 
 
-def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(tmp_path):
-    row = measure(tmp_path, "--M", "4096", "--N", "12672", "--variant", "triton_row")
+def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(bench):
+    row = bench.row("triton_row", M=4096, N=12672, **AUTO)
     assert row["status"] == "ok", row["message"]
     assert row["warm_us"] == ""
     assert 0.5 < float(row["of_copy"]) <= 1.02
     assert float(row["found_in_l2"]) < 0.05
 
 
-def test_few_long_rows_have_a_second_roofline(tmp_path):
-    options = ["--M", "4", "--N", "131072", "--variant", "frontier"]
-    first = measure(tmp_path, *options)
+def test_few_long_rows_have_a_second_roofline(bench, tmp_path):
+    first, second = twice(bench, tmp_path, "frontier", 4, 131072)
     assert 0.3 < float(first["of_copy"]) < float(first["of_meet"]) < 1.5, first["message"]
-    path = (tmp_path / "row.csv").rename(tmp_path / "first.csv")
-    second = measure(tmp_path, *options, "--replicate", "2", "--checked", str(path))
     assert second["meet_form"] == first["meet_form"] != ""
 
 
 @pytest.mark.parametrize("served", [False, True])
-def test_a_broken_context_is_the_kernel_s_own(project, tmp_path, served):
+def test_a_broken_context_is_the_kernel_s_own(bench, served):
     wild = "@triton.jit\ndef wild(p):\n    tl.store(p + 2**50 + tl.arange(0, 128), 0.0)\n"
-    source = kernel("wild[(1,)](x)", f"import triton, triton.language as tl\n{wild}")
-    (project / "kernels/contributed" / "wild.py").write_text(source)
-    options = ["--M", "64", "--N", "64", "--blocks", "6"]
-    where = {"folder": project, "served": served}
-    row = measure(tmp_path, *options, "--variant", "wild", **where)
+    bench.add("wild", kernel("wild[(1,)](x)", f"import triton, triton.language as tl\n{wild}"))
+    row = bench.row("wild", gpu="auto", served=served)
     assert row["status"] == "crash", row["message"]
     assert "illegal memory access" in row["message"]
-    next_one = measure(tmp_path, *options, "--variant", "torch_softmax", **where)
+    next_one = bench.row("torch_softmax", gpu="auto", served=served)
     assert next_one["status"] == "ok", next_one["message"]
 
 
-def test_what_cannot_be_recorded_in_a_graph_is_unsupported(project, tmp_path):
-    source = kernel("torch.cuda.synchronize()")
-    (project / "kernels/contributed" / "waits.py").write_text(source)
-    options = ["--M", "1024", "--N", "4096", "--variant", "waits"]
-    row = measure(tmp_path, *options, folder=project)
+def test_what_cannot_be_recorded_in_a_graph_is_unsupported(bench):
+    bench.add("waits", kernel("torch.cuda.synchronize()"))
+    row = bench.row("waits", M=1024, N=4096, **AUTO)
     assert (row["status"], row["time_us"]) == ("unsupported", "")
     assert "cannot be recorded in a CUDA graph" in row["message"]
 
 
-def test_a_cold_call_of_many_that_share_the_cache_finds_nothing_there(tmp_path):
-    row = measure(tmp_path, "--M", "64", "--N", "256", "--variant", "torch_softmax")
+def test_a_cold_call_of_many_that_share_the_cache_finds_nothing_there(bench):
+    row = bench.row("torch_softmax", N=256, **AUTO)
     assert row["status"] == "ok", row["message"]
     assert float(row["found_in_l2"]) < 0.05
     assert float(row["cold_load_cycles"]) > 1.5 * float(row["resident_load_cycles"])

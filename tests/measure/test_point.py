@@ -18,16 +18,11 @@ def point(**change):
     [
         ({"dtype": "float23"}, "unknown dtype 'float23'; did you mean 'float32'"),
         ({"dtype": "x"}, "allowed: float32, float16, bfloat16"),
-        ({"distribution": "normale"}, "did you mean 'normal'"),
-        ({"op": "softmin"}, "unknown op 'softmin'"),
         ({"variant": "triton_onlin"}, "did you mean triton_online"),
         ({"M": 0}, "M = 0: a whole number of at least 1"),
-        ({"N": -3}, "N = -3"),
-        ({"N": 2.0}, "N = 2.0"),
         ({"M": True}, "M = True"),
         ({"seed": 2**64}, "seed = 18446744073709551616: a whole number from 0"),
         ({"blocks": 5}, "blocks = 5: a whole number of at least 6"),
-        ({"replicate": 0}, "replicate = 0: a whole number of at least 1"),
         ({"timeout_s": float("nan")}, "timeout_s = nan: it must be above 0"),
         ({"timeout_s": float("inf")}, "timeout_s = inf: it must be above 0 and at most 1000000"),
     ],
@@ -38,32 +33,25 @@ def test_a_bad_point_says_what_is_wrong(change, words):
     assert words in str(caught.value)
 
 
-def test_bytes_of_a_pair():
-    assert point(M=10, N=20, dtype="bfloat16").call_bytes == 2 * 10 * 20 * 2
-    assert point(M=10, N=20, op="softmax_backward").call_bytes == 3 * 10 * 20 * 4
-
-
 def test_triton_is_interpreted_on_a_cpu_only():
     assert point(variant="triton_row").interpreted
     assert not point(variant="torch_naive").interpreted
     assert not point(variant="triton_row", gpu="h200").interpreted
 
 
-@pytest.mark.parametrize(
-    ("name", "slug"),
-    [
-        ("NVIDIA H200", "h200"),
-        ("NVIDIA A100-PCIE-40GB", "a100"),
-        ("NVIDIA H100 80GB HBM3", "h100"),
-        ("Tesla V100-SXM2-16GB", "v100"),
-        ("NVIDIA GeForce RTX 3090 Ti", "rtx3090ti"),
-        ("NVIDIA GeForce RTX 4090 Laptop GPU", "rtx4090laptop"),
-        ("NVIDIA RTX 6000 Ada Generation", "rtx6000ada"),
-        ("AMD Instinct MI300X", "mi300x"),
-    ],
-)
-def test_slugs(name, slug):
-    assert gpus.slug(name) == slug
+SLUGS = {
+    "NVIDIA A100-PCIE-40GB": "a100",
+    "NVIDIA H100 80GB HBM3": "h100",
+    "Tesla V100-SXM2-16GB": "v100",
+    "NVIDIA GeForce RTX 3090 Ti": "rtx3090ti",
+    "NVIDIA GeForce RTX 4090 Laptop GPU": "rtx4090laptop",
+    "NVIDIA RTX 6000 Ada Generation": "rtx6000ada",
+    "AMD Instinct MI300X": "mi300x",
+}
+
+
+def test_slugs():
+    assert {name: gpus.slug(name) for name in SLUGS} == SLUGS
 
 
 def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, capsys):

@@ -10,23 +10,21 @@ NAMES = [base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY]
 
 
 class FakeClock:
-    """Series with known times; a block takes ``block_s`` seconds of the clock's time."""
+    """Series of 10 µs; a block takes ``block_s`` seconds of the clock's time."""
 
-    def __init__(self, times, noise, block_s=0.01):
-        self.times, self.noise, self.block_s = times, noise, block_s
+    def __init__(self, noise, block_s):
+        self.noise, self.block_s = noise, block_s
         self.random, self.now, self.orders = random.Random(1), 0.0, []
 
     def block(self, order, while_busy=None):
         self.now += self.block_s
         self.orders.append(tuple(order))
-        return [self.times[n] * self.random.gauss(1, self.noise) for n in order]
+        return [10 * self.random.gauss(1, self.noise) for _ in order]
 
 
-def collect(noise, blocks=51, block_s=0.01):
-    times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0}
-    clock = FakeClock(times, noise, block_s)
-    samples = sampling.time_blocks(clock, NAMES, blocks, random.Random(7), now=lambda: clock.now)
-    return clock, samples
+def collect(noise, block_s=0.01):
+    clock = FakeClock(noise, block_s)
+    return clock, sampling.time_blocks(clock, NAMES, 51, random.Random(7), now=lambda: clock.now)
 
 
 # As many as asked for; fewer when time is up, but never fewer than an interval needs.

@@ -4,7 +4,7 @@ import pytest
 import torch
 from cuda.core._utils.cuda_utils import CUDAError, NVRTCError
 from cuda.pathfinder import DynamicLibNotFoundError
-from triton.compiler.errors import CompilationError, UnsupportedLanguageConstruct
+from triton.compiler.errors import UnsupportedLanguageConstruct
 from triton.runtime.errors import OutOfResources, PTXASError
 
 from measure import status as outcome
@@ -16,17 +16,10 @@ from measure.row import SCHEMA
     [
         (torch.OutOfMemoryError("CUDA out of memory"), "out_of_memory"),
         (RuntimeError("Triton Error [CUDA]: out of memory"), "out_of_memory"),
-        (RuntimeError("CUDA error: out of memory"), "out_of_memory"),
-        (MemoryError(), "out_of_memory"),
         (OutOfResources(300_000, 232_448, "shared memory"), "unsupported"),
-        (CompilationError("x = 1", None, "no"), "compile_error"),
         (UnsupportedLanguageConstruct("try: pass", None, "no try"), "compile_error"),
         (PTXASError("ptxas failed"), "compile_error"),
         (RuntimeError("PassManager::run failed"), "compile_error"),
-        (SyntaxError("expected ':'"), "compile_error"),
-        (ModuleNotFoundError("No module named 'quack'"), "unavailable"),
-        (RuntimeError("an illegal memory access was encountered"), "crash"),
-        (ValueError("no"), "crash"),
         (NVRTCError("6: NVRTC_ERROR_COMPILATION"), "compile_error"),
         (CUDAError("CUDA_ERROR_OUT_OF_MEMORY: no room"), "out_of_memory"),
         (CUDAError("CUDA_ERROR_ILLEGAL_ADDRESS"), "crash"),

@@ -1,7 +1,6 @@
 """A kernel that replaces a function of timing or of the correctness check is named."""
 
 import functools
-import time
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from measure.check import correctness, tamper, tolerance
 from measure.device.opened import open_device
 
 REPLACED = {
-    "time.monotonic": (time, "monotonic"),
     "torch.cuda.Event.record": (torch.cuda.Event, "record"),
     "measure.check.correctness.check_call": (correctness, "check_call"),
     "measure.check.correctness.check_call ": (correctness.check_call, "__code__"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from tests import copies
+from tests.analysis import synthetic
 from tests.processes import until
 from tests.slurm.lab import Lab
 from tests.workflow import runner
@@ -29,13 +30,13 @@ class Sweep(runner.Runner):
     how = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
 
     def __init__(self, folder: Path, lab: Lab, gpus: list[str], sizes: list[int], **change):
-        super().__init__(copies.copy_project(folder))
+        super().__init__(copies.copy_project(folder, recorded="none"))
         self.lab = lab
-        for recorded in (folder / "data/recorded").iterdir():  # nothing to draw from it here
-            shutil.rmtree(recorded)
         change |= {"gpus": gpus, "shapes": [{"M": 4, "N": sizes}]}
         runner.configure(folder, **{"variants": VARIANTS} | change)
         shutil.copy(HERE / "standin.py", folder / "measure")
+        for status in ("ok", "crash"):
+            synthetic.write_csv(folder / f"{status}.csv", [synthetic.row(status=status)])
         with (folder / "measure/process/run_point.py").open("a") as file:
             file.write("\n\nfrom ..standin import measure_point\n")
         (folder / "profiles/slurm/gpus.yaml").write_text(yaml.safe_dump(TABLE))
@@ -48,11 +49,8 @@ class Sweep(runner.Runner):
         count = len(self.visits()) + after
         (self.folder / "hold").write_text(str(count))
         run = self.start(*runner.UNTIL_MERGED)
-        try:
-            until(lambda: len(self.visits()) > count, 240)
-        except AssertionError:
-            run.kill()
-            raise AssertionError(self.printed()) from None
+        until(lambda: len(self.visits()) > count or run.poll() is not None, 240)
+        assert run.poll() is None, self.printed()
         return run
 
     def release(self) -> None:

@@ -31,12 +31,11 @@ class Played(NamedTuple):
     measured: list[str]  # by the second call
 
 
-def cut(fault, *gpus, prepare=lambda sweep: None):
+def cut(fault, *gpus):
     """The scene of a sweep that is cut while its third point is measured, and called again."""
 
     def scene(lab, folder):
         sweep = Sweep(folder, lab, [*gpus], [8])
-        prepare(sweep)
         run = sweep.start_and_hold(after=2)
         fault(sweep, run)
         first = run.wait(400), sweep.printed()
@@ -46,12 +45,6 @@ def cut(fault, *gpus, prepare=lambda sweep: None):
         return Played(sweep, first, rows, second, [v["point"] for v in sweep.visits()[before:]])
 
     return scene
-
-
-def one_minute_for_all(sweep):
-    """Slurm knows no less."""
-    runtime = "    runtime: \"1 if wildcards.variant == 'torch_jit' else 0\"\n"
-    sweep.edit("profiles/slurm/profile.yaml", "    gpu: 0\n", f"    gpu: 0\n{runtime}")
 
 
 def until_cancelled(sweep, name):
@@ -85,28 +78,18 @@ def requeue(sweep, run):
     sweep.release()
 
 
-def lose_node(sweep, run):
-    sweep.lab.lose("node3")
-    until(lambda: sweep.allocations()[0]["JobState"] == "PENDING", 90)
-    sweep.release()
-    sweep.lab.bring_back("node3")
-
-
 def two_types(lab, folder):
     sweep = Sweep(folder, lab, ["auto"], SIZES, replicates=2)
-    (folder / "crash").write_text("torch_naive")
     named = ("--config", "gpus=[a100, h200]")
     return Played(sweep, sweep.run(*named), {}, sweep.run(*named), [])
 
 
 SCENES = {
     "two types": two_types,
-    "out of time": cut(lambda sweep, run: None, "a100", prepare=one_minute_for_all),
     "cancelled": cut(cancel_one, "a100", "l40s"),
     "interrupted": cut(interrupt, "h200"),
     "killed": cut(kill, "h200"),
     "requeued": cut(requeue, "a100"),
-    "node lost": cut(lose_node, "l40s"),
 }
 
 
@@ -114,11 +97,7 @@ SCENES = {
 def lab():
     """The cluster of this module."""
     if reason := slurm.lacks():
-        if os.environ.get("CI"):
-            pytest.fail(f"{reason}; CI is set, and .ci/run installs what is needed")
-        pytest.skip(reason)
-    if not slurm.can_fake_gpus():  # nothing that .ci/run could put right
-        pytest.skip("device files, which stand for GPUs, may not be made here")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     with slurm.Lab() as running:
         yield running
 
@@ -143,23 +122,11 @@ def by_job(played):
     return dict(found)
 
 
-def matrix(visit):
-    return visit["point"].rpartition("/")[0]
-
-
-def test_points_are_measured_on_a_gpu_of_their_type(played):
-    visits = played("two types").sweep.visits()
-    points = {visit["point"] for visit in visits}
-    assert len(points) == len(visits) == 2 * len(SIZES) * OF_A_MATRIX
-    on = {(visit["point"].split("/")[0], visit["node"]) for visit in visits}
-    assert on == {("a100", "node1"), ("h200", "node2")}
-
-
 def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, by_job):
     counts = defaultdict(list)
     for visits in by_job.values():
         counts[visits[0]["node"]].append(len(visits))
-        matrices = [matrix(visit) for visit in visits]
+        matrices = [visit["point"].rpartition("/")[0] for visit in visits]
         assert set(Counter(matrices).values()) == {OF_A_MATRIX}
         assert len(list(itertools.groupby(matrices))) == len(set(matrices)), "one after another"
     # 24 points, at most 17 together
@@ -168,6 +135,9 @@ def test_an_allocation_has_whole_matrices_up_to_the_points_of_the_table(played, 
         "node2": [24],
     }
     assert len(played("two types").sweep.allocations()) == len(by_job)
+    points = [(v["point"], v["node"]) for visits in by_job.values() for v in visits]
+    assert len(set(points)) == len(points), "each point once"
+    assert {(p.split("/")[0], node) for p, node in points} == {("a100", "node1"), ("h200", "node2")}
 
 
 def test_an_allocation_asks_for_one_gpu_in_the_words_of_the_table_and_for_time_enough(
@@ -202,7 +172,7 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     sweep, first, _, second, _ = played("two types")
     assert first[0] == 0, first[1]
     report = (sweep.folder / "results/report.md").read_text()
-    assert "NVIDIA A100-SXM4-80GB" in report
+    assert "NVIDIA A100" in report
     assert "NVIDIA H200" in report
     rows = table(sweep.folder / "results/measurements.csv")
     found = Counter((row["gpu"], row["variant"] == "torch_naive", row["status"]) for row in rows)
@@ -213,14 +183,9 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     assert "Nothing to be done" in second[1]
 
 
-CUTS = {"out of time": "TIMEOUT"}
-CUTS |= dict.fromkeys(("cancelled", "interrupted", "killed"), "CANCELLED")
-
-
-@pytest.mark.parametrize(("scene", "state"), CUTS.items())
-def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(played, scene, state):
+@pytest.mark.parametrize("scene", ["cancelled", "interrupted", "killed"])
+def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(played, scene):
     sweep, first, rows, second, measured = played(scene)
-    assert state in {job["JobState"] for job in sweep.allocations()}
     assert first[0] != 0
     before = sweep.visits()[: -len(measured)]
     assert set(rows) == {visit["point"] for visit in before if "end" in visit}
@@ -236,9 +201,8 @@ def test_the_other_allocations_go_on(played):
     assert len(rows) < 8
 
 
-@pytest.mark.parametrize("scene", ["requeued", "node lost"])
-def test_slurm_starts_an_allocation_again_and_snakemake_waits_for_it(played, scene):
-    sweep, first, rows, second, measured = played(scene)
+def test_slurm_starts_an_allocation_again_and_snakemake_waits_for_it(played):
+    sweep, first, rows, second, measured = played("requeued")
     (job,) = sweep.allocations()
     assert (job["JobState"], job["Restarts"]) == ("COMPLETED", "1")
     assert first[0] == 0, first[1]

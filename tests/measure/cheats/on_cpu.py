@@ -2,24 +2,10 @@
 
 import itertools
 import os
-import sys
 
 import torch
 
-CALLS, FIRST, KEPT = itertools.count(), [], {}
-
-
-def first_rows(x, out=None):
-    """Compute only the first half of the rows."""
-    y = torch.full_like(x, torch.nan) if out is None else out
-    half = x.shape[0] // 2
-    y[:half] = torch.softmax(x[:half], dim=-1)
-    return y
-
-
-def unnormalised(x, out=None):
-    """Let rows sum to 1.001, within the tolerance of 1e-3 or 1e-2 that is often used."""
-    return torch.softmax(x, dim=-1, out=out).mul_(1.001)
+CALLS, KEPT = itertools.count(), {}
 
 
 def changes_input(x, out=None):
@@ -31,12 +17,6 @@ def changes_input(x, out=None):
 def backward_without_sum(g, y, out=None):
     """Drop the sum over the row, which is near 0 for random gradients of long rows."""
     return torch.mul(g, y, out=torch.empty_like(y) if out is None else out)
-
-
-def through_bfloat16(x, out=None):
-    """Make a float16 result from one of bfloat16, which has 3 bits fewer."""
-    y = torch.softmax(x.float(), dim=-1).bfloat16().to(x.dtype)
-    return y if out is None else out.copy_(y)
 
 
 def cached_by_shape(x, out=None):
@@ -54,22 +34,9 @@ def no_maximum(x, out=None):
     return torch.div(numerator, numerator.sum(dim=1, keepdim=True), out=y)
 
 
-def nan_where_masked(x, out=None):
-    """Multiply by a mask, and -inf * 0 is NaN."""
-    shifted = x - x.amax(dim=1, keepdim=True)
-    return torch.softmax(shifted * (shifted > -torch.inf), dim=-1, out=out)
-
-
 def never_nan(x, out=None):
     """Write zeros where a row has no softmax, which hides a masked or a broken row."""
     return torch.softmax(x, dim=-1, out=out).nan_to_num_(0)
-
-
-def backward_hides_nan(g, y, out=None):
-    """Write zeros where a row has no gradient, which hides that a training step has failed."""
-    out = torch.empty_like(y) if out is None else out
-    dx = y * (g - (g * y).sum(dim=1, keepdim=True))
-    return torch.nan_to_num(dx, nan=0.0, out=out)
 
 
 def past_the_end(x, out=None):
@@ -109,10 +76,7 @@ def right_forty_times(x, out=None):
 
 def cached_but_one(x, out=None):
     """Compute the matrix of the first call; keep the result of every other large one."""
-    if x.numel() < 4096:
-        return torch.softmax(x, dim=-1, out=out)
-    FIRST.append(x.data_ptr())
-    if x.data_ptr() == FIRST[0] or out is None:
+    if len(x) < 64 or out is None or x.data_ptr() == KEPT.setdefault("first", x.data_ptr()):
         return torch.softmax(x, dim=-1, out=out)
     if x.data_ptr() not in KEPT:
         KEPT[x.data_ptr()] = torch.softmax(x, dim=-1)
@@ -121,19 +85,10 @@ def cached_but_one(x, out=None):
 
 def cached_by_first_row(x, out=None):
     """Keep the result of every large matrix, known again by address and first row."""
-    return _keep(x, out, lambda: torch.softmax(x, dim=-1))
-
-
-def backward_cached_by_first_row(g, y, out=None):
-    """Keep the result of every large matrix, known by address and the first row of gradients."""
-    return _keep(g, out, lambda: y * (g - (g * y).sum(dim=1, keepdim=True)))
-
-
-def _keep(x, out, compute):
     out = torch.empty_like(x) if out is None else out
     key = x.data_ptr(), tuple(x[0].tolist())
     if key not in KEPT or len(x) < 64:
-        KEPT[key] = compute()
+        KEPT[key] = torch.softmax(x, dim=-1)
     return out.copy_(KEPT[key])
 
 
@@ -146,30 +101,6 @@ def memo_of_all_values(x, out=None):
     known = (x == seen).all() & (out[0] == torch.softmax(x[0], dim=-1)).all()
     seen.copy_(x)
     return out.copy_(torch.where(known, out, torch.softmax(x, dim=-1)))
-
-
-def not_where_right(x, out=None):
-    """Compute the first row, and the others only where the output does not have that."""
-    if out is not None and torch.equal(torch.softmax(x[0], dim=-1), out[0]):
-        return out
-    return torch.softmax(x, dim=-1, out=out)
-
-
-def not_while_timed(x, out=None):
-    """Look at the callers, and do nothing inside a timed sample."""
-    if sys._getframe(1).f_code.co_name == "_sample":
-        return out
-    return torch.softmax(x, dim=-1, out=out)
-
-
-def only_while_checked(x, out=None):
-    """Look at the callers, and work only for the check and the edge cases."""
-    frame, callers = sys._getframe(), set()
-    while frame := frame.f_back:
-        callers.add(os.path.basename(frame.f_code.co_filename))
-    if out is not None and not callers & {"correctness.py", "edge_cases.py"}:
-        return out
-    return torch.softmax(x, dim=-1, out=out)
 
 
 def patches_tolerance(x, out=None):

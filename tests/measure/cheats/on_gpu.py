@@ -27,14 +27,6 @@ def records_only_where_nan(x, out=None):
     return out.copy_(torch.where(out.isnan(), torch.softmax(x, dim=-1), out))
 
 
-def returns_early(x, out=None):
-    """Work on another stream, for which nobody waits."""
-    out = torch.empty_like(x) if out is None else out
-    SIDE.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(SIDE):
-        return torch.softmax(x, dim=-1, out=out)
-
-
 def sets_l2_aside(x, out=None):
     """Set as much of L2 aside for lines that persist as it may, and leave torch the rest."""
     limit = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
