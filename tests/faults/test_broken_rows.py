@@ -12,7 +12,8 @@ from tests.analysis import synthetic
 from tests.faults.sweeps import MERGED, samples_of
 from tests.workflow.runner import UNTIL_MERGED
 
-HALF_A_LINE = gzip.compress(b"block,order,series,time_us\n0,")
+# without the time of day: processes of pytest-xdist must name these tests alike
+HALF_A_LINE = gzip.compress(b"block,order,series,time_us\n0,", mtime=0)
 WRONG_SUM = HALF_A_LINE[:-8] + b"\1" * 4 + HALF_A_LINE[-4:]
 
 
@@ -29,6 +30,7 @@ def cut(path, share: float = 0.5) -> None:
         (samples_of, WRONG_SUM, "not readable samples (CRC check"),
         (samples_of, HALF_A_LINE, "the last line has no line end"),
     ],
+    ids=["row", "sum", "line"],
 )
 def test_is_never_merged(tmp_path, file, content, words):
     made = synthetic.sweep_rows([256, 1024], ["torch_softmax", "triton_row"])
