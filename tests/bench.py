@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests import copies
-from tests.workflow.runner import environment, table
+from tests.workflow.runner import environment, read_csv
 
 KERNEL = """
 import ctypes, os, signal, sys, time
@@ -26,7 +26,7 @@ def kernel(act: str, head: str = "") -> str:
 
 def read_row(path: Path) -> dict[str, str]:
     """Return the only row of a file."""
-    (row,) = table(path)
+    (row,) = read_csv(path)
     return row
 
 
@@ -70,6 +70,16 @@ class Bench:
             return None, done
         assert done.returncode == 0, done.stderr
         return read_row(output), done
+
+    def replicates(self, variant: str, change: dict | None = None, **options) -> tuple:
+        """Measure a point, and a second replicate of it, with other options by `change`.
+
+        (the first row; what `run` returns of the second)
+        """
+        first = self.row(variant, **options)
+        path = (self.project / "row.csv").rename(self.project / "first.csv")
+        again = options | {"replicate": 2, "checked": path} | (change or {})
+        return first, *self.run(variant, **again)
 
     def row(self, variant: str, **options) -> dict[str, str]:
         """The row of one point."""

@@ -127,12 +127,6 @@ def write_csv(path: Path, lines: list[dict[str, str]], leading: tuple[str, ...] 
     return path
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read the lines of any CSV file as text."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def _times(point: dict) -> dict[str, object]:
     m, n, itemsize = int(point["M"]), int(point["N"]), schema.ITEMSIZE[point["dtype"]]
     matrices = 3 if point["op"].endswith("_backward") else 2

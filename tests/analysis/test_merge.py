@@ -9,6 +9,7 @@ from analysis.merge import collect, merge_rows
 from analysis.report import trust
 from tests.analysis import synthetic
 from tests.analysis.conftest import EXAMPLES, TEXTS
+from tests.workflow.runner import read_csv
 
 LEADING = {"sweep": "s", "origin": "measured"}
 
@@ -33,7 +34,7 @@ def test_collect_adds_recorded_gpus_that_lie_in_their_folder(tmp_path):
     file = synthetic.write_row(tmp_path, synthetic.row(gpu="cpu"))
     merge_rows([file], "online_softmax", tmp_path / "cpu.csv")
     assert collect([tmp_path / "cpu.csv"], [table], tmp_path / "all.csv") == 2
-    found = synthetic.read_csv(tmp_path / "all.csv")
+    found = read_csv(tmp_path / "all.csv")
     origins = [(row["gpu"], row["origin"]) for row in found]
     assert origins == [("cpu", "measured"), ("h200", "recorded")]
     synthetic.write_csv(table, [synthetic.row(gpu="a100")])
@@ -50,7 +51,7 @@ def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):
     rows += synthetic.sweep_rows([256, 512, 4096], ["torch_softmax"], gpu_uuid="GPU-1")
     table = synthetic.write_csv(tmp_path / "h200" / "mine.csv", rows)
     collect([], [table], tmp_path / "all.csv")
-    found = synthetic.read_csv(tmp_path / "all.csv")
+    found = read_csv(tmp_path / "all.csv")
     assert {(row["N"], row["gpu_uuid"]) for row in found if row["ranked"] == "true"} == {
         *(("1024", "GPU-2"), ("256", "GPU-1"), ("512", "GPU-1"), ("4096", "GPU-1")),
     }

@@ -11,6 +11,7 @@ from analysis.panels import select
 from measure import ROOT
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked, with_speedups
+from tests.workflow.runner import read_csv
 
 FLAGS = {
     "torch_softmax": "",
@@ -143,7 +144,7 @@ def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant():
 
 def test_summary_file_has_whole_ranks_and_words_for_booleans(tmp_path):
     ranking.write(frame_of(synthetic.sweep_rows()), tmp_path / "s.csv")
-    first, *_, last = synthetic.read_csv(tmp_path / "s.csv")
+    first, *_, last = read_csv(tmp_path / "s.csv")
     assert (first["rank"], first["in_best_set"], first["behind_low"]) == ("1", "true", "")
     assert last["in_best_set"] == "false"
 

@@ -10,6 +10,7 @@ from analysis.report import model, trust, write
 from analysis.schema import UNRANKED
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, oneflow_rows, with_speedups
+from tests.workflow.runner import read_csv
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +131,10 @@ def test_flags_noise_and_accuracy_are_counted(written):
     assert "25.0 % of these intervals exclude 1" in said
     assert "1 launch_bound, 1 throttled" in said
     assert "varies by 0.50 % between processes" in said
-    accuracy = synthetic.read_csv(folder / "report" / "accuracy.csv")
+    accuracy = read_csv(folder / "report" / "accuracy.csv")
     (row,) = [row for row in accuracy if row["variant"] == "triton_row"]
     assert float(row["max_rel_error"]) == 3e-7
-    (line,) = synthetic.read_csv(folder / "report" / "processes.csv")
+    (line,) = read_csv(folder / "report" / "processes.csv")
     assert (line["gpu"], line["relative"]) == ("h200", "0.005")
     assert "Biased control" not in text
 

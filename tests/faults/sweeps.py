@@ -50,7 +50,7 @@ class Sweep(runner.Runner):
 
     def merged(self) -> dict[tuple[str, str], str]:
         """(variant, N) to the status, of the merged file, in which every point must be once."""
-        merged = runner.table(self.folder / MERGED)
+        merged = runner.read_csv(self.folder / MERGED)
         found = {(row["variant"], row["N"]): row["status"] for row in merged}
         assert len(found) == len(merged)
         return found

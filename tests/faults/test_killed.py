@@ -41,7 +41,7 @@ def test_after_any_number_of_kills_the_same_command_completes(sweep, wanted):
         wait_for_a_moment(sweep, process, rng)
         ended = process.poll()
         with contextlib.suppress(ProcessLookupError):  # all have ended
-            os.killpg(process.pid, signal.SIGKILL)  # spares what has a session of its own
+            os.killpg(process.pid, signal.SIGKILL)  # spares what is in another session
         process.wait()
         if ended == 0:  # all was done: leave something to do
             for path in rng.sample(sweep.rows(), len(expected) // 2):
@@ -105,7 +105,7 @@ def test_nothing_of_a_snakemake_that_ended_runs_and_the_same_command_goes_on(swe
 
 
 def write_and_be_killed(step: int, path: Path) -> None:
-    """Write a row, but die before a step of it; to be called in a process of its own."""
+    """Write a row, but die before a step of it; to be called in a separate process."""
     steps = itertools.count(1)
 
     def count(*_) -> None:

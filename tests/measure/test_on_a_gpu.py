@@ -37,15 +37,8 @@ def test_a_row_is_complete(bench, variant, op, dtype, empty):
         assert int(row["blocks_per_sm"]) >= 1
 
 
-def twice(bench, tmp_path, variant, M, N):
-    """The rows of both replicates of a point."""
-    first = bench.row(variant, M=M, N=N, **AUTO)
-    path = (bench.project / "row.csv").rename(tmp_path / "first.csv")
-    return first, bench.row(variant, M=M, N=N, replicate=2, checked=path, **AUTO)
-
-
-def test_a_further_replicate_times_the_blocks_alone(bench, tmp_path):
-    first, second = twice(bench, tmp_path, "triton_row", 1024, 1024)
+def test_a_further_replicate_times_the_blocks_alone(bench):
+    first, second, _ = bench.replicates("triton_row", M=1024, N=1024, **AUTO)
     assert (second["status"], second["n_samples"]) == ("ok", "51"), second["message"]
     assert second["gpu_uuid"] == first["gpu_uuid"]
     assert second["latency_us"] == second["warm_us"] == second["found_in_l2"] == ""
@@ -59,8 +52,8 @@ def test_a_matrix_beyond_the_cache_has_no_warm_time_and_does_not_beat_the_copy(b
     assert float(row["found_in_l2"]) < 0.05
 
 
-def test_few_long_rows_have_a_second_roofline(bench, tmp_path):
-    first, second = twice(bench, tmp_path, "frontier", 4, 131072)
+def test_few_long_rows_have_a_second_roofline(bench):
+    first, second, _ = bench.replicates("frontier", M=4, N=131072, **AUTO)
     assert 0.3 < float(first["of_copy"]) < float(first["of_meet"]) < 1.5, first["message"]
     assert second["meet_form"] == first["meet_form"] != ""
 

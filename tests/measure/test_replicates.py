@@ -5,17 +5,10 @@ import pytest
 from tests.bench import kernel
 
 
-def replicate(bench, variant, tmp_path, **change):
-    """The row of replicate 1, and that of replicate 2 with ``change`` in its options."""
-    first = bench.row(variant)
-    path = (bench.project / "row.csv").rename(tmp_path / "first.csv")
-    return first, *bench.run(variant, **{"replicate": 2, "checked": path} | change)
-
-
 @pytest.mark.parametrize(("act", "flags"), [("pass", ""), ("y.nan_to_num_(0)", "edge_cases")])
 def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_path, act, flags):
     bench.add("odd", kernel(act))
-    first, second, done = replicate(bench, "odd", tmp_path)
+    first, second, done = bench.replicates("odd")
     for row in (first, second):
         chosen = {*row["flags"].split()} - {"aa_biased"}  # which a busy CPU may add
         assert (row["status"], chosen, row["n_samples"]) == ("ok", {*flags.split()}, "6")
@@ -30,7 +23,7 @@ def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_pa
 
 def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
     bench.add("fails", kernel(f"open({str(tmp_path / 'calls')!r}, 'a').write('.'); return None"))
-    first, second, _ = replicate(bench, "fails", tmp_path)
+    first, second, _ = bench.replicates("fails")
     assert (first["status"], first["replicate"]) == ("incorrect", "1")
     assert second["replicate"] == "2"
     assert second["message"] == f"repeated from replicate 1: {first['message']}"
@@ -46,13 +39,13 @@ def test_memory_that_was_missing_may_be_there_for_the_next_replicate(bench, tmp_
         open({str(tmp_path / "called")!r}, "w")
         raise MemoryError"""),
     )
-    first, second, done = replicate(bench, "once", tmp_path)
+    first, second, done = bench.replicates("once")
     assert (first["status"], second["status"]) == ("out_of_memory", "ok")
     assert "edge cases" in done.stderr
 
 
 def test_the_row_of_another_point_is_refused(bench, tmp_path):
-    _, second, done = replicate(bench, "torch_softmax", tmp_path, N=95)
+    _, second, done = bench.replicates("torch_softmax", {"N": 95})
     assert (second, "its N is 96, not 95" in done.stderr) == (None, True)
     row, done = bench.run("torch_softmax", replicate=2, checked="nowhere.csv")
     assert (row, "No such file" in done.stderr) == (None, True)

@@ -7,6 +7,7 @@ from measure.point import Point
 from planning import tables
 from tests import processes
 from tests.analysis import synthetic
+from tests.workflow.runner import read_csv
 
 PUBLISHED = ROOT / "data/published"
 
@@ -30,7 +31,7 @@ def test_the_sets_are_those_measured_recorded_and_published(tmp_path):
 
 def test_what_is_said_of_a_published_table_is_true():
     for name, source in yaml.safe_load((PUBLISHED / "sources.yaml").read_text()).items():
-        rows = synthetic.read_csv(PUBLISHED / name)
+        rows = read_csv(PUBLISHED / name)
         assert {(row["gpu"], row["dtype"]) for row in rows} == {(source["gpu"], source["dtype"])}
 
 

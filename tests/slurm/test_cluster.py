@@ -12,7 +12,7 @@ import pytest
 from tests.processes import until
 from tests.slurm import lab as slurm
 from tests.slurm.sweeps import TABLE, VARIANTS, Sweep
-from tests.workflow.runner import UNTIL_MERGED, table
+from tests.workflow.runner import UNTIL_MERGED, read_csv
 
 # one cluster, though several processes run tests
 pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.slow]
@@ -174,7 +174,7 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     report = (sweep.folder / "results/report.md").read_text()
     assert "NVIDIA A100" in report
     assert "NVIDIA H200" in report
-    rows = table(sweep.folder / "results/measurements.csv")
+    rows = read_csv(sweep.folder / "results/measurements.csv")
     found = Counter((row["gpu"], row["variant"] == "torch_naive", row["status"]) for row in rows)
     one, others = len(SIZES) * 2, len(SIZES) * (OF_A_MATRIX - 2)
     crashed = {(gpu, True, "crash"): one for gpu in ("a100", "h200")}

@@ -35,8 +35,9 @@ def configure(folder: Path, **change) -> None:
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
 
 
-def table(path: Path) -> list[dict]:
-    with path.open(newline="") as file:
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV file."""
+    with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

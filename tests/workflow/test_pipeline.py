@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from tests.analysis.test_recorded import make
-from tests.workflow.runner import Runner, configure, table
+from tests.workflow.runner import Runner, configure, read_csv
 
 POINTS = 8
 ONCE = ("merge", "collect", "summary", "claims", "shared_figures", "report", "all")
@@ -15,7 +15,8 @@ AFTER_POINTS = dict.fromkeys(ONCE, 1) | {"gpu_figures": 2}
 def test_from_empty_to_a_report(finished_sweep):
     folder, planned = finished_sweep
     assert planned == {"point": POINTS} | AFTER_POINTS
-    measured = [r for r in table(folder / "results/measurements.csv") if r["origin"] == "measured"]
+    rows = read_csv(folder / "results/measurements.csv")
+    measured = [row for row in rows if row["origin"] == "measured"]
     assert len(measured) == POINTS
     statuses = {(r["variant"].split("_")[0], r["status"]) for r in measured}
     assert statuses == {("torch", "ok"), ("triton", "interpreted")}
@@ -29,7 +30,7 @@ def test_from_empty_to_a_report(finished_sweep):
         assert (figures / f"{name}.png").stat().st_size > 5000, name
     for kind in ("time", "throughput"):
         assert (figures / f"a100/float32_online_softmax_{kind}.svg").stat().st_size > 10_000
-    assert {r["claim"] for r in table(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
+    assert {r["claim"] for r in read_csv(folder / "results/claims.csv")} >= {"S0-a", "S3-a", "S4-a"}
     assert "\nReport: results/report.html" in Runner(folder).printed()
 
 
@@ -93,7 +94,7 @@ def test_other_flags_that_keep_from_ranking_measure_nothing_again(runner):
     configure(runner.folder, unranked_flags=["launch_bound"])
     assert {"collect", "gpu_figures", "report"} <= runner.jobs().keys() - {"point", "merge"}
     runner("--until", "collect")
-    rows = table(runner.folder / "results/measurements.csv")
+    rows = read_csv(runner.folder / "results/measurements.csv")
     flagged = [row for row in rows if "launch_bound" in row["flags"]]
     assert flagged
     assert {row["ranked"] for row in flagged} == {"false"}
@@ -118,7 +119,7 @@ def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project, tmp_p
     for name in ("torch", "triton"):  # the working directory comes first on the path
         (project / f"{name}.py").write_text("raise ImportError('there is no torch here')\n")
     Runner(project)("--configfile", "sweeps/recorded.yaml")
-    origins = {r["origin"] for r in table(project / "results/measurements.csv")}
+    origins = {r["origin"] for r in read_csv(project / "results/measurements.csv")}
     assert origins == {"recorded"}
     report = (project / "results/report.md").read_text()
     assert "NVIDIA H200 (h200), recorded " in report
