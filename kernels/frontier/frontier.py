@@ -38,7 +38,7 @@ RULE = {
         (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
         (640 * KIB, "frontier_staged__k5w16"),
         (1 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
-        (4 * MIB, "frontier_spread__k4w16"),
+        (2.5 * MIB, "frontier_spread__k4w16"),
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (
@@ -46,16 +46,16 @@ RULE = {
         (2 * KIB, "frontier_packed__k20", 2),
         (2 * KIB, "frontier_packed__k16", 4),
         (3 * KIB, "frontier_packed__k32"),  # what those cannot hold; two warps would idle
+        (3 * KIB, "frontier_staged__k4w8", 2),  # its tiles are of one length, so no warp idles
         (8 * KIB, "frontier_rows__k2w16"),  # few warps, which read each element once
         # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
         # long as a cluster of 16 blocks holds the row.
         (256 * KIB, "frontier_staged__k4w8"),
         (512 * KIB, "frontier_staged__k4w16"),
-        (1 * MIB, "frontier_staged__k8w16"),
-        # In 32 bits 4 vectors a lane take 80 registers, so one block of 16 warps is resident.
-        (2 * MIB, "frontier_spread__k8w8", 4),
-        (math.inf, "frontier_spread__k8w16", 4),
-        (math.inf, "frontier_spread__k4w16", 2),
+        (1.25 * MIB, "frontier_staged__k10w16"),
+        (2.25 * MIB, "frontier_spread__k4w8", 2),
+        # 32 warps are resident, with 8 vectors a lane 16. What exceeds them has the last resort.
+        (math.inf, "frontier_spread__k4w16"),
     ),
 }
 LAST_RESORT = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}"  # takes almost any row

@@ -29,9 +29,10 @@ SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane. w: most warps of a block.
 CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
 DEFAULT_CONFIG = "k8w8"
-# Vectors of a lane -> registers of a thread: of aligned rows, of unaligned ones in 16 bits, in 32.
-# Found on an H100. Where fewer blocks are resident, the launch has fewer (``launch._blocks``).
-REGISTERS_PER_THREAD = {4: (64, 64, 80), 8: (64, 128, 128)}
+# Vectors of a lane -> registers of a thread: of aligned rows, of unaligned ones. Found on an H100.
+# With 4 vectors, unaligned rows in 32 bits spill 24 bytes: all the warps that fit are worth more.
+# Where fewer blocks are resident, the launch has fewer (``launch._blocks``).
+REGISTERS_PER_THREAD = {4: (64, 64), 8: (64, 128)}
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
@@ -44,9 +45,9 @@ def blocks_per_sm(
     problem: Problem, per_lane: int, warps: int, unaligned: bool, streamed: bool
 ) -> int:
     """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
-    kind = problem.dtype.itemsize // 2 if unaligned or streamed else 0
-    registers = REGISTERS_PER_THREAD[per_lane][kind]
-    if kind and problem.gpu.capability > CLUSTERS_SINCE:
+    shifted = unaligned or streamed
+    registers = REGISTERS_PER_THREAD[per_lane][shifted]
+    if shifted and problem.gpu.capability > CLUSTERS_SINCE:
         registers = REGISTERS_STREAMED if streamed else max(registers, MIN_REGISTERS)
     return PARTITIONS * (PARTITION_REGISTERS // (registers * WARP)) // warps
 

@@ -26,7 +26,7 @@ ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 # k: most vectors of a lane. w: most warps of a block.
-CONFIGS = ("k4w8", "k4w16", "k5w8", "k5w16", "k6w16", "k8w16")
+CONFIGS = ("k4w8", "k4w16", "k5w8", "k5w16", "k10w16")
 DEFAULT_CONFIG = "k4w16"
 
 

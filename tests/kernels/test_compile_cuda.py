@@ -28,6 +28,9 @@ LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 26
 # and spread in tiles; of even lengths aligned and unaligned rows.
 FEW = [33, 256, 16384, 50257, 2**20, 2**23]
 TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
+# Unaligned rows of float32 with 4 vectors a lane. An H100 was 10 to 25 % slower with fewer warps.
+SPILLS = re.compile(r"frontier_spread<float, \w+, 4, \d+, \d, true, false, \d>")
+SPILLED_BYTES = 24
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 
 
@@ -53,7 +56,8 @@ def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str, fold
         used = resources(binary.code)
         for kernel, size in threads.items():
             registers, local = used[binary.symbol_mapping[kernel].decode()]
-            assert local == 0, f"{kernel} on {arch} keeps {local} bytes in local memory"
+            allowed = SPILLED_BYTES if arch == TUNED and SPILLS.fullmatch(kernel) else 0
+            assert local <= allowed, f"{kernel} on {arch} keeps {local} bytes in local memory"
             assert registers * size <= REGISTERS_PER_BLOCK, f"{kernel} on {arch} cannot start"
         if "oneflow" in source.stem and arch == TUNED:
             a_pack_is_moved_by_one_instruction(binary, threads, dtype, folder)
