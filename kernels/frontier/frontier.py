@@ -43,11 +43,8 @@ RULE = {
     ),
     False: (
         # 11 to 20 elements a lane, in 32 bits 9 to 16: more are slow in few rows, fewer in many.
-        (2 * KIB, "frontier_packed__k20", 2),
-        (2 * KIB, "frontier_packed__k16", 4),
-        (3 * KIB, "frontier_packed__k32"),  # what those cannot hold; two warps would idle
-        (3 * KIB, "frontier_staged__k4w8", 2),  # its tiles are of one length, so no warp idles
-        (8 * KIB, "frontier_rows__k2w16"),  # few warps, which read each element once
+        (8 * KIB, "frontier_packed__k20", 2),
+        (8 * KIB, "frontier_packed__k16", 4),
         # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
         # long as a cluster of 16 blocks holds the row.
         (256 * KIB, "frontier_staged__k4w8"),

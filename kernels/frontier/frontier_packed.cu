@@ -1,7 +1,7 @@
-// Short rows of any N, a contiguous run of them at once. The run passes through shared memory,
-// where lanes read the elements of their rows.
+// Short rows of any N. The lanes of a row have strided subsets of its elements. A run of rows
+// passes through shared memory in vectors; lanes of a small matrix access global memory themselves.
+#include "cluster.cuh"
 #include "epilogue.cuh"
-#include "state.cuh"
 #include "unaligned.cuh"
 
 // Load `count` elements from `from` with THREADS threads, at most VECS vectors each. Returns the
@@ -40,41 +40,32 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   if (rest < end) run.vecs[rest] = elements[rest];
 }
 
-// Load and store non-contiguous rows.
-template <int THREADS, typename T>
-__device__ void load_rows(T* elements, const T* x, Index stride, int rows, int cols) {
-  for (int elem = threadIdx.x; elem < rows * cols; elem += THREADS) {
-    elements[elem] = x[elem / cols * stride + elem % cols];
-  }
-}
-template <int THREADS, typename T>
-__device__ void store_rows(T* out, Index stride, const T* elements, int rows, int cols) {
-  for (int elem = threadIdx.x; elem < rows * cols; elem += THREADS) {
-    out[elem / cols * stride + elem % cols] = elements[elem];
-  }
-}
-
-// Return the block's row of a thread; LANES adjacent threads share a row. The distance between a
-// warp's rows spreads them over the banks of shared memory, at least where cols is odd.
-template <typename T, int LANES, int THREADS>
+// Return the block's row of a thread, if rows share a warp or have one each; LANES adjacent threads
+// share a row. The distance between a warp's rows spreads them over the banks of shared memory, at
+// least where cols is odd.
+template <typename T, int LANES, int ROWS>
 __device__ int row_of(int thread) {
+  constexpr int kWarps = LANES * ROWS / kWarp;
   constexpr int kWarpRows = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
-  constexpr int kDistance = kWanted < THREADS / kWarp ? kWanted : THREADS / kWarp;
+  constexpr int kDistance = kWanted < kWarps ? kWanted : kWarps;
   const int warp = thread / kWarp, row_in_warp = thread % kWarp / LANES;
   return warp / kDistance * (kDistance * kWarpRows) + row_in_warp * kDistance + warp % kDistance;
 }
 
-// A thread's elements: every STEP-th from `elements` on. The last one may not exist.
-template <typename T, int K, int STEP, bool KEEP_EXP>
+// A thread's elements of a row: every STEP-th, at most K. The first SURE of them exist.
+template <typename T, int K, int SURE, int STEP, bool KEEP_EXP>
 struct LaneElements {
   float value[K];  // KEEP_EXP: exp(x - lane_max), else x
   float lane_max;
-  const bool full;
+  const int left;  // elements of the row from the thread's first one on
 
-  __device__ LaneElements(const T* elements, bool has_last) : full(has_last) {
+  __device__ explicit LaneElements(int elements_left) : left(elements_left) {}
+
+  __device__ bool exists(int i) const { return i < SURE || STEP * i < left; }
+
+  __device__ void load(const T* first) {
 #pragma unroll
-    for (int i = 0; i < K; ++i)
-      value[i] = i < K - 1 || full ? to_float(elements[STEP * i]) : lowest();
+    for (int i = 0; i < K; ++i) value[i] = exists(i) ? to_float(first[STEP * i]) : lowest();
   }
 
   __device__ SoftmaxState state() {
@@ -94,58 +85,68 @@ struct LaneElements {
   }
 
   template <typename Epilogue>
-  __device__ void put(T* elements, float max, const Epilogue& epilogue) const {
+  __device__ void store(T* first, float max, const Epilogue& epilogue) const {
     float factor = 0.0f;
     if constexpr (KEEP_EXP) factor = epilogue.template factor<T>(lane_max - max);
 #pragma unroll
     for (int i = 0; i < K; ++i) {
-      if (i == K - 1 && !full) continue;
+      if (!exists(i)) continue;
       if constexpr (KEEP_EXP) {
-        from_float(elements[STEP * i], value[i] * factor);
+        from_float(first[STEP * i], value[i] * factor);
       } else {
-        from_float(elements[STEP * i], epilogue.template from_shifted<T>(value[i] - max));
+        from_float(first[STEP * i], epilogue.template from_shifted<T>(value[i] - max));
       }
     }
   }
 };
 
-// LANES: adjacent threads that share a row. K: elements of each. Both follow from cols alone, and
-// so does the order of every sum. THREADS: of a block. Dynamic shared memory: the rows of a block,
-// and two vectors.
-template <typename T, typename Epilogue, int K, int LANES, int THREADS>
-__global__ void __launch_bounds__(THREADS)
+// LANES: adjacent lanes of a warp that share a row. WARPS: whole warps that share one. ROWS: of a
+// block; 1 if warps share it. K: most elements of a lane. All follow from cols alone, and so does
+// the order of every sum. `direct`: 1 if lanes access global memory. Dynamic shared memory: the
+// rows of a block, and two vectors.
+template <typename T, typename Epilogue, int K, int LANES, int WARPS, int ROWS>
+__global__ void __launch_bounds__(LANES * WARPS * ROWS)
     frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
-                    Index rows, Index cols) {
+                    Index rows, Index cols, int direct) {
   extern __shared__ __align__(16) uint4 smem[];
-  constexpr int kRows = THREADS / LANES;
-  const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % LANES;
-  const Index first_row = static_cast<Index>(blockIdx.x) * kRows;
-  const int row_count = rows - first_row < kRows ? static_cast<int>(rows - first_row) : kRows;
+  constexpr int kStep = LANES * WARPS, kThreads = kStep * ROWS;
+  // lanes of more warps have at least the elements that would fill all warps but one
+  constexpr int kSure = WARPS == 1 ? K - 1 : K * (WARPS - 1) / WARPS;
+  const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % kStep;
+  const Index first_row = static_cast<Index>(blockIdx.x) * ROWS;
+  const int row_count = rows - first_row < ROWS ? static_cast<int>(rows - first_row) : ROWS;
   T* const elements = reinterpret_cast<T*>(smem);
   const T* const x_rows = x + first_row * x_stride;
   T* const out_rows = out + first_row * out_stride;
-  int in_off = 0, out_off = 0;  // offsets of the first row in smem
-  if (x_stride == cols) {
-    in_off = load_run<T, THREADS, K / kVecElems<T> + 1>(smem, x_rows, row_count * width, thread);
-  } else {
-    load_rows<THREADS>(elements, x_rows, x_stride, row_count, width);
-  }
-  if (out_stride == cols) out_off = AlignedRow<T>(out_rows).elements_off();
-  __syncthreads();
+  const bool load_packed = x_stride == cols && !direct;
+  const bool store_packed = out_stride == cols && !direct;
+  const int row = WARPS > 1 ? 0 : row_of<T, LANES, ROWS>(thread);
+  const int loaded_row = min(row, row_count - 1);  // threads without a row have the last one
 
-  const int row = row_of<T, LANES, THREADS>(thread);
-  T* const lane_begin = elements + min(row, row_count - 1) * width + lane;
-  LaneElements<T, K, LANES, Epilogue::kScalesExp> lane_elements(lane_begin + in_off,
-                                                                lane + LANES * (K - 1) < width);
-  const SoftmaxState state = merge_lanes<LANES>(lane_elements.state());
-  // without a shift, lanes overwrite only their elements; threads without a row read the last one
-  if (out_off != in_off || row_count < kRows) __syncthreads();
-  if (row < row_count) lane_elements.put(lane_begin + out_off, state.max, Epilogue(state.sum));
-
-  __syncthreads();
-  if (out_stride == cols) {
-    store_run<T, THREADS>(out_rows, smem, row_count * width, thread);
+  LaneElements<T, K, kSure, kStep, Epilogue::kScalesExp> mine(width - lane);
+  int in_off = 0;  // of the first row in smem
+  if (load_packed) {
+    in_off = load_run<T, kThreads, K / kVecElems<T> + 1>(smem, x_rows, row_count * width, thread);
+    __syncthreads();
+    mine.load(elements + in_off + loaded_row * width + lane);
   } else {
-    store_rows<THREADS>(out_rows, out_stride, elements, row_count, width);
+    mine.load(x_rows + loaded_row * x_stride + lane);
   }
+  SoftmaxState state;
+  if constexpr (WARPS == 1) {
+    state = merge_lanes<LANES>(mine.state());
+  } else {
+    state = RowPart<WARPS, 1>().merge(mine.state());
+  }
+  const Epilogue epilogue(state.sum);
+  if (!store_packed) {
+    if (row < row_count) mine.store(out_rows + row * out_stride + lane, state.max, epilogue);
+    return;
+  }
+  const int out_off = AlignedRow<T>(out_rows).elements_off();
+  // Without a shift, lanes overwrite only their elements. The merge of several warps has a barrier.
+  if (WARPS == 1 && load_packed && (out_off != in_off || row_count < ROWS)) __syncthreads();
+  if (row < row_count) mine.store(elements + out_off + row * width + lane, state.max, epilogue);
+  __syncthreads();
+  store_run<T, kThreads>(out_rows, smem, row_count * width, thread);
 }

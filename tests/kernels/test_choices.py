@@ -10,7 +10,7 @@ import kernels
 from kernels.cuda import grid_workspace
 from kernels.cuda.nvrtc import INCLUDE
 from kernels.cuda.plan import GPUS, Problem
-from kernels.frontier import frontier, frontier_packed, frontier_staged
+from kernels.frontier import frontier, frontier_packed, frontier_spread, frontier_staged
 from kernels.frontier._tiling import parse
 from measure.clock import read_meet_write
 
@@ -36,7 +36,9 @@ def test_a_border_belongs_to_the_shorter_rows():
         (512, 4, "rows__k2w16"),
         (449, 4, "packed__k16"),  # no multiple of 16 bytes
         (16, 2, "short__u1"),
-        (1024 // 2 + 1, 2, "packed__k20"),
+        (513, 2, "packed__k20"),
+        (2047, 4, "packed__k16"),
+        (2049, 4, "staged__k4w8"),
         (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
         (98304, 2, "rows__k4w16"),
         (2**25, 4, "spread__k8w16"),
@@ -45,10 +47,10 @@ def test_a_border_belongs_to_the_shorter_rows():
 
 
 def test_a_config_that_refuses_a_row_leaves_it_to_the_next():
-    first, second, *_ = frontier.choices(641, 2)
-    assert (first, second) == ("frontier_packed__k20", "frontier_packed__k32")
-    assert frontier_packed.plan(problem(641, torch.bfloat16), "k20") == ()
-    assert [chosen(641, torch.bfloat16)] == [*frontier_packed.plan(problem(641, torch.bfloat16))]
+    first, second = frontier.choices(5_000_001, 4)
+    assert (first, second) == ("frontier_spread__k4w16", "frontier_spread__k8w8")
+    assert frontier_spread.plan(problem(5_000_001), "k4w16") == ()
+    assert (chosen(5_000_001),) == frontier_spread.plan(problem(5_000_001), "k8w8")
 
 
 def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():
@@ -123,6 +125,16 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     lines, words = map(int, re.search(r"counters\[(\d+)\]\[(\d+)\];", header).groups())
     assert lines * words == read_meet_write.MAX_GROUPS
     assert slots * states * 16 + 128 + lines * words * 4 == grid_workspace.BYTES
+
+
+@pytest.mark.parametrize("config", frontier_packed.CONFIGS)
+def test_a_lane_of_a_packed_row_has_the_elements_that_are_read_without_a_check(config):
+    """kSure in frontier_packed.cu."""
+    for cols in range(1, 10_000):
+        for plan in frontier_packed.plan(problem(cols), config):
+            per_lane, lanes, warps, _ = map(int, re.findall(r"\d+", plan.kernel))
+            sure = per_lane - 1 if warps == 1 else per_lane * (warps - 1) // warps
+            assert sure * lanes * warps <= cols <= per_lane * lanes * warps
 
 
 @pytest.mark.parametrize("itemsize", [2, 4])

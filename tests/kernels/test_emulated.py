@@ -4,13 +4,15 @@ The emulator runs threads in turn and PTX as plain C++, so it checks values and 
 order of memory accesses: test_sanitizer.py and test_stress.py do, on a GPU.
 """
 
+import functools
 import itertools
 
 import pytest
 import torch
 
 import kernels
-from kernels.frontier import frontier
+from kernels.cuda.plan import Problem
+from kernels.frontier import frontier, frontier_packed
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from measure.clock import read_meet_write
@@ -20,7 +22,8 @@ from tests.kernels.helpers.variants import largest_error, problem, special_gradi
 from tests.marks import slow
 
 # A row of a warp's part, a warp, a block, a cluster, the whole GPU, several tiles for each block.
-ROWS = [("frontier_short", 64), ("frontier_packed", 33), ("frontier_rows", 100)]
+ROWS = [("frontier_short", 64), ("frontier_packed", 33), ("frontier_packed", 601)]
+ROWS += [("frontier_rows", 100)]
 ROWS += [("frontier_rows", 5001), ("frontier_staged", 5001), ("frontier_spread", 40_001)]
 ROWS += [slow("frontier_rows", 33_001), slow("frontier_staged", 33_001)]
 ROWS += [slow("frontier_spread", 300_001)]
@@ -80,6 +83,18 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
             wide[:, : x.shape[1]] = x
             views = (each[:, : x.shape[1]] for each in (wide, out))
             assert torch.equal(run(*views), together)
+
+
+@pytest.mark.parametrize("cols", [201, 601])  # of a part of a warp, of two warps
+def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
+    """Its elements do not pass through shared memory."""
+    x, found = torch.randn(9, cols), []
+    for config, direct in (("k16", 1), ("k16s", 0)):
+        plan = functools.partial(frontier_packed.plan, config=config)
+        assert plan(Problem(x.dtype, *x.shape, 1, False, SMALL))[0].extra_args == (direct,)
+        emulated.run(plan, (x,), out := torch.empty_like(x))
+        found.append(out)
+    assert torch.equal(*found)
 
 
 @pytest.mark.parametrize("log", [0, slow(1)])

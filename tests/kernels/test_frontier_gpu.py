@@ -22,9 +22,9 @@ def test_every_code_path_is_right(variant, every, device):
             assert problem_of(each) is None, each
 
 
-# a kernel of the frontier each: short, packed, rows, staged, spread
+# a kernel of the frontier each: short, packed (part of a warp, two warps), rows, staged, spread
 @pytest.mark.parametrize(
-    "cols", [64, 781, slow(1024), 8192, slow(8320), 50257, slow(131072), 2**20]
+    "cols", [64, 201, 781, slow(1024), 8192, slow(8320), 50257, slow(131072), 2**20]
 )
 @pytest.mark.parametrize("dtype", [torch.float32, slow(torch.float16), torch.bfloat16], ids=str)
 def test_a_row_gives_the_same_bits_in_any_batch_and_in_place(cols, dtype, device):
