@@ -52,12 +52,13 @@ __device__ int row_of(int thread) {
   return warp / kDistance * (kDistance * kWarpRows) + row_in_warp * kDistance + warp % kDistance;
 }
 
-// A thread's elements of a row: every STEP-th, at most K. The first SURE of them exist.
-template <typename T, int K, int SURE, int STEP, bool KEEP_EXP>
+// A lane's elements of a row: every STEP-th, at most K. The first SURE of them exist. LANES of its
+// warp share the row.
+template <typename T, int K, int SURE, int STEP, int LANES, bool KEEP_EXP>
 struct LaneElements {
-  float value[K];  // KEEP_EXP: exp(x - lane_max), else x
-  float lane_max;
-  const int left;  // elements of the row from the thread's first one on
+  float value[K];  // KEEP_EXP: exp(x - top), else x
+  float top;       // the maximum of the lanes
+  const int left;  // elements of the row from the lane's first one on
 
   __device__ explicit LaneElements(int elements_left) : left(elements_left) {}
 
@@ -68,9 +69,10 @@ struct LaneElements {
     for (int i = 0; i < K; ++i) value[i] = exists(i) ? to_float(first[STEP * i]) : lowest();
   }
 
+  // Compute the state of all lanes; each of them gets it.
   __device__ SoftmaxState state() {
-    SoftmaxState state{fmaxf(lowest(), tree_reduce<Max, K>(value)), 0.0f};  // not NaN
-    lane_max = state.max;
+    top = max_of_lanes<LANES>(fmaxf(lowest(), tree_reduce<Max, K>(value)));  // not NaN
+    SoftmaxState state{top, 0.0f};
     const float pivot = state.pivot();
     float sum[4] = {};
 #pragma unroll
@@ -80,14 +82,15 @@ struct LaneElements {
       sum[i % 4] += exp_x;
       if constexpr (KEEP_EXP) value[i] = exp_x;
     }
-    state.sum = tree_reduce<Sum, 4>(sum);
+    state.sum = warp_reduce<Sum, LANES>(tree_reduce<Sum, 4>(sum));
     return state;
   }
 
+  // Store the output, where `max` is that of the row.
   template <typename Epilogue>
   __device__ void store(T* first, float max, const Epilogue& epilogue) const {
     float factor = 0.0f;
-    if constexpr (KEEP_EXP) factor = epilogue.template factor<T>(lane_max - max);
+    if constexpr (KEEP_EXP) factor = epilogue.template factor<T>(top - max);
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       if (!exists(i)) continue;
@@ -123,7 +126,7 @@ __global__ void __launch_bounds__(LANES * WARPS * ROWS)
   const int row = WARPS > 1 ? 0 : row_of<T, LANES, ROWS>(thread);
   const int loaded_row = min(row, row_count - 1);  // threads without a row have the last one
 
-  LaneElements<T, K, kSure, kStep, Epilogue::kScalesExp> mine(width - lane);
+  LaneElements<T, K, kSure, kStep, LANES, Epilogue::kScalesExp> mine(width - lane);
   int in_off = 0;  // of the first row in smem
   if (load_packed) {
     in_off = load_run<T, kThreads, K / kVecElems<T> + 1>(smem, x_rows, row_count * width, thread);
@@ -132,12 +135,8 @@ __global__ void __launch_bounds__(LANES * WARPS * ROWS)
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
-  SoftmaxState state;
-  if constexpr (WARPS == 1) {
-    state = merge_lanes<LANES>(mine.state());
-  } else {
-    state = RowPart<WARPS, 1>().merge(mine.state());
-  }
+  SoftmaxState state = mine.state();
+  if constexpr (WARPS > 1) state = RowPart<WARPS, 1>().merge_warps(state);
   const Epilogue epilogue(state.sum);
   if (!store_packed) {
     if (row < row_count) mine.store(out_rows + row * out_stride + lane, state.max, epilogue);

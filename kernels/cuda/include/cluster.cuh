@@ -85,11 +85,15 @@ struct RowPart {
     }
   }
 
-  // Merge the states of the row. All threads that share it get the result.
+  // Merge the states of the row's lanes. All threads that share it get the result.
   __device__ SoftmaxState merge(SoftmaxState state) const {
-    const int lane = threadIdx.x % kWarp;
     if constexpr (CLUSTER > 1) cluster_wait();
-    state = merge_lanes(state);
+    return merge_warps(merge_lanes(state));
+  }
+
+  // The same of states that all lanes of a warp have.
+  __device__ SoftmaxState merge_warps(SoftmaxState state) const {
+    const int lane = threadIdx.x % kWarp;
     if constexpr (WARPS * CLUSTER == 1) return state;
     if constexpr (CLUSTER == 1) {
       if (lane == 0) buffer->states[threadIdx.x / kWarp] = state;

@@ -29,17 +29,19 @@ __device__ inline SoftmaxState merge(const SoftmaxState (&states)[N]) {
 // Turn the bits of floats into integers of the same order, and back. Not for NaN.
 __device__ inline int ordered(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
 
-// Merge the states of LANES adjacent lanes; each gets the result. A whole warp must call it. No
-// maximum may be NaN. One instruction finds that of a whole warp.
+// Return the maximum over LANES adjacent lanes; each gets it. A whole warp must call it. No value
+// may be NaN. One instruction finds that of a whole warp.
+template <int LANES = kWarp>
+__device__ inline float max_of_lanes(float value) {
+  if constexpr (LANES < kWarp) return warp_reduce<Max, LANES>(value);
+  const int mine = ordered(static_cast<int>(__float_as_uint(value)));
+  return __int_as_float(ordered(__reduce_max_sync(kWholeWarp, mine)));
+}
+
+// Merge the states of LANES adjacent lanes, as max_of_lanes() does their maxima.
 template <int LANES = kWarp>
 __device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
-  SoftmaxState merged = state;
-  if constexpr (LANES == kWarp) {
-    const int mine = ordered(static_cast<int>(__float_as_uint(state.max)));
-    merged.max = __int_as_float(ordered(__reduce_max_sync(kWholeWarp, mine)));
-  } else {
-    merged.max = warp_reduce<Max, LANES>(state.max);
-  }
+  SoftmaxState merged{max_of_lanes<LANES>(state.max), 0.0f};
   merged.sum = warp_reduce<Sum, LANES>(state.sum * exp_approx(state.max - merged.pivot()));
   return merged;
 }
