@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(LANES * WARPS * ROWS)
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
   SoftmaxState state = mine.state();
-  if constexpr (WARPS > 1) state = RowPart<WARPS, 1>().merge_warps(state);
+  if constexpr (WARPS > 1) state = RowPart<WARPS, 1>().merge(state);
   const Epilogue epilogue(state.sum);
   if (!store_packed) {
     if (row < row_count) mine.store(out_rows + row * out_stride + lane, state.max, epilogue);

@@ -29,7 +29,9 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   extern __shared__ __align__(16) uint4 smem[];
   __shared__ SoftmaxState warp_states[WARPS];
   __shared__ SoftmaxState row_state;
-  const int warp = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x) / kWarp, 0);
+  int warp = threadIdx.x / kWarp;
+  // so that the compiler knows that it is uniform; of aligned rows it would cost registers
+  if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);
   const int row_block = blockIdx.x % row_blocks;
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
   const int block_vec = row_block * kBlockVecs;
@@ -56,7 +58,7 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     }
     RowTile<T, K, UNALIGNED, kKeepExp, BYPASS> last(x_row, tile_vec(STREAMED ? tiles - 1 : 0),
                                                     cols);
-    state = merge_lanes(STREAMED ? merge({state, last.state()}) : last.state());
+    state = STREAMED ? merge({state, last.state()}) : last.state();
     if (threadIdx.x % kWarp == 0) warp_states[warp] = state;
     __syncthreads();
     if (warp == 0) {

@@ -79,11 +79,12 @@ struct LaneVecs {
     return vec;
   }
 
+  // Compute the state of the warp's elements; each lane gets it.
   __device__ SoftmaxState state() const {
     uint4 largest = (*this)[0];
 #pragma unroll
     for (int k = 1; k < K; ++k) largest = vec_max<T>(largest, (*this)[k]);
-    SoftmaxState state{max_element<T>(largest), 0.0f};
+    SoftmaxState state{max_of_lanes(max_element<T>(largest)), 0.0f};
     const float pivot = state.pivot();
     // otherwise the compiler keeps all vectors in registers, and fewer warps are resident
     __syncwarp();
@@ -93,6 +94,7 @@ struct LaneVecs {
       exp_elements<T, false>((*this)[k], pivot, value);
       state.sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
+    state.sum = warp_reduce<Sum>(state.sum);
     return state;
   }
 };

@@ -85,20 +85,16 @@ struct RowPart {
     }
   }
 
-  // Merge the states of the row's lanes. All threads that share it get the result.
+  // Merge the states of the row's warps; each lane has its warp's. All threads that share the row
+  // get the result.
   __device__ SoftmaxState merge(SoftmaxState state) const {
-    if constexpr (CLUSTER > 1) cluster_wait();
-    return merge_warps(merge_lanes(state));
-  }
-
-  // The same of states that all lanes of a warp have.
-  __device__ SoftmaxState merge_warps(SoftmaxState state) const {
     const int lane = threadIdx.x % kWarp;
     if constexpr (WARPS * CLUSTER == 1) return state;
     if constexpr (CLUSTER == 1) {
       if (lane == 0) buffer->states[threadIdx.x / kWarp] = state;
       __syncthreads();
     } else {
+      cluster_wait();
       const int place = static_cast<int>(cluster_rank()) * WARPS + threadIdx.x / kWarp;
       if (lane < CLUSTER) st_async(buffer->states + place, &buffer->mbarrier, lane, state);
       buffer->mbarrier.wait();

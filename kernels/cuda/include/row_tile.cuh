@@ -11,7 +11,7 @@ struct RowTile : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {
   using Vecs::vec;
 
   float exp_x[KEEP_EXP ? K * kVecElems<T> : 1];
-  float top;  // the maximum of this lane
+  float top;  // the maximum of this warp's elements
   unsigned zero;
 
   // Load from x_row, or what the same thread saved at `saved`, `step` vectors apart.
@@ -31,10 +31,10 @@ struct RowTile : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {
     for (int k = 0; k < K; ++k) to[k * step] = vec[k];
   }
 
-  // Compute the state of this lane's elements.
+  // Compute the state of the warp's elements; each lane gets it.
   __device__ SoftmaxState state() {
-    SoftmaxState state{max_element<T>(vec), 0.0f};
-    top = state.max;
+    top = max_of_lanes(max_element<T>(vec));
+    SoftmaxState state{top, 0.0f};
     const float pivot = state.pivot();
     float value[kVecElems<T>];
 #pragma unroll
@@ -46,6 +46,7 @@ struct RowTile : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {
       }
       state.sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
+    state.sum = warp_reduce<Sum>(state.sum);
     return state;
   }
 
