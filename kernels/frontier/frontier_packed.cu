@@ -113,8 +113,8 @@ __global__ void __launch_bounds__(LANES * WARPS * ROWS)
                     Index rows, Index cols, int direct) {
   extern __shared__ __align__(16) uint4 smem[];
   constexpr int kStep = LANES * WARPS, kThreads = kStep * ROWS;
-  // lanes of more warps have at least the elements that would fill all warps but one
-  constexpr int kSure = WARPS == 1 ? K - 1 : K * (WARPS - 1) / WARPS;
+  // K is even; lanes of more warps have at least the elements that would fill all warps but one
+  constexpr int kSure = WARPS == 1 ? K - 2 : K * (WARPS - 1) / WARPS;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % kStep;
   const Index first_row = static_cast<Index>(blockIdx.x) * ROWS;
   const int row_count = rows - first_row < ROWS ? static_cast<int>(rows - first_row) : ROWS;

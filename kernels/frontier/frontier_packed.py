@@ -38,7 +38,8 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     per_lane, warps = numbers["k"], 1
     lanes = lanes_of(problem.cols, per_lane)
     if lanes <= WARP:
-        rows, per_lane = THREADS // lanes, ceil_div(problem.cols, lanes)
+        # even, so that half as many kernels serve all lengths
+        rows, per_lane = THREADS // lanes, 2 * ceil_div(problem.cols, 2 * lanes)
     else:
         rows, lanes, warps = 1, WARP, ceil_div(problem.cols, WARP * per_lane)
         if warps > MAX_WARPS:
