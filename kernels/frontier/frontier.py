@@ -5,9 +5,9 @@ longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have 
 RULE chooses by N and the dtype, never by M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30. Compute capability 9.0. For rows of at most 40 KiB 8.0 is enough, and for rows
-of at most 64 KiB whose bytes are no multiple of 16.
-Source: ``frontier_short``, ``frontier_rows`` and ``frontier_spread``; for unaligned rows
-``frontier_packed``; for both ``frontier_staged``.
+of at most 80 KiB whose bytes are no multiple of 16.
+Source: ``frontier_short`` and ``frontier_rows``; for unaligned rows ``frontier_packed``; for both
+``frontier_staged`` and ``frontier_spread``.
 """
 
 import math

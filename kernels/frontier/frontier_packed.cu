@@ -1,5 +1,5 @@
 // Short rows of any N. The lanes of a row have strided subsets of its elements. A run of rows
-// passes through shared memory in vectors; lanes of a small matrix access global memory themselves.
+// passes through shared memory in vectors, or lanes access global memory themselves.
 #include "cluster.cuh"
 #include "epilogue.cuh"
 #include "unaligned.cuh"
@@ -105,15 +105,16 @@ struct LaneElements {
 
 // LANES: adjacent lanes of a warp that share a row. WARPS: whole warps that share one. ROWS: of a
 // block; 1 if warps share it. K: most elements of a lane. All follow from cols alone, and so does
-// the order of every sum. `direct`: 1 if lanes access global memory. Dynamic shared memory: the
-// rows of a block, and two vectors.
+// the order of every sum. `direct`: 1 if lanes access global memory though rows are contiguous.
+// Dynamic shared memory: the rows of a block, and two vectors.
 template <typename T, typename Epilogue, int K, int LANES, int WARPS, int ROWS>
 __global__ void __launch_bounds__(LANES * WARPS * ROWS)
     frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, int direct) {
   extern __shared__ __align__(16) uint4 smem[];
   constexpr int kStep = LANES * WARPS, kThreads = kStep * ROWS;
-  // K is even; lanes of more warps have at least the elements that would fill all warps but one
+  // K is even, so a row is longer than K - 2 elements of each lane. One of several warps is longer
+  // than K of each lane of all warps but one.
   constexpr int kSure = WARPS == 1 ? K - 2 : K * (WARPS - 1) / WARPS;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % kStep;
   const Index first_row = static_cast<Index>(blockIdx.x) * ROWS;
@@ -135,15 +136,15 @@ __global__ void __launch_bounds__(LANES * WARPS * ROWS)
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
-  SoftmaxState state = mine.state();
-  if constexpr (WARPS > 1) state = RowPart<WARPS, 1>().merge(state);
+  const SoftmaxState state = RowPart<WARPS, 1>().merge(mine.state());
   const Epilogue epilogue(state.sum);
   if (!store_packed) {
     if (row < row_count) mine.store(out_rows + row * out_stride + lane, state.max, epilogue);
     return;
   }
   const int out_off = AlignedRow<T>(out_rows).elements_off();
-  // Without a shift, lanes overwrite only their elements. The merge of several warps has a barrier.
+  // Without a shift, lanes overwrite only their elements, and threads without a row read, for
+  // nothing, those of the last one. The merge of several warps has a barrier.
   if (WARPS == 1 && load_packed && (out_off != in_off || row_count < ROWS)) __syncthreads();
   if (row < row_count) mine.store(elements + out_off + row * width + lane, state.max, epilogue);
   __syncthreads();

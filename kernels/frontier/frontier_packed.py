@@ -5,7 +5,8 @@ so a block loads the run in 16-byte vectors, whatever rows they belong to. In sh
 a warp, a warp or all warps of the block share a row, and each lane reads a strided subset of its
 elements into registers. Each element goes through exp once. The output replaces the elements in
 shared memory. It is stored in vectors, except at both ends of the run. Lanes access the elements of
-small matrices and of non-contiguous rows in global memory; that changes no sum.
+non-contiguous rows in global memory, and of small matrices where 8 lanes or more share a row; that
+changes no sum.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: 16 warps of 16 elements a lane, N up to 8192; k20 in proportion. Compute capability 8.0.
 Source: our own.

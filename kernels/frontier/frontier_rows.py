@@ -1,8 +1,8 @@
 """Keep a row in the registers of a warp, a block, or a cluster of blocks.
 
-Idea: every lane loads its 16-byte vectors of a row at once and keeps them in registers. Each lane
-computes its softmax state, a maximum and a sum of exp. States are merged by shuffles inside a warp,
-and through shared memory with one barrier inside a block or a cluster. The exps are kept in float32
+Idea: every lane loads its 16-byte vectors of a row at once and keeps them in registers. The lanes
+of a warp find the maximum of its elements, then the sum of exp. These states are merged through
+shared memory, with one barrier inside a block or a cluster. The exps are kept in float32
 and scaled for the output. Where that takes too many registers, exp is computed again. The blocks of
 a cluster arrive at its first barrier before the loads and wait after them, as QuACK does.
 Unaligned rows, such as most rows of an odd N: vectors are counted from the row's first

@@ -65,7 +65,7 @@ def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize(
     ("gpu", "aligned", "unaligned"),
-    [(GPUS["sm_80"], 40, 64), (H200, 2**30, 2**30), (CONSUMER, 2**30, 2**30)],
+    [(GPUS["sm_80"], 40, 80), (H200, 2**30, 2**30), (CONSUMER, 2**30, 2**30)],
     ids=["sm_80", "sm_90", "sm_120"],
 )
 def test_every_length_has_a_kernel_up_to_what_the_gpu_holds(gpu, aligned, unaligned, dtype):

@@ -13,8 +13,8 @@ struct Softmax {
   __device__ float from_kept(float kept) const { return kept * scale; }
 };
 
-// For kernels of the online softmax, whose lanes know only `lane_max`, the maximum of their own
-// elements, before exp. kScalesExp: the output is exp(x - lane_max) times factor(lane_max - max).
+// For kernels of the online softmax, whose warps know only `top`, the maximum of their part of the
+// row, before exp. kScalesExp: the output is exp(x - top) times factor(top - max).
 struct OnlineSoftmax {
   static constexpr bool kScalesExp = true;
   float scale, log2_scale;
