@@ -29,6 +29,8 @@ RULE = {
     True: (
         (32, "frontier_short__u1"),  # a lane has one vector
         (1792, "frontier_short__u2"),  # shuffles in a warp; longer rows fill two
+        (2 * KIB, "frontier_short__u2", 4),
+        (4 * KIB, "frontier_rows__k1w16"),
         (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
         (128 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
         # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
@@ -42,9 +44,7 @@ RULE = {
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (
-        # 11 to 20 elements a lane, in 32 bits 9 to 16: more are slow in few rows, fewer in many.
-        (8 * KIB, "frontier_packed__k20", 2),
-        (8 * KIB, "frontier_packed__k16", 4),
+        (8 * KIB, "frontier_packed__k20"),
         # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
         # long as a cluster of 16 blocks holds the row.
         (256 * KIB, "frontier_staged__k4w8"),

@@ -10,11 +10,11 @@ template <typename T, int THREADS, int VECS>
 __device__ int load_run(uint4* smem, const T* from, int count, int thread) {
   const AlignedRow<const T> run(from);
   const int before = run.elements_off();
-  const int vecs = count > 0 ? (before + count + kVecElems<T> - 1) / kVecElems<T> : 0;
+  const int vecs = (before + count + kVecElems<T> - 1) / kVecElems<T>;
   uint4 vec[VECS];
 #pragma unroll
   for (int k = 0; k < VECS; ++k) {
-    if (k * THREADS + thread < vecs) vec[k] = load_vec(run.at(k * THREADS + thread));
+    vec[k] = load_vec(run.at(min(k * THREADS + thread, vecs - 1)));  // without a branch
   }
 #pragma unroll
   for (int k = 0; k < VECS; ++k) {
@@ -25,14 +25,19 @@ __device__ int load_run(uint4* smem, const T* from, int count, int thread) {
 
 // Store `count` elements to `to`. The first one's offset in `smem` must equal the offset of `to` in
 // its vector. Partial vectors at both ends are stored element by element.
-template <typename T, int THREADS>
+template <typename T, int THREADS, int VECS>
 __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   const T* const elements = reinterpret_cast<const T*>(smem);
   const AlignedRow<T> run(to);
   const int before = run.elements_off(), end = before + max(0, count);
   const int first = before > 0 ? 1 : 0, last = end / kVecElems<T>;
-  for (int vec = first + thread; vec < last; vec += THREADS) {
-    store_vec(reinterpret_cast<uint4*>(run.at(vec)), smem[vec]);
+  uint4 vec[VECS];
+#pragma unroll
+  for (int k = 0; k < VECS; ++k) vec[k] = smem[min(first + k * THREADS + thread, last)];
+#pragma unroll
+  for (int k = 0; k < VECS; ++k) {
+    const int at = first + k * THREADS + thread;
+    if (at < last) store_vec(reinterpret_cast<uint4*>(run.at(at)), vec[k]);
   }
   if (thread >= before && thread < min(first * kVecElems<T>, end))
     run.vecs[thread] = elements[thread];
@@ -40,12 +45,14 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   if (rest < end) run.vecs[rest] = elements[rest];
 }
 
+constexpr int kPackedThreads = 128;  // of a block whose rows have at most a warp each
+
 // Return the block's row of a thread, if rows share a warp or have one each; LANES adjacent threads
 // share a row. The distance between a warp's rows spreads them over the banks of shared memory, at
 // least where cols is odd.
-template <typename T, int LANES, int ROWS>
+template <typename T, int LANES>
 __device__ int row_of(int thread) {
-  constexpr int kWarps = LANES * ROWS / kWarp;
+  constexpr int kWarps = kPackedThreads / kWarp;
   constexpr int kWarpRows = kWarp / LANES, kWanted = LANES * 4 / static_cast<int>(sizeof(T));
   constexpr int kDistance = kWanted < kWarps ? kWanted : kWarps;
   const int warp = thread / kWarp, row_in_warp = thread % kWarp / LANES;
@@ -53,8 +60,9 @@ __device__ int row_of(int thread) {
 }
 
 // A lane's elements of a row: every STEP-th, at most K. The first SURE of them exist. LANES of its
-// warp share the row.
-template <typename T, int K, int SURE, int STEP, int LANES, bool KEEP_EXP>
+// warp share the row. SUMS: of a lane. Four times the lanes with one sum each give the same bits as
+// these lanes with four: each sum has the same elements, and halves are added in the same order.
+template <typename T, int K, int SURE, int STEP, int LANES, int SUMS, bool KEEP_EXP>
 struct LaneElements {
   float value[K];  // KEEP_EXP: exp(x - top), else x
   float top;       // the maximum of the lanes
@@ -64,9 +72,15 @@ struct LaneElements {
 
   __device__ bool exists(int i) const { return i < SURE || STEP * i < left; }
 
+  // Load the row's last element in place of absent ones. Loads under conditions would wait for each
+  // other, as a thread has only 7 predicates.
   __device__ void load(const T* first) {
+    const int last = opaque(left - 1);
+    T loaded[K];
 #pragma unroll
-    for (int i = 0; i < K; ++i) value[i] = exists(i) ? to_float(first[STEP * i]) : lowest();
+    for (int i = 0; i < K; ++i) loaded[i] = first[i < SURE ? STEP * i : min(STEP * i, last)];
+#pragma unroll
+    for (int i = 0; i < K; ++i) value[i] = exists(i) ? to_float(loaded[i]) : lowest();
   }
 
   // Compute the state of all lanes; each of them gets it.
@@ -74,15 +88,20 @@ struct LaneElements {
     top = max_of_lanes<LANES>(fmaxf(lowest(), tree_reduce<Max, K>(value)));  // not NaN
     SoftmaxState state{top, 0.0f};
     const float pivot = state.pivot();
-    float sum[4] = {};
+    float sum[SUMS] = {};
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       const float shifted = value[i] - pivot;
       const float exp_x = KEEP_EXP ? exp_for<T>(shifted) : exp_approx(shifted);
-      sum[i % 4] += exp_x;
+      sum[i % SUMS] += exp_x;
       if constexpr (KEEP_EXP) value[i] = exp_x;
     }
-    state.sum = warp_reduce<Sum, LANES>(tree_reduce<Sum, 4>(sum));
+#pragma unroll
+    for (int half = SUMS / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
+    }
+    state.sum = warp_reduce<Sum, LANES>(sum[0]);
     return state;
   }
 
@@ -103,34 +122,35 @@ struct LaneElements {
   }
 };
 
-// LANES: adjacent lanes of a warp that share a row. WARPS: whole warps that share one. ROWS: of a
-// block; 1 if warps share it. K: most elements of a lane. All follow from cols alone, and so does
-// the order of every sum. `direct`: 1 if lanes access global memory though rows are contiguous.
-// Dynamic shared memory: the rows of a block, and two vectors.
-template <typename T, typename Epilogue, int K, int LANES, int WARPS, int ROWS>
-__global__ void __launch_bounds__(LANES * WARPS * ROWS)
+// LANES: adjacent lanes of a warp that share a row. WARPS: whole warps that share one. K: most
+// elements of a lane. SUMS: of a lane. The order of every sum follows from cols alone. `direct`: 1
+// if lanes access global memory though rows are contiguous. Dynamic shared memory: the rows of a
+// block, and two vectors.
+template <typename T, typename Epilogue, int K, int LANES, int WARPS, int SUMS>
+__global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
     frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, int direct) {
   extern __shared__ __align__(16) uint4 smem[];
-  constexpr int kStep = LANES * WARPS, kThreads = kStep * ROWS;
+  constexpr int kStep = LANES * WARPS, kThreads = WARPS > 1 ? kStep : kPackedThreads;
+  constexpr int kRows = kThreads / kStep, kVecs = K / kVecElems<T> + 1;
   // K is even, so a row is longer than K - 2 elements of each lane. One of several warps is longer
   // than K of each lane of all warps but one.
   constexpr int kSure = WARPS == 1 ? K - 2 : K * (WARPS - 1) / WARPS;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % kStep;
-  const Index first_row = static_cast<Index>(blockIdx.x) * ROWS;
-  const int row_count = rows - first_row < ROWS ? static_cast<int>(rows - first_row) : ROWS;
+  const Index first_row = static_cast<Index>(blockIdx.x) * kRows;
+  const int row_count = rows - first_row < kRows ? static_cast<int>(rows - first_row) : kRows;
   T* const elements = reinterpret_cast<T*>(smem);
   const T* const x_rows = x + first_row * x_stride;
   T* const out_rows = out + first_row * out_stride;
   const bool load_packed = x_stride == cols && !direct;
   const bool store_packed = out_stride == cols && !direct;
-  const int row = WARPS > 1 ? 0 : row_of<T, LANES, ROWS>(thread);
+  const int row = WARPS > 1 ? 0 : row_of<T, LANES>(thread);
   const int loaded_row = min(row, row_count - 1);  // threads without a row have the last one
 
-  LaneElements<T, K, kSure, kStep, LANES, Epilogue::kScalesExp> mine(width - lane);
+  LaneElements<T, K, kSure, kStep, LANES, SUMS, Epilogue::kScalesExp> mine(width - lane);
   int in_off = 0;  // of the first row in smem
   if (load_packed) {
-    in_off = load_run<T, kThreads, K / kVecElems<T> + 1>(smem, x_rows, row_count * width, thread);
+    in_off = load_run<T, kThreads, kVecs>(smem, x_rows, row_count * width, thread);
     __syncthreads();
     mine.load(elements + in_off + loaded_row * width + lane);
   } else {
@@ -145,8 +165,8 @@ __global__ void __launch_bounds__(LANES * WARPS * ROWS)
   const int out_off = AlignedRow<T>(out_rows).elements_off();
   // Without a shift, lanes overwrite only their elements, and threads without a row read, for
   // nothing, those of the last one. The merge of several warps has a barrier.
-  if (WARPS == 1 && load_packed && (out_off != in_off || row_count < ROWS)) __syncthreads();
+  if (WARPS == 1 && load_packed && (out_off != in_off || row_count < kRows)) __syncthreads();
   if (row < row_count) mine.store(elements + out_off + row * width + lane, state.max, epilogue);
   __syncthreads();
-  store_run<T, kThreads>(out_rows, smem, row_count * width, thread);
+  store_run<T, kThreads, kVecs>(out_rows, smem, row_count * width, thread);
 }

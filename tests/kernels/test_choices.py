@@ -32,12 +32,14 @@ def test_a_border_belongs_to_the_shorter_rows():
     for cols, itemsize, expected in (
         (448, 4, "short__u2"),
         (896, 2, "short__u2"),
-        (452, 4, "rows__k2w16"),  # 1808 bytes
-        (512, 4, "rows__k2w16"),
-        (449, 4, "packed__k16"),  # no multiple of 16 bytes
+        (512, 4, "short__u2"),  # in 16 bits another
+        (904, 2, "rows__k1w16"),  # 1808 bytes
+        (516, 4, "rows__k1w16"),
+        (1028, 4, "rows__k2w16"),
+        (449, 4, "packed__k20"),  # no multiple of 16 bytes
         (16, 2, "short__u1"),
         (513, 2, "packed__k20"),
-        (2047, 4, "packed__k16"),
+        (2047, 4, "packed__k20"),
         (2049, 4, "staged__k4w8"),
         (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
         (98304, 2, "rows__k4w16"),

@@ -85,11 +85,11 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_anywhere(name, cols, dtype, 
             assert torch.equal(run(*views), together)
 
 
-@pytest.mark.parametrize("cols", [201, 601])  # of a part of a warp, of two warps
+@pytest.mark.parametrize("cols", [3, 13, 101, 201, 500, 701])  # of 1, 1, 8, 16, 32 and 64 lanes
 def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
-    """Its elements do not pass through shared memory."""
+    """More lanes share a row, and its elements do not pass through shared memory."""
     x, found = torch.randn(9, cols), []
-    for config, direct in (("k16", 1), ("k16s", 0)):
+    for config, direct in (("k20", 1), ("k20s", 0)):
         plan = functools.partial(frontier_packed.plan, config=config)
         assert plan(Problem(x.dtype, *x.shape, 1, False, SMALL))[0].extra_args == (direct,)
         for start, out_start in ((0, 0), (1, 3)):  # of rows that touch: elements inside a vector
