@@ -25,7 +25,7 @@ COLUMNS += [2**22 + 1, 2**23]
 TOUCHING, APART = ((0, 0),) * 3, ((1, 2), (4, 5), (2, 3))
 # What `make test` runs: configs differ in numbers only, so one of each kernel, and the one that
 # computes exps again. An operation is a kernel's last line, so each layout has one.
-CHOSEN = ["packed__k16", "rows__k4w16", "rows__k8w8r", "short__u1", "spread__k8w8", "staged__k4w16"]
+CHOSEN = ["packed__k20", "rows__k4w16", "rows__k8w8r", "short__u1", "spread__k8w8", "staged__k4w16"]
 CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
 BACKWARD = "softmax_backward", "log_softmax_backward"
 ONE_WAY = [("softmax", APART), ("log_softmax", TOUCHING)]
