@@ -4,8 +4,7 @@ Idea: a short row takes several lanes of a warp. Longer rows take a warp, a bloc
 longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other kernels.
 RULE chooses by N and the dtype, never by M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
-Limits: N up to 2^30. Compute capability 9.0. For rows of at most 40 KiB 8.0 is enough, and for rows
-of at most 80 KiB whose bytes are no multiple of 16.
+Limits: N up to 2^30. Compute capability 9.0; for rows of at most 80 KiB 8.0 is enough.
 Source: ``frontier_short`` and ``frontier_rows``; for unaligned rows ``frontier_packed``; for both
 ``frontier_staged`` and ``frontier_spread``.
 """
@@ -27,28 +26,27 @@ KIB, MIB = 2**10, 2**20
 # loses there.
 RULE = {
     True: (
-        (32, "frontier_short__u1"),  # a lane has one vector
+        (64, "frontier_short__u1"),  # a lane has one vector
         (1792, "frontier_short__u2"),  # shuffles in a warp; longer rows fill two
         (2 * KIB, "frontier_short__u2", 4),
-        (4 * KIB, "frontier_rows__k1w16"),
+        (4 * KIB, "frontier_rows__k1w16"),  # fewest vectors a lane, so the shortest latency
         (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
-        (128 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
-        # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
-        # twice; 16 bits have twice the exps.
-        (192 * KIB, "frontier_rows__k4w16", 2),
-        (320 * KIB, "frontier_staged__k5w8"),
-        (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
-        (640 * KIB, "frontier_staged__k5w16"),
-        (1 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
-        (2.5 * MIB, "frontier_spread__k4w16"),
+        (288 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
+        (384 * KIB, "frontier_rows__k4w16"),
+        (512 * KIB, "frontier_rows__k8w8"),
+        (512 * KIB, "frontier_staged__k10w16"),  # without clusters
+        (1.375 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
+        (4 * MIB, "frontier_spread__k4w16"),
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (
         (8 * KIB, "frontier_packed__k20"),
+        (16 * KIB, "frontier_packed__k20", 4),
+        (16 * KIB, "frontier_rows__k2w16", 2),
         # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
         # long as a cluster of 16 blocks holds the row.
-        (256 * KIB, "frontier_staged__k4w8"),
-        (512 * KIB, "frontier_staged__k4w16"),
+        (320 * KIB, "frontier_staged__k4w8"),
+        (640 * KIB, "frontier_staged__k5w16"),
         (1.25 * MIB, "frontier_staged__k10w16"),
         (2.25 * MIB, "frontier_spread__k4w8", 2),
         # 32 warps are resident, with 8 vectors a lane 16. What exceeds them has the last resort.

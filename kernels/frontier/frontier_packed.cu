@@ -46,6 +46,7 @@ __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
 }
 
 constexpr int kPackedThreads = 128;  // of a block whose rows have at most a warp each
+constexpr int kPackedSums = 8;  // of a lane; fewer in a small matrix whose rows have more lanes
 
 // Return the block's row of a thread, if rows share a warp or have one each; LANES adjacent threads
 // share a row. The distance between a warp's rows spreads them over the banks of shared memory, at
@@ -60,8 +61,8 @@ __device__ int row_of(int thread) {
 }
 
 // A lane's elements of a row: every STEP-th, at most K. The first SURE of them exist. LANES of its
-// warp share the row. SUMS: of a lane. Four times the lanes with one sum each give the same bits as
-// these lanes with four: each sum has the same elements, and halves are added in the same order.
+// warp share the row. SUMS: of a lane. Twice the lanes with half the sums give the same bits: each
+// sum has the same elements, and halves are added in the same order.
 template <typename T, int K, int SURE, int STEP, int LANES, int SUMS, bool KEEP_EXP>
 struct LaneElements {
   float value[K];  // KEEP_EXP: exp(x - top), else x
@@ -93,7 +94,7 @@ struct LaneElements {
     for (int i = 0; i < K; ++i) {
       const float shifted = value[i] - pivot;
       const float exp_x = KEEP_EXP ? exp_for<T>(shifted) : exp_approx(shifted);
-      sum[i % SUMS] += exp_x;
+      sum[i % SUMS] = i < SUMS ? exp_x : sum[i % SUMS] + exp_x;
       if constexpr (KEEP_EXP) value[i] = exp_x;
     }
 #pragma unroll
@@ -109,7 +110,8 @@ struct LaneElements {
   template <typename Epilogue>
   __device__ void store(T* first, float max, const Epilogue& epilogue) const {
     float factor = 0.0f;
-    if constexpr (KEEP_EXP) factor = epilogue.template factor<T>(top - max);
+    if constexpr (KEEP_EXP)  // of one warp, top is max
+      factor = STEP > kWarp ? epilogue.template factor<T>(top - max) : epilogue.scale;
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       if (!exists(i)) continue;
@@ -124,8 +126,8 @@ struct LaneElements {
 
 // LANES: adjacent lanes of a warp that share a row. WARPS: whole warps that share one. K: most
 // elements of a lane. SUMS: of a lane. The order of every sum follows from cols alone. `direct`: 1
-// if lanes access global memory though rows are contiguous. Dynamic shared memory: the rows of a
-// block, and two vectors.
+// if lanes access global memory though rows are contiguous; without kPackedSums they always do.
+// Dynamic shared memory: the rows of a block, and two vectors.
 template <typename T, typename Epilogue, int K, int LANES, int WARPS, int SUMS>
 __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
     frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
@@ -142,8 +144,8 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   T* const elements = reinterpret_cast<T*>(smem);
   const T* const x_rows = x + first_row * x_stride;
   T* const out_rows = out + first_row * out_stride;
-  const bool load_packed = x_stride == cols && !direct;
-  const bool store_packed = out_stride == cols && !direct;
+  const bool packed = SUMS == kPackedSums && !direct;
+  const bool load_packed = packed && x_stride == cols, store_packed = packed && out_stride == cols;
   const int row = WARPS > 1 ? 0 : row_of<T, LANES>(thread);
   const int loaded_row = min(row, row_count - 1);  // threads without a row have the last one
 

@@ -5,8 +5,8 @@ so a block loads the run in 16-byte vectors, whatever rows they belong to. In sh
 a warp, a warp or all warps of the block share a row, and each lane reads a strided subset of its
 elements into registers. Each element goes through exp once. The output replaces the elements in
 shared memory. It is stored in vectors, except at both ends of the run. Lanes access the elements of
-small matrices and of non-contiguous rows in global memory. In a small matrix up to four lanes share
-what is otherwise one lane's. None of that changes the order of a sum.
+small matrices and of non-contiguous rows in global memory. In a small matrix up to eight lanes
+share what is otherwise one lane's. None of that changes the order of a sum.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: 16 warps of 32 bytes a lane, N up to 4096 in float32 and 8192 in 16 bits. Compute capability
 8.0.
@@ -26,7 +26,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 THREADS = 128  # per block, where a row has at most a warp
 MAX_WARPS = 16  # of a row
 WARPS_LANE_BYTES = 32  # of a lane, most, where a row has several warps
-SUMS = 4  # of a lane
+SUMS = 8  # of a lane: kPackedSums
 # Of a matrix whose time is that of one wave of blocks. Barriers delay it more than accesses to
 # single elements do. Found on an H100.
 SMALL_ELEMENTS, SMALL_ROWS = 2**20, 20 * 2**10

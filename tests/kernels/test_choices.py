@@ -39,10 +39,10 @@ def test_a_border_belongs_to_the_shorter_rows():
         (449, 4, "packed__k20"),  # no multiple of 16 bytes
         (16, 2, "short__u1"),
         (513, 2, "packed__k20"),
-        (2047, 4, "packed__k20"),
-        (2049, 4, "staged__k4w8"),
-        (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
-        (98304, 2, "rows__k4w16"),
+        (4095, 4, "packed__k20"),  # in 16 bits another
+        (4097, 2, "rows__k2w16"),
+        (4097, 4, "staged__k4w8"),
+        (73728, 4, "rows__k4w8"),  # 288 KiB
         (2**25, 4, "spread__k8w16"),
     ):
         assert next(frontier.choices(cols, itemsize)) == f"frontier_{expected}"
@@ -67,7 +67,7 @@ def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize(
     ("gpu", "aligned", "unaligned"),
-    [(GPUS["sm_80"], 40, 80), (H200, 2**30, 2**30), (CONSUMER, 2**30, 2**30)],
+    [(GPUS["sm_80"], 80, 80), (H200, 2**30, 2**30), (CONSUMER, 2**30, 2**30)],
     ids=["sm_80", "sm_90", "sm_120"],
 )
 def test_every_length_has_a_kernel_up_to_what_the_gpu_holds(gpu, aligned, unaligned, dtype):
