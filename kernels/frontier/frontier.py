@@ -29,14 +29,18 @@ RULE = {
         (64, "frontier_short__u1"),  # a lane has one vector
         (1792, "frontier_short__u2"),  # shuffles in a warp; longer rows fill two
         (2 * KIB, "frontier_short__u2", 4),
-        (4 * KIB, "frontier_rows__k1w16"),  # fewest vectors a lane, so the shortest latency
+        (4 * KIB, "frontier_rows__k1w16"),  # one vector a lane has the shortest latency
         (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
-        (288 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
-        (384 * KIB, "frontier_rows__k4w16"),
-        (512 * KIB, "frontier_rows__k8w8"),
-        (512 * KIB, "frontier_staged__k10w16"),  # without clusters
+        (128 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
+        # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
+        # twice; 16 bits have twice the exps.
+        (192 * KIB, "frontier_rows__k4w16", 2),
+        (320 * KIB, "frontier_staged__k5w8"),
+        (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
+        (640 * KIB, "frontier_staged__k5w16"),
+        (640 * KIB, "frontier_staged__k10w16"),  # for GPUs without clusters
         (1.375 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
-        (4 * MIB, "frontier_spread__k4w16"),
+        (2.5 * MIB, "frontier_spread__k4w16"),
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (

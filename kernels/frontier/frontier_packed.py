@@ -27,24 +27,25 @@ THREADS = 128  # per block, where a row has at most a warp
 MAX_WARPS = 16  # of a row
 WARPS_LANE_BYTES = 32  # of a lane, most, where a row has several warps
 SUMS = 8  # of a lane: kPackedSums
-# Of a matrix whose time is that of one wave of blocks. Barriers delay it more than accesses to
-# single elements do. Found on an H100.
-SMALL_ELEMENTS, SMALL_ROWS = 2**20, 20 * 2**10
+# Of a matrix whose threads are all resident at once. Barriers delay it more than accesses to single
+# elements do. Found on an H100.
+SMALL_ELEMENTS, SMALL_THREADS = 3 * 2**19, 2**18
 # k: most elements of a lane, where a row has at most a warp. s: small matrices are treated like
 # large ones.
-CONFIGS = ("k16", "k20", "k20s")
+CONFIGS = ("k16", "k20", "k20s", "k24")
 DEFAULT_CONFIG = "k20"
 
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
     cols, itemsize, numbers = problem.cols, problem.dtype.itemsize, parse(config)
-    small = problem.rows <= SMALL_ROWS and problem.rows * cols <= SMALL_ELEMENTS
-    direct = small and "s" not in numbers
     lanes, warps, rows, sums = lanes_of(cols, numbers["k"]), 1, 1, SUMS
+    most_lanes = min(WARP, SUMS * lanes)
+    small = problem.rows * most_lanes <= SMALL_THREADS and problem.rows * cols <= SMALL_ELEMENTS
+    direct = small and "s" not in numbers
     if lanes <= WARP:
-        shared_by = min(SUMS, WARP // lanes) if direct else 1
-        lanes, sums = lanes * shared_by, SUMS // shared_by
+        if direct:
+            lanes, sums = most_lanes, SUMS * lanes // most_lanes
         # even, so that half as many kernels serve all lengths
         rows, per_lane = THREADS // lanes, 2 * ceil_div(cols, 2 * lanes)
     else:

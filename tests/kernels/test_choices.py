@@ -42,7 +42,8 @@ def test_a_border_belongs_to_the_shorter_rows():
         (4095, 4, "packed__k20"),  # in 16 bits another
         (4097, 2, "rows__k2w16"),
         (4097, 4, "staged__k4w8"),
-        (73728, 4, "rows__k4w8"),  # 288 KiB
+        (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
+        (98304, 2, "rows__k4w16"),
         (2**25, 4, "spread__k8w16"),
     ):
         assert next(frontier.choices(cols, itemsize)) == f"frontier_{expected}"
