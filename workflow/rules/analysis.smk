@@ -15,7 +15,6 @@ localrules:
     summary,
     claims,
     gpu_figures,
-    shared_figures,
     report,
 
 
@@ -108,7 +107,7 @@ rule claims:
 
 
 rule gpu_figures:
-    """Draw the figures of one GPU; ``snakemake --report`` takes the SVG, the smallest files."""
+    """Draw the figures of one GPU, or those that no GPU owns; Snakemake's report has the SVG."""
     input:
         measurements="results/measurements.csv",
         tables=PUBLISHED_FILES,
@@ -128,33 +127,12 @@ rule gpu_figures:
         "../envs/analysis.yml"
     params:
         analysis_sha256=ANALYSIS_SHA256,
-        subcommand="figures --gpu {gpu}",
     message:
         "Drawing the figures of {wildcards.gpu}"
     shell:
-        "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
-        " --published {input.sources:q} --output-dir results/figures > {log:q} 2>&1"
-
-
-use rule gpu_figures as shared_figures with:
-    """Draw the figures that no GPU owns: the hero, and GPUs side by side."""
-    output:
-        [
-            (
-                report(
-                    path, caption="../report/shared.rst", category="Figures", subcategory="GPUs"
-                )
-                if path.endswith(".svg")
-                else path
-            )
-            for path in SHARED_FIGURES
-        ],
-    log:
-        "results/logs/figures.log",
-    params:
-        subcommand="figures",
-    message:
-        "Drawing the figures of all GPUs"
+        "python3 -m analysis figures --gpu {wildcards.gpu}"
+        " --measurements {input.measurements:q} --published {input.sources:q}"
+        " --output-dir results/figures > {log:q} 2>&1"
 
 
 rule report:
