@@ -89,8 +89,7 @@ rule claims:
     """Check the published claims on every GPU with rows."""
     input:
         measurements="results/measurements.csv",
-        tables=PUBLISHED_FILES,
-        sources=SOURCES,
+        published=PUBLISHED_FILES,
     output:
         in_report("results/claims.csv", "claims", "Tables", table="claims"),
     log:
@@ -103,15 +102,14 @@ rule claims:
         "Checking the published claims"
     shell:
         "python3 -m analysis claims --measurements {input.measurements:q}"
-        " --published {input.sources:q} --output {output:q} > {log:q} 2>&1"
+        " --published {input.published[0]:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule gpu_figures:
     """Draw the figures of one GPU, or those that no GPU owns; Snakemake's report has the SVG."""
     input:
         measurements="results/measurements.csv",
-        tables=PUBLISHED_FILES,
-        sources=SOURCES,
+        published=PUBLISHED_FILES,
     output:
         report(
             directory("results/figures/{gpu}"),
@@ -131,7 +129,7 @@ rule gpu_figures:
         "Drawing the figures of {wildcards.gpu}"
     shell:
         "python3 -m analysis figures --gpu {wildcards.gpu}"
-        " --measurements {input.measurements:q} --published {input.sources:q}"
+        " --measurements {input.measurements:q} --published {input.published[0]:q}"
         " --output-dir results/figures > {log:q} 2>&1"
 
 
@@ -140,8 +138,7 @@ rule report:
     input:
         measurements="results/measurements.csv",
         claims="results/claims.csv",
-        tables=PUBLISHED_FILES,
-        sources=SOURCES,
+        published=PUBLISHED_FILES,
         recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
     output:
@@ -160,7 +157,7 @@ rule report:
         "Writing results/report.md and results/report.html"
     shell:
         "python3 -m analysis report --measurements {input.measurements:q}"
-        " --claims {input.claims:q} --published {input.sources:q}"
+        " --claims {input.claims:q} --published {input.published[0]:q}"
         " --figures-dir results/figures --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
         " --output-dir results > {log:q} 2>&1"

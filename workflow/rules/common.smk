@@ -34,8 +34,7 @@ if not internals.is_in_allocation(workflow):
         logger.info(points.announce(config, gpu, EXPANDED[gpu], chosen))
 
 PUBLISHED = ROOT / "data" / "published"
-PUBLISHED_FILES = sorted(map(str, PUBLISHED.glob("*.csv")))
-SOURCES = str(PUBLISHED / tables.SOURCES)
+PUBLISHED_FILES = [PUBLISHED / tables.SOURCES, *sorted(PUBLISHED.glob("*.csv"))]
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
 # a run draws what it measured, and the A100 of the literature
@@ -45,12 +44,8 @@ FIGURES = expand("results/figures/{gpu}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS_SHA256 = tables.code_sha256(ROOT / "analysis")
 MEASURING_SHA256 = [tables.code_sha256(ROOT / "kernels"), provenance.measure_sha256()]
-REPEAT_COMMAND = points.repeat_command(
-    CONFIG_FILES,
-    CONFIG_OPTIONS,
-    snakefile=Path(workflow.main_snakefile),
-    profile=PROFILE,
-)
+MAIN_FILE = Path(workflow.main_snakefile)
+REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 
 
 wildcard_constraints:
