@@ -46,7 +46,7 @@ def parser() -> ArgumentParser:
     recorded = _shared("--recorded", nargs="*", default=[], metavar="FILE", help=RECORDED)
     unranked = _shared(
         "--unranked-flags", nargs="*", default=schema.UNRANKED, metavar="FLAG", type=str,
-        choices=schema.flags(), help="flags that exclude a row from the ranking; without any, all "
+        choices=schema.FLAGS, help="flags that exclude a row from the ranking; without any, all "
         f"rows rank (default: {' '.join(schema.UNRANKED)})",
     )  # fmt: skip
     repeat = _shared(
