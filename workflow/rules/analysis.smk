@@ -7,9 +7,6 @@ onsuccess:
 
 
 localrules:
-    all,
-    rows,
-    figures,
     merge,
     collect,
     summary,
