@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette, row_files, stats
-from analysis.frame import is_ranked
+from analysis.frame import different_words, is_ranked
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
@@ -59,8 +59,7 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     merged["speedup"] = np.exp(groups["log"].mean())
     merged["speedup_low"] = groups["speedup_low"].min()
     merged["speedup_high"] = groups["speedup_high"].max()
-    for name in ("sweep", "flags"):
-        merged[name] = groups[name].agg(lambda of: " ".join(sorted(set(" ".join(of).split()))))
+    merged[["sweep", "flags"]] = groups[["sweep", "flags"]].agg(different_words)
     # variants of several sweeps show how much a speed-up over torch varies between these
     varied = rows[rows["variant"] != BASELINE].groupby([*SHAPE, "variant"])["log"].var()
     between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2)
