@@ -46,7 +46,7 @@ def parser() -> ArgumentParser:
     recorded = _shared("--recorded", nargs="*", default=[], metavar="FILE", help=RECORDED)
     unranked = _shared(
         "--unranked-flags", nargs="*", default=schema.UNRANKED, metavar="FLAG", type=str,
-        choices=schema.flags(), help="flags that exclude a row from the ranking; without any, all "
+        choices=schema.FLAGS, help="flags that exclude a row from the ranking; without any, all "
         f"rows rank (default: {' '.join(schema.UNRANKED)})",
     )  # fmt: skip
     repeat = _shared(
@@ -58,7 +58,7 @@ def parser() -> ArgumentParser:
     add(_summary, rows, output)
     add(_claims, rows, published, output)
     argument = add(_figures, rows, published, folder)
-    argument("--gpu", default="", help="short name; without it, the figures that no GPU owns")
+    argument("--gpu", required=True, help="short name; `all`: the figures that no GPU owns")
     argument = add(_report, rows, published, repeat, recorded, unranked, folder)
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
     argument("--figures-dir", type=Path, required=True, help="folder of the figures to link")
@@ -131,9 +131,7 @@ def _figures(given: Namespace) -> str:
     """draw every figure of a GPU"""
     from analysis.figures import write
 
-    if given.gpu:
-        return _named(write.write_gpu(*_tables(given), given.gpu, given.output_dir))
-    return _named(write.write_shared(*_tables(given), given.output_dir))
+    return _named(write.write(*_tables(given), given.gpu, given.output_dir))
 
 
 def _report(given: Namespace) -> str:

@@ -18,8 +18,7 @@ POINT = list(schema.POINT)
 CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
-CONDITIONS = ("gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL)
-CONDITIONS += ("measure_sha256", "seed", "blocks")
+CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, "measure_sha256", "seed", "blocks")
 # Where one of these differs, the times of torch differ too, and it is no control.
 OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"

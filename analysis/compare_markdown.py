@@ -5,16 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import markdown as md
-from analysis.compare import (
-    NEITHER,
-    POINT,
-    SAME,
-    Comparison,
-    Limits,
-    counts,
-    describe,
-    failed,
-)
+from analysis.compare import NEITHER, POINT, SAME, Comparison, Limits, counts, describe, failed
 from analysis.frame import distinct, legend, mark
 
 COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]

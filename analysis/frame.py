@@ -69,3 +69,8 @@ def legend(flags: Iterable[str]) -> list[str]:
 def distinct(values: pd.Series) -> list[str]:
     """Return the different values that are not empty, sorted."""
     return sorted(set(values) - {""})
+
+
+def different_words(texts: pd.Series) -> str:
+    """Return the words of all texts, each once, sorted."""
+    return " ".join(sorted(set(" ".join(texts).split())))

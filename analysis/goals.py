@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Collection
-from itertools import islice
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -17,67 +15,45 @@ LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
 LARGE = 128e6  # bytes that a call moves; far beyond every L2
 FEW_ROWS, LONG_ROW = 64, 65536
-NONE = (math.nan, math.nan)  # an interval that is not known
+VALUE = ["value", "low", "high"]
 CLAIM = ["gpu", "claim", "quantity", "sweep"]
 
 
-class Reached(NamedTuple):
-    """How many of some matrices reach a goal.
-
-    `found`: matrix -> its value with the ends of the 95 % interval, NaN where a value has none. The
-    matrix furthest from the goal comes first.
-    """
-
-    met: int
-    found: dict[tuple, tuple[float, ...]]
-
-    @property
-    def of(self) -> int:
-        """Return the number of matrices."""
-        return len(self.found)
-
-    @property
-    def missed(self) -> dict[tuple, tuple[float, ...]]:
-        """Return the matrices that do not reach the goal."""
-        return dict(islice(self.found.items(), self.of - self.met))
-
-
-def reached(ranks: pd.DataFrame) -> dict[str, Reached]:
-    """Return goal -> Reached over the matrices of `ranks`, which is of `rank_variants`.
+def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return goal -> the matrices of `ranks` that it is for; `ranks` is of `rank_variants`.
 
     level, near: the time over that of the fastest, where there are two competitors. copy: the share
     of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few long
     rows. cached: the time over that of the fastest peer, where the buffers of a call fit in L2.
+
+    The index is the matrix, the one furthest from the goal first. The columns are the `value`, the
+    ends of its 95 % interval, NaN where it has none, and whether it has `met` the goal.
     """
     own = ranks[(ranks["variant"] == OURS) & ranks["rank"].notna()].set_index(SWEEP_MATRIX)
     m, n, dtype = (own.index.get_level_values(name) for name in ("M", "N", "dtype"))
     large = 2 * m * n * dtype.map(ITEMSIZE) >= LARGE
     few = (m <= FEW_ROWS) & (n >= LONG_ROW)
-    behind = ranking.profile(ranks).get(OURS, pd.Series(dtype=float)).dropna()
-    ends = own[["behind_low", "behind_high"]].reindex(behind.index)
-    behind = dict(zip(behind.index, zip(behind, *ends.T.to_numpy(), strict=True), strict=True))
+    behind = ranking.profile(ranks).reindex(columns=[OURS])
+    behind = behind.join(own[["behind_low", "behind_high"]])
     warm = ranks[ranks["warm_us"].notna()]
     peers = {name for name in warm["variant"] if name.startswith("peer_")}
-    over_peer = {at: Estimate(0.0).over(lead) for at, lead in leads(warm, peers).items()}
-    cached = {at: (ratio.value, *ratio.interval) for at, ratio in over_peer.items()}
-    rooflines = own.loc[large, "of_copy"], own.loc[few, "of_meet"]
-    of_copy, of_meet = ({at: (x, *NONE) for at, x in of.dropna().items()} for of in rooflines)
+    ratios = {at: Estimate(0.0).over(lead) for at, lead in leads(warm, peers).items()}
+    cached = [(ratio.value, *ratio.interval) for ratio in ratios.values()]
+    matrices = pd.MultiIndex.from_tuples(ratios, names=SWEEP_MATRIX)
     return {
-        "level": _reached(behind, most=LEVEL_WITH),
-        "near": _reached(behind, most=NEAR),
-        "copy": _reached(of_copy, least=OF_ROOFLINE),
-        "meet": _reached(of_meet, least=OF_ROOFLINE),
-        "cached": _reached(cached, most=LEVEL_WITH),
+        "level": _judged(behind, most=LEVEL_WITH),
+        "near": _judged(behind, most=NEAR),
+        "copy": _judged(own.loc[large, ["of_copy"]], least=OF_ROOFLINE),
+        "meet": _judged(own.loc[few, ["of_meet"]], least=OF_ROOFLINE),
+        "cached": _judged(pd.DataFrame(cached, matrices, range(3)), most=LEVEL_WITH),
     }
 
 
-def _reached(
-    found: dict[tuple, tuple[float, ...]], least: float = 0.0, most: float = math.inf
-) -> Reached:
-    """Judge the first value of each matrix; only one of the limits is given."""
-    met = sum(least <= value <= most for value, *_ in found.values())
-    order = sorted(found, key=lambda at: found[at][0], reverse=not least)
-    return Reached(met, {at: found[at] for at in order})
+def _judged(found: pd.DataFrame, least: float = 0.0, most: float = math.inf) -> pd.DataFrame:
+    """Judge the first column, the value; only one of the limits is given."""
+    found = found.set_axis(VALUE[: found.shape[1]], axis=1).reindex(columns=VALUE)
+    found = found.dropna(subset="value").sort_values("value", ascending=least > 0, kind="stable")
+    return found.assign(met=found["value"].between(least, most))
 
 
 def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]:

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from operator import itemgetter
 from pathlib import Path
 
 import kernels
@@ -102,19 +103,15 @@ def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKE
             row |= {"ranked": "false", "unranked_by": " ".join(excluding)}
     ranked = [row for row in table if row["ranked"] == "true" and row["status"] == "ok"]
     of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
-    counts = defaultdict(Counter)
+    counts, matrix_of = defaultdict(Counter), itemgetter(*schema.SWEEP_MATRIX)
     for row in ranked:
-        counts[_matrix(row)][row["gpu_uuid"]] += 1
+        counts[matrix_of(row)][row["gpu_uuid"]] += 1
     for row in ranked:
-        boards, sweep = counts[_matrix(row)], row["sweep"]
+        boards, sweep = counts[matrix_of(row)], row["sweep"]
         board = max(boards, key=lambda uuid: (boards[uuid], of_sweep[sweep, uuid], uuid))
         if row["gpu_uuid"] != board:
             row |= {"ranked": "false", "unranked_by": schema.OTHER_BOARD}
     return table
-
-
-def _matrix(row: Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in schema.SWEEP_MATRIX)
 
 
 def _recorded_rows(path: Path) -> list[Row]:

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from analysis import palette, row_files, stats
-from analysis.frame import is_ranked
+from analysis.frame import different_words, is_ranked
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
+SPEED = ["log", "variance", "degrees", "time_us"]
 PLACE = ["rank", "behind_best", "behind_low", "behind_high", "competitors", "p"]
 CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
 CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "of_meet"]
@@ -58,8 +59,7 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     merged["speedup"] = np.exp(groups["log"].mean())
     merged["speedup_low"] = groups["speedup_low"].min()
     merged["speedup_high"] = groups["speedup_high"].max()
-    for name in ("sweep", "flags"):
-        merged[name] = groups[name].agg(lambda of: " ".join(sorted(set(" ".join(of).split()))))
+    merged[["sweep", "flags"]] = groups[["sweep", "flags"]].agg(different_words)
     # variants of several sweeps show how much a speed-up over torch varies between these
     varied = rows[rows["variant"] != BASELINE].groupby([*SHAPE, "variant"])["log"].var()
     between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2)
@@ -102,9 +102,8 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     variant) between matrices, for variants that share none.
     """
     found: dict[str, dict[int, stats.Estimate]] = {}
-    estimates = _estimates(rows).values()
-    for variant, matrix, speed in zip(rows["variant"], rows["matrix"], estimates, strict=True):
-        found.setdefault(variant, {})[matrix] = speed
+    for row in rows[[*SPEED, "variant", "matrix"]].to_dict("records"):
+        found.setdefault(row["variant"], {})[row["matrix"]] = _speed(row)
     speeds = {name: stats.geometric_mean(each.values()) for name, each in found.items()}
     first, *others = sorted(speeds, key=lambda name: (-speeds[name].log, name))
     lines = {first: (1.0, 1.0, math.nan, math.nan, len(speeds), math.nan)}
@@ -119,12 +118,11 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     return lines
 
 
-def _estimates(group: pd.DataFrame) -> dict[int, stats.Estimate]:
-    """Return the speed of each line of one size: over torch, or else as 1 / µs."""
-    if group["log"].isna().any():
-        return {i: stats.Estimate(-math.log(us), math.nan) for i, us in group["time_us"].items()}
-    values = group[["log", "variance", "degrees"]].itertuples(name=None)
-    return {i: stats.Estimate(*each) for i, *each in values}
+def _speed(row: Mapping) -> stats.Estimate:
+    """Return the speed of a line: over torch, or else as 1 / µs, of unknown variance."""
+    if math.isnan(row["log"]):
+        return stats.Estimate(-math.log(row["time_us"]), math.nan)
+    return stats.estimate(row)
 
 
 def profile(table: pd.DataFrame) -> pd.DataFrame:

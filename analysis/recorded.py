@@ -19,7 +19,7 @@ from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
-SAME_NAME = ("gpu_name", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python")
+SAME_NAME = ("gpu_name", *schema.VERSIONS, "python")
 FACTS = {"commit": "git_commit", "dirty": "git_dirty"} | {name: name for name in SAME_NAME}
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).

@@ -24,19 +24,16 @@ COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 # Columns that rows measured before 2026-11-25 lack. They are read as empty.
 LATER = ("meet_us", "meet_form", "of_meet")
 
-# Versions that only the rows of some variants have.
+# Versions that only the rows of some variants have, and all versions.
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
+VERSIONS = ("driver", "cuda", "torch", "triton", *OPTIONAL)
 
+FLAGS = SCHEMA["flags"].allowed
 # The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 no kernel
 # moves bytes faster than a copy, so such a time is an error of measurement.
 UNRANKED = ("faster_than_copy",)
 # Reasons in `unranked_by` that are no flags of a row, because they follow from its matrix.
 OTHER_BOARD, NO_SPEEDUP = "other_board", "no_speedup"
-
-
-def flags() -> tuple[str, ...]:
-    """Return every flag that a row may carry."""
-    return SCHEMA["flags"].allowed
 
 
 def _float(text: str) -> float:

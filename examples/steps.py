@@ -1,6 +1,5 @@
 """Compare ways to take a training step: loss, gradients and, on a GPU, time. Prints Markdown."""
 
-import statistics
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -8,10 +7,10 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.utils.benchmark import Timer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the package kernels
 
-STEPS, WARM = 20, 3
 # name, what holds meanwhile, and what returns the loss of the model
 Way = tuple[str, AbstractContextManager, Callable[[], Tensor]]
 
@@ -25,17 +24,9 @@ def step(model: nn.Module, loss: Callable[[], Tensor]) -> Tensor:
 
 
 def step_ms(model: nn.Module, loss: Callable[[], Tensor]) -> float:
-    """Return the median time of a step on the GPU, in milliseconds."""
-    times = []
-    for number in range(WARM + STEPS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        step(model, loss)
-        end.record()
-        end.synchronize()
-        if number >= WARM:
-            times.append(begin.elapsed_time(end))
-    return statistics.median(times)
+    """Return the median time of a step over two seconds, in milliseconds."""
+    names = {"step": step, "model": model, "loss": loss}
+    return 1e3 * Timer("step(model, loss)", globals=names).blocked_autorange(min_run_time=2).median
 
 
 def lines(model: nn.Module, ways: Iterable[Way]) -> list[str]:

@@ -4,14 +4,13 @@
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import islice
 
 import pandas as pd
 
 from analysis import claims, goals, palette, published, ranking, stats
 from analysis.claims.claim import NO_DATA
 from analysis.markdown import counted, percent, table, with_interval
-from analysis.schema import BASELINE, SWEEP_MATRIX
+from analysis.schema import BASELINE
 from analysis.stats import spread
 from measure import ROOT
 from tools import record
@@ -77,20 +76,20 @@ def goal_table(rows: pd.DataFrame) -> str:
     return f"{table(HEADS, lines)}\n\n{bullets(_facts(rows, ranks))}"
 
 
-def share(of: goals.Reached) -> str:
-    """Return which share of the matrices reaches a goal."""
-    return f"{percent(of.met / of.of, 1)} of {of.of}" if of.of else "no rows"
+def share(of: pd.DataFrame) -> str:
+    """Return which share of the matrices of `goals.reached` reaches a goal."""
+    return f"{percent(of['met'].mean(), 1)} of {len(of)}" if len(of) else "no rows"
 
 
-def furthest(of: goals.Reached, lead: str = "") -> str:
+def furthest(of: pd.DataFrame, lead: str = "") -> str:
     """Return the value furthest from a goal, and where that is; "" without matrices."""
-    return lead * bool(of.of) + "".join(islice(values(of.found), 1))
+    return lead * (len(of) > 0) + "".join(values(of[:1]))
 
 
-def values(found: Mapping[tuple, tuple[float, ...]]) -> Iterable[str]:
-    """Yield the value of each matrix, and the matrix."""
-    for matrix, value in found.items():
-        yield f"{with_interval(*value)} at {point(dict(zip(SWEEP_MATRIX, matrix, strict=True)))}"
+def values(of: pd.DataFrame) -> list[str]:
+    """Return the value of each matrix, and the matrix."""
+    matrices = of.reset_index().to_dict("records")
+    return [f"{with_interval(*(at[end] for end in goals.VALUE))} at {point(at)}" for at in matrices]
 
 
 def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
@@ -98,7 +97,8 @@ def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
     changed = goals.changed_claims(rows, published.load(ROOT / "data/published"), CLAIMED)
     for gpu in order(rows):
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
-        lost = ", ".join(values(goals.reached(own)["level"].missed))
+        level = goals.reached(own)["level"]
+        lost = ", ".join(values(level[~level["met"]]))
         yield f"{name(gpu)}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}
         means = {each: over(own, each) for each in (BASELINE, *sorted(peers, key=palette.order))}

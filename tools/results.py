@@ -5,7 +5,6 @@ name the command.
 """
 
 from collections.abc import Callable
-from itertools import islice
 
 import pandas as pd
 
@@ -24,7 +23,8 @@ PEERS += ("peer_helion__pretuned", "peer_helion")
 BACKWARDS = ("softmax_backward", "log_softmax_backward")
 NOTE = "In brackets: 95 % intervals. \\* Timed on another board, so not ranked. † Reduced clocks."
 ABSENT = "not recorded"
-# Points of README.md, beside the worst one: sweep, dtype, M, N.
+PLACE = ["sweep", "dtype", "M", "N"]
+# Points of README.md, beside the worst one.
 GLANCE = (
     ("peers", "bfloat16", 1024, 65536),
     ("peers", "float32", 1024, 4096),
@@ -48,10 +48,9 @@ def glance(rows: pd.DataFrame) -> str:
     no GPU has are left out.
     """
     ranks, (gpu, *others) = ranking.rank_variants(rows), order(rows)
-    worst = islice(goals.reached(ranks[ranks["gpu"] == gpu])["level"].found, 1)
-    worst = [(sweep, dtype, m, n) for sweep, _, _, _, dtype, _, m, n in worst]
+    worst = goals.reached(ranks[ranks["gpu"] == gpu])["level"][:1].reset_index()
+    worst, measured = (list(map(tuple, of[PLACE].to_numpy())) for of in (worst, ranks))
     lines = []
-    measured = set(ranks[["sweep", "dtype", "M", "N"]].itertuples(index=False, name=None))
     for where in dict.fromkeys(each for each in [*GLANCE, *worst] if each in measured):
         part = _matrix(ranks, gpu, where)
         cells = _fastest(part) if len(part) else [ABSENT, "", "", "", "", ""]
@@ -65,7 +64,7 @@ def glance(rows: pd.DataFrame) -> str:
 
 def _matrix(ranks: pd.DataFrame, gpu: str, where: tuple) -> pd.DataFrame:
     """Return the variants at a point of GLANCE, the fastest first."""
-    fits = (ranks[["gpu", "sweep", "dtype", "M", "N"]] == [gpu, *where]).all(axis=1)
+    fits = (ranks[["gpu", *PLACE]] == [gpu, *where]).all(axis=1)
     return ranks[fits].sort_values("rank")
 
 
@@ -109,7 +108,8 @@ def summary(rows: pd.DataFrame) -> str:
     def share(what: str, goal: str) -> str:
         def text(gpu: str) -> str:
             of = reached[gpu][goal]
-            return f"{of.met} of {of.of}, {furthest(of, 'the furthest ')}" if of.of else ABSENT
+            reach = f"{of['met'].sum()} of {len(of)}, {furthest(of, 'the furthest ')}"
+            return reach if len(of) else ABSENT
 
         return each(what, text)
 

@@ -1,5 +1,7 @@
 """The rows that a claim is judged by."""
 
+from contextlib import suppress
+
 import pandas as pd
 
 from analysis import markdown as md
@@ -40,20 +42,21 @@ class Evidence:
         """Return whether a variant's speed at `n` is known; torch's is, from other processes."""
         return (variant, n) in self._timed or (variant == BASELINE and self._paired)
 
-    def speed(self, variant: str, n: int) -> Estimate:
+    def _speed(self, variant: str, n: int) -> Estimate:
         """Return the speed of a variant at `n`: over torch, or as 1/µs in a published table."""
         if not self.is_timed(variant, n):
             raise NoDataError(f"{variant} at N = {n} {_untimed(self.row(variant, n))}")
-        self.used.add((variant, n))
         if self._paired and variant == BASELINE:
             return Estimate(0.0)
         return stats.estimate(self.rows[variant, n])
 
     def speed_ratio(self, fast: str, slow: str, n: int) -> Estimate:
         """Return how many times faster `fast` is than `slow` at `n`; NoDataError if unknown."""
-        speeds = self.speed(fast, n), self.speed(slow, n)
-        if not self.on_one_board(fast, slow, n):
+        speeds = self._speed(fast, n), self._speed(slow, n)
+        boards = {self.rows[name, n]["gpu_uuid"] for name in {fast, slow} - {BASELINE}}
+        if len(boards) > 1:
             raise NoDataError(f"{fast} and {slow} were timed on two boards at N = {n}")
+        self.used |= {(fast, n), (slow, n)}
         return speeds[0].over(speeds[1])
 
     def marks(self) -> list[str]:
@@ -65,31 +68,18 @@ class Evidence:
                 marked.setdefault(line, []).append(f"{variant} at N = {n}")
         return [f"{line}: {', '.join(points)}" for line, points in marked.items()]
 
-    def on_one_board(self, fast: str, slow: str, n: int) -> bool:
-        """Return whether two timed variants can be compared."""
-        if not self._paired or BASELINE in (fast, slow):
-            return True
-        return self.rows[fast, n]["gpu_uuid"] == self.rows[slow, n]["gpu_uuid"]
-
     def speed_ratios(self, fast: str, slow: str, least: int) -> dict[int, Estimate]:
-        """Return speed_ratio at every N where both variants were timed on one board.
-
-        Raises NoDataError below `least` sizes.
-        """
-        both = [
-            n
-            for n in sorted(self.protocol.shapes)
-            if {(fast, n), (slow, n)} & self._timed
-            and self.is_timed(fast, n)
-            and self.is_timed(slow, n)
-            and self.on_one_board(fast, slow, n)
-        ]
-        if len(both) < least:
+        """Return speed_ratio at every N where it is known; NoDataError below `least` sizes."""
+        every = {}
+        for n in sorted(self.protocol.shapes):
+            with suppress(NoDataError):
+                every[n] = self.speed_ratio(fast, slow, n)
+        if len(every) < least:
             raise NoDataError(
-                f"{fast} and {slow} are both timed, on one board, at {len(both)} sizes of "
+                f"{fast} and {slow} are both timed, on one board, at {len(every)} sizes of "
                 f"{self.protocol}, {least} are needed ({self.counts(fast)}; {self.counts(slow)})"
             )
-        return {n: self.speed_ratio(fast, slow, n) for n in both}
+        return every
 
     def counts(self, variant: str) -> str:
         """Return the number of a variant's rows of each status."""

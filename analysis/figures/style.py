@@ -28,7 +28,6 @@ rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "softmax-bench"})
 WIDTH, LINE, TITLE, FOOTER = 9, 0.14, 108, 140  # inches: figure, height of a line; letters of one
 DPI, COLOURS = 150, 128  # of a PNG; enough for lines and letters
 BOARD = "°"  # the mark of a row that only its board excludes
-VERSIONS = ("driver", "cuda", "torch", "triton", *schema.OPTIONAL)
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -55,7 +54,7 @@ def footer(selection: Selection, notes: Iterable[str] = ()) -> list[str]:
     lines, own = [], selection.own
     for gpu, part in own.groupby("gpu_name"):
         boards = distinct(part["gpu_uuid"].str.split().explode().fillna("").str.slice(0, 12))
-        known = [name for name in VERSIONS if part[name].any()]
+        known = [name for name in schema.VERSIONS if part[name].any()]
         versions = [f"{name} {'/'.join(distinct(part[name]))}" for name in known]
         days = distinct(part["started_at"].str.slice(0, 10))
         days = " to ".join(dict.fromkeys(days[:1] + days[-1:]))

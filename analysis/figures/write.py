@@ -1,8 +1,9 @@
-"""Choose and write the figures of a GPU, and those that no GPU owns; see `write_gpu`."""
+"""Choose and write the figures of a GPU, and those that no GPU owns."""
 
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from analysis import InputError, ranking
 from analysis.figures import heatmap, lines, style
@@ -11,15 +12,25 @@ from analysis.frame import distinct
 from analysis.panels import select
 from analysis.published import Published
 
+ALL = "all"  # in place of a GPU: the figures that no GPU owns
 
-def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path) -> list[Path]:
-    """Write the figures of a GPU to `folder`/`gpu` as SVG and PNG; return the paths.
 
-    They are map, and {dtype}_{sweep}_{kind}: time, throughput, speedup where it is known, profile
-    of ranking.MIN_MATRICES matrices, published where a short published table has the same dtype and
-    sweep. Raises InputError for a GPU without rows.
+def write(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path) -> list[Path]:
+    """Write the figures of a GPU, or of ALL, to `folder`/`gpu` as SVG and PNG; return the paths.
+
+    Raises InputError for a GPU without rows.
     """
     measurements = with_controls(ranking.rank_variants(measurements))
+    drawn = _shared(measurements, tables) if gpu == ALL else _of_gpu(measurements, tables, gpu)
+    return [path for name in drawn for path in style.save(drawn[name], Path(folder, gpu, name))]
+
+
+def _of_gpu(measurements: pd.DataFrame, tables: Published, gpu: str) -> dict[str, Figure]:
+    """Return map, and {dtype}_{sweep}_{kind}.
+
+    The kinds: time, throughput, speedup where it is known, profile of ranking.MIN_MATRICES
+    matrices, published where a short published table has the same dtype and sweep.
+    """
     every, of_gpu = select(measurements, tables).rows, select(measurements, tables, gpu)
     if of_gpu.rows.empty:
         known = ", ".join(distinct(every["gpu"])) or "no GPU"
@@ -38,19 +49,15 @@ def write_gpu(measurements: pd.DataFrame, tables: Published, gpu: str, folder: P
         published = same[same["table"].isin(beside)]
         if gpu != lines.CPU and len(published):
             figures[f"{stem}_published"] = lines.draw_published(chosen, published)
-    return [path for name in figures for path in style.save(figures[name], Path(folder, gpu, name))]
+    return figures
 
 
-def write_shared(measurements: pd.DataFrame, tables: Published, folder: Path) -> list[Path]:
-    """Write the figures that no GPU owns to `folder` as SVG and PNG; return the paths.
-
-    They are hero, and gpus_{dtype}_{sweep} where two GPUs have rows of a dtype and sweep.
-    """
-    measurements = with_controls(ranking.rank_variants(measurements))
+def _shared(measurements: pd.DataFrame, tables: Published) -> dict[str, Figure]:
+    """Return hero, and gpus_{dtype}_{sweep} where two GPUs have rows of a dtype and sweep."""
     every = select(measurements[measurements["gpu"] != lines.CPU], tables)
     figures = {"hero": lines.draw_hero(every)}
     for (dtype, sweep), rows in every.rows.groupby(["dtype", "sweep"]):
         if rows["gpu"].nunique() > 1:
             of = every._replace(rows=rows)
             figures[f"gpus_{dtype}_{sweep}"] = lines.draw_over_n(of, "throughput_gbps")
-    return [path for name in figures for path in style.save(figures[name], Path(folder, name))]
+    return figures

@@ -23,7 +23,7 @@ READING = (
     "its median share of copy bandwidth, and the least. Last: the kernel that costs the least if "
     "one must serve every size, and how far it is behind the fastest at worst."
 )
-FACTS = ["gpu_name", "gpu_uuid", "driver", "cuda", "torch", "triton", *schema.OPTIONAL, "python"]
+FACTS = ["gpu_name", "gpu_uuid", *schema.VERSIONS, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
 
 
@@ -196,14 +196,14 @@ def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:
     """Return the map of the first GPU, one of the sweep, and one comparison, of existing files."""
     sets = [key for key, _ in rows.groupby(["gpu", "dtype", "sweep"], sort=False)]
     own = [f"{gpu}/{dtype}_{sweep}_throughput" for gpu, dtype, sweep in sets]
-    usual = ["gpus_float32_online_softmax", "a100/float32_online_softmax_throughput"]
-    gpus = [f"gpus_{dtype}_{sweep}" for _, dtype, sweep in sets]
+    usual = ["all/gpus_float32_online_softmax", "a100/float32_online_softmax_throughput"]
+    gpus = [f"all/gpus_{dtype}_{sweep}" for _, dtype, sweep in sets]
     recorded = not (rows["origin"] == "measured").any()
     maps = [*(f"{gpu}/map" for gpu, _, _ in sets), "a100/map"]
     wanted = {
         "Which kernel is the fastest at which N, and its share of copy bandwidth": maps,
-        "Lines over N": ["hero", *own] if recorded else [*own, "hero"],
-        "Comparison of GPUs": [*usual[:recorded], *gpus, "hero", *usual],
+        "Lines over N": ["all/hero", *own] if recorded else [*own, "all/hero"],
+        "Comparison of GPUs": [*usual[:recorded], *gpus, "all/hero", *usual],
     }
     found: dict[Path, str] = {}
     for text, names in wanted.items():

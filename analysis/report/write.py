@@ -37,15 +37,15 @@ def write(inputs: model.Inputs, figures: Path, folder: Path) -> list[Path]:
         "most": MOST_SHOWN,
     }
     content["table"] = lambda frame: markdown.table(frame.columns, frame.to_numpy().tolist())
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=jinja2.select_autoescape(["html.j2"]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     paths = [folder / "report.md", folder / "report.html"]
     for path in paths:
-        templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(HERE),
-            autoescape=path.suffix == ".html",
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
         row_files.write(path, templates.get_template(f"{path.name}.j2").render(content))
     return paths
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.frame import is_ranked
+from analysis.frame import different_words, is_ranked
 from analysis.schema import BASELINE, SCHEMA, SWEEP_MATRIX
 from analysis.stats.ratio import Estimate, Z, t_quantile
 from analysis.stats.spread import BOARD, DEFAULT, process_spread, widening
@@ -31,8 +31,8 @@ def point_estimates(
     points = groups.first().drop(columns=["prior", "d"])
     numbers = [c.name for c in SCHEMA.values() if c.type == "float"]
     points[numbers] = groups[numbers].median()
-    for name in ("flags", "unranked_by", "gpu_uuid"):
-        points[name] = groups[name].agg(_different_words)
+    texts = ["flags", "unranked_by", "gpu_uuid"]
+    points[texts] = groups[texts].agg(different_words)
     points["processes"] = groups["processes"].sum()
     points[["log", "variance", "degrees"]] = _over_processes(groups)
     is_baseline = points.index.get_level_values("variant") == baseline
@@ -64,10 +64,6 @@ def _of_worst_status(rows: pd.DataFrame) -> pd.DataFrame:
     ranked = is_ranked(rows)
     rows = rows.assign(processes=ranked.astype(int))
     return rows[ranked | ~over_variant(ranked, "any")]
-
-
-def _different_words(texts: pd.Series) -> str:
-    return " ".join(sorted(set(" ".join(texts).split())))
 
 
 def _over_processes(groups) -> pd.DataFrame:

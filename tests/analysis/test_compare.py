@@ -211,4 +211,4 @@ def test_a_percentage_is_one_and_a_flag_is_known(capsys):
             cli.main(["compare", "a", "b", option])
         assert stopped.value.code == 2
     said = capsys.readouterr().err
-    assert all(flag in said for flag in ("'thortled'", *schema.flags()))
+    assert all(flag in said for flag in ("'thortled'", *schema.FLAGS))

@@ -262,7 +262,7 @@ def test_torch_becomes_a_row_that_does_not_compete_where_it_is_not_timed(tables)
 def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
     rows = synthetic.oneflow_rows()
     frame = frame_of([*rows, *(r | {"gpu": "cpu"} for r in rows)], "oneflow")
-    first, second = (write.write_gpu(frame, tables, "h200", tmp_path / each) for each in "ab")
+    first, second = (write.write(frame, tables, "h200", tmp_path / each) for each in "ab")
     kinds = ("time", "throughput", "speedup", "published")
     expected = {"map", *(f"float32_oneflow_{kind}" for kind in kinds)}
     assert {path.stem for path in first} == expected
@@ -272,11 +272,11 @@ def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
     # text stays text
     assert "cuda_oneflow</text>" in (tmp_path / "a/h200/float32_oneflow_time.svg").read_text()
     # times of a CPU stand beside no GPU's, and a table without torch has no speed-up
-    cpu = write.write_gpu(frame, tables, "cpu", tmp_path)
+    cpu = write.write(frame, tables, "cpu", tmp_path)
     assert {path.stem for path in cpu} == expected - {"float32_oneflow_published"}
-    shared = write.write_shared(frame, tables, tmp_path)
+    shared = write.write(frame, tables, write.ALL, tmp_path)
     assert {path.stem for path in shared} == {"hero", "gpus_float32_oneflow"}
-    write.write_shared(frame[frame["gpu"] == "cpu"], tables, tmp_path)
-    assert "no timed rows" in (tmp_path / "hero.svg").read_text()
+    write.write(frame[frame["gpu"] == "cpu"], tables, write.ALL, tmp_path)
+    assert "no timed rows" in (tmp_path / "all/hero.svg").read_text()
     with pytest.raises(InputError, match="no rows of gpu h100; there are rows of: a100, cpu, h200"):
-        write.write_gpu(frame, tables, "h100", tmp_path)
+        write.write(frame, tables, "h100", tmp_path)

@@ -14,8 +14,7 @@ of = synthetic.with_speedups
 
 def at(reached):
     """N and the value of the matrix furthest from a goal."""
-    matrix, (value, *_) = next(iter(reached.found.items()))
-    return matrix[-1], pytest.approx(value, rel=1e-6)
+    return reached.index[0][-1], pytest.approx(reached["value"].iloc[0], rel=1e-6)
 
 
 def alone(m, n, **given):
@@ -32,19 +31,25 @@ def test_each_goal_counts_its_matrices_and_has_the_furthest_first():
     rows += [alone(64, 65536, of_meet=0.97), alone(1, 131072, of_meet=0.9)]
     rows += [alone(65, 65536, of_meet=0.1), alone(64, 65535, of_meet=0.1)]
     found = goals.reached(ranked(rows))
-    assert [(of.met, of.of) for of in found.values()] == [(2, 4), (3, 4), (1, 2), (1, 2), (1, 2)]
+    assert [(of["met"].sum(), len(of)) for of in found.values()] == [
+        (2, 4),
+        (3, 4),
+        (1, 2),
+        (1, 2),
+        (1, 2),
+    ]
     worst = (1024, 1.05), (1024, 1.05), (1024, 0.9), (131072, 0.9), (512, 1.02)
     assert tuple(map(at, found.values())) == worst
-    assert [matrix[-1] for matrix in found["level"].missed] == [1024, 512]
-    value, low, high = next(iter(found["level"].found.values()))
-    assert low < value < high
+    level = found["level"].reset_index()
+    assert level.loc[~level["met"], "N"].to_list() == [1024, 512]
+    assert level["low"][0] < level["value"][0] < level["high"][0]
 
 
 def test_a_matrix_that_frontier_gets_wrong_is_missed_and_one_without_it_does_not_count():
     others = of({"a": 1.0, "b": 1.0})
     found = goals.reached(ranked([*others, alone(1024, 65536, status="incorrect")]))
-    assert (found["near"].met, at(found["near"])) == (0, (65536, math.inf))
-    assert not any(of.found for of in goals.reached(ranked(others)).values())
+    assert (found["near"]["met"].sum(), at(found["near"])) == (0, (65536, math.inf))
+    assert not any(map(len, goals.reached(ranked(others)).values()))
 
 
 def test_leads_are_over_the_fastest_rival_where_both_rank_and_over_torch_everywhere():

@@ -57,7 +57,7 @@ def test_figures_leave_it_out_and_name_the_flag(some, tables):
     assert "triton_online" not in names
     assert "without a time that counts: 1 not ranked (throttled)" in note
     assert "throttled" in cells
-    names, _, cells = drawn(list(schema.flags()))
+    names, _, cells = drawn(list(schema.FLAGS))
     assert "triton_online" not in names
     assert "not\nranked" in cells
     names, note, _ = drawn([])
@@ -68,7 +68,7 @@ def test_figures_leave_it_out_and_name_the_flag(some, tables):
 def test_the_default_is_that_of_the_configuration():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     assert config["unranked_flags"] == list(schema.UNRANKED)
-    assert set(schema.UNRANKED) <= set(schema.flags())
+    assert set(schema.UNRANKED) <= set(schema.FLAGS)
 
 
 SIZES = [2**i for i in range(13, 18)]

@@ -19,7 +19,7 @@ def written(tables, tmp_path_factory):
 
     def make(frame):
         folder = tmp_path_factory.mktemp("report")
-        for name in ("h200/map", "gpus_float32_online_softmax", "cpu/map", "hero"):
+        for name in ("h200/map", "all/gpus_float32_online_softmax", "cpu/map", "all/hero"):
             path = folder / "figures" / f"{name}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (1, 1)).save(path)

@@ -3,7 +3,6 @@
 import yaml
 
 from measure import ROOT
-from measure.point import Point
 from planning import tables
 from tests import processes
 from tests.analysis import synthetic
@@ -12,21 +11,11 @@ from tests.workflow.runner import read_csv
 PUBLISHED = ROOT / "data/published"
 
 
-def test_the_sets_are_those_measured_recorded_and_published(tmp_path):
+def test_the_gpus_are_those_recorded_elsewhere_and_published(tmp_path):
     for gpu in ("h200", "b200"):
-        rows = [synthetic.row(gpu=gpu, dtype=dtype) for dtype in ("float32", "bfloat16")]
-        synthetic.write_csv(tmp_path / gpu / "online_softmax.csv", rows)
+        synthetic.write_csv(tmp_path / gpu / "online_softmax.csv", [synthetic.row(gpu=gpu)])
     found = tables.recorded_tables(["b200"], tmp_path)
-    given = ("b200", "float32"), ("cpu", "bfloat16")
-    planned = [Point(*each, 4, 8, "triton_row") for each in given]
-    sets = tables.gpus_by_sweep("online_softmax", planned, found, PUBLISHED)
-    assert sets == {
-        ("float32", "online_softmax"): {"b200", "h200", "a100"},
-        ("bfloat16", "online_softmax"): {"cpu", "h200"},
-        ("float32", "fused_softmax"): {"rtx3090"},
-        ("float32", "oneflow"): {"a100"},
-    }
-    assert tables.shared_figures(sets) == ["hero", "gpus_float32_online_softmax"]
+    assert tables.gpus(found, PUBLISHED) == ["a100", "h200", "rtx3090"]
 
 
 def test_what_is_said_of_a_published_table_is_true():

@@ -13,7 +13,7 @@ JOBS = {
     "-F rows": ("rows point", f"merge {DRAW}"),
     "-F summary": ("point merge summary", "claims gpu_figures report"),
     "-F claims": ("point merge claims", "summary gpu_figures report"),
-    "-F figures": ("point gpu_figures shared_figures", "summary report"),
+    "-F figures": ("point gpu_figures", "summary report"),
     "-F report": ("point merge collect claims gpu_figures report", "summary all"),
     # a part of the graph, from either end
     "-F --until gpu_figures": ("point gpu_figures", "summary report"),

@@ -7,15 +7,11 @@ onsuccess:
 
 
 localrules:
-    all,
-    rows,
-    figures,
     merge,
     collect,
     summary,
     claims,
     gpu_figures,
-    shared_figures,
     report,
 
 
@@ -90,8 +86,7 @@ rule claims:
     """Check the published claims on every GPU with rows."""
     input:
         measurements="results/measurements.csv",
-        tables=PUBLISHED_FILES,
-        sources=SOURCES,
+        published=PUBLISHED_FILES,
     output:
         in_report("results/claims.csv", "claims", "Tables", table="claims"),
     log:
@@ -104,15 +99,14 @@ rule claims:
         "Checking the published claims"
     shell:
         "python3 -m analysis claims --measurements {input.measurements:q}"
-        " --published {input.sources:q} --output {output:q} > {log:q} 2>&1"
+        " --published {input.published[0]:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule gpu_figures:
-    """Draw the figures of one GPU; ``snakemake --report`` takes the SVG, the smallest files."""
+    """Draw the figures of one GPU, or those that no GPU owns; Snakemake's report has the SVG."""
     input:
         measurements="results/measurements.csv",
-        tables=PUBLISHED_FILES,
-        sources=SOURCES,
+        published=PUBLISHED_FILES,
     output:
         report(
             directory("results/figures/{gpu}"),
@@ -128,33 +122,12 @@ rule gpu_figures:
         "../envs/analysis.yml"
     params:
         analysis_sha256=ANALYSIS_SHA256,
-        subcommand="figures --gpu {gpu}",
     message:
         "Drawing the figures of {wildcards.gpu}"
     shell:
-        "python3 -m analysis {params.subcommand} --measurements {input.measurements:q}"
-        " --published {input.sources:q} --output-dir results/figures > {log:q} 2>&1"
-
-
-use rule gpu_figures as shared_figures with:
-    """Draw the figures that no GPU owns: the hero, and GPUs side by side."""
-    output:
-        [
-            (
-                report(
-                    path, caption="../report/shared.rst", category="Figures", subcategory="GPUs"
-                )
-                if path.endswith(".svg")
-                else path
-            )
-            for path in SHARED_FIGURES
-        ],
-    log:
-        "results/logs/figures.log",
-    params:
-        subcommand="figures",
-    message:
-        "Drawing the figures of all GPUs"
+        "python3 -m analysis figures --gpu {wildcards.gpu}"
+        " --measurements {input.measurements:q} --published {input.published[0]:q}"
+        " --output-dir results/figures > {log:q} 2>&1"
 
 
 rule report:
@@ -162,8 +135,7 @@ rule report:
     input:
         measurements="results/measurements.csv",
         claims="results/claims.csv",
-        tables=PUBLISHED_FILES,
-        sources=SOURCES,
+        published=PUBLISHED_FILES,
         recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
     output:
@@ -182,7 +154,7 @@ rule report:
         "Writing results/report.md and results/report.html"
     shell:
         "python3 -m analysis report --measurements {input.measurements:q}"
-        " --claims {input.claims:q} --published {input.sources:q}"
+        " --claims {input.claims:q} --published {input.published[0]:q}"
         " --figures-dir results/figures --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
         " --output-dir results > {log:q} 2>&1"

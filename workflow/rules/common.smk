@@ -34,28 +34,18 @@ if not internals.is_in_allocation(workflow):
         logger.info(points.announce(config, gpu, EXPANDED[gpu], chosen))
 
 PUBLISHED = ROOT / "data" / "published"
-PUBLISHED_FILES = sorted(map(str, PUBLISHED.glob("*.csv")))
-SOURCES = str(PUBLISHED / tables.SOURCES)
+PUBLISHED_FILES = [PUBLISHED / tables.SOURCES, *sorted(PUBLISHED.glob("*.csv"))]
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
-GPUS_BY_SWEEP = tables.gpus_by_sweep(config["sweep"], POINT_BY_ROW.values(), RECORDED, PUBLISHED)
 # a run draws what it measured, and the A100 of the literature
-DRAWN_GPUS = [*POINTS, "a100"] if POINTS else sorted(set().union(*GPUS_BY_SWEEP.values()))
-SHARED_FIGURES = expand(
-    "results/figures/{name}.{suffix}",
-    name=tables.shared_figures(GPUS_BY_SWEEP),
-    suffix=["svg", "png"],
-)
-FIGURES = [*SHARED_FIGURES, *expand("results/figures/{gpu}", gpu=dict.fromkeys(DRAWN_GPUS))]
+DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
+# `all` has the figures that no GPU owns
+FIGURES = expand("results/figures/{gpu}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS_SHA256 = tables.code_sha256(ROOT / "analysis")
 MEASURING_SHA256 = [tables.code_sha256(ROOT / "kernels"), provenance.measure_sha256()]
-REPEAT_COMMAND = points.repeat_command(
-    CONFIG_FILES,
-    CONFIG_OPTIONS,
-    snakefile=Path(workflow.main_snakefile),
-    profile=PROFILE,
-)
+MAIN_FILE = Path(workflow.main_snakefile)
+REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 
 
 wildcard_constraints:
