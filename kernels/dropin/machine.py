@@ -5,7 +5,7 @@ import importlib.metadata
 import importlib.util
 import time
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import pairwise, product
 
 import torch
 
@@ -17,6 +17,7 @@ from . import api, eligible
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
 STEPS = 8  # lengths that are looked at from one power of two to the next
 WARM_UP_ROWS = 1, 16, 17  # Triton compiles for 1, for multiples of 16, and for other numbers
+MAX_CACHED = 16 * 2**20  # bytes; larger matrices take other kernels of packed and of spread rows
 
 
 def info() -> str:
@@ -42,6 +43,11 @@ def _version(package: str) -> str:
         return "not installed by pip"
 
 
+def warm_up_rows(row_bytes: int) -> tuple[int, ...]:
+    """Return numbers of rows that together take every kernel of rows of so many bytes."""
+    return *WARM_UP_ROWS, MAX_CACHED // row_bytes + 1
+
+
 def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
     """Call softmax and log_softmax, forward and backward, on contiguous rows. Return a summary.
 
@@ -51,10 +57,9 @@ def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
     if why := why_none():
         raise RuntimeError(f"{why}; kernels are compiled where they run")
     begin = time.perf_counter()
-    shapes = [(rows, cols) for cols in lengths for rows in WARM_UP_ROWS]
-    for name in dtypes:
-        for shape in shapes:
-            x = torch.zeros(shape, dtype=getattr(torch, name), device="cuda", requires_grad=True)
+    for dtype, cols in product((getattr(torch, name) for name in dtypes), lengths):
+        for rows in warm_up_rows(cols * dtype.itemsize):
+            x = torch.zeros(rows, cols, dtype=dtype, device="cuda", requires_grad=True)
             for function in (api.softmax, api.log_softmax):
                 y = function(x, -1)
                 torch.autograd.grad(y, x, torch.ones_like(y))

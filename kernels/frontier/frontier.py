@@ -5,7 +5,7 @@ longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have 
 RULE chooses by N and the dtype, never by M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30. Compute capability 9.0; for rows of at most 80 KiB 8.0 is enough.
-Source: ``frontier_short`` and ``frontier_rows``; for unaligned rows ``frontier_packed``; for both
+Source: ``frontier_short``; for unaligned rows ``frontier_packed``; for both ``frontier_rows``,
 ``frontier_staged`` and ``frontier_spread``.
 """
 
@@ -38,7 +38,7 @@ RULE = {
         (320 * KIB, "frontier_staged__k5w8"),
         (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
         (640 * KIB, "frontier_staged__k5w16"),
-        (640 * KIB, "frontier_staged__k10w16"),  # for GPUs without clusters
+        (640 * KIB, "frontier_staged__k10w16"),  # where clusters have fewer than 16 blocks
         (1.375 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
         (2.5 * MIB, "frontier_spread__k4w16"),
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll

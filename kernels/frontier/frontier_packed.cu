@@ -29,7 +29,7 @@ template <typename T, int THREADS, int VECS>
 __device__ void store_run(T* to, const uint4* smem, int count, int thread) {
   const T* const elements = reinterpret_cast<const T*>(smem);
   const AlignedRow<T> run(to);
-  const int before = run.elements_off(), end = before + max(0, count);
+  const int before = run.elements_off(), end = before + count;
   const int first = before > 0 ? 1 : 0, last = end / kVecElems<T>;
   uint4 vec[VECS];
 #pragma unroll
@@ -135,8 +135,8 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   extern __shared__ __align__(16) uint4 smem[];
   constexpr int kStep = LANES * WARPS, kThreads = WARPS > 1 ? kStep : kPackedThreads;
   constexpr int kRows = kThreads / kStep, kVecs = K / kVecElems<T> + 1;
-  // K is even, so a row is longer than K - 2 elements of each lane. One of several warps is longer
-  // than K of each lane of all warps but one.
+  // For a row of one warp K is the least even number that suffices, so each lane has at least K - 2
+  // elements. A row of several warps has more than all warps but one can hold.
   constexpr int kSure = WARPS == 1 ? K - 2 : K * (WARPS - 1) / WARPS;
   const int width = static_cast<int>(cols), thread = threadIdx.x, lane = thread % kStep;
   const Index first_row = static_cast<Index>(blockIdx.x) * kRows;

@@ -4,9 +4,9 @@ Idea: unaligned rows would be loaded 2 or 4 bytes at a time. Contiguous rows are
 so a block loads the run in 16-byte vectors, whatever rows they belong to. In shared memory, part of
 a warp, a warp or all warps of the block share a row, and each lane reads a strided subset of its
 elements into registers. Each element goes through exp once. The output replaces the elements in
-shared memory. It is stored in vectors, except at both ends of the run. Lanes access the elements of
-small matrices and of non-contiguous rows in global memory. In a small matrix up to eight lanes
-share what is otherwise one lane's. None of that changes the order of a sum.
+shared memory. It is stored in vectors, except at both ends of the run. In small matrices and
+non-contiguous rows lanes access global memory themselves. In a small matrix up to eight lanes share
+the elements that one lane has in a large one. None of that changes the order of a sum.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: 16 warps of 32 bytes a lane, N up to 4096 in float32 and 8192 in 16 bits. Compute capability
 8.0.

@@ -56,7 +56,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     """Return the instance for a row of this length; see ``plan.Planner``."""
     numbers, vectors = parse(config), vectors_of(problem)
     if numbers["k"] == 1 and vectors % WARP:
-        return ()  # lanes without a vector cost more than short ones save
+        return ()  # idle lanes cost more than fewer vectors a lane save
     shape = shape_of(vectors, numbers["k"], numbers["w"], problem.gpu.max_cluster)
     keep_exp = "r" not in numbers
     if shape is None or not (_fits(shape, problem) if keep_exp else problem.dtype.itemsize < 4):

@@ -128,6 +128,9 @@ def test_constants_that_python_and_cuda_share_are_the_same():
     lines, words = map(int, re.search(r"counters\[(\d+)\]\[(\d+)\];", header).groups())
     assert lines * words == read_meet_write.MAX_GROUPS
     assert slots * states * 16 + 128 + lines * words * 4 == grid_workspace.BYTES
+    packed = dict(re.findall(r"int (kPacked\w+) = (\d+);", frontier_packed.SOURCE.read_text()))
+    of_python = {"kPackedThreads": frontier_packed.THREADS, "kPackedSums": frontier_packed.SUMS}
+    assert {name: int(value) for name, value in packed.items()} == of_python
 
 
 @pytest.mark.parametrize("config", frontier_packed.CONFIGS)

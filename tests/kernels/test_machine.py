@@ -5,7 +5,7 @@ import torch
 
 from kernels import __main__ as command_line
 from kernels.cuda import cache
-from kernels.cuda.plan import GPUS, Problem
+from kernels.cuda.plan import GPUS, Problem, widest_pack
 from kernels.dropin import machine
 from kernels.frontier import frontier
 from tests.marks import slow
@@ -70,6 +70,19 @@ def test_a_length_that_cannot_be_is_named(length, capsys):
     with pytest.raises(SystemExit, match="2"):
         command_line.main(["warm-up", f"--N={length}"])
     assert f"{length!r} is not a row length from 1 to 1073741824" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_warm_up_meets_the_kernels_of_any_number_of_rows(dtype):
+    for cols in (1, 33, 1001, 5001, 200_000, 300_001, 5_000_001):
+
+        def kernels_for(every, cols=cols):
+            pack = widest_pack(dtype.itemsize, 0, cols)
+            problems = (Problem(dtype, rows, cols, pack, False, GPUS["sm_90"]) for rows in every)
+            return {frontier.plan(each)[0].kernel for each in problems}
+
+        warm = kernels_for(machine.warm_up_rows(cols * dtype.itemsize))
+        assert kernels_for([3, 10**2, 10**4, 10**6, 10**8]) <= warm, cols
 
 
 # Another process, in which compiling is an error.
