@@ -124,17 +124,6 @@ def test_summary_file_has_whole_ranks_and_words_for_booleans(tmp_path):
     assert last["in_best_set"] == "false"
 
 
-def test_each_operation_has_its_own_ranking_by_speed_up_not_by_time():
-    rows = with_speedups({"triton_row": 1.5, "triton_online": 1.2})
-    rows += with_speedups({"triton_row": 1.1, "triton_online": 1.4}, op="log_softmax")
-    table = ranking.summarise(frame_of(rows)).set_index("op")
-    best, second = table[table["rank"] == 1], table[table["rank"] == 2]
-    assert best["variant"].to_dict() == {"softmax": "triton_row", "log_softmax": "triton_online"}
-    assert second["behind_best"].to_dict() == pytest.approx(
-        {"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1}
-    )
-
-
 def over_two_sweeps(first, second):
     """One size in two sweeps, each on its own board and with its own input, by variant."""
     other = with_speedups(second, gpu_uuid="GPU-2", distribution="normal")
