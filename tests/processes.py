@@ -60,7 +60,13 @@ def kill(processes: list[psutil.Process]) -> None:
         ask(process.kill, None)
 
 
-def run_code(code: str, *words: str, cwd: Path = ROOT) -> str:
-    """Return what Python prints when it runs `code` in a new process, which must succeed."""
-    command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
+def run(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
+    """Return what a command prints, which must succeed."""
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    return done.stdout
+
+
+def run_code(code: str, *words: str) -> str:
+    """Return what Python prints when it runs `code` in a new process."""
+    return run(sys.executable, "-c", code, *words)

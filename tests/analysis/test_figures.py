@@ -31,9 +31,9 @@ def own(tables):
 def drawn(tables):
     """Function that draws the figures of some rows: kind -> figure."""
 
-    def draw(rows, sweep="online_softmax"):
-        frame = with_controls(ranked(rows, sweep=sweep))
-        chosen = select(frame, tables, "h200", "float32", sweep)
+    def draw(rows, **given):
+        frame = with_controls(ranked(rows, **given))
+        chosen = select(frame, tables, "h200", *SET)
         found = {each: lines.draw_over_n(chosen, each) for each in (TIME, "throughput_gbps")}
         found["map"] = heatmap.draw_map(select(frame, tables, "h200"))
         return found | {"speedup": heatmap.draw_speedup(chosen)}
@@ -193,6 +193,16 @@ def test_a_throttled_time_and_one_of_another_board_have_marks_and_legends(drawn)
     assert "triton_fused" in drawn_lines(found[TIME])
     shown = "".join(cells(found["speedup"]))
     assert (shown.count("°"), shown.count("†")) == (1, 1)
+
+
+def test_what_does_not_rank_is_not_drawn_and_says_why(drawn):
+    flags = {"triton_row": "throttled", "triton_fused": "faster_than_copy throttled"}
+    rows = [synthetic.row(variant=name, flags=flags.get(name, "")) for name in synthetic.VARIANTS]
+    found = drawn(rows, unranked=["faster_than_copy", "throttled"])
+    assert drawn_lines(found[TIME]).keys() == {*synthetic.VARIANTS, "copy"} - flags.keys()
+    assert "without a time that counts: 1 not ranked (" in words(found[TIME])
+    assert "1 not ranked (throttled)" in words(found[TIME])
+    assert {"throttled", "not\nranked"} <= set(cells(found["speedup"]))
 
 
 def test_published_stands_beside_measured_with_the_ratios_of_both(tables):

@@ -63,20 +63,6 @@ def current(**change):
     return synthetic.row(**{"variant": "triton_row"} | synthetic.code_of("triton_row") | change)
 
 
-def test_rows_of_other_code_are_not_merged(tmp_path):
-    out = tmp_path / "merged.csv"
-    files = [synthetic.write_row(tmp_path, current())]
-    assert merge_rows(files, "s", out, only_current=True) == 1
-    out.unlink()
-    for column in ("kernel_sha256", "measure_sha256"):
-        files = [synthetic.write_row(tmp_path, current(**{column: "7"}))]
-        with pytest.raises(InputError) as raised:
-            merge_rows(files, "s", out, only_current=True)
-        assert f"{files[0]}: " in str(raised.value)
-        assert f"({column} differ)" in str(raised.value)
-        assert not out.exists()
-
-
 def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
     rows = [current(N=8), current(N=9, kernel_sha256="7"), current(N=10, variant="gone")]
     table = synthetic.write_csv(tmp_path / "recorded" / "h200" / "mine.csv", rows)

@@ -5,9 +5,6 @@ import pytest
 import yaml
 
 from analysis import ranking, schema, stats
-from analysis.figures.heatmap import draw_speedup
-from analysis.figures.lines import draw_over_n
-from analysis.panels import select
 from measure import ROOT
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked, with_speedups
@@ -41,28 +38,6 @@ def test_rows_say_whether_they_rank(some, unranked, expected):
     found = frame_of(some, unranked=unranked)
     assert set(found["variant"][found["ranked"] == "true"]) == expected
     assert set(ranking.summarise(found).dropna(subset="rank")["variant"]) == expected
-
-
-def test_figures_leave_it_out_and_name_the_flag(some, tables):
-    def drawn(unranked):
-        """The variants with a line, the note below, and the texts of the heat map."""
-        rows = ranked(some, unranked=unranked)
-        chosen = select(rows, tables, "h200", "float32", "online_softmax")
-        figure, (cells, *_) = draw_over_n(chosen, "time_us"), draw_speedup(chosen).axes
-        names = {line.get_gid() for line in figure.axes[0].lines}
-        note = figure._supxlabel.get_text().replace("\n", " ")  # of several lines
-        return names, note, [text.get_text() for text in cells.texts]
-
-    names, note, cells = drawn(["throttled"])
-    assert "triton_online" not in names
-    assert "without a time that counts: 1 not ranked (throttled)" in note
-    assert "throttled" in cells
-    names, _, cells = drawn(list(schema.FLAGS))
-    assert "triton_online" not in names
-    assert "not\nranked" in cells
-    names, note, _ = drawn([])
-    assert "triton_fused" in names
-    assert "without a time" not in note
 
 
 def test_the_default_is_that_of_the_configuration():
@@ -147,17 +122,6 @@ def test_summary_file_has_whole_ranks_and_words_for_booleans(tmp_path):
     first, *_, last = read_csv(tmp_path / "s.csv")
     assert (first["rank"], first["in_best_set"], first["behind_low"]) == ("1", "true", "")
     assert last["in_best_set"] == "false"
-
-
-def test_each_operation_has_its_own_ranking_by_speed_up_not_by_time():
-    rows = with_speedups({"triton_row": 1.5, "triton_online": 1.2})
-    rows += with_speedups({"triton_row": 1.1, "triton_online": 1.4}, op="log_softmax")
-    table = ranking.summarise(frame_of(rows)).set_index("op")
-    best, second = table[table["rank"] == 1], table[table["rank"] == 2]
-    assert best["variant"].to_dict() == {"softmax": "triton_row", "log_softmax": "triton_online"}
-    assert second["behind_best"].to_dict() == pytest.approx(
-        {"softmax": 1.5 / 1.2, "log_softmax": 1.4 / 1.1}
-    )
 
 
 def over_two_sweeps(first, second):

@@ -4,7 +4,6 @@ import ast
 import re
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from analysis import __main__ as cli
 from measure import ROOT
 from tests import copies
 from tests.marks import slow
+from tests.processes import run
 from tests.workflow.forked import snakemake
 from tests.workflow.runner import configure, environment
 from tools import inserts
@@ -47,9 +47,7 @@ MEASURES = ("sweeps/smoke.yaml", "--config sweep=")
 
 
 def shell(command: str, folder: Path) -> None:
-    given = {"cwd": folder, "env": environment(), "capture_output": True, "text": True}
-    done = subprocess.run(["bash", "-c", command], **given)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run("bash", "-c", command, cwd=folder, env=environment())
 
 
 def check(command: str, folder: Path, measure: bool) -> None:

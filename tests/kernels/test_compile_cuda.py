@@ -3,7 +3,6 @@
 import io
 import itertools
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from kernels.contract import CLUSTERS_SINCE
 from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS, Problem
 from tests.kernels.helpers.launches import variants
-from tests.kernels.helpers.offline import CUOBJDUMP, resources
+from tests.kernels.helpers.offline import dumped, resources
 from tests.kernels.helpers.variants import CUDA, DTYPES, FRONTIER
 
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
@@ -46,7 +45,7 @@ def wanted(names, dtype, arch, columns) -> dict[tuple[Path, str], int]:
     return found
 
 
-def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str, folder) -> None:
+def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str) -> None:
     """Compile these kernels: none warns, spills or asks for more registers than there are."""
     for source, group in itertools.groupby(sorted(found.items()), key=lambda item: item[0][0]):
         threads = {kernel: size for (_, kernel), size in group}
@@ -60,17 +59,14 @@ def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str, fold
             assert local <= allowed, f"{kernel} on {arch} keeps {local} bytes in local memory"
             assert registers * size <= REGISTERS_PER_BLOCK, f"{kernel} on {arch} cannot start"
         if "oneflow" in source.stem and arch == TUNED:
-            a_pack_is_moved_by_one_instruction(binary, threads, dtype, folder)
+            a_pack_is_moved_by_one_instruction(binary, threads, dtype)
 
 
-def a_pack_is_moved_by_one_instruction(binary, kernels_, dtype, folder) -> None:
+def a_pack_is_moved_by_one_instruction(binary, kernels_, dtype) -> None:
     """Unrolled loops once had their stores split into elements: 40 % of the speed, no warning."""
-    cubin = folder / "kernels.cubin"
-    cubin.write_bytes(binary.code)
-    sass = subprocess.check_output([CUOBJDUMP, "-sass", cubin], text=True)
     moved = {
         part.split()[0]: set(re.findall(r"\b(?:LDG|STG)\.E(?:\.(U16|64|128))?\b", part))
-        for part in sass.split("Function : ")[1:]
+        for part in dumped(binary.code, "-sass").split("Function : ")[1:]
     }
     for kernel in kernels_:
         pack = int(kernel.removesuffix(">").split(", ")[2])
@@ -85,23 +81,23 @@ def sources(arch: str) -> set[str]:
     return {path.stem for path in Path(kernels.__file__).parent.rglob("*.cu")} - since_clusters
 
 
-def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill(tmp_path):
+def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill():
     """In one type each: float32, which the articles have, and bfloat16."""
     articles = wanted(CUDA, torch.float32, TUNED, (31, 1024, 1025))  # packs of 1, 4; beyond a warp
     ours = wanted(["frontier", "cuda_backward"], torch.bfloat16, TUNED, FEW)
-    check(articles, torch.float32, TUNED, tmp_path)
-    check(ours, torch.bfloat16, TUNED, tmp_path)
+    check(articles, torch.float32, TUNED)
+    check(ours, torch.bfloat16, TUNED)
     assert {source.stem for source, _ in articles | ours} == sources(TUNED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("arch", sorted(GPUS))
-def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype, tmp_path):
+def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch, dtype):
     # each number of columns of a lane and each config once, where the kernels were tuned
     tuned = arch == TUNED
     found = wanted(CUDA, dtype, arch, range(1, 1026) if tuned else SHORT)
     ours = [*FRONTIER, "cuda_backward", *(v for v in variants() if tuned and "__" in v)]
     found |= wanted(ours, dtype, arch, LONG)
     assert {source.stem for source, _ in found} == sources(arch)
-    check(found, dtype, arch, tmp_path)
+    check(found, dtype, arch)

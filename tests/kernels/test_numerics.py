@@ -105,19 +105,6 @@ def test_non_contiguous_rows(name, op, device):
             assert launches.problem_of(launch, device) is None, (cols, starts)
 
 
-@every
-def test_rows_that_share_memory(name, op, device):
-    """A row stride of 0, and a window over a series: layouts that torch gives no result."""
-    rows = inputs.draw_for(op, "normal", torch.float32, 7, 300, 1, device)
-    for x in (
-        torch.randn(300, device=device).expand(7, 300),
-        torch.randn(306, device=device).unfold(0, 300, 1),
-    ):
-        read = x, *rows[1:]
-        if not refused(name, x):
-            assert variants.problem(kernels.load(name).function(op)(*read), read, op) is None
-
-
 # 700: one block of any kernel; 17000: a tile of which nothing is finite, then others, in all that
 # have tiles. 5: fewer columns than a warp has lanes.
 @pytest.mark.parametrize("cols", [slow(5), 700, 17_000])

@@ -11,18 +11,11 @@ import yaml
 import kernels
 from kernels import __main__ as command_line
 from measure import ROOT
-from tests.processes import run_code
+from tests.processes import run, run_code
 
 STYLE = f"--style=file:{ROOT}/.clang-format"  # a copy has no hidden files
 ALONE = ["--isolated", "--line-length", "100"]
-
-
-def run(folder, *words):
-    """Return what a module of Python prints, which must succeed."""
-    command = [sys.executable, "-m", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+PYTHON = sys.executable, "-m"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +32,7 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
     path = tmp_path / "some where's" / f"{outside}.py"
     path.parent.mkdir()
     for new in ([inside], [outside, "--output", str(path)]):
-        run(bench.project, "kernels", "new", *new, "--language", language)
+        run(*PYTHON, "kernels", "new", *new, "--language", language, cwd=bench.project)
     for name, given in ((inside, {}), (outside, {"kernel": path})):
         row = bench.row(name, M=6, N=1500, dtype="bfloat16", **given)
         assert row["status"] == status, row["message"]
@@ -50,11 +43,11 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
     # ruff looks for packages where it runs
     for folder, *given in ((bench.project, here), (path.parent, *ALONE, path)):
         rules = ["--select", "E,F,W,I,B,UP,SIM,RUF"] * (path in given)
-        run(folder, "ruff", "check", *rules, *given)
-        run(folder, "ruff", "format", "--check", *given)
+        run(*PYTHON, "ruff", "check", *rules, *given, cwd=folder)
+        run(*PYTHON, "ruff", "format", "--check", *given, cwd=folder)
     tool = Path(sys.executable).with_name("clang-format")
     for source in here.parent.glob("*.cu"):
-        subprocess.run([tool, STYLE, "--dry-run", "-Werror", source], check=True)
+        run(tool, STYLE, "--dry-run", "-Werror", source)
 
 
 def test_a_name_or_a_place_that_cannot_be_is_refused_in_one_line(tmp_path, capsys):
@@ -97,11 +90,12 @@ def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
     folder = tmp_path / "it's here"
     folder.mkdir()
     outside = str(folder / "mine.py")
-    said = run(project, "kernels", "new", "mine", "--language", "torch", "--output", outside)
+    new = "new", "mine", "--language", "torch", "--output", outside
+    said = run(*PYTHON, "kernels", *new, cwd=project)
     commands = [line.strip() for line in said.splitlines() if line.startswith("    ")]
     measure, sweep = (shlex.split(command) for command in commands[:2])
     assert measure[:4] == ["python", "-m", "measure", "point"]
-    assert "status      ok" in run(project, *measure[2:])
+    assert "status      ok" in run(*PYTHON, *measure[2:], cwd=project)
     assert (project / "mine.csv").exists()
     kernels_of_sweep, variants = sweep[-2:]
     assert sweep[:5] == ["snakemake", "--cores", "all", "--config", "sweep=mine"]

@@ -74,11 +74,8 @@ def test_what_does_not_parse_and_other_files_are_taken_as_they_are(tmp_path):
         assert meaning(tmp_path / name) == b"def f( # ?\n"
 
 
-def test_the_order_of_files_does_not_matter_and_an_edit_is_noticed(tmp_path):
+def test_the_order_of_files_does_not_matter(tmp_path):
     a, b = tmp_path / "a.py", tmp_path / "b.py"
     a.write_text("x = 1\n")
     b.write_text("x = 2\n")
-    before = code_sha256([a, b])
-    assert code_sha256([b, a]) == before
-    a.write_text("x = 33\n")
-    assert code_sha256([a, b]) != before
+    assert code_sha256([a, b]) == code_sha256([b, a])

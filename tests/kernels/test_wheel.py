@@ -15,16 +15,11 @@ from packaging.requirements import Requirement
 
 from kernels.registry import source_scan
 from measure import ROOT
+from tests.processes import run
 
 KERNELS = ROOT / "kernels"
 HUGGING_FACES = "kernels==0.17.2"  # of the same name as the folder; transformers imports it
 TESTED = ["dropin", "dropin_gpu", "dropin_torch", "dropin_values", "replace"]
-
-
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from measure.clock import cold
+from tests.kernels.helpers.offline import compiled, dumped
 from tests.marks import slow
-from tests.measure import sass
 
 
 # As many lines as there are; a backward's three matrices; several windows, few of many lines.
@@ -57,12 +57,12 @@ def test_loads_that_take_as_long_as_hits_are_counted_as_found():
 @pytest.mark.parametrize("arch", [slow(80), 90])
 def test_the_clock_is_read_after_the_value_has_arrived(arch):
     """In SASS: clock, load past L1, a comparison with its value, a branch on it, clock."""
-    (code,) = sass.of_kernels(
-        "import torch\n"
+    ((*_, cubin),) = compiled(
         "from measure.clock import cold\n"
         "cold._load(torch.empty(64, dtype=torch.int32), torch.empty(64, dtype=torch.int64))",
         arch,
     )
+    code = dumped(cubin, "-sass")
     places = [code.index("CLOCKLO")]
     for word in ("LDG.E.STRONG.GPU", "ISETP", "BRA", "CLOCKLO"):
         places.append(code.find(word, places[-1] + 1))

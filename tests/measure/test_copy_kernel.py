@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from measure.clock import copy_kernel
+from tests.kernels.helpers.offline import compiled, dumped
 from tests.marks import slow
-from tests.measure import sass
 
 
 # Fewer elements than are packed; whole blocks; an odd matrix: what is left over has a block of its
@@ -36,17 +36,16 @@ def test_every_shape_writes_all_of_a_copy_and_of_a_sum_and_nothing_else(dtype, n
 )
 def test_all_but_the_last_of_an_odd_number_of_elements_move_in_words_of_16_bytes(dtype, reads):
     """Read in the machine code for compute capability 9.0: words, and once what is left over."""
-    found = sass.of_kernels(
-        "import torch\n"
+    found = compiled(
         "from measure.clock import copy_kernel\n"
         f"matrices = [torch.empty({42_963 * 781}, dtype=torch.{dtype})] * {reads + 1}\n"
         f"for copy in copy_kernel.candidates(matrices[0].itemsize, {reads}).values():\n"
         "    copy(*matrices)"
     )
     element = {"float32": "E", "bfloat16": "E.U16"}[dtype]
-    for code, (size, warps) in zip(found, copy_kernel.SHAPES, strict=True):
+    for (*_, cubin), (size, warps) in zip(found, copy_kernel.SHAPES, strict=True):
         words = size // (warps * 32 * 16)  # per thread
-        assert collections.Counter(re.findall(r"(?:LDG|STG)\.E[.\w]*", code)) == {
+        assert collections.Counter(re.findall(r"(?:LDG|STG)\.E[.\w]*", dumped(cubin, "-sass"))) == {
             "LDG.E.128": words * reads,
             "STG.E.128": words,
             f"LDG.{element}": reads,

@@ -93,14 +93,6 @@ def shared(tmp_path_factory):
         yield found
 
 
-def test_one_server_measures_all_points_of_a_sweep(shared):
-    server = shared.server()
-    first, second = shared.row("torch_softmax"), shared.row("torch_naive", M=16)
-    assert (first["status"], second["status"]) == ("ok", "ok")
-    assert (second["variant"], second["M"]) == ("torch_naive", "16")
-    assert shared.server() == server
-
-
 def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared, monkeypatch):
     names = [name for name in fork_server.PRELOADED if name != "measure.device.telemetry"]  # NVML
     shared.add(

@@ -42,11 +42,11 @@ def test_rows_of_two_machines_are_merged_and_nothing_is_measured_again(runner):
 
 
 def test_rows_of_other_code_are_refused_by_name_and_kept(runner):
-    other = rows("h200", kernel_sha256="0" * 64)
+    other = rows("h200", kernel_sha256="0" * 64, measure_sha256="0" * 64)
     wrong = [row for row in other if row["variant"] == "triton_row"]
     paths = [synthetic.write_row(runner.folder / "results", row) for row in wrong]
     output = runner(*UNTIL_MERGED, fails=True)
-    assert "measured this row (kernel_sha256 differ" in output
+    assert "measured this row (kernel_sha256, measure_sha256 differ" in output
     (line,) = (line for line in output.splitlines() if line.startswith("error: "))
     named = re.findall(r"results/rows/[\w/.]+\.csv", line)
     assert sorted(runner.folder / name for name in named) == sorted(paths)

@@ -69,7 +69,6 @@ def test_edited_code_measures_again_what_uses_it(runner, file, measured):
         ({"shapes": [{"M": 4, "N": [8, 13, 21]}]}, 4),
         ({"replicates": 2}, POINTS),
         ({"blocks": 7}, POINTS),
-        ({"seed": 1}, POINTS),
         ({"timeout_s": 1000}, 0),
         ({"sweep": "other"}, 0),
     ],

@@ -2,14 +2,11 @@
 
 It calls the kernel's own launcher on CPU tensors, with a driver that compiles and does not launch.
 So argument specialisation, block sizes and warps are the kernel's, not a copy of them.
-This program reads a JSON list of jobs from stdin: [arch, dtype, op, columns, variants]. It prints
-one JSON line per compiled kernel. The variant "drop-in" stands for the drop-in's kernels.
 """
 
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,22 +14,46 @@ from types import SimpleNamespace
 import torch
 import triton
 from triton.backends.compiler import GPUTarget
-from triton.runtime import driver
 
 import kernels
+from tests.processes import run_code
 
 # From NVIDIA's compute capability table: shared memory a block may use, registers, warps.
 SHARED_BYTES = {80: 163 * 1024, 90: 227 * 1024}
 CUOBJDUMP = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
+LAUNCH = """
+import json, os, sys
+os.environ.pop("TRITON_INTERPRET", None)  # before a kernel is imported
+import torch
+from triton.runtime import driver
+from tests.kernels.helpers import offline
+
+gpu = offline.AbsentGPU(int(sys.argv[1]))
+driver.set_active(gpu)
+exec(sys.argv[2])
+print(json.dumps(gpu.loaded))
+"""
+
+
+def compiled(launches: str, arch: int = 90) -> list[tuple]:
+    """Return (``gpu.job``, name, machine code) of each kernel that this code launches on ``gpu``.
+
+    A process compiles nothing twice.
+    """
+    loaded = json.loads(run_code(LAUNCH, str(arch), launches))
+    return [(job, name, bytes.fromhex(cubin)) for job, name, cubin in loaded]
+
+
+def dumped(cubin: bytes, what: str) -> str:
+    """Return what cuobjdump prints of machine code."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        Path(file.name).write_bytes(cubin)
+        return subprocess.check_output([CUOBJDUMP, what, file.name], text=True)
 
 
 def resources(cubin: bytes) -> dict[str, tuple[int, int]]:
     """Return each function's registers and bytes of local memory, as cuobjdump reads them."""
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
-        text = subprocess.check_output([CUOBJDUMP, "-res-usage", file.name], text=True)
-    found = re.findall(r"Function (\w+):\s*REG:(\d+) STACK:(\d+)", text)
+    found = re.findall(r"Function (\w+):\s*REG:(\d+) STACK:(\d+)", dumped(cubin, "-res-usage"))
     return {name: (int(registers), int(stack)) for name, registers, stack in found}
 
 
@@ -42,7 +63,7 @@ class AbsentGPU:
     def __init__(self, arch: int):
         properties = {"max_shared_mem": SHARED_BYTES[arch], "multiprocessor_count": 108}
         properties |= {"max_num_regs": 65536, "warpSize": 32}
-        self.loaded = []
+        self.loaded, self.job = [], None
         self.utils = SimpleNamespace(
             load_binary=self.load_binary, get_device_properties=lambda device: properties
         )
@@ -52,12 +73,11 @@ class AbsentGPU:
         self.launcher_cls = lambda source, metadata: lambda *args: None
 
     def load_binary(self, name, cubin, shared, device):
-        registers, stack = resources(cubin)[name]
-        self.loaded.append({"name": name, "registers": registers, "spilled_bytes": stack})
-        return object(), 0, registers, stack, 1024
+        self.loaded.append((self.job, name, cubin.hex()))
+        return object(), 0, *resources(cubin)[name], 1024
 
 
-def launch(name: str, op: str, dtype: torch.dtype, cols: int) -> None:
+def launch(name: str, op: str, cols: int, dtype: torch.dtype) -> None:
     """Call a variant's function on 1024 rows."""
     x = torch.empty(1024, cols, dtype=dtype)
     read = [x] * len(kernels.OPS[op])
@@ -76,18 +96,3 @@ def launch_dropin(dtype: torch.dtype) -> None:
         for n, n_inner in ((10, 3), (256, 32), (257, 32), (33_000, 1)):  # once, and in tiles
             inner.forward(t, t, 64, n, n_inner, log)
             inner.backward(t, t, t, 64, n, n_inner, log)
-
-
-def main() -> None:
-    """Do all jobs in this process."""
-    for arch, dtype, op, cols, names in json.load(sys.stdin):
-        for name in names:
-            gpu, of_torch = AbsentGPU(arch), getattr(torch, dtype)
-            driver.set_active(gpu)
-            launch_dropin(of_torch) if name == "drop-in" else launch(name, op, of_torch, cols)
-            for compiled in gpu.loaded:
-                print(json.dumps({"variant": name, "op": op, "cols": cols} | compiled))
-
-
-if __name__ == "__main__":
-    main()
