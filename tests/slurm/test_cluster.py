@@ -52,7 +52,7 @@ def until_cancelled(sweep, name):
     until(lambda: any(job.items() >= ends.items() for job in sweep.allocations()), 60)
 
 
-def cancel_one(sweep, run):
+def cancel_one(sweep, run=None):
     (name, *_) = [job["JobId"] for job in sweep.allocations() if "l40s" not in job["TresPerNode"]]
     sweep.lab.tell("scancel", name)
     until_cancelled(sweep, name)  # or the held point would go on
@@ -63,6 +63,14 @@ def interrupt(sweep, run):
     """Upon which Snakemake cancels what it has submitted."""
     run.send_signal(signal.SIGINT)
     until_cancelled(sweep, sweep.allocations()[0]["JobId"])
+
+
+def kill(sweep, run):
+    """Upon which the allocation runs on until somebody cancels it."""
+    run.kill()
+    run.wait()
+    cancel_one(sweep)
+    sweep("--unlock")
 
 
 def requeue(sweep, run):
@@ -80,6 +88,7 @@ SCENES = {
     "two types": two_types,
     "cancelled": cut(cancel_one, "a100", "l40s"),
     "interrupted": cut(interrupt, "h200"),
+    "killed": cut(kill, "h200"),
     "requeued": cut(requeue, "a100"),
 }
 
@@ -174,7 +183,7 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     assert "Nothing to be done" in second[1]
 
 
-@pytest.mark.parametrize("scene", ["cancelled", "interrupted"])
+@pytest.mark.parametrize("scene", ["cancelled", "interrupted", "killed"])
 def test_a_cut_keeps_what_was_measured_and_the_same_call_measures_the_rest(played, scene):
     sweep, first, rows, second, measured = played(scene)
     assert first[0] != 0
