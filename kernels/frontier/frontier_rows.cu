@@ -16,6 +16,7 @@ constexpr int min_blocks_per_sm() {
     const bool all_resident = BYTES >= 4 && !UNALIGNED && THREADS * CLUSTER < 8192;
     return all_resident && __CUDA_ARCH__ < 1000 ? kThreadsPerSm / THREADS : 1;
   }
+  if (!UNALIGNED && KEEP_EXP && BYTES < 4 && K > 4 && CLUSTER == 16) return 1;  // else it spills
   if (!UNALIGNED || K <= 4) return 0;
   if (CLUSTER == 1 || BYTES >= 4 || __CUDA_ARCH__ >= 1000) return 1;
   return kRegistersPerSm / (kRegistersPerThread * THREADS);
