@@ -9,7 +9,7 @@ from itertools import pairwise, product
 
 import torch
 
-from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MIN_CAPABILITY, VEC_BYTES
+from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MAX_CACHED_BYTES, MIN_CAPABILITY, VEC_BYTES
 from ..cuda import cache
 from ..tensors import DTYPES
 from . import api, eligible
@@ -17,7 +17,6 @@ from . import api, eligible
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
 STEPS = 8  # lengths that are looked at from one power of two to the next
 WARM_UP_ROWS = 1, 16, 17  # Triton compiles for 1, for multiples of 16, and for other numbers
-MAX_CACHED = 16 * 2**20  # bytes; larger matrices take other kernels of packed and of spread rows
 
 
 def info() -> str:
@@ -45,7 +44,8 @@ def _version(package: str) -> str:
 
 def warm_up_rows(row_bytes: int) -> tuple[int, ...]:
     """Return numbers of rows that together take every kernel of rows of so many bytes."""
-    return *WARM_UP_ROWS, MAX_CACHED // row_bytes + 1
+    # the last is of a large matrix, which takes other kernels of packed and of spread rows
+    return *WARM_UP_ROWS, MAX_CACHED_BYTES // row_bytes + 1
 
 
 def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:

@@ -17,7 +17,7 @@ Source: our own. Every state carries the number of its epoch, so no flag or barr
 import functools
 from pathlib import Path
 
-from ..contract import CLUSTERS_SINCE, LONGEST_ROW
+from ..contract import CLUSTERS_SINCE, LONGEST_ROW, MAX_CACHED_BYTES
 from ..cuda import launch
 from ..cuda.grid_workspace import MAX_STATES
 from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
@@ -38,7 +38,6 @@ PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
 # After compute capability 9.0: of a thread that streams tiles; the fewest of unaligned rows.
 REGISTERS_STREAMED, MIN_REGISTERS = 168, 96
-MAX_CACHED = 16 * 2**20  # bytes of an output; larger ones are the first to leave L2
 
 
 def blocks_per_sm(
@@ -82,7 +81,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
         saved_tiles = min(tiles - 1, shared // tile_bytes)
     rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
     groups = ceil_div(problem.rows, rounds)  # of blocks, a row each
-    bypass = 1 + (problem.rows * problem.cols * problem.dtype.itemsize > MAX_CACHED)
+    bypass = 1 + (problem.rows * problem.cols * problem.dtype.itemsize > MAX_CACHED_BYTES)
     sizes = per_lane, warps, per_sm, unaligned, streamed, bypass
     kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
