@@ -44,6 +44,8 @@ RULE = {
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (
+        (1280, "frontier_packed__k20"),
+        (1.5 * KIB, "frontier_packed__k24", 2),  # a warp in place of two
         (8 * KIB, "frontier_packed__k20"),
         (16 * KIB, "frontier_packed__k20", 4),
         (16 * KIB, "frontier_rows__k2w16", 2),

@@ -32,7 +32,7 @@ SUMS = 8  # of a lane: kPackedSums
 SMALL_ELEMENTS, SMALL_THREADS = 3 * 2**19, 2**18
 # k: most elements of a lane, where a row has at most a warp. s: small matrices are treated like
 # large ones.
-CONFIGS = ("k16", "k20", "k20s")
+CONFIGS = ("k16", "k20", "k20s", "k24")
 DEFAULT_CONFIG = "k20"
 
 

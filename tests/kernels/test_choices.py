@@ -38,7 +38,10 @@ def test_a_border_belongs_to_the_shorter_rows():
         (1028, 4, "rows__k2w16"),
         (449, 4, "packed__k20"),  # no multiple of 16 bytes
         (16, 2, "short__u1"),
-        (513, 2, "packed__k20"),
+        (639, 2, "packed__k20"),
+        (641, 2, "packed__k24"),
+        (321, 4, "packed__k20"),  # as many bytes
+        (769, 2, "packed__k20"),
         (4095, 4, "packed__k20"),  # in 16 bits another
         (4097, 2, "rows__k2w16"),
         (4097, 4, "staged__k4w8"),
