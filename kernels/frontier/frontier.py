@@ -39,8 +39,11 @@ RULE = {
         (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
         (640 * KIB, "frontier_staged__k5w16"),
         (640 * KIB, "frontier_staged__k10w16"),  # where clusters have fewer than 16 blocks
-        (1.375 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
-        (2.5 * MIB, "frontier_spread__k4w16"),
+        (768 * KIB, "frontier_rows__k8w16", 4),
+        (1 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
+        (1.375 * MIB, "frontier_spread__k4w8", 2),
+        (2.25 * MIB, "frontier_spread__k8w8", 4),
+        (2.5 * MIB, "frontier_spread__k4w16", 2),
         (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
     ),
     False: (

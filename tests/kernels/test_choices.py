@@ -47,6 +47,9 @@ def test_a_border_belongs_to_the_shorter_rows():
         (4097, 4, "staged__k4w8"),
         (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
         (98304, 2, "rows__k4w16"),
+        (2**18, 4, "spread__k4w8"),
+        (2**18 + 4, 4, "spread__k8w8"),  # in 16 bits another
+        (2**19 + 8, 2, "spread__k4w8"),
         (2**25, 4, "spread__k8w16"),
     ):
         assert next(frontier.choices(cols, itemsize)) == f"frontier_{expected}"
