@@ -29,9 +29,9 @@ def name(gpu: str) -> str:
 
 
 def order(rows: pd.DataFrame) -> list[str]:
-    """Return the recorded GPUs: those with all standard sweeps first, of these the newest first."""
+    """Return the recorded GPUs: those with the most standard sweeps first, then the newest."""
     newest = rows.groupby("gpu")["started_at"].max()
-    return sorted(newest.index, key=lambda gpu: (not lacking(rows, gpu), newest[gpu]), reverse=True)
+    return sorted(newest.index, key=lambda gpu: (-len(lacking(rows, gpu)), newest[gpu]), reverse=True)
 
 
 def lacking(rows: pd.DataFrame, gpu: str) -> list[str]:
