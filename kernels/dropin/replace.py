@@ -114,20 +114,27 @@ def _taken(x: Tensor, dim: int) -> bool:
 
 
 def _of_inductor() -> list:
-    """Return Inductor's decompositions, and what makes it read them again; [] if it has none."""
+    """Return Inductor's decompositions, what makes it read them again, and what declares a call.
+
+    The list is empty if this version of Inductor lacks one of them.
+    """
     # Only here, because the import of Inductor takes seconds.
     return torch_private(
         "_inductor.decomposition:decompositions",
         "_inductor.decomposition:fast_random_decomps.cache_clear",
+        "_inductor.lowering:make_fallback",
     )
 
 
 def _tell_inductor(to_call: bool) -> None:
     """Make Inductor call the four operators, or decompose them as by default."""
-    known, read_again = _of_inductor()
+    known, read_again, declare_call = _of_inductor()
     if to_call:
         operators = {getattr(torch.ops.aten, name).default for name in OPERATORS}
         _decompositions.update((name, known.pop(name)) for name in operators & {*known})
+        for operator in _decompositions:
+            # else Inductor does so itself, and raises where the environment has CI
+            declare_call(operator, warn=False)
     else:
         known.update(_decompositions)
         _decompositions.clear()
