@@ -30,8 +30,8 @@ def name(gpu: str) -> str:
 
 def order(rows: pd.DataFrame) -> list[str]:
     """Return the recorded GPUs: those with the most standard sweeps first, then the newest."""
-    newest = rows.groupby("gpu")["started_at"].max()
-    return sorted(newest.index, key=lambda gpu: (-len(lacking(rows, gpu)), newest[gpu]), reverse=True)
+    newest = rows.groupby("gpu")["started_at"].max().sort_values(ascending=False)
+    return sorted(newest.index, key=lambda gpu: len(lacking(rows, gpu)))
 
 
 def lacking(rows: pd.DataFrame, gpu: str) -> list[str]:
