@@ -41,7 +41,7 @@ def opened(browser, report):
         asked: set[str] = set()
         given: set[str] = set()
 
-        def open_page(width=1440, height=900, path=report, **how):
+        def open_page(width=1440, height=900, path=report, asks="", **how):
             context = browser.new_context(viewport={"width": width, "height": height}, **how)
             stack.callback(context.close)
             page = context.new_page()
@@ -49,7 +49,8 @@ def opened(browser, report):
             page.on("pageerror", lambda error: heard.append(f"error: {error}"))
             page.on("request", lambda request: asked.add(request.url.split("#")[0]))
             given.add(path.as_uri())
-            page.goto(path.as_uri())
+            # A question asked of a document that is open would race with what its script writes.
+            page.goto(path.as_uri() + asks)
             if how.get("java_script_enabled", True):
                 page.wait_for_selector(".js")  # the script has read its data
             return page

@@ -133,11 +133,8 @@ def test_a_race_of_one_names_no_winner_and_a_tie_all(opened, tmp_path):
     assert "from kernels import softmax" in page.locator("#about").inner_text()
 
 
-def test_the_question_is_in_the_address(opened, report):
-    page = opened()
-    page.goto(f"{report.as_uri()}#h200/softmax/float16/1000x5000")
-    page.reload()
-    page.wait_for_selector(".js")
+def test_the_question_is_in_the_address(opened):
+    page = opened(asks="#h200/softmax/float16/1000x5000")
     assert values(page) == ["h200", "softmax", "float16", "1000", "5000"]
     page.locator("[name=N]").fill("4096")
     page.wait_for_url("**#h200/softmax/float16/1000x4096")
