@@ -4,10 +4,13 @@ import os
 from contextlib import ExitStack
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.analysis import synthetic
 from tests.browser import chromium, made
 from tools import results
+
+expect.set_options(timeout=30_000)  # as all other calls of Playwright have
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +56,7 @@ def opened(browser, report):
             page.goto(path.as_uri() + asks)
             if how.get("java_script_enabled", True):
                 page.wait_for_selector(".js")  # the script has read its data
+                page.evaluate("new Promise(requestAnimationFrame)")  # and chosen the first chart
             return page
 
         yield open_page

@@ -198,11 +198,13 @@ def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(shared)
 def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
     shared, tmp_path, monkeypatch
 ):
-    forked = shared.row("torch_softmax")
-    thread = "threading.Thread(target=time.sleep, args=[60], daemon=True).start()"
+    # never cold, so that both rows have a flag, whatever noise adds
+    size = {"M": 8, "N": 32}
+    forked = shared.row("torch_softmax", **size)
+    thread = "threading.Thread(target=time.sleep, args=[600], daemon=True).start()"
     (tmp_path / "pynvml.py").write_text(f"import threading, time\n{thread}")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    fresh, done = shared.run("torch_softmax", served=False)
+    fresh, done = shared.run("torch_softmax", served=False, **size)
     assert "loading nothing, as 2 threads" in done.stderr
     assert {k for k, v in forked.items() if v} == {k for k, v in fresh.items() if v}
     same = ("gpu_name", "torch", "measure_sha256", "kernel_sha256", "max_abs_error", "timing")
