@@ -9,7 +9,7 @@ import yaml
 import kernels
 
 SOURCES = "sources.yaml"
-CODE = {".py", ".cu", ".cuh", ".js", ".css", ".j2"}
+CODE = {".py", ".cu", ".cuh", ".js", ".css", ".j2", ".yaml"}
 
 
 def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:

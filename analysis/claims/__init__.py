@@ -1,6 +1,5 @@
 """Check published claims on their own tables, then on every GPU with rows: results/claims.csv."""
 
-from analysis.claims.sources import CLAIMS
-from analysis.claims.table import check, judge, read, write
+from analysis.claims.table import CLAIMS, check, judge, read, write
 
 __all__ = ["CLAIMS", "check", "judge", "read", "write"]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -10,27 +10,21 @@ from analysis.stats import Estimate
 
 HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", "no data"
 
-SOURCES = {
-    "S0": "S0: Introduction to Triton: OnlineSoftmax faster than Torch (Mizuno-Ai / wu-kan, 2024)",
-    "S1": "S1: notes on the Triton tutorial Fused Softmax (2026)",
-    "S2": "S2: How to write softmax in Triton (Clay, 2024)",
-    "S3": "S3: OneFlow / FasterTransformer softmax CUDA kernels (BBuf, 2023)",
-    "S4": "S4: Softmax in OpenAI Triton (Nagi-ovo, 2024)",
-}
 
-
-@dataclass(frozen=True)
-class Protocol:
+class Protocol(NamedTuple):
     """The points that a claim is about, all of the operation softmax.
 
     `shapes` maps N to its M. The first of `distributions` that has rows counts. Rows without one of
-    `variants`, those that the source compares with torch, are of another sweep.
+    `variants`, those that the source compares with torch, are of another sweep. A claim about the
+    sizes needs the `least` number of them. `table`: the source's own, a file of data/published/.
     """
 
     name: str
     shapes: dict[int, int]
     distributions: tuple[str, ...]
     variants: tuple[str, ...]
+    least: int
+    table: str
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return its rows, at most one for each (variant, N) of one gpu, dtype and sweep."""
@@ -47,8 +41,7 @@ class Protocol:
         return f"protocol {self.name} ({m}, {' or '.join(self.distributions)} input)"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """The verdict on a claim in some rows, the reason, the value of its quantity, its interval."""
 
     verdict: str
@@ -63,23 +56,20 @@ class Finding:
         return cls(verdict, why, ratio.value, *ratio.interval)
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One checkable quantity of a claim of the literature.
+class Claim(NamedTuple):
+    """One checkable quantity of a claim of the literature, an entry of claims.yaml.
 
-    `table` is the file of data/published/ from which it is recomputed; "" when the source prints
-    none, and `untabled` says why. `judge` takes Evidence and raises NoDataError when rows are
-    missing. `stated` is the number in the source's text, or NaN.
+    `judge` takes Evidence and `given`, and raises NoDataError when rows are missing.
     """
 
+    source: str
     id: str
     statement: str
     quantity: str
-    judge: Callable[..., Finding]
     protocol: Protocol
-    table: str = ""
+    judge: Callable[..., Finding]
+    given: dict
     untabled: str = ""
-    stated: float = math.nan
 
 
 class NoDataError(Exception):

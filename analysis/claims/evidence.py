@@ -68,9 +68,12 @@ class Evidence:
                 marked.setdefault(line, []).append(f"{variant} at N = {n}")
         return [f"{line}: {', '.join(points)}" for line, points in marked.items()]
 
-    def speed_ratios(self, fast: str, slow: str, least: int) -> dict[int, Estimate]:
-        """Return speed_ratio at every N where it is known; NoDataError below `least` sizes."""
-        every = {}
+    def speed_ratios(self, fast: str, slow: str, least: int = 0) -> dict[int, Estimate]:
+        """Return speed_ratio at every N where it is known; NoDataError below `least` sizes.
+
+        `least`: by default that of the protocol.
+        """
+        every, least = {}, least or self.protocol.least
         for n in sorted(self.protocol.shapes):
             with suppress(NoDataError):
                 every[n] = self.speed_ratio(fast, slow, n)

@@ -1,22 +1,31 @@
 """Write and read the table of claims, results/claims.csv."""
 
-import dataclasses
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
 from analysis import InputError, stats
-from analysis.claims.claim import NO_DATA, SOURCES, Claim, Finding, NoDataError
+from analysis.claims import judges
+from analysis.claims.claim import NO_DATA, Claim, Finding, NoDataError
 from analysis.claims.evidence import Evidence
-from analysis.claims.sources import CLAIMS
 from analysis.published import Published
 from analysis.row_files import write as write_file
 
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = ["claim", "source", "statement", *WHERE]
 COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why"]
+
+CLAIMS = [
+    Claim(
+        source["source"],
+        **entry | {name: getattr(judges, entry[name]) for name in ("protocol", "judge")},
+    )
+    for source in yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
+    for entry in source["claims"]
+]
 
 
 def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -31,9 +40,16 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     lines = []
     for claim in CLAIMS:
         where, finding, table = _published(claim, published)
-        published_value = claim.stated if math.isnan(finding.value) else finding.value
+        recomputed = not math.isnan(finding.value)
+        about = {
+            "claim": claim.id,
+            "source": claim.source,
+            "statement": claim.statement,
+            "quantity": claim.quantity,
+            "published_value": finding.value if recomputed else claim.given.get("stated", math.nan),
+        }
         findings = [(where, finding), *_measured(claim, measurements, table)]
-        lines += [_line(claim, *each, published_value) for each in findings]
+        lines += [about | where | finding._asdict() for where, finding in findings]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -59,23 +75,24 @@ def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -
     """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
     evidence = Evidence(rows, claim.protocol, published)
     try:
-        finding = claim.judge(evidence)
-        return dataclasses.replace(finding, why="; ".join([finding.why, *evidence.marks()]))
+        finding = claim.judge(evidence, **claim.given)
+        return finding._replace(why="; ".join([finding.why, *evidence.marks()]))
     except NoDataError as error:
         return Finding(NO_DATA, str(error))
 
 
 def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
     where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
-    if not claim.table:
+    if claim.untabled:
         return where, Finding(NO_DATA, claim.untabled), None
-    rows = published.rows[published.rows["table"] == Path(claim.table).stem]
+    table = claim.protocol.table
+    rows = published.rows[published.rows["table"] == table]
     if rows.empty:
-        return where, Finding(NO_DATA, f"{claim.table} is not among the published tables"), None
+        return where, Finding(NO_DATA, f"{table}.csv is not among the published tables"), None
     finding = judge(claim, rows)
     if finding.verdict != NO_DATA:
         why = f"{finding.why}; no intervals in the source: point values only"
-        finding = dataclasses.replace(finding, why=why)
+        finding = finding._replace(why=why)
     return rows.iloc[0][WHERE].to_dict(), finding, Evidence(rows, claim.protocol)
 
 
@@ -94,15 +111,3 @@ def _measured(
             yield where | {"sweep": ""}, Finding(NO_DATA, reason)
         for sweep in fitting:
             yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep], published)
-
-
-def _line(claim: Claim, where: dict, finding: Finding, published_value: float) -> dict:
-    return {
-        **where,
-        **dataclasses.asdict(finding),
-        "claim": claim.id,
-        "source": SOURCES[claim.id.split("-")[0]],
-        "statement": claim.statement,
-        "quantity": claim.quantity,
-        "published_value": published_value,
-    }
