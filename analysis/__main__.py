@@ -147,7 +147,7 @@ def _report(given: Namespace) -> str:
 
 def _compare(given: Namespace) -> str:
     """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
-    from analysis import compare, compare_markdown, row_files
+    from analysis import compare, row_files
     from analysis.figures import heatmap, style
 
     if given.threshold < given.margin:
@@ -158,11 +158,11 @@ def _compare(given: Namespace) -> str:
     limits = compare.Limits(given.margin, given.threshold, given.false_discoveries)
     runs = (compare.load_run(path, given.unranked_flags) for path in (given.old, given.new))
     comparison = compare.compare(*runs, limits, given.allow)
-    print(text := compare_markdown.to_markdown(comparison, limits, (given.old, given.new)), end="")
+    print(text := compare.to_markdown(comparison, limits, (given.old, given.new)), end="")
     if folder := given.output_dir:
         row_files.write(folder / "compare.md", f"{text}\n![Every point](compare.png)\n")
-        style.save(heatmap.draw_changes(comparison.changes, limits), folder / "compare")
-    given.code = int(compare.failed(comparison.changes, limits).any())
+        style.save(heatmap.draw_changes(comparison.changes), folder / "compare")
+    given.code = int(comparison.changes["failed"].any())
     return compare.counts(comparison.changes)
 
 

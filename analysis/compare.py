@@ -1,4 +1,4 @@
-"""Judge which points of two runs became faster or slower."""
+"""Judge which points of two runs became faster or slower, and say so in Markdown."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import InputError, row_files, schema, stats
 from analysis import markdown as md
-from analysis.frame import from_rows, is_ranked
+from analysis.frame import distinct, from_rows, is_ranked, legend, mark
 from analysis.merge import mark_ranked
 
 POINT = list(schema.POINT)
@@ -24,8 +24,7 @@ OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
 PROTOCOL = ["gpu", "op", "dtype", "distribution"]
-
-Differences = dict[str, list[tuple[str, str]]]
+COLUMNS = ["change", *POINT, "old µs", "new µs", "ratio", "of times", "code", "note"]
 
 
 class Limits(NamedTuple):
@@ -50,7 +49,7 @@ class Comparison(NamedTuple):
     old: pd.DataFrame
     new: pd.DataFrame
     changes: pd.DataFrame
-    differences: Differences
+    differences: dict[str, list[tuple[str, str]]]
     paired: bool
 
 
@@ -110,6 +109,7 @@ def judge(
     the quotient of the speed-ups over torch, else of the fractions of the copy bandwidth. `plain`
     is the ratio of the times. All are NaN where the point does not rank in both runs. `code`:
     whether the kernel's source is the same or changed. `note`: why there is no ratio or no verdict.
+    `failed`: whether it broke, or is slower by more than the threshold.
     """
     if not paired:  # over both runs, a change of torch would look like a spread of processes
         old, new = (
@@ -130,6 +130,8 @@ def judge(
     numbers = [(ratio.value, *ratio.bounds) for ratio in ratios]
     table = table.join(pd.DataFrame(numbers, comparable, ["ratio", "low", "high"], dtype="float64"))
     table.loc[comparable, ["change", "note"]] = [*_verdicts(ratios, limits)]
+    far = (table["change"] == SLOWER) & (table["ratio"] < 1 / (1 + limits.threshold))
+    table["failed"] = far | (table["change"] == BROKE)
     rank = table["change"].map(CLASSES.index)
     return table.iloc[np.lexsort((table["ratio"], rank))]
 
@@ -178,12 +180,6 @@ def counts(changes: pd.DataFrame) -> str:
     return f"{md.counts(changes['change'], CLASSES)} of {md.counted(len(changes), 'point')}"
 
 
-def failed(changes: pd.DataFrame, limits: Limits) -> pd.Series:
-    """Return the mask of the points that fail: broke, or slower by more than the threshold."""
-    far = changes["ratio"] < 1 / (1 + limits.threshold)
-    return (changes["change"] == BROKE) | ((changes["change"] == SLOWER) & far)
-
-
 def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     """Return why two ok points cannot be compared; "" where they can."""
     note = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
@@ -194,7 +190,7 @@ def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     return note
 
 
-def _differences(old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex) -> Differences:
+def _differences(old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex) -> dict:
     """Return the conditions whose values at a point, over all replicates, differ between runs."""
     differences = {}
     for name in CONDITIONS:
@@ -212,7 +208,7 @@ def _values(run: pd.DataFrame, name: str) -> pd.Series:
     return known.groupby(POINT)["text"].agg(lambda part: " and ".join(sorted(set(part))))
 
 
-def describe(differences: Differences) -> str:
+def describe(differences: dict) -> str:
     """Return `driver 570 in OLD, 580 in NEW` for every difference, hashes shortened."""
     return "; ".join(
         f"{name} {_short(old)} in OLD, {_short(new)} in NEW" + (" and others" if rest else "")
@@ -227,3 +223,68 @@ def _short(values: str) -> str:
 def _has(run: pd.DataFrame) -> str:
     parts = [f"{name} {'/'.join(sorted(set(run[name])))}" for name in PROTOCOL]
     return ", ".join([*parts, *(f"{name} {md.span(run[name])}" for name in ("M", "N"))])
+
+
+def to_markdown(comparison: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str:
+    """Return the comparison as Markdown; `paths`: OLD and NEW."""
+    changes = comparison.changes
+    count = int(changes["failed"].sum())
+    outcome = f"{md.counted(count, 'point')} failed" if count else "passed"
+    settled = changes["change"].isin([SAME, NEITHER])
+    parts = [
+        f"**{counts(changes)}: {outcome}.**",
+        "\n".join(_about(comparison, paths)),
+        _method(comparison.paired, limits),
+    ]
+    if not settled.all():
+        parts.append(md.table(COLUMNS, _lines(changes[~settled]), "not the same"))
+    if settled.any():
+        parts.append("The others:\n\n" + md.table(COLUMNS, _lines(changes[settled]), "the same"))
+    parts += [f"{line}." for line in legend(changes["flags"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
+    lines = []
+    for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
+        commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
+        dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
+        first = min(distinct(run["started_at"]), default="at an unknown time")
+        alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
+        text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
+        lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
+    if comparison.differences:
+        lines.append(f"- **not measured alike** (`--allow`): {describe(comparison.differences)}")
+    return lines
+
+
+def _method(paired: bool, limits: Limits) -> str:
+    margin, threshold, rate = (f"{100 * share:g} %" for share in limits)
+    over = (
+        "torch, timed in the same process (its version is the same in both)"
+        if paired
+        else "the copy, because torch is no unchanged control here (see above)"
+    )
+    return (
+        f"Ratio: old time / new time, each over {over}. A ratio above 1 is faster. Its 95 % "
+        "interval includes the spread between processes. Same: the ratio is within "
+        f"{margin}. Faster, slower: it is beyond {margin}. Each at a false-discovery rate of "
+        f"{rate} over all points. Failed: broke, or slower by more than {threshold}. Of times: "
+        "the ratio of the plain times."
+    )
+
+
+def _lines(changes: pd.DataFrame) -> list[list[object]]:
+    lines = []
+    for point, row in changes.iterrows():
+        old, new = row["status_old"], row["status_new"]
+        statuses = f"{old}, then {new}" if old != new else old.removeprefix("ok")
+        lines.append(
+            [
+                *(row["change"], *point[:-1], point[-1] + mark(row["flags"])),
+                *(md.number(row["time_us_old"]), md.number(row["time_us_new"])),
+                md.with_interval(row["ratio"], row["low"], row["high"]),
+                *(md.number(row["plain"]), row["code"], row["note"] or statuses),
+            ]
+        )
+    return lines

@@ -54,14 +54,13 @@ def draw_speedup(selection: Selection) -> Figure:
     return _draw(table, title, style.footer(selection, [note]), "time of torch / time")
 
 
-def draw_changes(changes: pd.DataFrame, limits: compare.Limits) -> Figure:
+def draw_changes(changes: pd.DataFrame) -> Figure:
     """Draw old time / new time of every point; `changes`: as of compare.judge."""
     names = {"ratio": "value", "low": "speedup_low", "high": "speedup_high"}
     table = changes.reset_index().rename(columns=names)
     table["text"] = _texts(table, table["change"].map(SIGNS).fillna(""), table["change"])
-    failed = compare.failed(changes, limits).to_numpy()
     moved = table["change"].isin([compare.SLOWER, compare.FASTER])
-    table["frame"] = np.select([failed, moved], ["-", "--"], "")
+    table["frame"] = np.select([table["failed"], moved], ["-", "--"], "")
     signs = ", ".join(f"{sign} {name}" for name, sign in SIGNS.items())
     note = f"{signs}, no sign: {compare.SAME}; frame: failed, dashed: slower or faster; {INTERVAL}"
     title = f"NEW against OLD: {compare.counts(changes)}"
