@@ -1,26 +1,86 @@
-"""Say how far `frontier` reaches its goals, and what carries over from one recorded GPU to another.
+"""Count how often `frontier` reaches its goals, and say what carries over from one GPU to another.
 
 `tools.results` prints what these functions return.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 
 import pandas as pd
 
-from analysis import claims, goals, palette, published, ranking, stats
+from analysis import claims, palette, published, ranking, stats
 from analysis.claims.claim import NO_DATA
 from analysis.markdown import counted, percent, table, with_interval
-from analysis.schema import BASELINE
-from analysis.stats import spread
+from analysis.schema import BASELINE, ITEMSIZE, SWEEP_MATRIX
+from analysis.stats import Estimate, spread
 from measure import ROOT
 from tools import record
 from tools.inserts import bullets
 
+OURS = "frontier"
+LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
+OF_ROOFLINE = 0.95
+LARGE = 128e6  # bytes that a call moves; far beyond every L2
+FEW_ROWS, LONG_ROW = 64, 65536
+VALUE = ["value", "low", "high"]
+CLAIM = ["gpu", "claim", "quantity", "sweep"]
 ALL, CLAIMED = "all", "float32"  # the dtype of the articles
 HEADS = ("GPU", "sweeps", "dtype", "at most 1 % behind", "at most 4 %", "furthest behind")
 HEADS += ("128 MB and more: 0.95 of the copy", "few long rows: 0.95 of `of_meet`")
 HEADS += ("fits in L2: at most 1 % behind the best peer",)
 GOAL = ("goal", "", "", "95 %", "100 %", "", "95 %", "95 %", "100 %")
+
+
+def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return goal -> the matrices of `ranks` that it is for; `ranks` is of `rank_variants`.
+
+    level, near: the time over that of the fastest, where there are two competitors. copy: the share
+    of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few long
+    rows. cached: the time over that of the fastest peer, where the buffers of a call fit in L2.
+
+    The index is the matrix, the one furthest from the goal first. The columns are the `value`, the
+    ends of its 95 % interval, NaN where it has none, and whether it has `met` the goal.
+    """
+    own = ranks[(ranks["variant"] == OURS) & ranks["rank"].notna()].set_index(SWEEP_MATRIX)
+    m, n, dtype = (own.index.get_level_values(name) for name in ("M", "N", "dtype"))
+    large = 2 * m * n * dtype.map(ITEMSIZE) >= LARGE
+    few = (m <= FEW_ROWS) & (n >= LONG_ROW)
+    behind = ranking.profile(ranks).reindex(columns=[OURS])
+    behind = behind.join(own[["behind_low", "behind_high"]])
+    warm = ranks[ranks["warm_us"].notna()]
+    peers = {name for name in warm["variant"] if name.startswith("peer_")}
+    ratios = {at: Estimate(0.0).over(lead) for at, lead in leads(warm, peers).items()}
+    cached = [(ratio.value, *ratio.interval) for ratio in ratios.values()]
+    matrices = pd.MultiIndex.from_tuples(ratios, names=SWEEP_MATRIX)
+    return {
+        "level": _judged(behind, most=LEVEL_WITH),
+        "near": _judged(behind, most=NEAR),
+        "copy": _judged(own.loc[large, ["of_copy"]], least=OF_ROOFLINE),
+        "meet": _judged(own.loc[few, ["of_meet"]], least=OF_ROOFLINE),
+        "cached": _judged(pd.DataFrame(cached, matrices, range(3)), most=LEVEL_WITH),
+    }
+
+
+def _judged(found: pd.DataFrame, least: float = 0.0, most: float = math.inf) -> pd.DataFrame:
+    """Judge the first column, the value; only one of the limits is given."""
+    found = found.set_axis(VALUE[: found.shape[1]], axis=1).reindex(columns=VALUE)
+    found = found.dropna(subset="value").sort_values("value", ascending=least > 0, kind="stable")
+    return found.assign(met=found["value"].between(least, most))
+
+
+def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]:
+    """Return matrix -> the speed of `frontier` over the fastest of `rivals`, where both rank.
+
+    torch is timed beside every variant, so it needs no row.
+    """
+    ranks = ranks[ranks["rank"].notna() & ranks["log"].notna()].sort_values("log")
+    own = ranks[ranks["variant"] == OURS].set_index(SWEEP_MATRIX)
+    mine = {matrix: stats.estimate(row) for matrix, row in own.iterrows()}
+    if set(rivals) == {BASELINE}:
+        return mine
+    others = ranks[ranks["variant"].isin(rivals)].drop_duplicates(SWEEP_MATRIX, keep="last")
+    best = {at: stats.estimate(row) for at, row in others.set_index(SWEEP_MATRIX).iterrows()}
+    return {matrix: mine[matrix].over(best[matrix]) for matrix in mine if matrix in best}
 
 
 def name(gpu: str) -> str:
@@ -52,13 +112,45 @@ def findings(rows: pd.DataFrame) -> pd.DataFrame:
     return found.query("dtype == @CLAIMED and origin == 'recorded'")
 
 
+def changed_claims(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the `findings` whose verdict one replicate alone changes, once for each of these.
+
+    `alone`: the verdict from `replicate` alone.
+    """
+    rows = rows[(rows["dtype"] == CLAIMED) & (rows["origin"] == "recorded")]
+    rows = rows[rows.groupby("gpu")["replicate"].transform("max") > 1]
+    every, parts = findings(rows).set_index(CLAIM)["verdict"], []
+    for replicate, part in rows.groupby("replicate"):
+        alone = findings(part).set_index(CLAIM)["verdict"].rename("alone")
+        both = pd.concat([every, alone], axis=1, join="inner")
+        parts.append(both[both["verdict"] != both["alone"]].assign(replicate=int(replicate)))
+    return pd.concat(parts).reset_index() if parts else pd.DataFrame(columns=CLAIM)
+
+
+def best_on_both(ranks: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """Return the best sets of two GPUs, a line for each matrix with competitors on both.
+
+    The columns are the GPUs, and the fastest variant comes first; `same`: the sets share a variant.
+    A variant that ranks on one of the GPUs only is left out, and so is a matrix whose best set on
+    one GPU has no other.
+    """
+    key = [name for name in SWEEP_MATRIX if name != "gpu"]
+    rows = ranks[ranks["gpu"].isin([first, second]) & ranks["rank"].notna()].sort_values("rank")
+    rows = rows[rows["competitors"] > 1]
+    rows = rows[rows.groupby([*key, "variant"])["gpu"].transform("nunique") > 1]
+    best = rows[rows["in_best_set"]].groupby([*key, "gpu"])["variant"].agg(list)
+    best = best.unstack("gpu").reindex(columns=[first, second]).dropna()
+    same = [not set(one).isdisjoint(two) for one, two in best.itertuples(index=False)]
+    return best.assign(same=pd.Series(same, best.index, dtype=bool))
+
+
 def over(ranks: pd.DataFrame, rival: str) -> str:
     """Return the geometric mean of `frontier`'s speed over a rival; "" where none has both."""
-    leads = goals.leads(ranks, {rival}).values()
-    if not leads:
+    found = leads(ranks, {rival}).values()
+    if not found:
         return ""
-    mean = stats.geometric_mean(leads)
-    return f"{with_interval(mean.value, *mean.interval)} ({counted(len(leads), 'matrix')})"
+    mean = stats.geometric_mean(found)
+    return f"{with_interval(mean.value, *mean.interval)} ({counted(len(found), 'matrix')})"
 
 
 def goal_table(rows: pd.DataFrame) -> str:
@@ -68,16 +160,16 @@ def goal_table(rows: pd.DataFrame) -> str:
         own = ranks[ranks["gpu"] == gpu]
         for sweeps, part in ((ALL, own), ("`random`", own[own["sweep"] == "random"])):
             for dtype in [ALL, *sorted(part["dtype"].unique())] if len(part) else []:
-                reached = goals.reached(part if dtype == ALL else part[part["dtype"] == dtype])
-                near, *others = (reached[key] for key in ("near", "copy", "meet", "cached"))
-                cells = share(reached["level"]), share(near), furthest(near)
+                found = reached(part if dtype == ALL else part[part["dtype"] == dtype])
+                near, *others = (found[key] for key in ("near", "copy", "meet", "cached"))
+                cells = share(found["level"]), share(near), furthest(near)
                 cells += tuple(f"{share(each)}{furthest(each, '; ')}" for each in others)
                 lines.append([name(gpu), sweeps, dtype, *cells])
     return f"{table(HEADS, lines)}\n\n{bullets(_facts(rows, ranks))}"
 
 
 def share(of: pd.DataFrame) -> str:
-    """Return which share of the matrices of `goals.reached` reaches a goal."""
+    """Return which share of the matrices of `reached` reaches a goal."""
     return f"{percent(of['met'].mean(), 1)} of {len(of)}" if len(of) else "no rows"
 
 
@@ -89,15 +181,15 @@ def furthest(of: pd.DataFrame, lead: str = "") -> str:
 def values(of: pd.DataFrame) -> list[str]:
     """Return the value of each matrix, and the matrix."""
     matrices = of.reset_index().to_dict("records")
-    return [f"{with_interval(*(at[end] for end in goals.VALUE))} at {point(at)}" for at in matrices]
+    return [f"{with_interval(*(at[end] for end in VALUE))} at {point(at)}" for at in matrices]
 
 
 def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
     """Yield all losses, and the goals of every GPU that are no share of matrices."""
-    changed = goals.changed_claims(rows, published.load(ROOT / "data/published"), CLAIMED)
+    changed = changed_claims(rows)
     for gpu in order(rows):
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
-        level = goals.reached(own)["level"]
+        level = reached(own)["level"]
         lost = ", ".join(values(level[~level["met"]]))
         yield f"{name(gpu)}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}
@@ -144,7 +236,7 @@ def _differences(ranks: pd.DataFrame, found: pd.DataFrame, first: str, other: st
     for (claim, quantity), sides in differ.iterrows():
         verdicts = ", ".join(f"{sides[gpu]} on {name(gpu)}" for gpu in (first, other))
         yield f"{claim}, {quantity}: {verdicts}."
-    best = goals.best_on_both(ranks, first, other)
+    best = best_on_both(ranks, first, other)
     matrices = f"{best['same'].sum()} of {counted(len(best), 'matrix')}"
     yield f"{names}: the best sets share a kernel at {matrices} with competitors on both."
     apart = best.loc[~best["same"], [first, other]].map(lambda names: names[0]).reset_index()

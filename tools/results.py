@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from analysis import frame, goals, merge, ranking
+from analysis import frame, merge, ranking
 from analysis.claims.claim import FAILS, HOLDS
-from analysis.goals import OURS
 from analysis.markdown import counted, counts, number, table, with_interval
 from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SWEEP_MATRIX
 from measure import ROOT
-from tools.goals import carries, findings, furthest, goal_table, lacking, name, order, over
+from tools import goals
+from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, name, order, over
 from tools.inserts import bullets, print_block
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]

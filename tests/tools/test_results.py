@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from analysis.goals import OURS
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
 from tools import figures, goals, record, results
+from tools.goals import OURS
 
 PEERS = {OURS: 1.5, "peer_liger": 1.2}
 LOST = {OURS: 1.5, "peer_liger": 1.65}

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from analysis import goals
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked
+from tools import goals
 
 OURS = goals.OURS
 of = synthetic.with_speedups
@@ -60,17 +60,17 @@ def test_leads_are_over_the_fastest_rival_where_both_rank_and_over_torch_everywh
         assert [lead.value for lead in leads] == pytest.approx(values)
 
 
-def test_claims_whose_verdict_a_replicate_changes_are_named(tables):
+def test_claims_whose_verdict_a_replicate_changes_are_named():
     """torch is ahead in two processes and behind in the third, so all three decide nothing."""
     given = {"M": 4096, "distribution": "normal"}
     speeds = enumerate((0.8, 0.8, 1.25), start=1)
     rows = [of({"triton_row": x}, [256], replicate=number, **given) for number, x in speeds]
     measured = frame_of([row for (row,) in rows], "fused_softmax", "recorded")
-    found = goals.changed_claims(measured, tables, "float32")
+    found = goals.changed_claims(measured)
     assert set(zip(found["claim"], found["verdict"], strict=True)) == {("S2-b", "inconclusive")}
     expected = {1: "holds", 2: "holds", 3: "does not hold"}
     assert found.set_index("replicate")["alone"].to_dict() == expected
-    assert goals.changed_claims(measured.query("replicate == 1"), tables, "float32").empty
+    assert goals.changed_claims(measured.query("replicate == 1")).empty
 
 
 def test_best_sets_are_compared_where_both_gpus_ranked_the_same_kernels():
