@@ -137,12 +137,12 @@ def _figures(given: Namespace) -> str:
 def _report(given: Namespace) -> str:
     """write report.md, report.html, and the tables behind them"""
     from analysis import claims
-    from analysis.report import model, write
+    from analysis.report.write import write
 
     measurements, published = _tables(given)
+    places = given.figures_dir, given.output_dir
     settings = given.reproduce_with, given.recorded, given.unranked_flags
-    inputs = model.Inputs(measurements, claims.read(given.claims), published, *settings)
-    return _named(write.write(inputs, given.figures_dir, given.output_dir))
+    return _named(write(measurements, claims.read(given.claims), published, *places, *settings))
 
 
 def _compare(given: Namespace) -> str:

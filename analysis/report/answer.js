@@ -4,7 +4,7 @@ const find = (selector) => document.querySelector(selector);
 const distinct = (values) => [...new Set(values)];
 const by = (of) => (a, b) => of(a) - of(b);
 
-// The data of analysis/report/page.py.
+// The data of analysis/report/write.py.
 const packed = Uint8Array.from(atob(find("#payload").textContent), (byte) => byte.charCodeAt());
 const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
 const PAGE = await new Response(stream).json();

@@ -1,12 +1,10 @@
 """The content of the report: plain text and tables, which both templates show."""
 
 import math
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from analysis import markdown as md
 from analysis import palette, ranking, schema, stats
@@ -27,32 +25,22 @@ FACTS = ["gpu_name", "gpu_uuid", *schema.VERSIONS, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The inputs of a report.
-
-    `command` is the exact command that made the rows. `recorded` are the files
-    data/recorded/{gpu}/{sweep}.yaml of recorded rows. `unranked` are the flags that excluded rows
-    from the ranking when the measurements were collected.
-    """
-
-    measurements: pd.DataFrame
-    claims: pd.DataFrame
-    published: Published
-    command: str
-    recorded: Iterable[Path] = ()
-    unranked: Collection[str] = schema.UNRANKED
-
-
-def build(inputs: Inputs, figures: Path) -> dict[str, object]:
+def build(
+    measurements: pd.DataFrame,
+    claims: pd.DataFrame,
+    published: Published,
+    figures: Path,
+    unranked: Collection[str],
+) -> dict[str, object]:
     """Return the values of both templates; `ranks` and `sizes` are the frames behind them.
 
     Answers, claims and trust are about the GPUs of this run if it measured any, else about all.
+    `unranked`: the flags that excluded rows from the ranking when they were collected.
     """
-    ranks = ranking.rank_variants(inputs.measurements)
+    ranks = ranking.rank_variants(measurements)
     measured = ranks["origin"] == "measured"
     here = ranks[measured] if measured.any() else ranks
-    rows = inputs.measurements[inputs.measurements["gpu"].isin(here["gpu"])]
+    rows = measurements[measurements["gpu"].isin(here["gpu"])]
     sizes = ranking.over_sweeps(ranks)
     names = dict(zip(ranks["gpu"], ranks["gpu_name"], strict=True))
     own = sizes[sizes["gpu"].isin(here["gpu"])].groupby("gpu")
@@ -65,17 +53,10 @@ def build(inputs: Inputs, figures: Path) -> dict[str, object]:
         "reading": READING,
         "over_n": [(names[gpu], best_by_n(part)) for gpu, part in own],
         "figures": chosen_figures(here, figures),
-        "claims": claim_lines(inputs.claims, here),
-        "sources": [
-            f"{s.id}: {s.cite()} {s.url}".strip() for s in inputs.published.sources.values()
-        ],
-        "trust": trust.findings(rows, inputs.unranked),
+        "claims": claim_lines(claims, here),
+        "sources": [f"{s.id}: {s.cite()} {s.url}".strip() for s in published.sources.values()],
+        "trust": trust.findings(rows, unranked),
         "environment": environment(rows),
-        "command": inputs.command,
-        "recorded": [
-            (path.parent.name, path.stem, yaml.safe_load(path.read_text())["command"])
-            for path in map(Path, inputs.recorded)
-        ],
         "ranks": ranks,
         "sizes": sizes,
         "gpu_names": names,

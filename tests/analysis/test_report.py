@@ -6,7 +6,7 @@ from PIL import Image
 
 from analysis import claims
 from analysis.markdown import number, with_interval
-from analysis.report import model, trust, write
+from analysis.report import trust, write
 from analysis.schema import UNRANKED
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, oneflow_rows, with_speedups
@@ -23,8 +23,8 @@ def written(tables, tmp_path_factory):
             path = folder / "figures" / f"{name}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (1, 1)).save(path)
-        inputs = model.Inputs(frame, claims.check(frame, tables), tables, "make run")
-        write.write(inputs, folder / "figures", folder)
+        checked = claims.check(frame, tables)
+        write.write(frame, checked, tables, folder / "figures", folder, "make run")
         return folder, (folder / "report.md").read_text()
 
     return make

@@ -6,7 +6,7 @@ import pandas as pd
 from PIL import Image
 
 from analysis import claims, published
-from analysis.report import model, write
+from analysis.report import write
 from measure import ROOT
 from tests.analysis import synthetic
 
@@ -33,5 +33,5 @@ def page(data: pd.DataFrame, folder: Path) -> Path:
     for gpu in {"h200", *data["gpu"]}:
         (folder / gpu).mkdir(exist_ok=True)
         Image.new("RGB", (1400, 2000)).save(folder / gpu / "map.png")  # of the real one's size
-    inputs = model.Inputs(data, claims.check(data, tables), tables, "make run")
-    return write.write(inputs, folder, folder)[1]
+    checked = claims.check(data, tables)
+    return write.write(data, checked, tables, folder, folder, "make run")[1]
