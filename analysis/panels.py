@@ -8,10 +8,15 @@ import pandas as pd
 from analysis import palette
 from analysis.frame import distinct, is_ranked
 from analysis.published import Published, Source
-from analysis.schema import SWEEP_MATRIX
+from analysis.schema import BASELINE, SWEEP_MATRIX
 
 SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
+CONTROL = "control"  # the flag of rows that `with_controls` adds
+CONTROL_NOTE = f"{BASELINE}: also as the other rows' control, timed in their processes"
+MEDIANS = ["time_us", "throughput_gbps", "of_copy", "of_meet", "copy_us", "meet_us"]
+UNKNOWN = ["time_us_q20", "time_us_q80", "warm_us", "latency_us", "speedup_low", "speedup_high"]
+UNKNOWN += ["rank"]  # it does not compete
 
 
 class Selection(NamedTuple):
@@ -30,12 +35,13 @@ class Selection(NamedTuple):
 def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Selection:
     """Return the rows of a gpu, dtype and sweep, or of the first of these; there may be none.
 
-    Columns are added: `elements` is M·N; `tie`, whether the best set has several variants;
-    `roof_gbps`, the bandwidth of the copy of a measured row, and the memory peak in the data sheet
-    for a published row; `meet_gbps` likewise, of few long rows. Published rows rank by time alone,
-    with `of_copy` of that peak.
+    `with_controls` adds rows of torch. Columns are added: `elements` is M·N; `tie`, whether the
+    best set has several variants; `roof_gbps`, the bandwidth of the copy of a measured row, and the
+    memory peak in the data sheet for a published row; `meet_gbps` likewise, of few long rows.
+    Published rows rank by time alone, with `of_copy` of that peak.
     """
     sources = {Path(name).stem: source for name, source in published.sources.items()}
+    measurements = with_controls(measurements)
     # throughput · time is the number of bytes that the row counts, for every dtype and operation
     moved_kb = measurements["throughput_gbps"] * measurements["time_us"]
     own = measurements.assign(table="", roof_gbps=moved_kb / measurements["copy_us"])
@@ -55,6 +61,27 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
     both = both.assign(elements=both["M"] * both["N"], tie=tie)
     chosen = (both[SET[: len(wanted)]] == list(wanted)).all(axis=1)
     return Selection(both[chosen], sources, palette.styles(both["variant"]))
+
+
+def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return `frame` with a row of torch added for each matrix without a timed one.
+
+    The row has the median of `torch_us` over the rows of the matrix, and the flag CONTROL. Added
+    rows come last, and the index continues.
+    """
+    timed = frame[is_ranked(frame, any_board=True) & (frame["variant"] == BASELINE)]
+    known = pd.MultiIndex.from_frame(timed[SWEEP_MATRIX])
+    rows = frame[is_ranked(frame) & frame["torch_us"].notna()]
+    rows = rows[~pd.MultiIndex.from_frame(rows[SWEEP_MATRIX]).isin(known)]
+    if rows.empty:
+        return frame
+    scale = rows["time_us"] / rows["torch_us"]
+    known = {"variant": BASELINE, "flags": CONTROL, "time_us": rows["torch_us"], "speedup": 1.0}
+    known |= {name: rows[name] * scale for name in ("throughput_gbps", "of_copy", "of_meet")}
+    known |= dict.fromkeys(UNKNOWN, float("nan")) | {"in_best_set": False, "competitors": 0}
+    groups = rows.assign(**known).groupby(SWEEP_MATRIX, sort=False)
+    controls = groups.first().assign(**groups[MEDIANS].median()).reset_index()
+    return pd.concat([frame, controls[list(frame.columns)]], ignore_index=True)
 
 
 def panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:

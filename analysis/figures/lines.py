@@ -11,9 +11,8 @@ from matplotlib.ticker import PercentFormatter
 
 from analysis import palette, ranking
 from analysis.figures import style
-from analysis.figures.controls import CONTROL
 from analysis.frame import distinct, is_ranked, mark
-from analysis.panels import Selection, panels, rule_of_m
+from analysis.panels import CONTROL, Selection, panels, rule_of_m
 from analysis.schema import BASELINE
 
 Parts = dict[str, pd.DataFrame]  # title -> rows of a panel

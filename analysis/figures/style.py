@@ -12,9 +12,8 @@ from PIL import Image
 
 from analysis import markdown as md
 from analysis import row_files, schema
-from analysis.figures import controls
 from analysis.frame import distinct, is_ranked, legend, outcomes
-from analysis.panels import Selection
+from analysis.panels import CONTROL, CONTROL_NOTE, Selection
 
 TEXT = 8  # points
 # In SVG, text stays text, and ids do not depend on the run. A machine without DejaVu Sans shows an
@@ -67,7 +66,7 @@ def footer(selection: Selection, notes: Iterable[str] = ()) -> list[str]:
         lines.append(f"rows without a time that counts: {left_out}")
     if other:
         lines.append(f"{BOARD} {md.counted(other, 'row')} of another board than the ranked ones")
-    lines += [controls.NOTE] if controls.CONTROL in set(own["flags"]) else []
+    lines += [CONTROL_NOTE] if CONTROL in set(own["flags"]) else []
     return [*lines, *legend(own.loc[timed, "flags"]), *notes]
 
 

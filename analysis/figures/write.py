@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from analysis import InputError, ranking
 from analysis.figures import heatmap, lines, style
-from analysis.figures.controls import with_controls
 from analysis.frame import distinct
 from analysis.panels import select
 from analysis.published import Published
@@ -20,7 +19,7 @@ def write(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path)
 
     Raises InputError for a GPU without rows.
     """
-    measurements = with_controls(ranking.rank_variants(measurements))
+    measurements = ranking.rank_variants(measurements)
     drawn = _shared(measurements, tables) if gpu == ALL else _of_gpu(measurements, tables, gpu)
     return [path for name in drawn for path in style.save(drawn[name], Path(folder, gpu, name))]
 

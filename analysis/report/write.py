@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 import kernels
 from analysis import markdown, palette, ranking, row_files
-from analysis.figures.controls import with_controls
 from analysis.frame import mark, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
@@ -112,7 +111,7 @@ def payload(published: Published, content: dict) -> str:
     """Return the data of the page, compressed JSON in base64; `content`: as of model.build."""
     ranks = content["ranks"].assign(status=outcomes(content["ranks"]))
     sizes = content["sizes"].sort_values(["origin", "rank"]).assign(distribution="", sweep="")
-    drawn, _, styles = select(with_controls(sizes), published)
+    drawn, _, styles = select(sizes, published)
     tables = drawn["origin"] == "published"
     drawn["rank"] = drawn["rank"].mask(tables)
     drawn["gpu"] += tables.map({True: " (published)", False: ""})

@@ -9,8 +9,7 @@ from matplotlib.colors import to_hex
 
 from analysis import InputError, compare, palette, ranking
 from analysis.figures import heatmap, lines, write
-from analysis.figures.controls import CONTROL, with_controls
-from analysis.panels import select
+from analysis.panels import CONTROL, select, with_controls
 from tests.analysis import synthetic
 from tests.analysis.synthetic import PAIR, frame_of, ranked
 
@@ -32,7 +31,7 @@ def drawn(tables):
     """Function that draws the figures of some rows: kind -> figure."""
 
     def draw(rows, **given):
-        frame = with_controls(ranked(rows, **given))
+        frame = ranked(rows, **given)
         chosen = select(frame, tables, "h200", *SET)
         found = {each: lines.draw_over_n(chosen, each) for each in (TIME, "throughput_gbps")}
         found["map"] = heatmap.draw_map(select(frame, tables, "h200"))
@@ -262,7 +261,7 @@ def test_torch_becomes_a_row_that_does_not_compete_where_it_is_not_timed(tables)
     assert (math.isnan(torch["rank"]), torch["competitors"]) == (True, 0)
     assert found["competitors"].tolist() == [3, 3, 3, 0]
     assert ranking.highlighted([found], 1) == ["torch_softmax", "triton_19.0"]
-    figure = lines.draw_over_n(select(found, tables, "h200", *SET), TIME)
+    figure = lines.draw_over_n(select(rows, tables, "h200", *SET), TIME)
     assert "torch_softmax" in drawn_lines(figure)
     assert "torch_softmax: also as" in words(figure)
     failed = frame_of([beside_torch(status="timeout", time_us="", torch_us="")])

@@ -3,7 +3,6 @@
 import pytest
 
 from analysis import ranking
-from analysis.figures.controls import with_controls
 from analysis.figures.lines import draw_profile
 from analysis.panels import select
 from analysis.report import write
@@ -33,9 +32,9 @@ def test_a_profile_is_the_share_of_matrices_near_the_fastest():
 
 def test_the_figure_has_a_line_for_each_variant_but_torch_as_a_control(tables):
     unable = [synthetic.row(variant="c", N=n, status="unsupported") for n in range(1, 21)]
-    rows = with_controls(ranked([*ROWS, *unable]))
-    assert "torch_softmax" in set(rows["variant"])
-    figure = draw_profile(select(rows, tables, "h200", "float32", "online_softmax"))
+    chosen = select(ranked([*ROWS, *unable]), tables, "h200", "float32", "online_softmax")
+    assert "torch_softmax" in set(chosen.own["variant"])
+    figure = draw_profile(chosen)
     lines = {line.get_gid(): line.get_data() for line in figure.axes[0].lines}
     assert set(lines) == {"a", "b", "c"}
     assert lines["b"][0].tolist() == pytest.approx([0, 2, 300])
