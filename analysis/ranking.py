@@ -1,8 +1,7 @@
 """Rank the variants of every matrix: the best set, and how far the others are behind it."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -159,13 +158,13 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     row_files.write(output, table.to_csv(index=False, lineterminator="\n"))
 
 
-def highlighted(parts: Iterable[pd.DataFrame], most: int) -> list[str]:
+def highlighted(table: pd.DataFrame, most: int) -> list[str]:
     """Return torch, and the `most` other variants that are in the best set at the most sizes.
 
-    They come in the order of the palette. `parts`: as of `rank_variants`.
+    They come in the order of the palette. `table`: as of `rank_variants`.
     """
-    parts = list(parts)
-    counts = Counter(name for part in parts for name in part.loc[part["in_best_set"], "variant"])
-    present = {name for part in parts for name in part["variant"]}
-    best = sorted(counts.keys() - {BASELINE}, key=lambda name: (-counts[name], palette.order(name)))
-    return sorted({*best[:most], BASELINE} & present, key=palette.order)
+    counts = (
+        table.loc[table["in_best_set"], "variant"].value_counts().drop(BASELINE, errors="ignore")
+    )
+    best = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
+    return sorted({*best[:most], BASELINE} & set(table["variant"]), key=palette.order)

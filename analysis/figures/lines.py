@@ -122,7 +122,7 @@ def _draw(parts: Parts, value: str, title: str, notes: list[str], of: Selection)
     across = {1: 1, 2: 2, 4: 2}.get(len(parts), 3)
     down = -(-len(parts) // across)
     names = {name for rows in parts.values() for name in rows["variant"]}
-    front = {*ranking.highlighted([of.own], HIGHLIGHTED)} if BOLD in notes else names
+    front = {*ranking.highlighted(of.own, HIGHLIGHTED)} if BOLD in notes else names
     height = max(4.2, down * max(2.4, 0.16 * len(names) + 1))  # each panel has room for labels
     figure = style.page(height, title, fine_print)
     same = value != "time_us"
