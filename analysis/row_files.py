@@ -156,14 +156,10 @@ def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> 
 
 
 def _check_values(path: Path, number: int, row: Row) -> None:
-    for name, (parse, allowed) in schema.parsers().items():
+    for name, (pattern, allowed) in schema.patterns().items():
         value = row.get(name, "")
-        if value:
-            try:
-                parse(value)
-            except ValueError as error:
-                fault = f"line {number}: {name} is {value!r}, expected {allowed}"
-                raise _broken(path, fault) from error
+        if value and not pattern.fullmatch(value):
+            raise _broken(path, f"line {number}: {name} is {value!r}, expected {allowed}")
     for name in (*schema.IDENTITY, "status", "ranked", "stale"):
         if row.get(name) == "":
             raise _broken(path, f"line {number}: {name} is empty")
