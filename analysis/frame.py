@@ -24,7 +24,7 @@ def load(path: Path) -> pd.DataFrame:
     return from_rows(row_files.read_rows(path, schema.COLLECTED))
 
 
-def from_rows(collected: list[row_files.Row]) -> pd.DataFrame:
+def from_rows(collected: list[row_files.Row] | pd.DataFrame) -> pd.DataFrame:
     """Return rows of text as a frame with the types that `load` describes."""
     names = [*schema.COLLECTED, *schema.COLUMNS]
     frame = pd.DataFrame(collected, columns=names, dtype="str")

@@ -1,6 +1,5 @@
 """Which rows are shown together: a set has one gpu, dtype and sweep; a panel has one rule for M."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -40,14 +39,17 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
     memory peak in the data sheet for a published row; `meet_gbps` likewise, of few long rows.
     Published rows rank by time alone, with `of_copy` of that peak.
     """
-    sources = {Path(name).stem: source for name, source in published.sources.items()}
     measurements = with_controls(measurements)
     # throughput · time is the number of bytes that the row counts, for every dtype and operation
     moved_kb = measurements["throughput_gbps"] * measurements["time_us"]
     own = measurements.assign(table="", roof_gbps=moved_kb / measurements["copy_us"])
     own["meet_gbps"] = moved_kb / measurements["meet_us"]
     times = published.rows.groupby(["table", "M", "N"])["time_us"]
-    peaks = published.rows["table"].map(lambda name: sources[name].memory_peak_gbps).astype(float)
+    peaks = (
+        published.rows["table"]
+        .map(lambda name: published.sources[name].memory_peak_gbps)
+        .astype(float)
+    )
     tables = published.rows.assign(
         rank=times.rank(method="first"),
         competitors=times.transform("size"),
@@ -60,7 +62,7 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
     tie = both.groupby(SWEEP_MATRIX)["in_best_set"].transform("sum") > 1
     both = both.assign(elements=both["M"] * both["N"], tie=tie)
     chosen = (both[SET[: len(wanted)]] == list(wanted)).all(axis=1)
-    return Selection(both[chosen], sources, palette.styles(both["variant"]))
+    return Selection(both[chosen], published.sources, palette.styles(both["variant"]))
 
 
 def with_controls(frame: pd.DataFrame) -> pd.DataFrame:

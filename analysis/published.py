@@ -1,12 +1,13 @@
 """The tables of the literature, in the shape of measured rows."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import yaml
 
 from analysis import InputError, schema
+from analysis.frame import from_rows
 from analysis.schema import BASELINE
 
 # Unit in sources.yaml -> column of the table, and µs from its values and the kB that a call moves.
@@ -15,14 +16,11 @@ UNITS = {
     "us": ("time_us", lambda us, kb: us),
     "GB/s": ("throughput_gbps", lambda gbps, kb: kb / gbps),  # a GB/s is a kB/µs
 }
-COLUMNS = [*schema.COLLECTED, *schema.COLUMNS, "table"]
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One entry of sources.yaml: the origin of a table. `versions` maps name to version."""
 
-    file: str
     id: str
     sweep: str
     gpu: str
@@ -35,23 +33,22 @@ class Source:
     unit: str
     url: str = ""
     beside_measured: bool = False
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] | None = None
     title_english: str = ""
     memory_peak_gbps: float | None = None
     memory_peak_source: str = ""
 
     def cite(self) -> str:
         """Return one line: title, author, date, and the versions that the source states."""
-        stated = "".join(f", {name} {version}" for name, version in self.versions.items())
+        stated = "".join(f", {name} {version}" for name, version in (self.versions or {}).items())
         return f"{self.title_english or self.title} ({self.author}, {self.date}{stated})"
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """All published tables: `rows`, with the columns of measurements and `table`, and `sources`.
 
     Every row ranks and has the origin `published`. A value that the source does not give is NaN or
-    "".
+    "". `sources` are by the name of the table.
     """
 
     rows: pd.DataFrame
@@ -71,14 +68,14 @@ def load(folder: Path) -> Published:
         lacks = "no entry in sources.yaml" if name in present else "an entry but no table"
         raise InputError(f"{folder / name}: {lacks}; a table and its source come in pairs")
     tables = [_table(folder / name, source) for name, source in sorted(sources.items())]
-    empty = pd.DataFrame(columns=COLUMNS)
-    return Published(pd.concat(tables, ignore_index=True) if tables else empty, sources)
+    rows = pd.concat(tables, ignore_index=True) if tables else from_rows([]).assign(table="")
+    return Published(rows, {Path(name).stem: source for name, source in sources.items()})
 
 
 def _sources(path: Path) -> dict[str, Source]:
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-        sources = {name: Source(file=name, **entry) for name, entry in (entries or {}).items()}
+        sources = {name: Source(**entry) for name, entry in (entries or {}).items()}
     except FileNotFoundError as error:
         fault = "no such file; give it to --published"
         raise InputError(f"{path}: {fault}") from error
@@ -118,12 +115,9 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
         op="softmax",
         distribution=source.distribution,
         status="ok",
-        table=path.stem,
         time_us=us,
         throughput_gbps=moved_kb / us,
         speedup=torch.reindex(shapes).to_numpy() / us,
-    ).reindex(columns=COLUMNS)
-    text = [c.name for c in schema.SCHEMA.values() if c.type in ("str", "bool")] + ["unranked_by"]
-    table[text] = table[text].astype("object").fillna("").astype("str")
-    numbers = [c.name for c in schema.SCHEMA.values() if c.type == "float"]
-    return table.astype(dict.fromkeys(numbers, "float64"))
+    ).astype("str")
+    columns = [*schema.COLLECTED, *schema.COLUMNS]
+    return from_rows(table.reindex(columns=columns, fill_value="")).assign(table=path.stem)

@@ -209,7 +209,7 @@ def test_published_stands_beside_measured_with_the_ratios_of_both(tables):
     rows = ranked(synthetic.oneflow_rows(3.0, sizes=sorted([*sizes, 256])), sweep="oneflow")
     chosen = select(rows, tables, "h200", "float32", "oneflow")
     every = select(rows, tables).rows
-    sources = [name[:-4] for name, each in tables.sources.items() if each.sweep == "oneflow"]
+    sources = [name for name, each in tables.sources.items() if each.sweep == "oneflow"]
     figure = lines.draw_published(chosen, every[every["table"].isin(sources)])
     ratios = drawn_lines(figure)
     assert set(ratios) == {*PAIR, *(f"{name} (published)" for name in PAIR)}
