@@ -8,7 +8,7 @@ import pytest
 from kernels.cuda import launch
 from kernels.cuda.plan import GPUS
 from kernels.frontier import frontier
-from studies import dispatch, dispatch_times
+from studies import dispatch
 
 FAST, SLOW, LAST = "frontier_short__u2", "frontier_rows__k2w16", frontier.LAST_RESORT
 
@@ -62,16 +62,16 @@ def test_a_rule_is_fitted_to_what_is_fastest(tmp_path, capsys):
 
 
 def test_what_is_timed_can_be_read(tmp_path, monkeypatch):
-    shapes = dispatch_times.shapes()
+    shapes = dispatch.timed_shapes()
     unaligned = {N * dispatch.DTYPES[dtype] % 16 > 0 for _, dtype, _, N in shapes}
     assert unaligned == {True, False}
     assert all(2**15 < M * N < 2**29 for _, _, M, N in shapes)
     few = shapes[:20]
-    monkeypatch.setattr(dispatch_times, "shapes", lambda: few)
+    monkeypatch.setattr(dispatch, "timed_shapes", lambda: few)
     monkeypatch.setattr(launch, "gpu_info", lambda device: GPUS["sm_90"])
-    monkeypatch.setattr(dispatch_times, "compile_kernels", lambda plans: None)
-    monkeypatch.setattr(dispatch_times, "times", lambda shape, plans: dict.fromkeys(plans, 2.0))
-    dispatch_times.write(tmp_path / "times.csv.gz")
+    monkeypatch.setattr(dispatch, "compile_kernels", lambda plans: None)
+    monkeypatch.setattr(dispatch, "times", lambda shape, plans: dict.fromkeys(plans, 2.0))
+    dispatch.measure(tmp_path / "times.csv.gz")
     found, _, loss = dispatch.load(tmp_path / "times.csv.gz")
     assert found == few
     assert set(loss[~np.isnan(loss)]) == {0.0}
