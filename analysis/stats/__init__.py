@@ -18,9 +18,8 @@ sample variance of several processes is combined with that prior (Smyth, Statist
 Genetics and Molecular Biology 3(1), 2004).
 """
 
-from analysis.stats.corrections import benjamini_hochberg, holm
 from analysis.stats.points import estimate, point_estimates
-from analysis.stats.ratio import LEVEL, TIE, Estimate, geometric_mean
+from analysis.stats.ratio import LEVEL, TIE, Estimate, benjamini_hochberg, geometric_mean, holm
 
 __all__ = [
     "LEVEL",

@@ -1,4 +1,4 @@
-"""Ratios with 95 % confidence intervals and p-values, by Student's t.
+"""Ratios with 95 % confidence intervals and p-values, by Student's t, and p-values of many.
 
 Student's t is computed here: scipy would be a further dependency for one function.
 """
@@ -116,3 +116,23 @@ def t_quantile(degrees: float) -> float:
     """Return the half-width of the 95 % interval of Student's t, in standard errors."""
     t, beyond = _tail(min(degrees, NORMAL))
     return np.interp(-LEVEL, -beyond, t)
+
+
+def holm(p: Iterable[float]) -> np.ndarray:
+    """Return p-values adjusted for the family-wise error rate (Holm, Scand. J. Stat. 6, 1979)."""
+    p, order, rank = _sorted(p)
+    adjusted = np.maximum.accumulate(p[order] * (len(p) - rank + 1))
+    return np.minimum(adjusted, 1)[np.argsort(order)]
+
+
+def benjamini_hochberg(p: Iterable[float]) -> np.ndarray:
+    """Return p-values adjusted for the false-discovery rate (J. R. Stat. Soc. B 57, 1995)."""
+    p, order, rank = _sorted(p)
+    adjusted = np.minimum.accumulate((p[order] * len(p) / rank)[::-1])[::-1]
+    return np.minimum(adjusted, 1)[np.argsort(order)]
+
+
+def _sorted(p: Iterable[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return p-values, the order that sorts them, and the ranks 1 … n."""
+    p = np.asarray(list(p), float)
+    return p, np.argsort(p, kind="stable"), np.arange(1, len(p) + 1)
