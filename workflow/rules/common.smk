@@ -49,16 +49,7 @@ REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, 
 
 
 wildcard_constraints:
-    gpu="[a-z0-9]+",
-    op="[a-z_]+",
-    dtype="[a-z0-9]+",
-    distribution="[a-z]+",
-    M=r"\d+",
-    N=r"\d+",
-    seed=r"\d+",
-    blocks=r"\d+",
-    variant="[A-Za-z0-9_]+",
-    replicate=r"\d+",
+    **dict.fromkeys(row.IDENTITY, r"\w+"),
 
 
 def require_in_sweep(known, name, what):
