@@ -20,7 +20,6 @@ from .validate import ConfigError
 RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is recorded
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
-SETTINGS = ("op", "distribution", "seed", "blocks")
 KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
 MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
 
@@ -43,7 +42,7 @@ def gpu_names(config: dict) -> list[str]:
 
 def expand(config: dict, gpu: str) -> list[Point]:
     """Return every point of the sweep on one GPU, in the config's order, once per replicate."""
-    settings = {key: config[key] for key in SETTINGS}
+    settings = {key: config[key] for key in ("op", "distribution", "seed", "blocks")}
     files = {kernels.add_variant(path): path for path in config["kernel_files"]}
     points = {}
     for shape in config["shapes"]:
@@ -113,14 +112,12 @@ def _log_uniform(generator: random.Random, low: int, high: int) -> int:
 
 
 def _sizes(given) -> Iterable[int]:
-    if isinstance(given, int):
-        return [given]
     if isinstance(given, dict):
         sizes = range(given["from"], given["to"] + 1, given["step"])
         if not sizes:
             raise ConfigError(f"no sizes from {given['from']} to {given['to']}: 'to' is smaller")
         return sizes
-    return given
+    return [given] if isinstance(given, int) else given
 
 
 def within_limits(points: Iterable[Point], limits: dict) -> list[Point]:
@@ -128,20 +125,18 @@ def within_limits(points: Iterable[Point], limits: dict) -> list[Point]:
 
     Raises ConfigError if none remains.
     """
-    fitting = [point for point in points if _fits(point, limits)]
+    most, longest = limits["max_elements"], limits["max_interpreted_N"]
+    fitting = [
+        p
+        for p in points
+        if not p.is_cpu or (most >= p.M * p.N and not (p.interpreted and longest < p.N))
+    ]
     if not fitting:
         raise ConfigError(
             "nothing to measure on cpu: every point is larger than the limits under 'cpu'; "
             "raise them or choose smaller shapes"
         )
     return fitting
-
-
-def _fits(point: Point, limits: dict) -> bool:
-    if not point.is_cpu:
-        return True
-    short = not point.interpreted or limits["max_interpreted_N"] >= point.N
-    return short and limits["max_elements"] >= point.M * point.N
 
 
 def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:

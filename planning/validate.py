@@ -39,8 +39,7 @@ def check(config: dict, layers: Iterable[dict]) -> None:
     faults = [_message(error) for error in errors]
     faults = faults or _bad_kernels(config) or _unknown_variants(config)
     if faults:
-        unique = dict.fromkeys(faults)
-        raise ConfigError("\n".join(["the configuration is not usable:", *unique]))
+        raise ConfigError("\n".join(dict.fromkeys(["the configuration is not usable:", *faults])))
 
 
 @functools.cache
