@@ -1,11 +1,16 @@
-"""A published claim: its source, its protocol, and the finding that a check of it gives."""
+"""A published claim: its source, its protocol, the rows that judge it, and the finding."""
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 import pandas as pd
 
+from analysis import markdown as md
+from analysis import stats
+from analysis.frame import is_ranked, legend
+from analysis.schema import BASELINE
 from analysis.stats import Estimate
 
 HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", "no data"
@@ -74,3 +79,91 @@ class Claim(NamedTuple):
 
 class NoDataError(Exception):
     """Report that the rows of a claim are missing; the message says which."""
+
+
+class Evidence:
+    """Rows of one protocol, gpu, dtype, origin and sweep, looked up by (variant, N).
+
+    `rows`: lines of stats.point_estimates, or of a published table. `published`: the evidence
+    of the claim's own table, or None. Two variants are compared if one board timed both. torch is
+    on every board, because every process times it.
+    """
+
+    def __init__(self, rows: pd.DataFrame, protocol: Protocol, published: "Evidence | None" = None):
+        rows = protocol.select(rows)
+        self.protocol = protocol
+        self.published = published
+        self.rows = {(row["variant"], row["N"]): row for row in rows.to_dict("records")}
+        self.used: set[tuple[str, int]] = set()  # (variant, N) whose speed was read
+        counts = rows[is_ranked(rows, any_board=True)]
+        self._timed = set(zip(counts["variant"], counts["N"], strict=True))
+        self._paired = "log" in rows
+
+    def row(self, variant: str, n: int) -> dict:
+        """Return the row of `variant` at `n`, of any status; NoDataError when absent."""
+        if (variant, n) not in self.rows:
+            raise NoDataError(
+                f"no row of {variant} at N = {n} in {self.protocol} ({self.counts(variant)})"
+            )
+        return self.rows[variant, n]
+
+    def is_timed(self, variant: str, n: int) -> bool:
+        """Return whether a variant's speed at `n` is known; torch's is, from other processes."""
+        return (variant, n) in self._timed or (variant == BASELINE and self._paired)
+
+    def _speed(self, variant: str, n: int) -> Estimate:
+        """Return the speed of a variant at `n`: over torch, or as 1/µs in a published table."""
+        if not self.is_timed(variant, n):
+            raise NoDataError(f"{variant} at N = {n} {_untimed(self.row(variant, n))}")
+        if self._paired and variant == BASELINE:
+            return Estimate(0.0)
+        return stats.estimate(self.rows[variant, n])
+
+    def speed_ratio(self, fast: str, slow: str, n: int) -> Estimate:
+        """Return how many times faster `fast` is than `slow` at `n`; NoDataError if unknown."""
+        speeds = self._speed(fast, n), self._speed(slow, n)
+        boards = {self.rows[name, n]["gpu_uuid"] for name in {fast, slow} - {BASELINE}}
+        if len(boards) > 1:
+            raise NoDataError(f"{fast} and {slow} were timed on two boards at N = {n}")
+        self.used |= {(fast, n), (slow, n)}
+        return speeds[0].over(speeds[1])
+
+    def marks(self) -> list[str]:
+        """Return a line for each mark of the rows whose speed was read."""
+        rows = ((variant, n, self.rows.get((variant, n), {})) for variant, n in sorted(self.used))
+        marked: dict[str, list[str]] = {}
+        for variant, n, row in rows:
+            for line in legend([row.get("flags", "")]):
+                marked.setdefault(line, []).append(f"{variant} at N = {n}")
+        return [f"{line}: {', '.join(points)}" for line, points in marked.items()]
+
+    def speed_ratios(self, fast: str, slow: str, least: int = 0) -> dict[int, Estimate]:
+        """Return speed_ratio at every N where it is known; NoDataError below `least` sizes.
+
+        `least`: by default that of the protocol.
+        """
+        every, least = {}, least or self.protocol.least
+        for n in sorted(self.protocol.shapes):
+            with suppress(NoDataError):
+                every[n] = self.speed_ratio(fast, slow, n)
+        if len(every) < least:
+            raise NoDataError(
+                f"{fast} and {slow} are both timed, on one board, at {len(every)} sizes of "
+                f"{self.protocol}, {least} are needed ({self.counts(fast)}; {self.counts(slow)})"
+            )
+        return every
+
+    def counts(self, variant: str) -> str:
+        """Return the number of a variant's rows of each status."""
+        own = (row["status"] for (name, _), row in self.rows.items() if name == variant)
+        return f"{variant}: {md.counts(own) or 'no row'}"
+
+
+def _untimed(row: dict) -> str:
+    if row["status"] == "interpreted":
+        return "is interpreted: Triton's interpreter checks the result but gives no time"
+    if row["status"] != "ok":
+        return f"has status {row['status']}: {row['message'] or 'no message'}"
+    if row["unranked_by"]:
+        return f"is not ranked: {', '.join(row['unranked_by'].split())}"
+    return "has no time"

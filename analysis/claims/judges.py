@@ -13,8 +13,15 @@ from contextlib import suppress
 
 from analysis import markdown as md
 from analysis import stats
-from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, Finding, NoDataError, Protocol
-from analysis.claims.evidence import Evidence
+from analysis.claims.claim import (
+    FAILS,
+    HOLDS,
+    INCONCLUSIVE,
+    Evidence,
+    Finding,
+    NoDataError,
+    Protocol,
+)
 from analysis.schema import BASELINE
 from analysis.stats import Estimate
 

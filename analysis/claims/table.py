@@ -9,8 +9,7 @@ import yaml
 
 from analysis import InputError, stats
 from analysis.claims import judges
-from analysis.claims.claim import NO_DATA, Claim, Finding, NoDataError
-from analysis.claims.evidence import Evidence
+from analysis.claims.claim import NO_DATA, Claim, Evidence, Finding, NoDataError
 from analysis.published import Published
 from analysis.row_files import write as write_file
 
