@@ -82,7 +82,13 @@ def collected_rows(
     entries = [(row, path) for path in merged for row in row_files.read_rows(path, None)]
     for path in recorded:
         leading = {"sweep": path.stem, "origin": "recorded"}
-        entries += [(row | leading, path) for row in _recorded_rows(path)]
+        for number, row in enumerate(row_files.read_rows(path), start=2):
+            if row["gpu"] != path.parent.name:
+                raise InputError(
+                    f"{path}: line {number} is of gpu {row['gpu']}, its folder says "
+                    f"{path.parent.name}; move the file to recorded/{row['gpu']}/"
+                )
+            entries.append((row | leading, path))
     lines = mark_ranked((row for row, _ in entries), unranked)
     for row in lines:
         row["stale"] = str(row["origin"] == "recorded" and bool(differing(row))).lower()
@@ -112,17 +118,6 @@ def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKE
         if row["gpu_uuid"] != board:
             row |= {"ranked": "false", "unranked_by": schema.OTHER_BOARD}
     return table
-
-
-def _recorded_rows(path: Path) -> list[Row]:
-    recorded = row_files.read_rows(path)
-    for number, row in enumerate(recorded, start=2):
-        if row["gpu"] != path.parent.name:
-            raise InputError(
-                f"{path}: line {number} is of gpu {row['gpu']}, its folder says "
-                f"{path.parent.name}; move the file to recorded/{row['gpu']}/"
-            )
-    return recorded
 
 
 def differing(row: Row) -> list[str]:
