@@ -35,7 +35,11 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     A variant without a speed-up does not rank beside variants that have one (NO_SPEEDUP). Where no
     variant of a matrix has one, the times rank and nothing is significant.
     """
-    table = _unrank_without_speedup(stats.point_estimates(measurements))
+    table = stats.point_estimates(measurements)
+    has_speedup = is_ranked(table) & table["log"].notna()
+    beside = has_speedup.groupby([table[name] for name in SWEEP_MATRIX]).transform("any")
+    lacks = is_ranked(table) & ~has_speedup & beside
+    table.loc[lacks, ["ranked", "unranked_by"]] = "false", NO_SPEEDUP
     return _with_places(table, table[is_ranked(table)].assign(matrix=0), SWEEP_MATRIX)
 
 
@@ -84,14 +88,6 @@ def _with_places(
     return table.drop(columns="p").assign(in_best_set=table["rank"].notna() & ~slower)
 
 
-def _unrank_without_speedup(table: pd.DataFrame) -> pd.DataFrame:
-    has_speedup = is_ranked(table) & table["log"].notna()
-    beside = has_speedup.groupby([table[name] for name in SWEEP_MATRIX]).transform("any")
-    lacks = is_ranked(table) & ~has_speedup & beside
-    table.loc[lacks, ["ranked", "unranked_by"]] = "false", NO_SPEEDUP
-    return table
-
-
 def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     """Return the values of PLACE for each variant of `rows`, which have one size.
 
@@ -102,7 +98,10 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     """
     found: dict[str, dict[int, stats.Estimate]] = {}
     for row in rows[[*SPEED, "variant", "matrix"]].to_dict("records"):
-        found.setdefault(row["variant"], {})[row["matrix"]] = _speed(row)
+        # without a speed over torch it is 1 / µs, of unknown variance
+        by_time = stats.Estimate(-math.log(row["time_us"]), math.nan)
+        speed = by_time if math.isnan(row["log"]) else stats.estimate(row)
+        found.setdefault(row["variant"], {})[row["matrix"]] = speed
     speeds = {name: stats.geometric_mean(each.values()) for name, each in found.items()}
     first, *others = sorted(speeds, key=lambda name: (-speeds[name].log, name))
     lines = {first: (1.0, 1.0, math.nan, math.nan, len(speeds), math.nan)}
@@ -115,13 +114,6 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
         p = behind.p_beyond(math.log1p(stats.TIE)) * len(others) if behind.log > 0 else 1.0
         lines[name] = (float(rank), behind.value, *behind.interval, len(speeds), min(1.0, p))
     return lines
-
-
-def _speed(row: Mapping) -> stats.Estimate:
-    """Return the speed of a line: over torch, or else as 1 / µs, of unknown variance."""
-    if math.isnan(row["log"]):
-        return stats.Estimate(-math.log(row["time_us"]), math.nan)
-    return stats.estimate(row)
 
 
 def profile(table: pd.DataFrame) -> pd.DataFrame:
