@@ -37,7 +37,10 @@ def point_estimates(
     points[["log", "variance", "degrees"]] = _over_processes(groups)
     is_baseline = points.index.get_level_values("variant") == baseline
     points.loc[is_baseline & points["log"].notna(), ["log", "variance"]] = 0.0
-    return _with_speedup(points).reset_index()
+    log, variance = points["log"], points["variance"].mask(points["variance"] == 0)
+    half = t_quantile(points["degrees"]) * np.sqrt(variance) if len(points) else 0.0
+    ends = {"speedup": log, "speedup_low": log - half, "speedup_high": log + half}
+    return points.assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
 
 
 def _with_prior(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
@@ -73,14 +76,6 @@ def _over_processes(groups) -> pd.DataFrame:
     degrees = means["d"] + n - 1
     variance = (means["d"] * means["prior"] + (n - 1) * sample_variance) / degrees / n
     return pd.DataFrame({"log": means["log"], "variance": variance, "degrees": degrees})
-
-
-def _with_speedup(points: pd.DataFrame) -> pd.DataFrame:
-    """Replace `speedup` and its interval by those that follow from the estimate."""
-    log, variance = points["log"], points["variance"].mask(points["variance"] == 0)
-    half = t_quantile(points["degrees"]) * np.sqrt(variance) if len(points) else 0.0
-    ends = {"speedup": log, "speedup_low": log - half, "speedup_high": log + half}
-    return points.assign(**{name: np.exp(end) for name, end in ends.items()})
 
 
 def estimate(point: Mapping) -> Estimate:
