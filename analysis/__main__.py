@@ -38,10 +38,12 @@ def parser() -> ArgumentParser:
         command.set_defaults(run=run, code=0)
         return command.add_argument
 
-    merged = _shared("merged", nargs="*", help=f"{MERGED}, of each GPU")
+    merged = _shared(
+        "merged", nargs="*", help="merged rows of each GPU, results/measurements/{gpu}.csv"
+    )
     rows = _shared("--measurements", required=True, help="merged rows of all GPUs, of `collect`")
     published = _shared("--published", required=True, help="sources.yaml, beside its tables")
-    output = _shared("--output", required=True, help="file to write; of `record` a folder")
+    output = _shared("--output", required=True, help="file to write")
     folder = _shared("--output-dir", required=True, help="folder to write to")
     recorded = _shared("--recorded", nargs="*", default=[], metavar="FILE", help=RECORDED)
     unranked = _shared(
@@ -49,17 +51,14 @@ def parser() -> ArgumentParser:
         choices=schema.FLAGS, help="flags that exclude a row from the ranking; without any, all "
         f"rows rank (default: {' '.join(schema.UNRANKED)})",
     )  # fmt: skip
-    repeat = _shared(
-        "--command", required=True, dest="reproduce_with", metavar="COMMAND", type=str,
-        help="the exact command that measures these rows, quoted in the output",
-    )  # fmt: skip
 
     add(_collect, merged, recorded, unranked, output)
     add(_summary, rows, output)
     add(_claims, rows, published, output)
     argument = add(_figures, rows, published, folder)
     argument("--gpu", required=True, help="short name; `all`: the figures that no GPU owns")
-    argument = add(_report, rows, published, repeat, recorded, unranked, folder)
+    argument = add(_report, rows, published, recorded, unranked, folder)
+    argument("--command", required=True, dest="repeat", help="the exact command that made the rows")
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
     argument("--figures-dir", type=Path, required=True, help="folder of the figures to link")
     argument = add(_compare, unranked)
@@ -74,15 +73,11 @@ def parser() -> ArgumentParser:
         argument(name, **limit, default=default, help=f"{about} (default: {100 * default:g} %%)")
     argument("--allow", action="store_true", help="compare although the conditions differ")
     argument("--output-dir", type=Path, help="folder for a figure and the Markdown")
-    argument = add(_record, output, repeat)
-    argument("--merged", type=Path, required=True, help=MERGED)
-    argument("--rows", type=Path, required=True, help="folder of the row files with samples")
     argument = add(_check_recorded)
     argument("folders", type=Path, nargs="+", help="data/recorded/{gpu}")
     return root
 
 
-MERGED = "merged rows of a GPU, results/measurements/{gpu}.csv"
 RECORDED = "recorded rows, data/recorded/{gpu}/{sweep}.csv; for a report their .yaml"
 RUN = "folder of row files (results/rows), results/measurements.csv, or recorded table"
 
@@ -141,7 +136,7 @@ def _report(given: Namespace) -> str:
 
     measurements, published = _tables(given)
     places = given.figures_dir, given.output_dir
-    settings = given.reproduce_with, given.recorded, given.unranked_flags
+    settings = given.repeat, given.recorded, given.unranked_flags
     return _named(write(measurements, claims.read(given.claims), published, *places, *settings))
 
 
@@ -164,13 +159,6 @@ def _compare(given: Namespace) -> str:
         style.save(heatmap.draw_changes(comparison.changes), folder / "compare")
     given.code = int(comparison.changes["failed"].any())
     return compare.counts(comparison.changes)
-
-
-def _record(given: Namespace) -> str:
-    """keep rows and samples of a GPU as recorded data"""
-    from analysis.recorded import record
-
-    return _named(record(given.merged, given.rows, given.output, given.reproduce_with))
 
 
 def _check_recorded(given: Namespace) -> str:

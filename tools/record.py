@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from analysis import InputError, recorded
 from measure import ROOT, provenance
 from measure.device import gpus
 from measure.point import nearest
@@ -29,24 +30,27 @@ SWEEPS = {
 
 
 def main(wanted: Sequence[str]) -> int:
-    """Record these sweeps, or all; return 0, 2 where that is impossible, or the failure's code."""
+    """Record these sweeps, or all; return 0, 1 if a step fails, or 2 where that is impossible."""
     if fault := fault_of(wanted):
         print(f"error: {fault}", file=sys.stderr)
         return 2
     again = f'make record SWEEPS="{" ".join(wanted)}"' if wanted else "make record"
     gpu = gpus.visible_slugs()[0]
-    folder = f"data/recorded/{gpu}"
-    steps = [step for sweep in wanted or SWEEPS for step in commands(sweep, gpu, again)]
-    for words in [*steps, ["analysis", "check-recorded", folder]]:
-        done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT)
-        if done.returncode:
-            print(
-                f"error: not recorded: {words[0]} ended with {done.returncode}. The measured rows "
-                f"are kept: correct what its message names, and call `{again}` again",
-                file=sys.stderr,
-            )
-            return done.returncode
-    print(f"{folder} is ready: git add it, commit, and open a pull request")
+    folder = ROOT / "data/recorded" / gpu
+    try:
+        for sweep in wanted or SWEEPS:
+            subprocess.run([sys.executable, "-m", *command(sweep, gpu)], cwd=ROOT, check=True)
+            merged = ROOT / f"results/measurements/{gpu}.csv"
+            recorded.record(merged, ROOT / "results/rows", folder, again)
+        print(recorded.check([folder]))
+    except (subprocess.CalledProcessError, InputError) as error:
+        print(
+            f"error: not recorded: {error}. The measured rows are kept: correct what the message "
+            f"names, and call `{again}` again",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"data/recorded/{gpu} is ready: git add it, commit, and open a pull request")
     return 0
 
 
@@ -74,20 +78,14 @@ def fault_of(wanted: Sequence[str]) -> str | None:
     return None
 
 
-def commands(sweep: str, gpu: str, again: str) -> list[list[str]]:
-    """Return the two commands, after `python -m`, that measure a sweep and record its rows.
-
-    `again`: the command that repeats both, for the table.
-    """
+def command(sweep: str, gpu: str) -> list[str]:
+    """Return the command, after `python -m`, that measures a sweep and merges its rows."""
     # Two points for each GPU of this kind: one is timed, one waits for its turn. Else the GPU would
     # wait after every point until Snakemake has begun the next.
     jobs = 2 * max(1, gpus.visible_slugs().count(gpu))
-    measure = ["snakemake", "--cores", "all", "--until", "merge", "--resources", f"gpu={jobs}"]
-    measure += ["--configfile", f"sweeps/{sweep}.yaml"]
-    measure += ["--config", f"gpus=[{gpu}]", f"replicates={SWEEPS[sweep]}"]
-    keep = ["analysis", "record", "--rows", "results/rows", "--command", again]
-    keep += ["--merged", f"results/measurements/{gpu}.csv", "--output", f"data/recorded/{gpu}"]
-    return [measure, keep]
+    words = ["snakemake", "--cores", "all", "--until", "merge", "--resources", f"gpu={jobs}"]
+    words += ["--configfile", f"sweeps/{sweep}.yaml"]
+    return [*words, "--config", f"gpus=[{gpu}]", f"replicates={SWEEPS[sweep]}"]
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from tools.inserts import bullets, print_block
 
 PROGRAMS = {"measure": measure_parser, "analysis": analysis_parser, "kernels": kernels_parser}
 # Commands of analysis that a person does not call.
-CALLED_BY_RULES = {"collect", "summary", "claims", "figures", "report", "record"}
+CALLED_BY_RULES = {"collect", "summary", "claims", "figures", "report"}
 
 
 def commands() -> str:

@@ -22,7 +22,6 @@ COMPLAINTS = {
     "--output-dir out": "no rows of gpu h100",
     f"report --measurements all.csv --published {PUBLISHED} --claims bad.csv "
     "--figures-dir . --command x --output-dir out": "not written by `claims`",
-    "record --merged all.csv --rows . --command x --output a100": "rows of gpu h200",
 }
 
 

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from analysis import InputError, merge, recorded
-from analysis import __main__ as cli
 from measure import ROOT
 from tests.analysis import synthetic
 
@@ -28,8 +27,7 @@ def make(root: Path, sweep="online_softmax", **change) -> Path:
     files = [synthetic.write_row(root, line) for line in lines]
     merge.merge_rows(files, sweep, root / "merged.csv")
     folder = root / given["gpu"]
-    paths = ["--merged", root / "merged.csv", "--rows", root / "rows", "--output", folder]
-    assert cli.main(["record", "--command", "make record", *map(str, paths)]) == 0
+    recorded.record(root / "merged.csv", root / "rows", folder, "make record")
     return folder
 
 
@@ -110,10 +108,12 @@ def test_record_keeps_rows_samples_and_provenance(folder, tmp_path):
     assert samples.read_bytes() == before
 
 
-def test_record_refuses_missing_samples(tmp_path):
+def test_record_refuses_missing_samples_and_the_folder_of_another_gpu(tmp_path):
     path = synthetic.write_row(tmp_path, synthetic.row())
     merge.merge_rows([path], "s", tmp_path / "h200.csv")
+    with pytest.raises(InputError, match="has rows of gpu h200, but"):
+        recorded.record(tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "a100", "x")
     path.with_suffix(".samples.csv.gz").unlink()
     with pytest.raises(InputError, match="no such file, but the row has times"):
         recorded.record(tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "h200", "x")
-    assert not (tmp_path / "h200").exists()
+    assert not any((tmp_path / name).exists() for name in ("h200", "a100"))

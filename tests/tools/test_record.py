@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from analysis import __main__ as cli
 from analysis import claims, published
 from measure import ROOT, row
 from planning import points
@@ -52,14 +51,36 @@ def test_what_cannot_be_recorded_is_refused_in_one_line(project):
 
 
 @pytest.mark.parametrize("sweep", record.SWEEPS)
-def test_every_sweep_is_there_and_its_commands_are_sound(sweep):
-    measure, keep = record.commands(sweep, "h200", "make record")
+def test_every_sweep_is_there_and_its_command_is_sound(sweep):
+    measure = record.command(sweep, "h200")
     given = dict(itertools.pairwise(measure))
     config = yaml.safe_load((ROOT / given["--configfile"]).read_text())
     assert config["sweep"] == sweep
     replicates = 1 if sweep == "random" else 3
     assert measure[-3:] == ["--config", "gpus=[h200]", f"replicates={replicates}"]
-    assert cli.parser().parse_args(keep[1:]).reproduce_with == "make record"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_each_sweep_is_recorded_after_it_is_measured(monkeypatch, capsys, fails):
+    done = []
+
+    def run(words, **given):
+        done.append(words[words.index("--configfile") + 1])
+        if fails:
+            raise subprocess.CalledProcessError(3, words)
+
+    monkeypatch.setattr(record, "fault_of", lambda wanted: None)
+    monkeypatch.setattr(record.gpus, "visible_slugs", lambda: ["h200"])
+    monkeypatch.setattr(record.subprocess, "run", run)
+    monkeypatch.setattr(record.recorded, "record", lambda *given: done.append(given))
+    monkeypatch.setattr(record.recorded, "check", lambda folders: "all correct")
+    assert record.main(["peers", "frontier"]) == int(fails)
+    again, folder = 'make record SWEEPS="peers frontier"', ROOT / "data/recorded/h200"
+    kept = ROOT / "results/measurements/h200.csv", ROOT / "results/rows", folder, again
+    every = ["sweeps/peers.yaml", kept, "sweeps/frontier.yaml", kept]
+    assert done == (every[:1] if fails else every)
+    said = capsys.readouterr()
+    assert ("h200 is ready" in said.out) != (f"call `{again}` again" in said.err) == fails
 
 
 @pytest.fixture(scope="module")
@@ -88,5 +109,5 @@ def test_every_claim_and_every_line_of_the_readme_has_its_recorded_points(record
 
 def test_each_gpu_of_the_kind_has_a_point_that_waits_for_it(monkeypatch):
     monkeypatch.setattr(record.gpus, "visible_slugs", lambda: ["h200", "h200", "a100"])
-    measure, _ = record.commands("frontier", "h200", "make record")
+    measure = record.command("frontier", "h200")
     assert dict(itertools.pairwise(measure))["--resources"] == "gpu=4"
