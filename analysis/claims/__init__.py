@@ -1,5 +1,112 @@
 """Check published claims on their own tables, then on every GPU with rows: results/claims.csv."""
 
-from analysis.claims.table import CLAIMS, check, judge, read, write
+import math
+from collections.abc import Iterator
+from pathlib import Path
 
-__all__ = ["CLAIMS", "check", "judge", "read", "write"]
+import pandas as pd
+import yaml
+
+from analysis import InputError, stats
+from analysis.claims import judges
+from analysis.claims.claim import NO_DATA, Claim, Evidence, Finding, NoDataError
+from analysis.published import Published
+from analysis.row_files import write as write_file
+
+WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
+COLUMNS = ["claim", "source", "statement", *WHERE]
+COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why"]
+
+CLAIMS = [
+    Claim(
+        source["source"],
+        **entry | {name: getattr(judges, entry[name]) for name in ("protocol", "judge")},
+    )
+    for source in yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
+    for entry in source["claims"]
+]
+
+
+def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
+    """Return the table of claims, columns COLUMNS.
+
+    Each claim has first a line of origin `published`, recomputed from the source's own table. One
+    line follows for every gpu, dtype, origin and sweep with rows of the claim's protocol. A gpu,
+    dtype and origin without such rows has one `no data` line. `published_value` is the recomputed
+    value, or the number in the source's text where no table gives one.
+    """
+    measurements = stats.point_estimates(measurements)
+    lines = []
+    for claim in CLAIMS:
+        where, finding, table = _published(claim, published)
+        recomputed = not math.isnan(finding.value)
+        about = {
+            "claim": claim.id,
+            "source": claim.source,
+            "statement": claim.statement,
+            "quantity": claim.quantity,
+            "published_value": finding.value if recomputed else claim.given.get("stated", math.nan),
+        }
+        findings = [(where, finding), *_measured(claim, measurements, table)]
+        lines += [about | where | finding._asdict() for where, finding in findings]
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def write(measurements: pd.DataFrame, published: Published, output: Path) -> None:
+    """Write `check` as CSV, NaN as an empty value."""
+    table = check(measurements, published)
+    write_file(output, table.to_csv(index=False, lineterminator="\n"))
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return what `write` wrote. Raises InputError when it is missing or has other columns."""
+    text = dict.fromkeys(set(COLUMNS) - {"value", "low", "high", "published_value"}, "str")
+    try:
+        table = pd.read_csv(path, dtype=text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); run `claims` first") from error
+    if list(table) != COLUMNS:
+        raise InputError(f"{path}: not written by `claims`: its columns differ; run it again")
+    return table.fillna(dict.fromkeys(text, ""))
+
+
+def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -> Finding:
+    """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
+    evidence = Evidence(rows, claim.protocol, published)
+    try:
+        finding = claim.judge(evidence, **claim.given)
+        return finding._replace(why="; ".join([finding.why, *evidence.marks()]))
+    except NoDataError as error:
+        return Finding(NO_DATA, str(error))
+
+
+def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evidence | None]:
+    where = dict.fromkeys(WHERE, "") | {"origin": "published", "sweep": claim.protocol.name}
+    if claim.untabled:
+        return where, Finding(NO_DATA, claim.untabled), None
+    table = claim.protocol.table
+    rows = published.rows[published.rows["table"] == table]
+    if rows.empty:
+        return where, Finding(NO_DATA, f"{table}.csv is not among the published tables"), None
+    finding = judge(claim, rows)
+    if finding.verdict != NO_DATA:
+        why = f"{finding.why}; no intervals in the source: point values only"
+        finding = finding._replace(why=why)
+    return rows.iloc[0][WHERE].to_dict(), finding, Evidence(rows, claim.protocol)
+
+
+def _measured(
+    claim: Claim, measurements: pd.DataFrame, published: Evidence | None
+) -> Iterator[tuple[dict, Finding]]:
+    for _, rows in measurements.groupby(["origin", "gpu", "dtype"], sort=True):
+        where = rows.iloc[0][WHERE].to_dict()
+        fitting = [
+            sweep
+            for sweep, part in rows.groupby("sweep", sort=True)
+            if len(claim.protocol.select(part))
+        ]
+        if not fitting:
+            reason = f"no rows of {claim.protocol}"
+            yield where | {"sweep": ""}, Finding(NO_DATA, reason)
+        for sweep in fitting:
+            yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep], published)

@@ -145,7 +145,7 @@ def test_file_reads_back(tables, tmp_path):
     rows = frame_of(T_ONLINE + LOG_SOFTMAX)
     claims.write(rows, tables, tmp_path / "c.csv")
     found = claims.read(tmp_path / "c.csv")
-    assert list(found) == claims.table.COLUMNS
+    assert list(found) == claims.COLUMNS
     assert len(found) == len(claims.check(rows, tables))
     own = found[found["origin"] == "measured"]
     assert own["why"].str.startswith("no rows of protocol").all()
