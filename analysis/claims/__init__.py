@@ -9,7 +9,7 @@ import yaml
 
 from analysis import InputError, stats
 from analysis.claims import judges
-from analysis.claims.claim import NO_DATA, Claim, Evidence, Finding, NoDataError
+from analysis.claims.claim import NO_DATA, Claim, Evidence, Finding, NoDataError, Protocol
 from analysis.published import Published
 from analysis.row_files import write as write_file
 
@@ -17,12 +17,11 @@ WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = ["claim", "source", "statement", *WHERE]
 COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why"]
 
+_DATA = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
+PROTOCOLS = {name: Protocol.of(**given) for name, given in _DATA["protocols"].items()}
 CLAIMS = [
-    Claim(
-        source["source"],
-        **entry | {name: getattr(judges, entry[name]) for name in ("protocol", "judge")},
-    )
-    for source in yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
+    Claim(**entry | {"source": source["source"], "protocol": PROTOCOLS[entry["protocol"]]})
+    for source in _DATA["sources"]
     for entry in source["claims"]
 ]
 
@@ -74,7 +73,7 @@ def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -
     """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
     evidence = Evidence(rows, claim.protocol, published)
     try:
-        finding = claim.judge(evidence, **claim.given)
+        finding = getattr(judges, claim.judge)(evidence, **claim.given)
         return finding._replace(why="; ".join([finding.why, *evidence.marks()]))
     except NoDataError as error:
         return Finding(NO_DATA, str(error))

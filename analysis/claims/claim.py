@@ -1,7 +1,6 @@
 """A published claim: its source, its protocol, the rows that judge it, and the finding."""
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -17,19 +16,22 @@ HOLDS, FAILS, INCONCLUSIVE, NO_DATA = "holds", "does not hold", "inconclusive", 
 
 
 class Protocol(NamedTuple):
-    """The points that a claim is about, all of the operation softmax.
-
-    `shapes` maps N to its M. The first of `distributions` that has rows counts. Rows without one of
-    `variants`, those that the source compares with torch, are of another sweep. A claim about the
-    sizes needs the `least` number of them. `table`: the source's own, a file of data/published/.
-    """
+    """The points that a claim is about, all of the operation softmax, as in claims.yaml."""
 
     name: str
     shapes: dict[int, int]
-    distributions: tuple[str, ...]
-    variants: tuple[str, ...]
+    distributions: list[str]
+    variants: list[str]
     least: int
     table: str
+
+    @classmethod
+    def of(cls, shapes: dict, **given) -> "Protocol":
+        """Return an entry of claims.yaml, with each N of its range."""
+        if "step" in shapes:
+            sizes = range(shapes["from"], shapes["to"] + 1, shapes["step"])
+            shapes = dict.fromkeys(sizes, shapes["M"])
+        return cls(shapes=shapes, **given)
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return its rows, at most one for each (variant, N) of one gpu, dtype and sweep."""
@@ -64,7 +66,7 @@ class Finding(NamedTuple):
 class Claim(NamedTuple):
     """One checkable quantity of a claim of the literature, an entry of claims.yaml.
 
-    `judge` takes Evidence and `given`, and raises NoDataError when rows are missing.
+    The function `judge` takes Evidence and `given`. It raises NoDataError when rows are missing.
     """
 
     source: str
@@ -72,7 +74,7 @@ class Claim(NamedTuple):
     statement: str
     quantity: str
     protocol: Protocol
-    judge: Callable[..., Finding]
+    judge: str
     given: dict
     untabled: str = ""
 

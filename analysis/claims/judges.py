@@ -13,47 +13,11 @@ from contextlib import suppress
 
 from analysis import markdown as md
 from analysis import stats
-from analysis.claims.claim import (
-    FAILS,
-    HOLDS,
-    INCONCLUSIVE,
-    Evidence,
-    Finding,
-    NoDataError,
-    Protocol,
-)
+from analysis.claims.claim import FAILS, HOLDS, INCONCLUSIVE, Evidence, Finding, NoDataError
 from analysis.schema import BASELINE
 from analysis.stats import Estimate
 
 ABOVE, BELOW, UNCLEAR = "above", "below", "unclear"
-
-OTHER_VERSIONS = ("triton_tiled", "triton_tiled_nocache", "triton_online", "triton_online_nocache")
-ONLINE = Protocol(
-    name="online_softmax",
-    shapes={2**i: 1024 for i in range(8, 18)},
-    distributions=("uniform",),
-    variants=("triton_fused", *OTHER_VERSIONS),
-    least=5,
-    table="a100_online_softmax_2024",
-)
-BEYOND = ONLINE._replace(shapes={2**17: 1024, 2**18: 1024})
-FUSED = Protocol(
-    name="fused_softmax",
-    shapes={128 * i: 4096 for i in range(2, 100)},
-    distributions=("normal",),
-    variants=("triton_persistent", "triton_row"),
-    least=10,  # sweeps/fused_softmax.yaml has 14 of the 98 sizes
-    table="rtx3090_fused_softmax_2024",
-)
-# The source used constant input; our own sweep uses normal (constant data draws less power).
-ONEFLOW = Protocol(
-    name="oneflow",
-    shapes={s: 32 * 64 * s for s in (16, 32, 64, 128, 512)},
-    distributions=("normal", "ones"),
-    variants=("cuda_oneflow", "cuda_fastertransformer"),
-    least=5,
-    table="a100_oneflow_vs_fastertransformer",
-)
 
 
 def faster_on_average(evidence: Evidence, fast: str, slow: str, stably: bool = False) -> Finding:
@@ -134,11 +98,12 @@ def _share(evidence: Evidence, sides: dict[int, str], as_claimed: str, otherwise
 
 def _over_others(evidence: Evidence, n: int) -> list[Estimate]:
     """Return the speed of fused over each other version that is timed at `n`."""
+    others = [name for name in evidence.protocol.variants if name != "triton_fused"]
     fused = evidence.rows.get(("triton_fused", n), {"status": ""})
     if fused["status"] in ("unsupported", "compile_error"):
-        return [Estimate(-math.inf) for name in OTHER_VERSIONS if evidence.is_timed(name, n)]
+        return [Estimate(-math.inf) for name in others if evidence.is_timed(name, n)]
     every = []
-    for name in OTHER_VERSIONS:
+    for name in others:
         with suppress(NoDataError):
             every.append(evidence.speed_ratio("triton_fused", name, n))
     return every
