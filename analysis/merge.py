@@ -35,7 +35,10 @@ def merge_rows(paths: Iterable[Path], sweep: str, output: Path, only_current: bo
         else:
             entries.append((row | {"sweep": sweep, "origin": "measured"}, path))
     if broken:
-        raise InputError(_message(broken))
+        (_, first), *others = broken.items()
+        named = " ".join(str(path) for path, _ in others[:NAMED])
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        raise InputError(f"{first}. Refused as well: {named}{more}" if others else str(first))
     merged = _sorted(entries)
     row_files.write(output, row_files.csv_text((*schema.SOURCE_COLUMNS, *schema.COLUMNS), merged))
     return len(merged)
@@ -46,16 +49,6 @@ def _sorted(entries: Iterable[tuple[Row, Path]]) -> list[Row]:
     keyed = [((row["sweep"], *row_files.identity_of(row)), path, row) for row, path in entries]
     row_files.refuse_duplicates((key, path) for key, path, _ in keyed)
     return [row for *_, row in sorted(keyed, key=lambda entry: entry[0])]
-
-
-def _message(broken: dict[Path, InputError]) -> str:
-    """Return the first error, and the names of the other broken files."""
-    (_, first), *others = broken.items()
-    if not others:
-        return str(first)
-    named = " ".join(str(path) for path, _ in others[:NAMED])
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-    return f"{first}. Refused as well: {named}{more}"
 
 
 def collect(
