@@ -148,7 +148,13 @@ def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     table["code"] = np.select([unknown, before == after], ["", "same"], "changed")
     ok = old["status"] == "ok", new["status"] == "ok"
     table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
-    table["note"] = _not_comparable(old, new).where(ok[0] & ok[1], "")
+    # why two ok points cannot be compared
+    note = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
+    note = note.where(old["timing"] != new["timing"], "")
+    for run, when in ((old, "OLD"), (new, "NEW")):
+        unranked = ~is_ranked(run)
+        note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
+    table["note"] = note.where(ok[0] & ok[1], "")
     return table
 
 
@@ -174,16 +180,6 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
 def counts(changes: pd.DataFrame) -> str:
     """Return `1 slower, 4 same of 5 points`: every class that has a point, worst first."""
     return f"{md.counts(changes['change'], CLASSES)} of {md.counted(len(changes), 'point')}"
-
-
-def _not_comparable(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
-    """Return why two ok points cannot be compared; "" where they can."""
-    note = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
-    note = note.where(old["timing"] != new["timing"], "")
-    for run, when in ((old, "OLD"), (new, "NEW")):
-        unranked = ~is_ranked(run)
-        note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
-    return note
 
 
 def _differences(old: pd.DataFrame, new: pd.DataFrame, both: pd.MultiIndex) -> dict:
