@@ -78,10 +78,6 @@ def point_of(wildcards):
     return require_in_sweep(POINT_BY_ROW, row_of(wildcards), "row")
 
 
-def first_row_of(wildcards):
-    return list(map(ancient, points.first_row(point_of(wildcards))))
-
-
 def from_gpu_table(column):
     """Return a function of the wildcards: the value of a column for the GPU of a point."""
     return lambda wildcards: CLUSTER.get(wildcards.gpu, {}).get(column)

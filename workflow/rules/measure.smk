@@ -24,7 +24,7 @@ rule rows:
 rule point:
     """Measure one replicate of a point; write its row and samples."""
     input:
-        checked=first_row_of,
+        checked=lambda wildcards: list(map(ancient, points.first_row(point_of(wildcards)))),
     output:
         row=points.ROW,
         samples=str(row.samples_path(Path(points.ROW))),
