@@ -58,7 +58,8 @@ def parser() -> ArgumentParser:
     argument = add(_figures, rows, published, folder)
     argument("--gpu", required=True, help="short name; `all`: the figures that no GPU owns")
     argument = add(_report, rows, published, recorded, unranked, folder)
-    argument("--command", required=True, dest="repeat", help="the exact command that made the rows")
+    about = "the exact command that made the rows, quoted in the report"
+    argument("--command", required=True, dest="repeat", metavar="COMMAND", help=about)
     argument("--claims", type=Path, required=True, help="file that `claims` wrote")
     argument("--figures-dir", type=Path, required=True, help="folder of the figures to link")
     argument = add(_compare, unranked)
