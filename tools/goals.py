@@ -83,11 +83,6 @@ def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]
     return {matrix: mine[matrix].over(best[matrix]) for matrix in mine if matrix in best}
 
 
-def name(gpu: str) -> str:
-    """Return the name of a GPU in a sentence."""
-    return gpu.upper()
-
-
 def order(rows: pd.DataFrame) -> list[str]:
     """Return the recorded GPUs: those with the most standard sweeps first, then the newest."""
     newest = rows.groupby("gpu")["started_at"].max().sort_values(ascending=False)
@@ -164,7 +159,7 @@ def goal_table(rows: pd.DataFrame) -> str:
                 near, *others = (found[key] for key in ("near", "copy", "meet", "cached"))
                 cells = share(found["level"]), share(near), furthest(near)
                 cells += tuple(f"{share(each)}{furthest(each, '; ')}" for each in others)
-                lines.append([name(gpu), sweeps, dtype, *cells])
+                lines.append([gpu.upper(), sweeps, dtype, *cells])
     return f"{table(HEADS, lines)}\n\n{bullets(_facts(rows, ranks))}"
 
 
@@ -191,16 +186,16 @@ def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
         level = reached(own)["level"]
         lost = ", ".join(values(level[~level["met"]]))
-        yield f"{name(gpu)}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
+        yield f"{gpu.upper()}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}
         means = {each: over(own, each) for each in (BASELINE, *sorted(peers, key=palette.order))}
         means = (f"{mean} over `{rival}`" for rival, mean in means.items() if mean)
-        yield f"{name(gpu)}: speed of `frontier`, geometric means: {'; '.join(means)}."
+        yield f"{gpu.upper()}: speed of `frontier`, geometric means: {'; '.join(means)}."
         aa = spread.aa_controls(part[part["status"] == "ok"]).groupby("op")["excludes"].mean()
         shares = ", ".join(f"`{op}` {percent(each, 1)}" for op, each in aa.items())
-        yield f"{name(gpu)}: A/A intervals that exclude 1 (goal 3 to 7 %): {shares}."
+        yield f"{gpu.upper()}: A/A intervals that exclude 1 (goal 3 to 7 %): {shares}."
         if part["replicate"].max() < 2:
-            yield f"{name(gpu)}: one replicate, so no verdict on a claim was repeated."
+            yield f"{gpu.upper()}: one replicate, so no verdict on a claim was repeated."
             continue
         differ = [
             f"{each['claim']}, {each['quantity']}: {each['verdict']}, by replicate "
@@ -208,33 +203,33 @@ def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
             for each in changed[changed["gpu"] == gpu].to_dict("records")
         ]
         text = f"verdicts on claims that one replicate alone changes: {len(differ)}"
-        yield f"{name(gpu)}: {'; '.join([text, *differ])}."
+        yield f"{gpu.upper()}: {'; '.join([text, *differ])}."
 
 
 def carries(rows: pd.DataFrame) -> str:
     """Return how many verdicts and winners are the same on two GPUs, and all that are not."""
     first, *others = order(rows)
     if not others:
-        return f"Only the {name(first)} is recorded: what carries over is not known."
+        return f"Only the {first.upper()} is recorded: what carries over is not known."
     ranks, found = ranking.rank_variants(rows), findings(rows)
     lines = [line for other in others for line in _differences(ranks, found, first, other)]
     old = rows.groupby("gpu")["stale"].agg(lambda stale: (stale == "true").all())
     if old.any() and not old.all():
-        which = ", ".join(map(name, old.index[old]))
+        which = ", ".join(map(str.upper, old.index[old]))
         lines.insert(0, f"Older code measured all rows of {which}: a difference may be the code's.")
     return bullets(lines)
 
 
 def _differences(ranks: pd.DataFrame, found: pd.DataFrame, first: str, other: str) -> Iterable[str]:
     """Yield the share that agrees, and each difference."""
-    key, names = ["claim", "quantity"], f"{name(first)} and {name(other)}"
+    key, names = ["claim", "quantity"], f"{first.upper()} and {other.upper()}"
     by = found.drop_duplicates([*key, "gpu"]).set_index([*key, "gpu"])["verdict"].unstack("gpu")
     both = by.reindex(columns=[first, other]).replace(NO_DATA, None).dropna()
     differ = both[both[first] != both[other]]
     same = len(both) - len(differ)
     yield f"{names}: {same} of {len(both)} claims with a verdict on both have the same one."
     for (claim, quantity), sides in differ.iterrows():
-        verdicts = ", ".join(f"{sides[gpu]} on {name(gpu)}" for gpu in (first, other))
+        verdicts = ", ".join(f"{sides[gpu]} on {gpu.upper()}" for gpu in (first, other))
         yield f"{claim}, {quantity}: {verdicts}."
     best = best_on_both(ranks, first, other)
     matrices = f"{best['same'].sum()} of {counted(len(best), 'matrix')}"
@@ -242,4 +237,4 @@ def _differences(ranks: pd.DataFrame, found: pd.DataFrame, first: str, other: st
     apart = best.loc[~best["same"], [first, other]].map(lambda names: names[0]).reset_index()
     for (one, two), part in apart.groupby([first, other]):
         points = ", ".join(point(row) for _, row in part.iterrows())
-        yield f"`{one}` on {name(first)}, `{two}` on {name(other)}: {points}."
+        yield f"`{one}` on {first.upper()}, `{two}` on {other.upper()}: {points}."

@@ -28,15 +28,11 @@ def pages() -> list[Path]:
     return [*(ROOT / name for name in names), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def current(text: str) -> str:
-    """Return `text` with the output of each command. Raises CalledProcessError."""
-
-    def output(block: re.Match) -> str:
-        command = [sys.executable, *shlex.split(block[2])]
-        done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-        return f"{block[1]}{done.stdout.strip()}\n{block[3]}"
-
-    return BLOCK.sub(output, text)
+def output(block: re.Match) -> str:
+    """Return a block with the output of its command. Raises CalledProcessError."""
+    command = [sys.executable, *shlex.split(block[2])]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return f"{block[1]}{done.stdout.strip()}\n{block[3]}"
 
 
 def print_block(blocks: Mapping[str, Callable[..., str]], *given: Callable[[], object]) -> None:
@@ -56,7 +52,7 @@ def main(check: bool, documents: Sequence[Path] = ()) -> int:
     stale = 0
     for document in documents or pages():
         before = document.read_text()
-        after = current(before)
+        after = BLOCK.sub(output, before)
         if after != before:
             stale += 1
             print(f"{document} is not what its commands print", file=sys.stderr)

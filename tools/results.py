@@ -14,7 +14,7 @@ from analysis.markdown import counted, counts, number, table, with_interval
 from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SWEEP_MATRIX
 from measure import ROOT
 from tools import goals
-from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, name, order, over
+from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, order, over
 from tools.inserts import bullets, print_block
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
@@ -57,9 +57,9 @@ def glance(rows: pd.DataFrame) -> str:
         beside = [_beside(part, _matrix(ranks, other, where)) for other in others]
         lines.append(["{2}x{3}".format(*where), where[1], *cells, *beside])
     heads = ["M x N", "dtype", "torch", "fastest", "its time", "over torch", "of a copy"]
-    text = table([*heads, f"`{OURS}`", *(f"on {name(each)}" for each in others)], lines, "points")
+    text = table([*heads, f"`{OURS}`", *(f"on {each.upper()}" for each in others)], lines, "points")
     last = f" `{OURS}` is furthest behind in the last line." * len(worst)
-    return f"{text}\n\nRows of {name(gpu)}.{last} {NOTE}"
+    return f"{text}\n\nRows of {gpu.upper()}.{last} {NOTE}"
 
 
 def _matrix(ranks: pd.DataFrame, gpu: str, where: tuple) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def summary(rows: pd.DataFrame) -> str:
     reached = {gpu: goals.reached(part) for gpu, part in ranks.groupby("gpu")}
 
     def each(what: str, text: Callable[[str], str]) -> str:
-        return f"{what}: " + "; ".join(f"{name(gpu)} {text(gpu)}" for gpu in order(rows)) + "."
+        return f"{what}: " + "; ".join(f"{gpu.upper()} {text(gpu)}" for gpu in order(rows)) + "."
 
     def share(what: str, goal: str) -> str:
         def text(gpu: str) -> str:
@@ -145,12 +145,12 @@ def claim_list(rows: pd.DataFrame) -> str:
     ):
         by = part.drop_duplicates("gpu").set_index("gpu").reindex(gpus).dropna(subset="verdict")
         verdicts = by.groupby("verdict", sort=False).groups.items()
-        heads = (f"**{verdict}** ({', '.join(map(name, of))})" for verdict, of in verdicts)
+        heads = (f"**{verdict}** ({', '.join(map(str.upper, of))})" for verdict, of in verdicts)
         stated = by["published_value"].iloc[0]
         values = [f"published {number(stated)}"] if stated > 0 else []
         for gpu, row in by.iterrows():
             value = with_interval(row["value"], row["low"], row["high"])
-            values.append(f"{name(gpu)} {value or row['why'].split(' (')[0]}")
+            values.append(f"{gpu.upper()} {value or row['why'].split(' (')[0]}")
         lines.append(
             f"{', '.join(heads)}: {claim}, “{statement}”; {quantity}: {', '.join(values)}."
         )
@@ -165,7 +165,7 @@ def peers(rows: pd.DataFrame) -> str:
         for gpu in gpus:
             by = points[points["gpu"] == gpu].set_index("variant", drop=False)
             cells = [_cell(by.loc[each]) if each in by.index else "" for each in PEERS]
-            lines.append([f"{m}x{n}", dtype, name(gpu), *(cells if len(by) else [ABSENT])])
+            lines.append([f"{m}x{n}", dtype, gpu.upper(), *(cells if len(by) else [ABSENT])])
     heads = ["M x N", "dtype", "GPU", *(f"`{each}`" for each in PEERS)]
     return f"{table(heads, lines, 'points')}\n\n{NOTE}"
 
@@ -189,7 +189,7 @@ def backward(rows: pd.DataFrame) -> str:
                 "torch": part.loc[torch, "of_copy"],
             }
             texts = (f"{k} {v.min():.2f} to {v.max():.2f}" for k, v in shares.items() if len(v))
-            of_gpus.append(f"{name(gpu)}: {', '.join(texts) or ABSENT}")
+            of_gpus.append(f"{gpu.upper()}: {', '.join(texts) or ABSENT}")
         lines.append(f"`{op}`, {'; '.join(of_gpus)}.")
     return bullets(lines)
 
@@ -203,7 +203,7 @@ def gpus(rows: pd.DataFrame) -> str:
         torch = ", ".join(sorted(ok["torch"].str.split("+").str[0].unique()))
         restless = ok["flags"].str.contains("throttled|_drift").mean()
         lines.append(
-            f"{name(gpu)}: {len(part)} rows ({counts(part['status'])}) of "
+            f"{gpu.upper()}: {len(part)} rows ({counts(part['status'])}) of "
             f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {days.min()} to {days.max()}, torch "
             f"{torch}, replicates: {ok['replicate'].max():.0f}. Missing sweeps: "
             f"{', '.join(lacking(rows, gpu)) or 'none'}. Matrices on two boards: "
