@@ -36,7 +36,13 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
     expected = (*leading, *schema.COLUMNS)
     earlier = tuple(name for name in expected if name not in schema.LATER)
     given = earlier if tuple(header) == earlier else expected
-    _check_header(path, header, given)
+    if tuple(header) != given:
+        faults = [
+            *(f"column {name} is missing" for name in given if name not in header),
+            *(f"column {name or '(no name)'} is unknown" for name in header if name not in given),
+            "its columns come in another order, or twice",
+        ]
+        raise _broken(path, f"wrong header: {faults[0]}; the columns are those of measure/row.csv")
     rows = []
     for number, line in enumerate(lines, start=2):
         if len(line) != len(given):
@@ -142,17 +148,6 @@ def _text(path: Path) -> str:
     if not text.strip():
         raise _broken(path, "empty, expected a header line")
     return text
-
-
-def _check_header(path: Path, given: Sequence[str], expected: Sequence[str]) -> None:
-    if tuple(given) == tuple(expected):
-        return
-    faults = [
-        *(f"column {name} is missing" for name in expected if name not in given),
-        *(f"column {name or '(no name)'} is unknown" for name in given if name not in expected),
-        "its columns come in another order, or twice",
-    ]
-    raise _broken(path, f"wrong header: {faults[0]}; the columns are those of measure/row.csv")
 
 
 def _check_values(path: Path, number: int, row: Row) -> None:
