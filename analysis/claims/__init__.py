@@ -97,15 +97,12 @@ def _published(claim: Claim, published: Published) -> tuple[dict, Finding, Evide
 def _measured(
     claim: Claim, measurements: pd.DataFrame, published: Evidence | None
 ) -> Iterator[tuple[dict, Finding]]:
-    for _, rows in measurements.groupby(["origin", "gpu", "dtype"], sort=True):
+    for _, rows in measurements.groupby(["origin", "gpu", "dtype"]):
         where = rows.iloc[0][WHERE].to_dict()
-        fitting = [
-            sweep
-            for sweep, part in rows.groupby("sweep", sort=True)
-            if len(claim.protocol.select(part))
+        sweeps = [
+            (s, part) for s, part in rows.groupby("sweep") if len(claim.protocol.select(part))
         ]
-        if not fitting:
-            reason = f"no rows of {claim.protocol}"
-            yield where | {"sweep": ""}, Finding(NO_DATA, reason)
-        for sweep in fitting:
-            yield where | {"sweep": sweep}, judge(claim, rows[rows["sweep"] == sweep], published)
+        if not sweeps:
+            yield where | {"sweep": ""}, Finding(NO_DATA, f"no rows of {claim.protocol}")
+        for sweep, part in sweeps:
+            yield where | {"sweep": sweep}, judge(claim, part, published)
