@@ -18,7 +18,6 @@ TYPES = {
     "string": "must be text",
     "number": "must be a number",
     "integer": "must be a whole number",
-    "boolean": "must be true or false",
 }
 SCHEMA_FILE = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
 
