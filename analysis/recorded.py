@@ -26,12 +26,12 @@ SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
 
 
-def record(merged: Path, rows_folder: Path, output: Path, command: str) -> list[Path]:
+def record(merged: Path, rows_folder: Path, output: Path, command: str) -> None:
     """Write {sweep}.csv, {sweep}.samples.csv.gz and {sweep}.yaml to `output` for each sweep.
 
     `merged` is results/measurements/{gpu}.csv, `rows_folder` has the samples of its rows, and
-    `output` is data/recorded/{gpu}. Each sample gets the identity of its row. Returns the files
-    written; the same input gives the same bytes. Raises InputError before it writes.
+    `output` is data/recorded/{gpu}. Each sample gets the identity of its row. The same input gives
+    the same bytes. Raises InputError before it writes.
     """
     merged_rows = row_files.read_rows(merged, None)
     _check_gpu(merged_rows, merged, output)
@@ -50,7 +50,6 @@ def record(merged: Path, rows_folder: Path, output: Path, command: str) -> list[
         }
     for path, content in contents.items():
         row_files.write(path, content)
-    return list(contents)
 
 
 def _check_gpu(table: list[Row], path: Path, folder: Path) -> None:
