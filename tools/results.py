@@ -4,8 +4,6 @@
 name the command.
 """
 
-from collections.abc import Callable
-
 import pandas as pd
 
 from analysis import frame, merge, ranking
@@ -100,41 +98,35 @@ def _beside(part: pd.DataFrame, other: pd.DataFrame) -> str:
 def summary(rows: pd.DataFrame) -> str:
     """Return what `frontier` wins and loses over all recorded matrices, and the claims' count."""
     ranks, found = ranking.rank_variants(rows), findings(rows)
-    reached = {gpu: goals.reached(part) for gpu, part in ranks.groupby("gpu")}
 
-    def each(what: str, text: Callable[[str], str]) -> str:
-        return f"{what}: " + "; ".join(f"{gpu.upper()} {text(gpu)}" for gpu in order(rows)) + "."
+    def share(of: pd.DataFrame) -> str:
+        reach = f"{of['met'].sum()} of {len(of)}, {furthest(of, 'the furthest ')}"
+        return reach if len(of) else ABSENT
 
-    def share(what: str, goal: str) -> str:
-        def text(gpu: str) -> str:
-            of = reached[gpu][goal]
-            reach = f"{of['met'].sum()} of {len(of)}, {furthest(of, 'the furthest ')}"
-            return reach if len(of) else ABSENT
+    def facts(gpu: str) -> list[str]:
+        own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
+        reached = goals.reached(own)
+        wrong = part.loc[part["status"] == "incorrect", "variant"]
+        verdicts = found.loc[found["gpu"] == gpu, "verdict"].to_list()
+        holds, fails = verdicts.count(HOLDS), verdicts.count(FAILS)
+        return [
+            over(own, BASELINE) or ABSENT,
+            *(share(reached[goal]) for goal in ("level", "copy", "meet")),
+            counts(f"`{variant}`" for variant in wrong) or "none",
+            f"{holds} hold, {fails} do not hold, {len(verdicts) - holds - fails} stay open",
+        ]
 
-        return each(what, text)
-
-    def verdicts(gpu: str) -> str:
-        own = found.loc[found["gpu"] == gpu, "verdict"].to_list()
-        holds, fails = own.count(HOLDS), own.count(FAILS)
-        return f"{holds} hold, {fails} do not hold, {len(own) - holds - fails} stay open"
-
-    def wrong(gpu: str) -> str:
-        own = rows[(rows["gpu"] == gpu) & (rows["status"] == "incorrect")]
-        return counts(f"`{variant}`" for variant in own["variant"]) or "none"
-
-    return bullets(
-        (
-            each(
-                f"Speed of `{OURS}` over torch, geometric mean",
-                lambda gpu: over(ranks[ranks["gpu"] == gpu], BASELINE) or ABSENT,
-            ),
-            share("Matrices where it takes at most 1 % longer than the fastest kernel", "level"),
-            share("Matrices of 128 MB and more where it has 0.95 of the copy bandwidth", "copy"),
-            share("Few long rows with 0.95 of [their roofline](docs/results.md#goals)", "meet"),
-            each("Rows that failed the correctness check, which never rank", wrong),
-            each("Published claims in float32", verdicts),
-        )
+    heads = (
+        f"Speed of `{OURS}` over torch, geometric mean",
+        "Matrices where it takes at most 1 % longer than the fastest kernel",
+        "Matrices of 128 MB and more where it has 0.95 of the copy bandwidth",
+        "Few long rows with 0.95 of [their roofline](docs/results.md#goals)",
+        "Rows that failed the correctness check, which never rank",
+        "Published claims in float32",
     )
+    of_gpus = ([f"{gpu.upper()} {fact}" for fact in facts(gpu)] for gpu in order(rows))
+    each = zip(heads, zip(*of_gpus, strict=True), strict=True)
+    return bullets(f"{head}: {'; '.join(texts)}." for head, texts in each)
 
 
 def claim_list(rows: pd.DataFrame) -> str:
