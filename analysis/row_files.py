@@ -151,10 +151,14 @@ def _text(path: Path) -> str:
 
 
 def _check_values(path: Path, number: int, row: Row) -> None:
-    for name, (pattern, allowed) in schema.patterns().items():
+    for name, (parse, allowed) in schema.parsers().items():
         value = row.get(name, "")
-        if value and not pattern.fullmatch(value):
-            raise _broken(path, f"line {number}: {name} is {value!r}, expected {allowed}")
+        if value:
+            try:
+                parse(value)
+            except ValueError as error:
+                fault = f"line {number}: {name} is {value!r}, expected {allowed}"
+                raise _broken(path, fault) from error
     for name in (*schema.IDENTITY, "status", "ranked", "stale"):
         if row.get(name) == "":
             raise _broken(path, f"line {number}: {name} is empty")

@@ -1,6 +1,7 @@
 """The columns of a row, and the flags that keep a row from ranking (columns: measure/row.csv)."""
 
-import re
+import math
+from collections.abc import Callable, Collection
 from functools import cache
 
 from kernels import DTYPES as ITEMSIZE  # noqa: F401  torch's name of a dtype -> bytes of an element
@@ -35,26 +36,40 @@ UNRANKED = ("faster_than_copy",)
 OTHER_BOARD, NO_SPEEDUP = "other_board", "no_speedup"
 
 
-@cache
-def patterns() -> dict[str, tuple[re.Pattern, str]]:
-    """Return column -> (pattern of its values, what it allows), without the columns of free text.
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
-    Only an accuracy may be nan or inf: a kernel may return NaN.
+
+def _some_of(allowed: Collection[str], many: bool = False) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if not set(text.split() if many else [text]) <= set(allowed):
+            raise ValueError(text)
+        return text
+
+    return parse
+
+
+@cache
+def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
+    """Return column -> (parser, what it allows), without the columns of free text.
+
+    A parser raises ValueError. Only an accuracy may be nan or inf: a kernel may return NaN.
     """
-    number = r"-?[0-9]*\.?[0-9]+(e[+-]?[0-9]{1,2})?"
     kinds = {
-        "int": (r"-?[0-9]+", "a whole number"),
-        "float": (number, "a finite number"),
-        "bool": ("true|false", "true or false"),
+        "int": (int, "a whole number"),
+        "float": (_float, "a finite number"),
+        "bool": (_some_of(("true", "false")), "true or false"),
     }
     by_column = dict.fromkeys(("ranked", "stale"), kinds["bool"])
     for name, column in SCHEMA.items():
         if column.allowed:
-            word = f"({'|'.join(column.allowed)})"
-            pattern = f"{word}( {word})*" if name == "flags" else word
-            by_column[name] = (pattern, f"one of {', '.join(column.allowed)}")
+            parse = _some_of(column.allowed, many=name == "flags")
+            by_column[name] = (parse, f"one of {', '.join(column.allowed)}")
         elif column.group == "accuracy":
-            by_column[name] = (f"{number}|nan|-?inf", "a number")
+            by_column[name] = (float, "a number")
         elif column.type in kinds:
             by_column[name] = kinds[column.type]
-    return {name: (re.compile(text), allowed) for name, (text, allowed) in by_column.items()}
+    return by_column
