@@ -155,8 +155,7 @@ def highlighted(table: pd.DataFrame, most: int) -> list[str]:
 
     They come in the order of the palette. `table`: as of `rank_variants`.
     """
-    counts = (
-        table.loc[table["in_best_set"], "variant"].value_counts().drop(BASELINE, errors="ignore")
-    )
+    wins = table["in_best_set"] & (table["variant"] != BASELINE)
+    counts = table.loc[wins, "variant"].value_counts()
     best = sorted(counts.index, key=lambda name: (-counts[name], palette.order(name)))
     return sorted({*best[:most], BASELINE} & set(table["variant"]), key=palette.order)
