@@ -39,14 +39,16 @@ def main(wanted: Sequence[str]) -> int:
     folder = ROOT / "data/recorded" / gpu
     try:
         for sweep in wanted or SWEEPS:
-            subprocess.run([sys.executable, "-m", *command(sweep, gpu)], cwd=ROOT, check=True)
+            done = subprocess.run([sys.executable, "-m", *command(sweep, gpu)], cwd=ROOT)
+            if done.returncode:
+                raise InputError(f"snakemake ended with {done.returncode}")
             merged = ROOT / f"results/measurements/{gpu}.csv"
             recorded.record(merged, ROOT / "results/rows", folder, again)
         print(recorded.check([folder]))
-    except (subprocess.CalledProcessError, InputError) as error:
+    except InputError as error:
         print(
-            f"error: not recorded: {error}. The measured rows are kept: correct what the message "
-            f"names, and call `{again}` again",
+            f"error: not recorded: {error}. The measured rows are kept: correct what its "
+            f"message names, and call `{again}` again",
             file=sys.stderr,
         )
         return 1

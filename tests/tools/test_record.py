@@ -66,8 +66,7 @@ def test_each_sweep_is_recorded_after_it_is_measured(monkeypatch, capsys, fails)
 
     def run(words, **given):
         done.append(words[words.index("--configfile") + 1])
-        if fails:
-            raise subprocess.CalledProcessError(3, words)
+        return subprocess.CompletedProcess(words, 3 * fails)
 
     monkeypatch.setattr(record, "fault_of", lambda wanted: None)
     monkeypatch.setattr(record.gpus, "visible_slugs", lambda: ["h200"])
@@ -81,6 +80,7 @@ def test_each_sweep_is_recorded_after_it_is_measured(monkeypatch, capsys, fails)
     assert done == (every[:1] if fails else every)
     said = capsys.readouterr()
     assert ("h200 is ready" in said.out) != (f"call `{again}` again" in said.err) == fails
+    assert ("not recorded: snakemake ended with 3. The measured rows" in said.err) == fails
 
 
 @pytest.fixture(scope="module")
