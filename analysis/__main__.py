@@ -136,9 +136,17 @@ def _report(given: Namespace) -> str:
     from analysis.report.write import write
 
     measurements, published = _tables(given)
-    places = given.figures_dir, given.output_dir
-    settings = given.repeat, given.recorded, given.unranked_flags
-    return _named(write(measurements, claims.read(given.claims), published, *places, *settings))
+    written = write(
+        measurements,
+        claims.read(given.claims),
+        published,
+        figures=given.figures_dir,
+        folder=given.output_dir,
+        command=given.repeat,
+        recorded=given.recorded,
+        unranked=given.unranked_flags,
+    )
+    return _named(written)
 
 
 def _compare(given: Namespace) -> str:
