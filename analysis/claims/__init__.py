@@ -1,5 +1,6 @@
 """Check published claims on their own tables, then on every GPU with rows: results/claims.csv."""
 
+import inspect
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +18,25 @@ WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = ["claim", "source", "statement", *WHERE]
 COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "why"]
 
-_DATA = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
-PROTOCOLS = {name: Protocol.of(**given) for name, given in _DATA["protocols"].items()}
-CLAIMS = [
-    Claim(**entry | {"source": source["source"], "protocol": PROTOCOLS[entry["protocol"]]})
-    for source in _DATA["sources"]
-    for entry in source["claims"]
-]
+
+def load(text: str) -> list[Claim]:
+    """Return the claims of claims.yaml. Raises InputError for a wrong key, name or argument."""
+    data, claims, where = yaml.safe_load(text), [], "protocols"
+    try:
+        protocols = {name: Protocol.of(**given) for name, given in data["protocols"].items()}
+        for source in data["sources"]:
+            for entry in source["claims"]:
+                where = f"{entry['id']}, {entry['quantity']}"
+                judge, protocol = getattr(judges, entry["judge"]), protocols[entry["protocol"]]
+                inspect.signature(judge).bind(None, **entry["given"])
+                given = {"source": source["source"], "protocol": protocol, "judge": judge}
+                claims.append(Claim(**entry | given))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"claims.yaml: {where}: {error}") from error
+    return claims
+
+
+CLAIMS = load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
 
 
 def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
@@ -73,7 +86,7 @@ def judge(claim: Claim, rows: pd.DataFrame, published: Evidence | None = None) -
     """Return the finding of one claim on the rows of one gpu, dtype, origin and sweep."""
     evidence = Evidence(rows, claim.protocol, published)
     try:
-        finding = getattr(judges, claim.judge)(evidence, **claim.given)
+        finding = claim.judge(evidence, **claim.given)
         return finding._replace(why="; ".join([finding.why, *evidence.marks()]))
     except NoDataError as error:
         return Finding(NO_DATA, str(error))

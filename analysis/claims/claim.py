@@ -1,6 +1,7 @@
 """A published claim: its source, its protocol, the rows that judge it, and the finding."""
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -66,7 +67,7 @@ class Finding(NamedTuple):
 class Claim(NamedTuple):
     """One checkable quantity of a claim of the literature, an entry of claims.yaml.
 
-    The function `judge` takes Evidence and `given`. It raises NoDataError when rows are missing.
+    `judge` takes Evidence and `given`. It raises NoDataError when rows are missing.
     """
 
     source: str
@@ -74,7 +75,7 @@ class Claim(NamedTuple):
     statement: str
     quantity: str
     protocol: Protocol
-    judge: str
+    judge: Callable[..., Finding]
     given: dict
     untabled: str = ""
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import claims, stats
+from analysis import InputError, claims, stats
 from analysis.claims import CLAIMS
+from measure import ROOT
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, oneflow_rows
 
@@ -138,6 +139,23 @@ def test_interpreted_rows_measure_nothing_and_say_so(tables):
     own = found[found["origin"] == "measured"]
     assert set(own["verdict"]) == {NONE}
     assert own["why"][own["claim"].str.startswith("S0")].str.contains("interpreted").sum() >= 5
+
+
+@pytest.mark.parametrize(
+    ("right", "typo", "complaint"),
+    [
+        ("judge: torch_ahead", "judge: torch_haead", "S2-b, speed .*no attribute 'torch_haead'"),
+        ("{of: triton_row", "{by: triton_row", "S2-b, speed .*missing a required argument: 'of'"),
+        ("protocol: oneflow", "protocol: oneflw", "S3-a, smallest .*'oneflw'"),
+        ("untabled: the article", "untable: the article", "S4-a, .*argument 'untable'"),
+        ("least: 10", "most: 10", "protocols: .*argument 'most'"),
+    ],
+)
+def test_a_typo_in_the_claims_is_named(right, typo, complaint):
+    text = (ROOT / "analysis/claims/claims.yaml").read_text()
+    assert text.count(right) == 1
+    with pytest.raises(InputError, match=f"^claims.yaml: {complaint}"):
+        claims.load(text.replace(right, typo))
 
 
 def test_file_reads_back(tables, tmp_path):
