@@ -112,10 +112,8 @@ def judge(
     `failed`: whether it broke, or is slower by more than the threshold.
     """
     if not paired:  # over both runs, a change of torch would look like a spread of processes
-        speedup = ["speedup", "speedup_low", "speedup_high"]  # over the copy, as wide relatively
         old, new = (
-            run.assign(**run[speedup].mul(run["of_copy"] / run["speedup"], axis=0), origin=when)
-            for run, when in ((old, "OLD"), (new, "NEW"))
+            _over_copy(run).assign(origin=when) for run, when in ((old, "OLD"), (new, "NEW"))
         )
     controls = pd.concat([old, new], ignore_index=True)
     baseline = schema.BASELINE if paired else None
@@ -175,6 +173,12 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
             yield SAME, ""
         else:
             yield UNCLEAR, BY_CHANCE if low > margin or high < -margin else WIDE
+
+
+def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose `speedup` is over the copy; its interval is relatively as wide."""
+    speedup = ["speedup", "speedup_low", "speedup_high"]
+    return run.assign(**run[speedup].mul(run["of_copy"] / run["speedup"], axis=0))
 
 
 def counts(changes: pd.DataFrame) -> str:

@@ -34,17 +34,10 @@ def point_estimates(
     texts = ["flags", "unranked_by", "gpu_uuid"]
     points[texts] = groups[texts].agg(different_words)
     points["processes"] = groups["processes"].sum()
-    # the sample variance combined with the prior
-    means, n = groups[["log", "prior", "d"]].mean(), groups.size()
-    variance = means["d"] * means["prior"] + (n - 1) * groups["log"].var().fillna(0)
-    points["log"], points["degrees"] = means["log"], means["d"] + n - 1
-    points["variance"] = variance / points["degrees"] / n
+    points[["log", "variance", "degrees"]] = _over_processes(groups)
     is_baseline = points.index.get_level_values("variant") == baseline
     points.loc[is_baseline & points["log"].notna(), ["log", "variance"]] = 0.0
-    log, variance = points["log"], points["variance"].mask(points["variance"] == 0)
-    half = t_quantile(points["degrees"]) * np.sqrt(variance) if len(points) else 0.0
-    ends = {"speedup": log, "speedup_low": log - half, "speedup_high": log + half}
-    return points.assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
+    return _with_speedup(points).reset_index()
 
 
 def _with_prior(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
@@ -71,6 +64,23 @@ def _of_worst_status(rows: pd.DataFrame) -> pd.DataFrame:
     ranked = is_ranked(rows)
     rows = rows.assign(processes=ranked.astype(int))
     return rows[ranked | ~over_variant(ranked, "any")]
+
+
+def _over_processes(groups) -> pd.DataFrame:
+    """Return `log`, `variance` and `degrees`: the sample variance combined with the prior."""
+    means, n = groups[["log", "prior", "d"]].mean(), groups.size()
+    sample_variance = groups["log"].var().fillna(0)
+    degrees = means["d"] + n - 1
+    variance = (means["d"] * means["prior"] + (n - 1) * sample_variance) / degrees / n
+    return pd.DataFrame({"log": means["log"], "variance": variance, "degrees": degrees})
+
+
+def _with_speedup(points: pd.DataFrame) -> pd.DataFrame:
+    """Replace `speedup` and its interval by those that follow from the estimate."""
+    log, variance = points["log"], points["variance"].mask(points["variance"] == 0)
+    half = t_quantile(points["degrees"]) * np.sqrt(variance) if len(points) else 0.0
+    ends = {"speedup": log, "speedup_low": log - half, "speedup_high": log + half}
+    return points.assign(**{name: np.exp(end) for name, end in ends.items()})
 
 
 def estimate(point: Mapping) -> Estimate:

@@ -68,10 +68,10 @@ def biased_operations(rows: pd.DataFrame) -> pd.Series:
 
 def binomial_tail(least: int, n: int, rate: float) -> float:
     """Return the probability of `least` or more of `n` events of probability `rate`."""
-    log = np.append(0, np.log(np.arange(1, n + 1)).cumsum())  # of factorials, which would overflow
     k = np.arange(least, n + 1)
-    ways = log[n] - log[k] - log[n - k]
-    return float(np.exp(ways + k * math.log(rate) + (n - k) * math.log1p(-rate)).sum())
+    log_factorial = np.append(0, np.log(np.arange(1, n + 1)).cumsum())  # itself it would overflow
+    log_ways = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+    return float(np.exp(log_ways + k * math.log(rate) + (n - k) * math.log1p(-rate)).sum())
 
 
 def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
