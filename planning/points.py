@@ -125,18 +125,20 @@ def within_limits(points: Iterable[Point], limits: dict) -> list[Point]:
 
     Raises ConfigError if none remains.
     """
-    most, longest = limits["max_elements"], limits["max_interpreted_N"]
-    fitting = [
-        p
-        for p in points
-        if not p.is_cpu or (most >= p.M * p.N and not (p.interpreted and longest < p.N))
-    ]
+    fitting = [point for point in points if _fits(point, limits)]
     if not fitting:
         raise ConfigError(
             "nothing to measure on cpu: every point is larger than the limits under 'cpu'; "
             "raise them or choose smaller shapes"
         )
     return fitting
+
+
+def _fits(point: Point, limits: dict) -> bool:
+    if not point.is_cpu:
+        return True
+    short = not point.interpreted or limits["max_interpreted_N"] >= point.N
+    return short and limits["max_elements"] >= point.M * point.N
 
 
 def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:

@@ -38,7 +38,8 @@ def check(config: dict, layers: Iterable[dict]) -> None:
     faults = [_message(error) for error in errors]
     faults = faults or _bad_kernels(config) or _unknown_variants(config)
     if faults:
-        raise ConfigError("\n".join(dict.fromkeys(["the configuration is not usable:", *faults])))
+        unique = dict.fromkeys(faults)
+        raise ConfigError("\n".join(["the configuration is not usable:", *unique]))
 
 
 @functools.cache
