@@ -101,6 +101,8 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
                 f"has the columns {', '.join(needed)}"
             )
         given = given[needed].astype({"M": "int64", "N": "int64", value: "float64"})
+        if not (given[["M", "N", value]] > 0).all(axis=None):
+            raise ValueError(f"M, N and {value} must be above 0")
     except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: not a table of numbers ({error}); restore the file") from error
     moved_kb = 2 * given["M"] * given["N"] * given["dtype"].map(schema.ITEMSIZE) / 1000

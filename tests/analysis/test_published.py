@@ -41,7 +41,7 @@ def test_recomputed_claims(tables):
     assert any("slower at N = 256, 512, 1024, 2048, 16384" in why for why in whys.values())
 
 
-def test_a_table_without_its_source_or_its_column_is_refused(tmp_path):
+def test_a_table_without_its_source_its_column_or_its_times_is_refused(tmp_path):
     entry = yaml.safe_load((FOLDER / "sources.yaml").read_text())["a100_online_softmax_2024.csv"]
     (tmp_path / "t.csv").write_text("gpu,gpu_name,dtype,M,N,variant\na100,A,float32,1,2,x\n")
     for sources, complaint in (
@@ -52,3 +52,6 @@ def test_a_table_without_its_source_or_its_column_is_refused(tmp_path):
         (tmp_path / "sources.yaml").write_text(yaml.safe_dump(dict.fromkeys(sources, entry)))
         with pytest.raises(InputError, match=complaint):
             published.load(tmp_path)
+    (tmp_path / "t.csv").write_text("gpu,gpu_name,dtype,M,N,variant,time_ms\na,A,float32,1,2,x,0\n")
+    with pytest.raises(InputError, match="M, N and time_ms must be above 0"):
+        published.load(tmp_path)
