@@ -77,11 +77,13 @@ struct LaneElements {
   // other, as a thread has only 7 predicates.
   __device__ void load(const T* first) {
     const int last = opaque(left - 1);
-    T loaded[K];
 #pragma unroll
-    for (int i = 0; i < K; ++i) loaded[i] = first[i < SURE ? STEP * i : min(STEP * i, last)];
+    for (int i = 0; i < K; ++i)
+      value[i] = opaque(to_float(first[i < SURE ? STEP * i : min(STEP * i, last)]));
 #pragma unroll
-    for (int i = 0; i < K; ++i) value[i] = exists(i) ? to_float(loaded[i]) : lowest();
+    for (int i = 0; i < K; ++i) {
+      if (!exists(i)) value[i] = lowest();
+    }
   }
 
   // Compute the state of all lanes; each of them gets it.

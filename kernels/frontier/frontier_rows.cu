@@ -3,7 +3,6 @@
 #include "epilogue.cuh"
 #include "row_tile.cuh"
 
-constexpr int kRegistersPerSm = 64 * 1024;
 constexpr int kThreadsPerSm = 2048;
 
 // Return for how many resident blocks the compiler limits registers; 0: the compiler decides. More
@@ -11,15 +10,12 @@ constexpr int kThreadsPerSm = 2048;
 // compute capability 9.0; 10.0 would spill.
 template <int BYTES, int K, int THREADS, int CLUSTER, bool UNALIGNED, bool KEEP_EXP>
 constexpr int min_blocks_per_sm() {
-  constexpr int kRegistersPerThread = KEEP_EXP ? 80 : 72;
   if (K <= 4 && CLUSTER > 1) {
     const bool all_resident = BYTES >= 4 && !UNALIGNED && THREADS * CLUSTER < 8192;
     return all_resident && __CUDA_ARCH__ < 1000 ? kThreadsPerSm / THREADS : 1;
   }
-  if (!UNALIGNED && KEEP_EXP && BYTES < 4 && K > 4 && CLUSTER == 16) return 1;  // else it spills
-  if (!UNALIGNED || K <= 4) return 0;
-  if (CLUSTER == 1 || BYTES >= 4 || __CUDA_ARCH__ >= 1000) return 1;
-  return kRegistersPerSm / (kRegistersPerThread * THREADS);
+  // else it spills
+  return K > 4 && (UNALIGNED || (KEEP_EXP && BYTES < 4 && CLUSTER == 16)) ? 1 : 0;
 }
 
 // K, UNALIGNED, KEEP_EXP: as in RowTile. WARPS: warps of a block that share a row; 1 where a block
@@ -34,8 +30,11 @@ __global__ void __launch_bounds__(
                   Index rows, Index cols) {
   const RowPart<WARPS, CLUSTER, ROWS> part;
   if (ROWS > 1 && part.row >= rows) return;
-  RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp> tile(x + part.row * x_stride,
-                                                                  part.tile * (K * kWarp), cols);
+  const T* const x_row = x + part.row * x_stride;
+  RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp> tile(part.tile * (K * kWarp), cols);
+  tile.begin_load(x_row);
+  part.listen();
+  tile.end_load(x_row);
   const SoftmaxState state = part.merge(tile.state());
   tile.store(out + part.row * out_stride, state.max, Epilogue(state.sum));
 }

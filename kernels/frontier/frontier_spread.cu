@@ -36,9 +36,8 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
   const int block_vec = row_block * kBlockVecs;
   GridReducer reducer(workspace, first_row * row_blocks, row_blocks);
-  for (Index row = first_row; row < rows; row += row_step) {
+  for (int row = first_row; row < rows; row += row_step) {
     const T* const x_row = x + row * x_stride;
-    T* const out_row = out + row * out_stride;
     // opaque: otherwise the compiler keeps the offsets for the next row, in a tile's registers
     const auto tile_vec = [&](int tile) {
       return opaque(block_vec + warp * K * kWarp + tile * row_blocks * kBlockVecs);
@@ -51,13 +50,14 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {
-        RowTile<T, K, UNALIGNED, false, BYPASS> early(x_row, tile_vec(tile), cols);
+        RowTile<T, K, UNALIGNED, false, BYPASS> early(tile_vec(tile), cols);
+        early.load(x_row);
         state = merge({state, early.state()});
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
-    RowTile<T, K, UNALIGNED, kKeepExp, BYPASS> last(x_row, tile_vec(STREAMED ? tiles - 1 : 0),
-                                                    cols);
+    RowTile<T, K, UNALIGNED, kKeepExp, BYPASS> last(tile_vec(STREAMED ? tiles - 1 : 0), cols);
+    last.load(x_row);
     state = STREAMED ? merge({state, last.state()}) : last.state();
     if (threadIdx.x % kWarp == 0) warp_states[warp] = state;
     __syncthreads();
@@ -77,12 +77,17 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     __syncthreads();
     state = row_state;
     const Epilogue epilogue(state.sum);
+    T* const out_row = out + opaque(row) * out_stride;  // opaque: computed here, not kept
     last.store(out_row, state.max, epilogue);
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = tiles - 2; tile >= 0; --tile) {
-        const uint4* const saved = tile >= tiles - 1 - saved_tiles ? slot(tile) : nullptr;
-        RowTile<T, K, UNALIGNED, false, BYPASS> again(x_row, tile_vec(tile), cols, saved, kThreads);
+        RowTile<T, K, UNALIGNED, false, BYPASS> again(tile_vec(tile), cols);
+        if (tile >= tiles - 1 - saved_tiles) {
+          again.restore(slot(tile), kThreads);
+        } else {
+          again.load(x_row);
+        }
         again.store(out_row, state.max, epilogue);
       }
     }

@@ -32,8 +32,8 @@ __device__ inline void cp_async_vecs(uint4* to, const void* from, int first_vec,
 }
 
 // Copy all aligned vectors that hold some of `count` elements: at most K for each lane, and two
-// more. Returns the offset of the first element in `smem`. A whole warp calls it, and must
-// synchronise before it reads.
+// more. Returns the offset of the first element in `smem`. A whole warp calls it, and must wait
+// and synchronise before it reads.
 template <typename T, int K>
 __device__ int load_tile(uint4* smem, const T* from, int count) {
   const AlignedRow<const T> run(from);
@@ -41,7 +41,6 @@ __device__ int load_tile(uint4* smem, const T* from, int count) {
   // each load covers whole cache lines
   const int first_vec = static_cast<int>(threadIdx.x) % kWarp - place_in_line(run.vecs);
   cp_async_vecs<K + 1>(smem + first_vec, run.at(first_vec), first_vec, vecs);
-  cp_async_wait();
   return before;
 }
 
@@ -156,6 +155,8 @@ __global__ void __maxnreg__(kRegisters<K>)
   const int state_elems = min(elems_left, tile_elems);
   const int loaded_elems = min(elems_left, tile_elems + out_shift);
   const int smem_off = load_tile<T, K>(smem, x + part.row * x_stride + first_elem, loaded_elems);
+  part.listen();
+  cp_async_wait();
   __syncwarp();
   const SmemTile<T> tile(smem, smem_off);
   SoftmaxState state;

@@ -39,13 +39,16 @@ __device__ inline void st_async(SoftmaxState* dest, Mbarrier* mbarrier, unsigned
 // Merge all states; each lane gets the result. A whole warp must call it.
 template <int COUNT>
 __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
-  constexpr int kEach = (COUNT + kWarp - 1) / kWarp;
-  const int lane = threadIdx.x % kWarp;
+  // few states merge in fewer steps, with the same bits
+  constexpr int kLanes = COUNT <= 4 ? 4 : COUNT <= 8 ? 8 : kWarp;
+  constexpr int kEach = (COUNT + kLanes - 1) / kLanes;
+  const int lane = threadIdx.x % kLanes;
   SoftmaxState lane_states[kEach];
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
-    lane_states[i] = i * kWarp + lane < COUNT ? states[i * kWarp + lane] : SoftmaxState::identity();
-  return merge_lanes(merge(lane_states));
+    lane_states[i] =
+        i * kLanes + lane < COUNT ? states[i * kLanes + lane] : SoftmaxState::identity();
+  return merge_lanes<kLanes>(merge(lane_states));
 }
 
 // The buffer in which each block of a cluster receives the states of all warps.
@@ -63,7 +66,7 @@ struct ClusterReduceBuffer {
 };
 
 // A warp's part of a kernel in which each cluster, block or, with ROWS in a block, warp has one
-// row. If blocks share a row, each thread calls merge() once.
+// row. If blocks share a row, each thread calls listen() and then merge(), once.
 template <int WARPS, int CLUSTER, int ROWS = 1>
 struct RowPart {
   using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
@@ -78,11 +81,14 @@ struct RowPart {
     __shared__ Buffer shared;
     buffer = &shared;
     if constexpr (ROWS > 1) row = row * ROWS + warp, tile = 0;
-    if constexpr (CLUSTER > 1) {
-      if (threadIdx.x == 0) buffer->init();
-      cluster_arrive();  // merge() waits, long after all have arrived
-      row /= CLUSTER, tile += static_cast<int>(cluster_rank()) * WARPS;
-    }
+    if constexpr (CLUSTER > 1) row /= CLUSTER, tile += static_cast<int>(cluster_rank()) * WARPS;
+  }
+
+  // Make ready for the states of other blocks; best once the loads are on their way.
+  __device__ void listen() const {
+    if constexpr (CLUSTER == 1) return;
+    if (threadIdx.x == 0) buffer->init();
+    cluster_arrive();  // merge() waits, long after all have arrived
   }
 
   // Merge the states of the row's warps; each lane has its warp's. All threads that share the row

@@ -40,18 +40,25 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
 struct GridReducer {
   GridWorkspace* workspace;
   int first, count;
-  unsigned epoch;  // of the row that comes next
+  unsigned before;  // the row that comes next, epochs
 
   __device__ GridReducer(GridWorkspace* where, int first_state, int states)
-      : workspace(where), first(first_state), count(states), epoch(where->epochs + 1) {}
+      : workspace(where), first(first_state), count(states), before(where->epochs) {}
 
-  __device__ ulonglong2* states() const { return workspace->states[epoch % kSlots] + first; }
+  // opaque: otherwise the compiler adds where it loads, and the row's loads wait for this one
+  __device__ unsigned epoch() const {
+    return static_cast<unsigned>(opaque(static_cast<int>(before))) + 1;
+  }
+  __device__ ulonglong2* states(unsigned now) const {
+    return workspace->states[now % kSlots] + first;
+  }
 
   // One thread calls it: publish the state of block number `block` of the row.
   __device__ void publish(SoftmaxState state, int block, bool is_first_row) const {
-    const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
+    const unsigned now = epoch();
+    const unsigned long long tag = static_cast<unsigned long long>(now) << 32;
     const ulonglong2 tagged{tag | __float_as_uint(state.max), tag | __float_as_uint(state.sum)};
-    store_relaxed(states() + block, tagged);
+    store_relaxed(states(now) + block, tagged);
     // The tag needed `epochs`, so this warp has read it. Nobody waits for the sum.
     if (is_first_row) atomicAdd(&workspace->started, 1u);
   }
@@ -60,6 +67,7 @@ struct GridReducer {
   // strided subset, IN_FLIGHT loads at a time.
   template <int IN_FLIGHT>
   __device__ SoftmaxState collect() {
+    const unsigned now = epoch();
     SoftmaxState state[IN_FLIGHT + 1];  // the last is that of all before
     state[IN_FLIGHT] = SoftmaxState::identity();
     for (int begin = threadIdx.x; begin < count; begin += IN_FLIGHT * kWarp) {
@@ -69,19 +77,19 @@ struct GridReducer {
         ulonglong2 loaded[IN_FLIGHT];
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; ++i)
-          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states() + begin + i * kWarp);
+          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states(now) + begin + i * kWarp);
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; ++i) {
           state[i] = SoftmaxState::identity();
           if (begin + i * kWarp >= count) continue;
-          missing |= loaded[i].x >> 32 != epoch || loaded[i].y >> 32 != epoch;
+          missing |= loaded[i].x >> 32 != now || loaded[i].y >> 32 != now;
           state[i] = {__uint_as_float(static_cast<unsigned>(loaded[i].x)),
                       __uint_as_float(static_cast<unsigned>(loaded[i].y))};
         }
       }
       state[IN_FLIGHT] = merge(state);
     }
-    ++epoch;
+    ++before;
     return merge_lanes(state[IN_FLIGHT]);
   }
 
@@ -91,6 +99,6 @@ struct GridReducer {
     if (blockIdx.x != gridDim.x - 1) return;
     while (atomicAdd(&workspace->started, 0u) != gridDim.x) {
     }
-    workspace->epochs = epoch, workspace->started = 0;
+    workspace->epochs = before + 1, workspace->started = 0;
   }
 };

@@ -14,21 +14,17 @@ struct RowTile : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {
   float top;  // the maximum of this warp's elements
   unsigned zero;
 
-  // Load from x_row, or what the same thread saved at `saved`, `step` vectors apart.
-  __device__ RowTile(const T* x_row, int first_vec, Index columns, const uint4* saved = nullptr,
-                     int step = 0)
-      : Vecs(first_vec, columns, lowest()), zero(static_cast<unsigned>(columns >> 32)) {
-    if (saved == nullptr) {
-      Vecs::load(x_row);
-      return;
-    }
-#pragma unroll
-    for (int k = 0; k < K; ++k) vec[k] = saved[k * step];
-  }
+  __device__ RowTile(int first_vec, Index columns)
+      : Vecs(first_vec, columns, lowest()), zero(static_cast<unsigned>(columns >> 32)) {}
 
+  // Keep the vectors, `step` vectors apart, and get them back by the same thread.
   __device__ void save(uint4* to, int step) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) to[k * step] = vec[k];
+  }
+  __device__ void restore(const uint4* from, int step) {
+#pragma unroll
+    for (int k = 0; k < K; ++k) vec[k] = from[k * step];
   }
 
   // Compute the state of the warp's elements; each lane gets it.

@@ -38,9 +38,10 @@ __device__ inline float max_of_lanes(float value) {
   return __int_as_float(ordered(__reduce_max_sync(kWholeWarp, mine)));
 }
 
-// Merge the states of a warp's lanes; each gets the result. No maximum may be NaN.
+// Merge the states of LANES adjacent lanes; each gets the result. No maximum may be NaN.
+template <int LANES = kWarp>
 __device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
-  SoftmaxState merged{max_of_lanes(state.max), 0.0f};
-  merged.sum = warp_reduce<Sum>(state.sum * exp_approx(state.max - merged.pivot()));
+  SoftmaxState merged{max_of_lanes<LANES>(state.max), 0.0f};
+  merged.sum = warp_reduce<Sum, LANES>(state.sum * exp_approx(state.max - merged.pivot()));
   return merged;
 }

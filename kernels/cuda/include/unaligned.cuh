@@ -60,7 +60,7 @@ template <typename T>
 struct PartialVec {
   uint4 vec;
   T* vec_begin;  // destination of the whole vector
-  int count = 0;
+  int count;
 
   __device__ void store_beginning() const {
     uint4 rest = vec;

@@ -89,6 +89,15 @@ __device__ inline int opaque(int value) {
   asm volatile("" : "+r"(value));
   return value;
 }
+__device__ inline float opaque(float value) {
+  asm volatile("" : "+f"(value));
+  return value;
+}
+template <typename T>
+__device__ inline const T* opaque(const T* pointer) {
+  asm volatile("" : "+l"(pointer));
+  return pointer;
+}
 __device__ inline void opaque(uint4& vec) {
   asm volatile("" : "+r"(vec.x), "+r"(vec.y), "+r"(vec.z), "+r"(vec.w));
 }

@@ -28,18 +28,14 @@ struct VecTile {
   __device__ VecTile(int first_vec, Index columns, float fill_value)
       : first(first_vec), cols(static_cast<int>(columns)), fill(fill_value) {
 #pragma unroll
-    for (int k = 0; k < K; ++k) vec[k] = mask_tail<T>(make_uint4(0, 0, 0, 0), 0, fill);
+    for (int k = 0; k < K; ++k) {
+      vec[k] = make_uint4(0, 0, 0, 0);
+      if constexpr (!UNALIGNED) vec[k] = mask_tail<T>(vec[k], 0, fill);  // else shift() fills
+    }
   }
 
-  __device__ void load(const T* row) {
-    if constexpr (!UNALIGNED) return begin_load(row);
-    const AlignedRow<const T> aligned(row);
-    dispatch_quarter(aligned.off, [&](auto quarter) {
-      load_around(aligned);
-      shift<quarter.value>(aligned);
-    });
-  }
-  // In two steps, so that a kernel with two tiles waits for both loads at once.
+  __device__ void load(const T* row) { begin_load(row), end_load(row); }
+  // In two steps: whatever needs no element can stand between them.
   __device__ void begin_load(const T* row) {
     if constexpr (UNALIGNED) return load_around(AlignedRow<const T>(row));
     const T* const from = row + first_elem();
@@ -78,26 +74,24 @@ struct VecTile {
     BYPASS == 2 ? __stcs(vec_to, output) : store_vec(vec_to, output);
   }
 
-  // Load only aligned vectors that hold an element of the row.
+  // Load only aligned vectors that hold an element of the row. No load waits for another: absent
+  // vectors are zeros, not copies of a loaded one, and all addresses come from one pointer.
   __device__ void load_around(const AlignedRow<const T>& row) {
-    const T* const from = row.vecs + first_elem();
+    const T* const from = opaque(row.vecs + first_elem());
     // elements of a vector of the row that lie in its first aligned vector
     const int in_first = kVecElems<T> - row.elements_off();
+    const bool sends = FROM_LANE && threadIdx.x % kWarp < kWarp - 1;
+#pragma unroll
+    for (int k = FROM_LANE ? K - 1 : 0; k < K; ++k) {
+      uint4& next = following[FROM_LANE ? 0 : k];
+      next = make_uint4(0, 0, 0, 0);
+      if (!sends && elems_left() - k * kRoundElems > in_first)
+        next = load_vec(from + k * kRoundElems + kVecElems<T>);
+    }
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int elements = elems_left() - k * kRoundElems;
-      if (elements > (FROM_LANE ? in_first - kVecElems<T> : 0))
+      if (elems_left() - k * kRoundElems > (FROM_LANE ? in_first - kVecElems<T> : 0))
         vec[k] = load_vec(from + k * kRoundElems);
-      if constexpr (!FROM_LANE) {
-        following[k] = vec[k];
-        if (elements > in_first) following[k] = load_vec(from + k * kRoundElems + kVecElems<T>);
-      }
-    }
-    if constexpr (FROM_LANE) {
-      following[0] = vec[K - 1];
-      const T* const last = from + kSpanElems;
-      if (threadIdx.x % kWarp == kWarp - 1 && elems_left() - (K - 1) * kRoundElems > in_first)
-        following[0] = load_vec(last);
     }
   }
 
@@ -122,17 +116,15 @@ struct VecTile {
   template <typename Output>
   __device__ void store_aligned_but_the_last(T* out_row, const Output& output) const {
     T* const to = out_row + first_elem();
-    PartialVec<T> last;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int elements = elems_left() - k * kRoundElems;
       if (elements >= kVecElems<T>) {
         put(to + k * kRoundElems, output(k));
       } else if (elements > 0) {
-        last = {output(k), to + k * kRoundElems, elements};
+        PartialVec<T>{output(k), to + k * kRoundElems, elements}.store_beginning();
       }
     }
-    last.store_beginning();
   }
 
   // Each aligned vector begins with the end of the previous vector, which the previous lane has.
@@ -142,8 +134,7 @@ struct VecTile {
     const int lane = threadIdx.x % kWarp, back = out.elements_off();
     T* const to = out_row + first_elem() - back;
     const int elems_to_end = elems_left() + back;  // of the row, from `to` on
-    uint4 previous = make_uint4(0, 0, 0, 0), begin_vec = previous, current;
-    PartialVec<T> last;
+    uint4 previous = make_uint4(0, 0, 0, 0), current;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       current = output(k);
@@ -153,21 +144,19 @@ struct VecTile {
       previous = neighbour;  // lane 0 gets lane 31's vector, which it needs next
       const int elements = elems_to_end - k * kRoundElems;
       if (k == 0 && lane == 0) {
-        begin_vec = shifted;
+        if (elems_to_end <= back) continue;
+        const PartialVec<T> piece{shifted, to, kVecElems<T> - back};
+        elems_to_end < kVecElems<T> ? piece.store_middle(back, elems_to_end) : piece.store_end();
       } else if (elements >= kVecElems<T>) {
         put(to + k * kRoundElems, shifted);
       } else if (elements > 0) {
-        last = {shifted, to + k * kRoundElems, elements};
+        PartialVec<T>{shifted, to + k * kRoundElems, elements}.store_beginning();
       }
     }
     if (lane == kWarp - 1 && elems_to_end > kSpanElems) {
-      last = {funnel_shift<T, QUARTER>(current, current, out.off % 4), to + kSpanElems,
-              min(back, elems_to_end - kSpanElems)};
-    }
-    last.store_beginning();
-    if (lane == 0 && elems_to_end > back) {
-      const PartialVec<T> piece{begin_vec, to, kVecElems<T> - back};
-      elems_to_end < kVecElems<T> ? piece.store_middle(back, elems_to_end) : piece.store_end();
+      PartialVec<T>{funnel_shift<T, QUARTER>(current, current, out.off % 4), to + kSpanElems,
+                    min(back, elems_to_end - kSpanElems)}
+          .store_beginning();
     }
   }
 

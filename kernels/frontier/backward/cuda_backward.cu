@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
   // 0 beyond the row, which changes no sum
   Vecs g_tile(first, cols, 0.0f), y_tile(first, cols, 0.0f);
   g_tile.begin_load(g_row), y_tile.begin_load(y_row);
+  part.listen();
   g_tile.end_load(g_row), y_tile.end_load(y_row);
   float sum[K];
 #pragma unroll

@@ -54,6 +54,8 @@ BODIES = {
     "inline void prefetch(const void* from, int bytes)": "",
     "inline uint4 load_vec_once(const void* from)": "return load_vec(from);",
     "inline int opaque(int value)": "return value;",
+    "inline float opaque(float value)": "return value;",
+    "inline const T* opaque(const T* pointer)": "return pointer;",
     "inline void opaque(uint4& vec)": "",
 }
 for half in ("Half", "BFloat16"):
