@@ -34,13 +34,16 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);
   const int row_block = blockIdx.x % row_blocks;
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
-  const int block_vec = row_block * kBlockVecs;
   GridReducer reducer(workspace, first_row * row_blocks, row_blocks);
   for (int row = first_row; row < rows; row += row_step) {
     const T* const x_row = x + row * x_stride;
+    const auto first_vec = [&](int tile) { return (tile * row_blocks + row_block) * kBlockVecs; };
     // opaque: otherwise the compiler keeps the offsets for the next row, in a tile's registers
-    const auto tile_vec = [&](int tile) {
-      return opaque(block_vec + warp * K * kWarp + tile * row_blocks * kBlockVecs);
+    const auto tile_vec = [&](int tile) { return opaque(first_vec(tile) + warp * K * kWarp); };
+    const auto prefetch_tile = [&](const T* of_row, int tile) {
+      const int left = static_cast<int>(cols) / kVecElems<T> - first_vec(tile);
+      const AlignedRow<const T> aligned(of_row);
+      if (left > 0) prefetch(aligned.at(first_vec(tile)), min(kBlockVecs, left) * kVecBytes);
     };
     // Each thread reads back only its own vectors, so no barrier is needed.
     const auto slot = [&](int tile) {
@@ -51,7 +54,9 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {
         RowTile<T, K, UNALIGNED, false, BYPASS> early(tile_vec(tile), cols);
-        early.load(x_row);
+        early.begin_load(x_row);
+        if (threadIdx.x == 0) prefetch_tile(x_row, tile + 1);
+        early.end_load(x_row);
         state = merge({state, early.state()});
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
@@ -60,16 +65,13 @@ __global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
     last.load(x_row);
     state = STREAMED ? merge({state, last.state()}) : last.state();
     if (threadIdx.x % kWarp == 0) warp_states[warp] = state;
+    reducer.ready();
     __syncthreads();
     if (warp == 0) {
       state = merge_all(warp_states);
       if (threadIdx.x == 0) {
         reducer.publish(state, row_block, row == first_row);
-        if (row + row_step < rows) {
-          const AlignedRow<const T> next(x_row + row_step * x_stride);
-          const int left = (static_cast<int>(cols) - block_vec * kVecElems<T>) / kVecElems<T>;
-          if (left > 0) prefetch(next.at(block_vec), min(kBlockVecs, left) * kVecBytes);
-        }
+        if (row + row_step < rows) prefetch_tile(x_row + row_step * x_stride, 0);
       }
       state = reducer.collect<kInFlight>();
       if (threadIdx.x == 0) row_state = state;

@@ -29,25 +29,30 @@ SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane. w: most warps of a block.
 CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
 DEFAULT_CONFIG = "k8w8"
-# Vectors of a lane -> registers of a thread: of aligned rows, of unaligned ones. Found on an H100.
-# With 4 vectors, unaligned rows in 32 bits spill 24 bytes: all the warps that fit are worth more.
-# Where fewer blocks are resident, the launch has fewer (``launch._blocks``).
-REGISTERS_PER_THREAD = {4: (64, 64), 8: (64, 128)}
+# Registers of a thread: of most; of unaligned float32 rows with over 4 vectors a lane, which loads
+# each twice; of a thread that streams tiles. Unaligned rows spill up to 24 bytes: all the warps
+# that fit are worth more. Where fewer blocks are resident, the launch has fewer
+# (``launch._blocks``).
+REGISTERS, REGISTERS_LOADED_TWICE, REGISTERS_STREAMED = 64, 80, 128
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
-# After compute capability 9.0: of a thread that streams tiles; the fewest of unaligned rows.
-REGISTERS_STREAMED, MIN_REGISTERS = 168, 96
+# After compute capability 9.0, which needs more: of streams, of unaligned rows.
+NEWER_STREAMED, NEWER_UNALIGNED = 168, 96
 
 
 def blocks_per_sm(
     problem: Problem, per_lane: int, warps: int, unaligned: bool, streamed: bool
 ) -> int:
     """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
-    shifted = unaligned or streamed
-    registers = REGISTERS_PER_THREAD[per_lane][shifted]
-    if shifted and problem.gpu.capability > CLUSTERS_SINCE:
-        registers = REGISTERS_STREAMED if streamed else max(registers, MIN_REGISTERS)
+    newer = problem.gpu.capability > CLUSTERS_SINCE
+    registers = REGISTERS
+    if streamed:
+        registers = NEWER_STREAMED if newer else REGISTERS_STREAMED
+    elif unaligned and newer:
+        registers = NEWER_UNALIGNED
+    elif unaligned and per_lane > 4 and problem.dtype.itemsize == 4:
+        registers = REGISTERS_LOADED_TWICE
     return PARTITIONS * (PARTITION_REGISTERS // (registers * WARP)) // warps
 
 

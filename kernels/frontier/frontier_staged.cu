@@ -2,6 +2,7 @@
 // are computed over vectors counted from the row's first element, so sums do not depend on the
 // alignment. The output is computed from the same elements, in the aligned vectors of the output.
 #include "cluster.cuh"
+#include "cp_async.cuh"
 #include "epilogue.cuh"
 #include "unaligned.cuh"
 
@@ -9,17 +10,6 @@
 __device__ inline int place_in_line(const void* vec) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(vec) / kVecBytes % kLineVecs);
 }
-
-// Copy the vector VECS after both pointers to shared memory, through no register. PTX ISA,
-// "cp.async"; .ca goes through L1 and is faster here than .cg.
-template <int VECS>
-__device__ inline void cp_async_vec(uint4* to, const void* from) {
-  asm volatile("cp.async.ca.shared.global [%0+%2], [%1+%2], 16;" ::"r"(shared_address(to)),
-               "l"(from), "n"(VECS * kVecBytes)
-               : "memory");
-}
-// Wait for all copies of this thread.
-__device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 // Copy vector `first_vec`, which may be negative, and every 32nd from there on, below `end`.
 template <int TURNS, int TURN = 0>

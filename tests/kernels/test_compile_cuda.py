@@ -27,8 +27,8 @@ LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 26
 # and spread in tiles; of even lengths aligned and unaligned rows.
 FEW = [33, 256, 16384, 50257, 2**20, 2**23]
 TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
-# Unaligned rows of float32 with 4 vectors a lane. An H100 was 25 to 70 % slower with fewer warps.
-SPILLS = re.compile(r"frontier_spread<float, \w+, 4, \d+, \d, true, false, \d>")
+# Unaligned rows of many blocks. An H100 was 25 to 70 % slower with fewer warps.
+SPILLS = re.compile(r"frontier_spread<\w+, \w+, \d, \d+, \d, true, false, \d>")
 SPILLED_BYTES = 24
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 

@@ -23,7 +23,7 @@ __device__ inline void stress_delay() {
 """
 PUBLISHES = {  # header -> the beginning of a function's only line that makes a state visible
     "cluster.cuh": '  asm volatile(\n      "st.async',
-    "grid_workspace.cuh": "    store_relaxed(states(now)",
+    "grid_workspace.cuh": "    store_relaxed(states(epoch)",
 }
 # Of each kernel whose blocks share a row: a cluster of few blocks, one of many, the whole GPU.
 CASES = [

@@ -1,6 +1,7 @@
 // Merge the softmax states of a row that many blocks share, in global memory. All blocks of the
 // launch are resident at once.
 #pragma once
+#include "cp_async.cuh"
 #include "state.cuh"
 
 constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
@@ -40,26 +41,29 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
 struct GridReducer {
   GridWorkspace* workspace;
   int first, count;
-  unsigned before;  // the row that comes next, epochs
+  unsigned* before;  // epochs before the row that comes next, in shared memory
 
+  // All threads call it, and then, before the block's first barrier, ready(). The count of epochs
+  // is on its way meanwhile: in a register, it would be waited for before the row's loads.
   __device__ GridReducer(GridWorkspace* where, int first_state, int states)
-      : workspace(where), first(first_state), count(states), before(where->epochs) {}
-
-  // opaque: otherwise the compiler adds where it loads, and the row's loads wait for this one
-  __device__ unsigned epoch() const {
-    return static_cast<unsigned>(opaque(static_cast<int>(before))) + 1;
+      : workspace(where), first(first_state), count(states) {
+    __shared__ unsigned shared;
+    before = &shared;
+    if (threadIdx.x == 0) cp_async_word(before, &where->epochs);
   }
-  __device__ ulonglong2* states(unsigned now) const {
-    return workspace->states[now % kSlots] + first;
+  __device__ static void ready() { cp_async_wait(); }
+
+  __device__ ulonglong2* states(unsigned epoch) const {
+    return workspace->states[epoch % kSlots] + first;
   }
 
   // One thread calls it: publish the state of block number `block` of the row.
   __device__ void publish(SoftmaxState state, int block, bool is_first_row) const {
-    const unsigned now = epoch();
-    const unsigned long long tag = static_cast<unsigned long long>(now) << 32;
+    const unsigned epoch = *before + 1;
+    const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
     const ulonglong2 tagged{tag | __float_as_uint(state.max), tag | __float_as_uint(state.sum)};
-    store_relaxed(states(now) + block, tagged);
-    // The tag needed `epochs`, so this warp has read it. Nobody waits for the sum.
+    store_relaxed(states(epoch) + block, tagged);
+    // The tag needed `epochs`, so this block has read it. Nobody waits for the sum.
     if (is_first_row) atomicAdd(&workspace->started, 1u);
   }
 
@@ -67,7 +71,7 @@ struct GridReducer {
   // strided subset, IN_FLIGHT loads at a time.
   template <int IN_FLIGHT>
   __device__ SoftmaxState collect() {
-    const unsigned now = epoch();
+    const unsigned epoch = *before + 1;
     SoftmaxState state[IN_FLIGHT + 1];  // the last is that of all before
     state[IN_FLIGHT] = SoftmaxState::identity();
     for (int begin = threadIdx.x; begin < count; begin += IN_FLIGHT * kWarp) {
@@ -77,20 +81,21 @@ struct GridReducer {
         ulonglong2 loaded[IN_FLIGHT];
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; ++i)
-          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states(now) + begin + i * kWarp);
+          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states(epoch) + begin + i * kWarp);
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; ++i) {
           state[i] = SoftmaxState::identity();
           if (begin + i * kWarp >= count) continue;
-          missing |= loaded[i].x >> 32 != now || loaded[i].y >> 32 != now;
+          missing |= loaded[i].x >> 32 != epoch || loaded[i].y >> 32 != epoch;
           state[i] = {__uint_as_float(static_cast<unsigned>(loaded[i].x)),
                       __uint_as_float(static_cast<unsigned>(loaded[i].y))};
         }
       }
       state[IN_FLIGHT] = merge(state);
     }
-    ++before;
-    return merge_lanes(state[IN_FLIGHT]);
+    const SoftmaxState merged = merge_lanes(state[IN_FLIGHT]);  // all lanes have read `before`
+    if (threadIdx.x == 0) *before = epoch;
+    return merged;
   }
 
   // One thread of each block calls it after all rows. The last block ends the launch once all have
@@ -99,6 +104,6 @@ struct GridReducer {
     if (blockIdx.x != gridDim.x - 1) return;
     while (atomicAdd(&workspace->started, 0u) != gridDim.x) {
     }
-    workspace->epochs = before + 1, workspace->started = 0;
+    workspace->epochs = *before + 1, workspace->started = 0;
   }
 };

@@ -69,7 +69,7 @@ struct Fiber {
   unsigned thread = 0, arrived_in = 0;
   bool done = false;
   std::vector<char> stack;
-  std::vector<std::pair<uint4*, const uint4*>> in_flight;  // copies that arrive when it waits
+  std::vector<std::function<void()>> in_flight;  // copies that arrive when it waits
 };
 
 inline Fiber* current = nullptr;
@@ -210,10 +210,14 @@ inline void begin_copy_of_vec(uint4* to, const uint4* from) {
   check_load(from);
   if (to < buffer.data() || to >= buffer.data() + buffer.size())
     stop("a copy outside of shared memory");
-  current->in_flight.push_back({to, from});
+  current->in_flight.push_back([=] { *to = *from; });
 }
-inline void end_copies_of_vecs() {
-  for (const auto& [to, from] : current->in_flight) *to = *from;
+inline void begin_copy_of_word(unsigned* to, const unsigned* from) {
+  unsigned* const place = in_block(to, current->block->rank);  // stops outside of shared memory
+  current->in_flight.push_back([=] { *place = *from; });
+}
+inline void end_copies() {
+  for (const auto& arrive : current->in_flight) arrive();
   current->in_flight.clear();
 }
 // Bytes that other blocks write: a barrier opens when all that it expects have arrived.
