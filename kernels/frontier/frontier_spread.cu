@@ -9,15 +9,25 @@ __device__ inline void prefetch(const void* from, int bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
-// K, UNALIGNED: as in RowTile. WARPS: warps of a block. RESIDENT: blocks of a multiprocessor. A row
+// Return the warps, and the blocks, of threads with so many registers that are resident: each of a
+// multiprocessor's four sub-partitions has a quarter of its registers.
+constexpr int resident_warps(int registers) { return 16 * 1024 / (registers * kWarp) * 4; }
+constexpr int resident_blocks(int registers, int warps) { return resident_warps(registers) / warps; }
+// Return the largest block of which as many are resident. Declared for it, all blocks compile alike;
+// for those of 7 warps, the compiler would take 72 registers and spill more than from 64.
+constexpr int max_threads(int registers, int warps) {
+  return kWarp * (resident_warps(registers) / resident_blocks(registers, warps));
+}
+
+// K, UNALIGNED: as in RowTile. WARPS: warps of a block. REGISTERS: most of a thread. A row
 // has `row_blocks` blocks. All blocks of the launch, a multiple of `row_blocks`, must be resident
 // at once. STREAMED: a row exceeds the registers of its blocks, so it has `tiles` tiles, each
 // shared by all blocks of the row. The last tile stays in registers, and `saved_tiles` tiles before
 // it stay in shared memory. The others are read again, from the end of the row, which L2 still
 // holds. BYPASS: as in RowTile.
-template <typename T, typename Epilogue, int K, int WARPS, int RESIDENT, bool UNALIGNED,
+template <typename T, typename Epilogue, int K, int WARPS, int REGISTERS, bool UNALIGNED,
           bool STREAMED, int BYPASS>
-__global__ void __launch_bounds__(kWarp* WARPS, RESIDENT)
+__global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks(REGISTERS, WARPS))
     frontier_spread(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks, int tiles,
                     int saved_tiles) {

@@ -30,9 +30,9 @@ SOURCE = Path(__file__).with_suffix(".cu")
 CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
 DEFAULT_CONFIG = "k8w8"
 # Registers of a thread: of most; of unaligned float32 rows with over 4 vectors a lane, which loads
-# each twice; of a thread that streams tiles. Unaligned rows spill up to 24 bytes: all the warps
-# that fit are worth more. Where fewer blocks are resident, the launch has fewer
-# (``launch._blocks``).
+# each twice; of a thread that streams tiles. With 8 vectors, log-softmax of unaligned rows spills
+# up to 16 bytes: all the warps that fit are worth more. Where fewer blocks are resident, the launch
+# has fewer (``launch._blocks``).
 REGISTERS, REGISTERS_LOADED_TWICE, REGISTERS_STREAMED = 64, 80, 128
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
@@ -41,18 +41,20 @@ MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
 NEWER_STREAMED, NEWER_UNALIGNED = 168, 96
 
 
-def blocks_per_sm(
-    problem: Problem, per_lane: int, warps: int, unaligned: bool, streamed: bool
-) -> int:
-    """Return how many blocks of ``warps`` warps are resident on a multiprocessor."""
+def registers_of(problem: Problem, per_lane: int, unaligned: bool, streamed: bool) -> int:
+    """Return the most registers of a thread."""
     newer = problem.gpu.capability > CLUSTERS_SINCE
-    registers = REGISTERS
     if streamed:
-        registers = NEWER_STREAMED if newer else REGISTERS_STREAMED
-    elif unaligned and newer:
-        registers = NEWER_UNALIGNED
-    elif unaligned and per_lane > 4 and problem.dtype.itemsize == 4:
-        registers = REGISTERS_LOADED_TWICE
+        return NEWER_STREAMED if newer else REGISTERS_STREAMED
+    if unaligned and newer:
+        return NEWER_UNALIGNED
+    if unaligned and per_lane > 4 and problem.dtype.itemsize == 4:
+        return REGISTERS_LOADED_TWICE
+    return REGISTERS
+
+
+def blocks_per_sm(registers: int, warps: int) -> int:
+    """Return how many blocks are resident on a multiprocessor; see ``resident_blocks()``."""
     return PARTITIONS * (PARTITION_REGISTERS // (registers * WARP)) // warps
 
 
@@ -71,15 +73,16 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
         return ()  # frontier_rows takes the row of a single block
     # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
     tiles, saved_tiles = 1, 0
-    per_sm = blocks_per_sm(problem, per_lane, max_warps, True, False)
+    per_sm = blocks_per_sm(registers_of(problem, per_lane, True, False), max_warps)
     if streamed := row_blocks > max_blocks(problem, per_sm):
-        per_sm = blocks_per_sm(problem, per_lane, max_warps, True, True)
+        per_sm = blocks_per_sm(registers_of(problem, per_lane, True, True), max_warps)
         if per_lane < MIN_STREAMED or not per_sm:
             return ()  # registers would spill
         tiles = ceil_div(row_blocks, max_blocks(problem, per_sm))
         row_blocks = ceil_div(row_blocks, tiles)
     warps = ceil_div(vectors, WARP * per_lane * row_blocks * tiles)
-    per_sm = blocks_per_sm(problem, per_lane, warps, unaligned, streamed)
+    registers = registers_of(problem, per_lane, unaligned, streamed)
+    per_sm = blocks_per_sm(registers, warps)
     tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
         shared = problem.gpu.max_shared_per_block // per_sm - STATIC_BYTES
@@ -87,7 +90,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
     groups = ceil_div(problem.rows, rounds)  # of blocks, a row each
     bypass = 1 + (problem.rows * problem.cols * problem.dtype.itemsize > MAX_CACHED_BYTES)
-    sizes = per_lane, warps, per_sm, unaligned, streamed, bypass
+    sizes = per_lane, warps, registers, unaligned, streamed, bypass
     kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
     extra_args = row_blocks, tiles, saved_tiles

@@ -27,9 +27,9 @@ LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 26
 # and spread in tiles; of even lengths aligned and unaligned rows.
 FEW = [33, 256, 16384, 50257, 2**20, 2**23]
 TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
-# Unaligned rows of many blocks. An H100 was 25 to 70 % slower with fewer warps.
-SPILLS = re.compile(r"frontier_spread<\w+, \w+, \d, \d+, \d, true, false, \d>")
-SPILLED_BYTES = 24
+# Long unaligned rows with 8 vectors a lane: all the warps that fit are worth more on an H100.
+SPILLS = re.compile(r"frontier_spread<\w+, LogSoftmax, 8, \d+, \d+, true, false, \d>")
+SPILLED_BYTES = 16
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 
 
@@ -55,7 +55,7 @@ def check(found: dict[tuple[str, str], int], dtype: torch.dtype, arch: str) -> N
         used = resources(binary.code)
         for kernel, size in threads.items():
             registers, local = used[binary.symbol_mapping[kernel].decode()]
-            allowed = SPILLED_BYTES if arch == TUNED and SPILLS.fullmatch(kernel) else 0
+            allowed = SPILLED_BYTES if SPILLS.fullmatch(kernel) else 0
             assert local <= allowed, f"{kernel} on {arch} keeps {local} bytes in local memory"
             assert registers * size <= REGISTERS_PER_BLOCK, f"{kernel} on {arch} cannot start"
         if "oneflow" in source.stem and arch == TUNED:
