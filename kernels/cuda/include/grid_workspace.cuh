@@ -57,12 +57,15 @@ struct GridReducer {
     return workspace->states[epoch % kSlots] + first;
   }
 
+  __device__ static ulonglong2 tagged(SoftmaxState state, unsigned epoch) {
+    const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
+    return {tag | __float_as_uint(state.max), tag | __float_as_uint(state.sum)};
+  }
+
   // One thread calls it: publish the state of block number `block` of the row.
   __device__ void publish(SoftmaxState state, int block, bool is_first_row) const {
     const unsigned epoch = *before + 1;
-    const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
-    const ulonglong2 tagged{tag | __float_as_uint(state.max), tag | __float_as_uint(state.sum)};
-    store_relaxed(states(epoch) + block, tagged);
+    store_relaxed(states(epoch) + block, tagged(state, epoch));
     // The tag needed `epochs`, so this block has read it. Nobody waits for the sum.
     if (is_first_row) atomicAdd(&workspace->started, 1u);
   }
@@ -72,25 +75,27 @@ struct GridReducer {
   template <int IN_FLIGHT>
   __device__ SoftmaxState collect() {
     const unsigned epoch = *before + 1;
+    const ulonglong2 absent = tagged(SoftmaxState::identity(), epoch);
     SoftmaxState state[IN_FLIGHT + 1];  // the last is that of all before
     state[IN_FLIGHT] = SoftmaxState::identity();
     for (int begin = threadIdx.x; begin < count; begin += IN_FLIGHT * kWarp) {
-      bool missing = true;
-      while (missing) {
-        missing = false;
-        ulonglong2 loaded[IN_FLIGHT];
-#pragma unroll
-        for (int i = 0; i < IN_FLIGHT; ++i)
-          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states(epoch) + begin + i * kWarp);
+      ulonglong2 loaded[IN_FLIGHT];
+      unsigned missing = 1;
+      while (missing != 0) {
+        missing = 0;
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; ++i) {
-          state[i] = SoftmaxState::identity();
-          if (begin + i * kWarp >= count) continue;
-          missing |= loaded[i].x >> 32 != epoch || loaded[i].y >> 32 != epoch;
-          state[i] = {__uint_as_float(static_cast<unsigned>(loaded[i].x)),
-                      __uint_as_float(static_cast<unsigned>(loaded[i].y))};
+          loaded[i] = absent;
+          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states(epoch) + begin + i * kWarp);
         }
+#pragma unroll
+        for (int i = 0; i < IN_FLIGHT; ++i)
+          missing |= static_cast<unsigned>(loaded[i].x >> 32) ^ epoch | static_cast<unsigned>(loaded[i].y >> 32) ^ epoch;
       }
+#pragma unroll
+      for (int i = 0; i < IN_FLIGHT; ++i)
+        state[i] = {__uint_as_float(static_cast<unsigned>(loaded[i].x)),
+                    __uint_as_float(static_cast<unsigned>(loaded[i].y))};
       state[IN_FLIGHT] = merge(state);
     }
     const SoftmaxState merged = merge_lanes(state[IN_FLIGHT]);  // all lanes have read `before`
