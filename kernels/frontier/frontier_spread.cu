@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   constexpr int kInFlight = K < 8 ? 4 : 2;  // polls of a lane; registers are scarce
   extern __shared__ __align__(16) uint4 smem[];
   __shared__ SoftmaxState warp_states[WARPS];
-  __shared__ SoftmaxState row_state;
+  __shared__ SoftmaxState row_states[WARPS];  // of the row's blocks
   int warp = threadIdx.x / kWarp;
   // so that the compiler knows that it is uniform; of aligned rows it would cost registers
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);
@@ -83,11 +83,12 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         reducer.publish(state, row_block, row == first_row);
         if (row + row_step < rows) prefetch_tile(x_row + row_step * x_stride, 0);
       }
-      state = reducer.collect<kInFlight>();
-      if (threadIdx.x == 0) row_state = state;
     }
+    state = reducer.collect<kInFlight, WARPS>(warp);
+    if (threadIdx.x % kWarp == 0) row_states[warp] = state;
     __syncthreads();
-    state = row_state;
+    state = row_blocks > kInFlight * kWarp ? merge_all(row_states) : row_states[0];
+    if (threadIdx.x == 0) reducer.next();
     const Epilogue epilogue(state.sum);
     T* const out_row = out + opaque(row) * out_stride;  // opaque: computed here, not kept
     last.store(out_row, state.max, epilogue);

@@ -36,8 +36,7 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// Exchange the states of the `count` blocks that share a row, in places from `first` on. Only the
-// first warp of a block uses it, so that few polls delay the states they wait for.
+// Exchange the states of the `count` blocks that share a row, in places from `first` on.
 struct GridReducer {
   GridWorkspace* workspace;
   int first, count;
@@ -70,15 +69,17 @@ struct GridReducer {
     if (is_first_row) atomicAdd(&workspace->started, 1u);
   }
 
-  // Poll and merge the states of the row, after the block has published its own. Each lane has a
-  // strided subset, IN_FLIGHT loads at a time.
-  template <int IN_FLIGHT>
-  __device__ SoftmaxState collect() {
+  // Poll and merge a share of the row's states; each lane of a warp gets that of the warp. A lane has
+  // IN_FLIGHT loads at a time. No more warps poll than it takes, as polls delay the states that they
+  // wait for.
+  template <int IN_FLIGHT, int WARPS>
+  __device__ SoftmaxState collect(int warp) const {
     const unsigned epoch = *before + 1;
     const ulonglong2 absent = tagged(SoftmaxState::identity(), epoch);
     SoftmaxState state[IN_FLIGHT + 1];  // the last is that of all before
     state[IN_FLIGHT] = SoftmaxState::identity();
-    for (int begin = threadIdx.x; begin < count; begin += IN_FLIGHT * kWarp) {
+    for (int begin = warp * IN_FLIGHT * kWarp + static_cast<int>(threadIdx.x) % kWarp; begin < count;
+         begin += WARPS * IN_FLIGHT * kWarp) {
       ulonglong2 loaded[IN_FLIGHT];
       unsigned missing = 1;
       while (missing != 0) {
@@ -98,10 +99,10 @@ struct GridReducer {
                     __uint_as_float(static_cast<unsigned>(loaded[i].y))};
       state[IN_FLIGHT] = merge(state);
     }
-    const SoftmaxState merged = merge_lanes(state[IN_FLIGHT]);  // all lanes have read `before`
-    if (threadIdx.x == 0) *before = epoch;
-    return merged;
+    return merge_lanes(state[IN_FLIGHT]);
   }
+  // One thread calls it for each row, between two barriers, when all warps have collected.
+  __device__ void next() const { ++*before; }
 
   // One thread of each block calls it after all rows. The last block ends the launch once all have
   // started. Others may have had one row more, of this epoch.
