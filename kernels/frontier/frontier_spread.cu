@@ -88,7 +88,6 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
     if (threadIdx.x % kWarp == 0) row_states[warp] = state;
     __syncthreads();
     state = row_blocks > kInFlight * kWarp ? merge_all(row_states) : row_states[0];
-    if (threadIdx.x == 0) reducer.next();
     const Epilogue epilogue(state.sum);
     T* const out_row = out + opaque(row) * out_stride;  // opaque: computed here, not kept
     last.store(out_row, state.max, epilogue);
@@ -104,6 +103,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         again.store(out_row, state.max, epilogue);
       }
     }
+    if (threadIdx.x == 0) reducer.next();
   }
   if (threadIdx.x == 0) reducer.finish();
 }
