@@ -9,7 +9,6 @@ Source: ``frontier_short``; for unaligned rows ``frontier_packed``; for both ``f
 ``frontier_staged`` and ``frontier_spread``.
 """
 
-import math
 from collections.abc import Iterator
 
 from ..contract import VEC_BYTES, split_config
@@ -31,38 +30,36 @@ RULE = {
         (2 * KIB, "frontier_short__u2", 4),
         (4 * KIB, "frontier_rows__k1w16"),  # one vector a lane has the shortest latency
         (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
-        (128 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
+        (256 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
         # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
         # twice; 16 bits have twice the exps.
-        (192 * KIB, "frontier_rows__k4w16", 2),
         (320 * KIB, "frontier_staged__k5w8"),
         (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
-        (640 * KIB, "frontier_staged__k5w16"),
-        (640 * KIB, "frontier_staged__k10w16"),  # where clusters have fewer than 16 blocks
+        (512 * KIB, "frontier_staged__k5w16"),
         (768 * KIB, "frontier_rows__k8w16", 4),
-        (1 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
-        (1.375 * MIB, "frontier_spread__k4w8", 2),
-        (2.25 * MIB, "frontier_spread__k8w8", 4),
-        (2.5 * MIB, "frontier_spread__k4w16", 2),
-        (math.inf, "frontier_spread__k8w16"),  # fewer states to poll
+        (1.5 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
+        (1.5 * MIB, "frontier_staged__k10w16"),  # where only a block can share a row
+        (2 * MIB, "frontier_spread__k4w8", 2),
     ),
     False: (
         (1280, "frontier_packed__k20"),
         (1.5 * KIB, "frontier_packed__k24", 2),  # a warp in place of two
-        (8 * KIB, "frontier_packed__k20"),
+        (5 * KIB, "frontier_packed__k20"),
         (16 * KIB, "frontier_packed__k20", 4),
         (16 * KIB, "frontier_rows__k2w16", 2),
+        (128 * KIB, "frontier_rows__k4w8"),
         # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
         # long as a cluster of 16 blocks holds the row.
-        (320 * KIB, "frontier_staged__k4w8"),
+        (256 * KIB, "frontier_staged__k4w8"),
+        (320 * KIB, "frontier_staged__k5w8"),
         (640 * KIB, "frontier_staged__k5w16"),
-        (1.25 * MIB, "frontier_staged__k10w16"),
-        (2.25 * MIB, "frontier_spread__k4w8", 2),
-        # 32 warps are resident, with 8 vectors a lane 16. What exceeds them has the last resort.
-        (math.inf, "frontier_spread__k4w16"),
+        (1.5 * MIB, "frontier_spread__k4w8"),
+        (1.5 * MIB, "frontier_staged__k10w16"),
+        (2 * MIB, "frontier_spread__k4w8", 2),
     ),
 }
-LAST_RESORT = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}"  # takes almost any row
+# For all other rows: fewer states to poll, and more bytes in flight.
+LAST_RESORT = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}"
 
 
 def choices(cols: int, itemsize: int, rule: dict = RULE) -> Iterator[str]:

@@ -12,9 +12,11 @@ __device__ inline void prefetch(const void* from, int bytes) {
 // Return the warps, and the blocks, of threads with so many registers that are resident: each of a
 // multiprocessor's four sub-partitions has a quarter of its registers.
 constexpr int resident_warps(int registers) { return 16 * 1024 / (registers * kWarp) * 4; }
-constexpr int resident_blocks(int registers, int warps) { return resident_warps(registers) / warps; }
-// Return the largest block of which as many are resident. Declared for it, all blocks compile alike;
-// for those of 7 warps, the compiler would take 72 registers and spill more than from 64.
+constexpr int resident_blocks(int registers, int warps) {
+  return resident_warps(registers) / warps;
+}
+// Return the largest block of which as many are resident. Declared for it, all blocks compile
+// alike; for those of 7 warps, the compiler would take 72 registers and spill more than from 64.
 constexpr int max_threads(int registers, int warps) {
   return kWarp * (resident_warps(registers) / resident_blocks(registers, warps));
 }
@@ -48,10 +50,10 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   for (int row = first_row; row < rows; row += row_step) {
     const T* const x_row = x + row * x_stride;
     const auto first_vec = [&](int tile) { return (tile * row_blocks + row_block) * kBlockVecs; };
-    // opaque: otherwise the compiler keeps the offsets for the next row, in a tile's registers
+    // opaque: otherwise the compiler keeps offsets for the next row, in a tile's registers
     const auto tile_vec = [&](int tile) { return opaque(first_vec(tile) + warp * K * kWarp); };
     const auto prefetch_tile = [&](const T* of_row, int tile) {
-      const int left = static_cast<int>(cols) / kVecElems<T> - first_vec(tile);
+      const int left = opaque(static_cast<int>(cols)) / kVecElems<T> - first_vec(tile);
       const AlignedRow<const T> aligned(of_row);
       if (left > 0) prefetch(aligned.at(first_vec(tile)), min(kBlockVecs, left) * kVecBytes);
     };

@@ -27,12 +27,11 @@ ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
 # k: vectors of a lane. w: most warps of a block.
-CONFIGS = ("k4w8", "k4w16", "k8w8", "k8w16")
+CONFIGS = ("k4w8", "k8w8")
 DEFAULT_CONFIG = "k8w8"
 # Registers of a thread: of most; of unaligned float32 rows with over 4 vectors a lane, which loads
-# each twice; of a thread that streams tiles. With 8 vectors, log-softmax of unaligned rows spills
-# up to 16 bytes: all the warps that fit are worth more. Where fewer blocks are resident, the launch
-# has fewer (``launch._blocks``).
+# each twice (log-softmax spills 8 bytes: all the warps that fit are worth more); of a thread that
+# streams tiles. Where fewer blocks are resident, the launch has fewer (``launch._blocks``).
 REGISTERS, REGISTERS_LOADED_TWICE, REGISTERS_STREAMED = 64, 80, 128
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
@@ -65,6 +64,8 @@ def max_blocks(problem: Problem, per_sm: int) -> int:
 
 def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
     """Return the instance for a row of this length; see ``plan.Planner``."""
+    if problem.gpu.capability < CLUSTERS_SINCE:
+        return ()
     numbers = parse(config)
     per_lane, max_warps = numbers["k"], numbers["w"]
     vectors, unaligned = vectors_of(problem), is_unaligned(problem)

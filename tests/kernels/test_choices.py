@@ -10,7 +10,7 @@ import kernels
 from kernels.cuda import grid_workspace
 from kernels.cuda.nvrtc import INCLUDE
 from kernels.cuda.plan import GPUS, Problem
-from kernels.frontier import frontier, frontier_packed, frontier_spread, frontier_staged
+from kernels.frontier import frontier, frontier_packed, frontier_staged
 from kernels.frontier._tiling import parse
 from measure.clock import read_meet_write
 
@@ -44,22 +44,28 @@ def test_a_border_belongs_to_the_shorter_rows():
         (769, 2, "packed__k20"),
         (4095, 4, "packed__k20"),  # in 16 bits another
         (4097, 2, "rows__k2w16"),
-        (4097, 4, "staged__k4w8"),
-        (49152, 4, "staged__k5w8"),  # 192 KiB: in 16 bits another
-        (98304, 2, "rows__k4w16"),
-        (2**18, 4, "spread__k4w8"),
-        (2**18 + 4, 4, "spread__k8w8"),  # in 16 bits another
-        (2**19 + 8, 2, "spread__k4w8"),
-        (2**25, 4, "spread__k8w16"),
+        (4097, 4, "rows__k4w8"),
+        (131072, 4, "staged__k5w16"),  # 512 KiB: in 16 bits another
+        (262144, 2, "rows__k8w8r"),
+        (393216, 4, "spread__k4w8"),
+        (393220, 4, "spread__k8w8"),  # in 16 bits another
+        (786440, 2, "spread__k4w8"),
+        (786441, 2, "spread__k4w8"),
+        (2**25, 4, "spread__k8w8"),
     ):
         assert next(frontier.choices(cols, itemsize)) == f"frontier_{expected}"
 
 
 def test_a_config_that_refuses_a_row_leaves_it_to_the_next():
-    first, second = frontier.choices(5_000_001, 4)
-    assert (first, second) == ("frontier_spread__k4w16", "frontier_spread__k8w8")
-    assert frontier_spread.plan(problem(5_000_001), "k4w16") == ()
-    assert (chosen(5_000_001),) == frontier_spread.plan(problem(5_000_001), "k8w8")
+    old = problem(16_385, gpu=GPUS["sm_80"])  # whose blocks cannot share a row
+    refused = ("rows__k4w8", "staged__k4w8", "staged__k5w8", "staged__k5w16", "spread__k4w8")
+    *of_rule, taken, _ = frontier.choices(old.cols, 4)
+    assert of_rule == [f"frontier_{variant}" for variant in refused]
+    for variant in of_rule:
+        stem, config = kernels.split_config(variant)
+        assert frontier.PARTS[stem].plan(old, config) == ()
+    assert taken == "frontier_staged__k10w16"
+    assert frontier.plan(old) == frontier_staged.plan(old, "k10w16") != ()
 
 
 def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():

@@ -52,8 +52,9 @@ struct GridReducer {
   }
   __device__ static void ready() { cp_async_wait(); }
 
+  // opaque: otherwise the compiler keeps the address for all rows, in a tile's registers
   __device__ ulonglong2* states(unsigned epoch) const {
-    return workspace->states[epoch % kSlots] + first;
+    return workspace->states[epoch % kSlots] + opaque(first);
   }
 
   __device__ static ulonglong2 tagged(SoftmaxState state, unsigned epoch) {
@@ -69,17 +70,18 @@ struct GridReducer {
     if (is_first_row) atomicAdd(&workspace->started, 1u);
   }
 
-  // Poll and merge a share of the row's states; each lane of a warp gets that of the warp. A lane has
-  // IN_FLIGHT loads at a time. No more warps poll than it takes, as polls delay the states that they
-  // wait for.
+  // Poll and merge a share of the row's states; each lane of a warp gets that of the warp. A lane
+  // has IN_FLIGHT loads at a time. No more warps poll than it takes, as polls delay the states that
+  // they wait for.
   template <int IN_FLIGHT, int WARPS>
   __device__ SoftmaxState collect(int warp) const {
     const unsigned epoch = *before + 1;
     const ulonglong2 absent = tagged(SoftmaxState::identity(), epoch);
     SoftmaxState state[IN_FLIGHT + 1];  // the last is that of all before
     state[IN_FLIGHT] = SoftmaxState::identity();
-    for (int begin = warp * IN_FLIGHT * kWarp + static_cast<int>(threadIdx.x) % kWarp; begin < count;
-         begin += WARPS * IN_FLIGHT * kWarp) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    int begin = warp * IN_FLIGHT * kWarp + lane;
+    for (; begin < count; begin += WARPS * IN_FLIGHT * kWarp) {
       ulonglong2 loaded[IN_FLIGHT];
       unsigned missing = 1;
       while (missing != 0) {
@@ -87,11 +89,13 @@ struct GridReducer {
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; ++i) {
           loaded[i] = absent;
-          if (begin + i * kWarp < count) loaded[i] = load_relaxed(states(epoch) + begin + i * kWarp);
+          if (begin + i * kWarp < count)
+            loaded[i] = load_relaxed(states(epoch) + begin + i * kWarp);
         }
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; ++i)
-          missing |= static_cast<unsigned>(loaded[i].x >> 32) ^ epoch | static_cast<unsigned>(loaded[i].y >> 32) ^ epoch;
+          missing |= static_cast<unsigned>(loaded[i].x >> 32) ^ epoch |
+                     static_cast<unsigned>(loaded[i].y >> 32) ^ epoch;
       }
 #pragma unroll
       for (int i = 0; i < IN_FLIGHT; ++i)

@@ -49,7 +49,9 @@ BODIES = {
     "inline void cp_async_vec(uint4* to, const void* from)": (
         "begin_copy_of_vec(to + VECS, static_cast<const uint4*>(from) + VECS);"
     ),
-    "inline void cp_async_word(unsigned* to, const unsigned* from)": "begin_copy_of_word(to, from);",
+    "inline void cp_async_word(unsigned* to, const unsigned* from)": (
+        "begin_copy_of_word(to, from);"
+    ),
     "inline void cp_async_wait()": "end_copies();",
     "inline void fence_mbarrier_init()": "",
     "inline void prefetch(const void* from, int bytes)": "",
