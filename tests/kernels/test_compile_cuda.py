@@ -25,7 +25,7 @@ SHORT = [1, 3, 16, 31, 64, 128, 782, 1022, 1023, 1024, 1025]
 LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 262144, 2**20]
 # One for each of the frontier's kernels that its rule picks: packed, short, rows, staged, spread,
 # and spread in tiles; of even lengths aligned and unaligned rows.
-FEW = [33, 256, 16384, 50257, 2**20, 2**23]
+FEW = [33, 256, 16384, 100_003, 2**20, 2**23]
 TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
 # Long unaligned rows, each vector loaded twice: all the warps that fit are worth more on an H100.
 SPILLS = re.compile(r"frontier_spread<float, LogSoftmax, 8, \d+, 80, true, false, \d>")

@@ -81,14 +81,15 @@ struct RowPart {
     __shared__ Buffer shared;
     buffer = &shared;
     if constexpr (ROWS > 1) row = row * ROWS + warp, tile = 0;
-    if constexpr (CLUSTER > 1) row /= CLUSTER, tile += static_cast<int>(cluster_rank()) * WARPS;
+    if constexpr (CLUSTER > 1) {
+      if (threadIdx.x == 0) buffer->init();
+      row /= CLUSTER, tile += static_cast<int>(cluster_rank()) * WARPS;
+    }
   }
 
-  // Make ready for the states of other blocks; best once the loads are on their way.
+  // Tell the other blocks that this one can receive states; best once the loads are on their way.
   __device__ void listen() const {
-    if constexpr (CLUSTER == 1) return;
-    if (threadIdx.x == 0) buffer->init();
-    cluster_arrive();  // merge() waits, long after all have arrived
+    if constexpr (CLUSTER > 1) cluster_arrive();  // merge() waits, long after all have arrived
   }
 
   // Merge the states of the row's warps; each lane has its warp's. All threads that share the row
