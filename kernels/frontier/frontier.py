@@ -1,7 +1,7 @@
 """Choose the fastest of this project's kernels for each length of row.
 
 Idea: a short row takes several lanes of a warp. Longer rows take a warp, a block or a cluster. The
-longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other kernels.
+longest take all blocks of the GPU. Rows whose bytes are no multiple of 16 have other borders.
 RULE chooses by N and the dtype, never by M, so a row gives the same bits in any batch.
 Bytes: 2·M·N·itemsize, the least possible, up to rows that the GPU cannot hold at once.
 Limits: N up to 2^30. Compute capability 9.0; for rows of at most 80 KiB 8.0 is enough.
@@ -30,7 +30,7 @@ RULE = {
         (2 * KIB, "frontier_short__u2", 4),
         (4 * KIB, "frontier_rows__k1w16"),  # one vector a lane has the shortest latency
         (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
-        (256 * KIB, "frontier_rows__k4w8"),  # of 8 blocks, half as many warps meet
+        (256 * KIB, "frontier_rows__k4w8"),  # half as many warps meet
         # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
         # twice; 16 bits have twice the exps.
         (320 * KIB, "frontier_staged__k5w8"),

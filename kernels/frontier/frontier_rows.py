@@ -4,7 +4,7 @@ Idea: every lane loads its 16-byte vectors of a row at once and keeps them in re
 of a warp find the maximum of its elements, then the sum of exp. These states are merged through
 shared memory, with one barrier inside a block or a cluster. The exps are kept in float32
 and scaled for the output. Where that takes too many registers, exp is computed again. The blocks of
-a cluster arrive at its first barrier before the loads and wait after them, as QuACK does.
+a cluster arrive at its first barrier while the loads are under way, and wait after them.
 Unaligned rows, such as most rows of an odd N: vectors are counted from the row's first
 element. Each is shifted out of two aligned vectors; the second comes from the next lane or the
 cache. The output is shifted back between neighbouring lanes. So 16 bytes move at a time, except at
@@ -12,8 +12,8 @@ the ends of a warp's tile. The sums do not depend on where a row begins.
 Bytes: 2·M·N·itemsize, the least possible.
 Limits: with 4 vectors a lane, 16 warps and 16 blocks N up to 131,072 in float32, twice that in 16
 bits; other configs in proportion. Compute capability 9.0, or 8.0 where a block is enough.
-Source: registers, clusters and the order of barriers follow QuACK (Dao-AILab); the shifted vectors
-of unaligned rows are our own.
+Source: registers, clusters and the late wait follow QuACK (Dao-AILab); the shifted vectors of
+unaligned rows are our own.
 """
 
 import functools

@@ -21,12 +21,12 @@ constexpr int max_threads(int registers, int warps) {
   return kWarp * (resident_warps(registers) / resident_blocks(registers, warps));
 }
 
-// K, UNALIGNED: as in RowTile. WARPS: warps of a block. REGISTERS: most of a thread. A row
+// K, UNALIGNED, BYPASS: as in RowTile. WARPS: warps of a block. REGISTERS: most of a thread. A row
 // has `row_blocks` blocks. All blocks of the launch, a multiple of `row_blocks`, must be resident
 // at once. STREAMED: a row exceeds the registers of its blocks, so it has `tiles` tiles, each
 // shared by all blocks of the row. The last tile stays in registers, and `saved_tiles` tiles before
 // it stay in shared memory. The others are read again, from the end of the row, which L2 still
-// holds. BYPASS: as in RowTile.
+// holds.
 template <typename T, typename Epilogue, int K, int WARPS, int REGISTERS, bool UNALIGNED,
           bool STREAMED, int BYPASS>
 __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks(REGISTERS, WARPS))
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   constexpr int kInFlight = K < 8 ? 4 : 2;  // polls of a lane; registers are scarce
   extern __shared__ __align__(16) uint4 smem[];
   __shared__ SoftmaxState warp_states[WARPS];
-  __shared__ SoftmaxState row_states[WARPS];  // of the row's blocks
+  __shared__ SoftmaxState row_states[WARPS];  // of the blocks whose states a warp polled
   int warp = threadIdx.x / kWarp;
   // so that the compiler knows that it is uniform; of aligned rows it would cost registers
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);

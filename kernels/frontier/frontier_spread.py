@@ -1,11 +1,11 @@
 """Keep a long row in the registers of many blocks, up to all that are resident at once.
 
 Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange their softmax states in
-global memory. So a row may have any number of blocks. Each block loads its tile at once and
-publishes its state. One warp polls for the states of the others, while the next tile is prefetched
-into L2. Then the block stores its tile from registers. The row's length alone decides how many
-blocks share a row. A row longer than all registers has several tiles for each block: the last stays
-in registers, those before it in shared memory, and the others are read twice.
+global memory. So a row may have any number of blocks. Each block loads its tile at once, publishes
+its state and prefetches its tile of its next row into L2. As many of its warps as it takes poll for
+the states of the row. Then the block stores its tile from registers. The row's length alone decides
+how many blocks share a row. A row longer than all registers has several tiles for each block: the
+last stays in registers, those before it in shared memory, and the others are read twice.
 Bytes: 2·M·N·itemsize if the registers and shared memory of the GPU hold a row: about 8 million
 float32 elements on an H200, twice that in 16 bits. Longer rows take up to 3·M·N·itemsize, less what
 L2 serves.
@@ -36,7 +36,7 @@ REGISTERS, REGISTERS_LOADED_TWICE, REGISTERS_STREAMED = 64, 80, 128
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
-# After compute capability 9.0, which needs more: of streams, of unaligned rows.
+# The same beyond compute capability 9.0, where fewer would spill: of streams, of unaligned rows.
 NEWER_STREAMED, NEWER_UNALIGNED = 168, 96
 
 

@@ -1,5 +1,5 @@
 // Copies from global to shared memory that pass through no register. PTX ISA, "cp.async"; .ca goes
-// through L1 and is faster here than .cg.
+// through L1. For the vectors of frontier_staged it is faster than .cg; a word has only .ca.
 #pragma once
 #include "mbarrier.cuh"
 #include "vec.cuh"
