@@ -19,7 +19,8 @@ SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 PEERS = (OURS, "peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer", "peer_compile")
 PEERS += ("peer_helion__pretuned", "peer_helion")
 BACKWARDS = ("softmax_backward", "log_softmax_backward")
-NOTE = "In brackets: 95 % intervals. \\* Timed on another board, so not ranked. † Reduced clocks."
+NOTE = "In brackets: 95 % intervals. \\* Timed on another board, so not ranked. † Reduced clocks. "
+NOTE += "‡ Wrong on special values."
 ABSENT = "not recorded"
 PLACE = ["sweep", "dtype", "M", "N"]
 # Points of README.md, beside the worst one.
@@ -157,7 +158,8 @@ def peers(rows: pd.DataFrame) -> str:
         for gpu in gpus:
             by = points[points["gpu"] == gpu].set_index("variant", drop=False)
             cells = [_cell(by.loc[each]) if each in by.index else "" for each in PEERS]
-            lines.append([f"{m}x{n}", dtype, gpu.upper(), *(cells if len(by) else [ABSENT])])
+            if any(cells):
+                lines.append([f"{m}x{n}", dtype, gpu.upper(), *cells])
     heads = ["M x N", "dtype", "GPU", *(f"`{each}`" for each in PEERS)]
     return f"{table(heads, lines, 'points')}\n\n{NOTE}"
 
