@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from triton.runtime.errors import OutOfResources
 
 import kernels
 from measure import inputs
@@ -47,6 +48,15 @@ def refused(name, x) -> bool:
     return reason is not None
 
 
+def output_of(name, op, read) -> torch.Tensor | None:
+    """Return the output; None where Triton finds the stages of a row too large for the GPU."""
+    try:
+        return kernels.load(name).function(op)(*read)
+    except OutOfResources:  # the status of its row is `unsupported`
+        assert name == "triton_persistent"
+        return None
+
+
 @pytest.mark.parametrize(
     ("dtype", "columns"),
     [
@@ -61,7 +71,7 @@ def refused(name, x) -> bool:
 )
 @every
 def test_any_number_of_columns(name, op, dtype, columns, device):
-    function, taken = kernels.load(name).function(op), 0
+    taken = 0
     # torch rounds x - max to 16 bits in between; Triton's interpreter truncates to bfloat16
     on_cpu = device.type == "cpu" and dtype != torch.float32
     inexact = on_cpu and (name, op) == ("torch_softmax", "log_softmax")
@@ -69,9 +79,8 @@ def test_any_number_of_columns(name, op, dtype, columns, device):
     for cols in columns + LONG * ("backward" in op):
         for rows in (3, 4):  # where M is even, cuda_oneflow_warp has two rows at once
             read = inputs.draw_for(op, "normal", dtype, rows, cols, cols, device)
-            if refused(name, read[0]):
+            if refused(name, read[0]) or (y := output_of(name, op, read)) is None:
                 continue
-            y = function(*read)
             assert inexact or variants.problem(y, read, op, truncates) is None, cols
             taken += 1
     assert taken >= 4
@@ -114,9 +123,8 @@ def test_infinities_and_nan_as_torch_has_them(name, op, cols, device):
         read = tuple(variants.special_gradients(op, cols, device))
     else:
         read = (variants.special_rows(8, cols, device=device),)
-    if refused(name, read[0]):
+    if refused(name, read[0]) or (y := output_of(name, op, read)) is None:
         pytest.skip(f"{name} does not take rows of {cols}")
-    y = kernels.load(name).function(op)(*read)
     assert variants.problem(y, read, op) is None  # so NaN is where it is in float64
     if "backward" in op:
         assert y[1:3].isnan().all()

