@@ -49,16 +49,16 @@ def draw_over_n(selection: Selection, value: str) -> Figure:
 def draw_hero(selection: Selection) -> Figure:
     """Draw the fraction of copy bandwidth over N of HERO, for softmax in float32 and bfloat16.
 
-    The rows are those of the GPU and the M with the most of these variants, and of several such M
-    with the most sizes. A point of several sweeps is their median.
+    The rows are those of the GPU and the M with the most of these variants; of several, with the
+    most processes, and then the most sizes. A point of several sweeps is their median.
     """
     wanted = {"variant": HERO, "op": ["softmax"], "dtype": ["float32", "bfloat16"]}
     rows = selection.own[selection.own[list(wanted)].isin(wanted).all(axis=1)]
     title, parts, notes = "How near each kernel comes to copy bandwidth", {}, []
     timed = rows[is_ranked(rows, any_board=True) & rows["of_copy"].notna()]
     if len(timed):
-        sizes = timed.groupby(["gpu", "M"])[["variant", "N"]].nunique()
-        gpu, m = sizes.sort_values(["variant", "N"], kind="stable").index[-1]
+        most = {"variant": "nunique", "processes": "max", "N": "nunique"}
+        gpu, m = timed.groupby(["gpu", "M"]).agg(most).sort_values([*most], kind="stable").index[-1]
         rows, timed = (each[(each["gpu"] == gpu) & (each["M"] == m)] for each in (rows, timed))
         groups = timed.groupby(["dtype", "variant", "N"])
         medians = groups[["of_copy", "speedup", "speedup_low", "speedup_high"]].median()
