@@ -22,9 +22,10 @@ BOARD = ["origin", "sweep", "gpu", "gpu_uuid"]
 # The grid of a (relative), b (µs) and d in `process_spread`. a and b reach from below the smallest
 # spread of a recorded board, 0.02 %, to above the largest.
 A_GRID, B_GRID_US = np.geomspace(5e-5, 5e-2, 30), np.append(0, np.geomspace(2e-3, 0.5, 24))
-# Half of the recorded boards would take d = 2, where the variance is infinite, and so is that of a
-# mean. With 3, the same kernel under two names, 26 recorded pairs, never differs significantly. But
-# if d were 2.1, 5 of 30 simulated sweeps of equal variants would show a significant difference.
+# Of 25 recorded sweeps on a board, 13 would take d = 2, where the variance is infinite, and so is
+# that of a mean. With 3, the same kernel under two names, 37 recorded pairs, never differs
+# significantly. But if d were 2.1, 5 of 30 simulated sweeps of equal variants would show a
+# significant difference.
 D_GRID = (3.0, 4.0, 6.0, 10.0, 20.0, 50.0)
 # With fewer degrees of freedom in the controls of a sweep, a, b and d are those of its board in all
 # sweeps, or else DEFAULT, a spread that no recorded board exceeds.
