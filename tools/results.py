@@ -50,7 +50,8 @@ def glance(rows: pd.DataFrame) -> str:
     worst = goals.reached(ranks[ranks["gpu"] == gpu])["level"][:1].reset_index()
     worst, measured = (list(map(tuple, of[PLACE].to_numpy())) for of in (worst, ranks))
     lines = []
-    for where in dict.fromkeys(each for each in [*GLANCE, *worst] if each in measured):
+    points = [*(each for each in GLANCE if each not in worst), *worst]
+    for where in (each for each in points if each in measured):
         part = _matrix(ranks, gpu, where)
         cells = _fastest(part) if len(part) else [ABSENT, "", "", "", "", ""]
         beside = [_beside(part, _matrix(ranks, other, where)) for other in others]
@@ -194,12 +195,15 @@ def gpus(rows: pd.DataFrame) -> str:
     for gpu in order(rows):
         part, ok = rows[rows["gpu"] == gpu], rows[(rows["gpu"] == gpu) & (rows["status"] == "ok")]
         boards, days = ok.groupby(SWEEP_MATRIX)["gpu_uuid"].nunique(), ok["started_at"].str[:10]
+        replicates = ok.groupby("sweep")["replicate"].max().astype(int)
+        fewer = replicates[replicates < replicates.max()].items()
+        fewest = (f"`{sweep}` {count}" for sweep, count in fewer)
         torch = ", ".join(sorted(ok["torch"].str.split("+").str[0].unique()))
         restless = ok["flags"].str.contains("throttled|_drift").mean()
         lines.append(
             f"{gpu.upper()}: {len(part)} rows ({counts(part['status'])}) of "
             f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {days.min()} to {days.max()}, torch "
-            f"{torch}, replicates: {ok['replicate'].max():.0f}. Missing sweeps: "
+            f"{torch}, replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
             f"{', '.join(lacking(rows, gpu)) or 'none'}. Matrices on two boards: "
             f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
             f"or of `measure/`: {(part['stale'] == 'true').mean():.1%} of the rows. Throttled or "

@@ -44,6 +44,19 @@ def test_the_table_of_the_readme_says_what_another_gpu_says_otherwise(rows):
     assert results.glance(same).splitlines()[2].endswith("] |  |")
 
 
+def test_the_matrix_furthest_behind_is_the_last_line_wherever_it_stood():
+    lost, won = {"sweep": "peers", "gpu": "h100"}, {"n": 4096, "dtype": "float32"}
+    parts = [recorded(LOST, **lost), recorded(PEERS, **lost, **won)]
+    table = results.glance(pd.concat(parts)).split("\n\n")[0]
+    assert [line.split()[1] for line in table.splitlines()[2:]] == ["1024x4096", "1024x65536"]
+
+
+def test_a_sweep_of_fewer_replicates_is_named():
+    parts = [recorded(PEERS, sweep, "h100") for sweep in ("peers", "random")]
+    parts += [recorded(PEERS, "peers", "h100", replicate=2)]
+    assert "replicates: 2, `random` 1. Missing" in results.gpus(pd.concat(parts))
+
+
 def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     text = results.goal_table(rows)
     lost = f"0.0 % of {len(record.SWEEPS)}"
