@@ -19,8 +19,8 @@ SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 PEERS = (OURS, "peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer", "peer_compile")
 PEERS += ("peer_helion__pretuned", "peer_helion")
 BACKWARDS = ("softmax_backward", "log_softmax_backward")
-NOTE = "In brackets: 95 % intervals. \\* Timed on another board, so not ranked. † Reduced clocks. "
-NOTE += "‡ Wrong on special values."
+MARKS = ["\\* timed on another board, so not ranked", *frame.LEGEND.values()]
+NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
 ABSENT = "not recorded"
 PLACE = ["sweep", "dtype", "M", "N"]
 # Points of README.md, beside the worst one.
