@@ -16,11 +16,15 @@ from tests.bench import Bench, kernel, read_row
 from tests.processes import PATIENCE_S, until
 
 SOCKET = socket.AF_UNIX, socket.SOCK_SEQPACKET
-# Starts a process in the worker's session and one in a new session, then stops itself.
+# Starts a process in the worker's session and one in a new session, which only SIGKILL ends.
 STARTS = """import subprocess
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 for session in (False, True):
-    subprocess.Popen(['sleep', '600'], start_new_session=session)
+    # the pipes of the log are not held open
+    subprocess.Popen('exec sleep 600 > log 2>&1', shell=True, start_new_session=session)
+"""
+# And stops itself.
+STOPS = f"""{STARTS}
 open('started', 'w')
 os.kill(os.getpid(), signal.SIGSTOP)"""
 # The worker's parent and grandparent: the reaper and the fork server.
@@ -91,8 +95,7 @@ def ended(point: subprocess.Popen) -> tuple[int, str]:
 def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared, monkeypatch):
     """And what it started has ended when its row is there."""
     names = [name for name in fork_server.PRELOADED if name != "measure.device.telemetry"]  # NVML
-    act = f"""import subprocess
-subprocess.Popen(['sleep', '600'], start_new_session=True)
+    act = f"""{STARTS}
 missing = [name for name in {names!r} if name not in sys.modules]
 of = 'measure.process.fork_server' in open('/proc/self/cmdline').read()
 raise RuntimeError(f"{{of}} {{os.environ['TMPDIR']}} {{os.getcwd()}} {{missing}}")"""
@@ -113,10 +116,10 @@ def test_a_process_that_has_opened_the_driver_cannot_be_forked(monkeypatch, tmp_
 def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):
     started = shared.project / "started"
     started.unlink(missing_ok=True)
-    shared.add("starts", kernel(STARTS))
+    shared.add("stops", kernel(STOPS))
     # the first limit within which this machine gets as far as the kernel's stop
     for limit in (3, 10, 30, 100):
-        row, done = shared.run("starts", timeout=limit)
+        row, done = shared.run("stops", timeout=limit)
         assert shared.running("sleep") == []
         if started.exists():
             break
