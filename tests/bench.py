@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from measure.point import Point
 from tests import copies
 from tests.workflow.runner import environment, read_csv
 
@@ -22,6 +23,12 @@ def softmax(x, out=None):
 def kernel(act: str, head: str = "") -> str:
     """Return the source of a right kernel that also does what `act` says, after `head`."""
     return head + KERNEL.format(act=act.strip().replace("\n", "\n    "))
+
+
+def point(**change) -> Point:
+    """Return a small point of the CPU, but for what `change` says."""
+    given = {"gpu": "cpu", "dtype": "float32", "M": 8, "N": 8, "variant": "torch_softmax"}
+    return Point(**given | change)
 
 
 def read_row(path: Path) -> dict[str, str]:

@@ -11,8 +11,8 @@ import pytest
 
 from measure.device import gpu_lock, gpus
 from measure.errors import NoRow
-from measure.point import Point
 from measure.process import fork_client, run_point
+from tests.bench import point
 
 GPUS = [gpus.VisibleGpu("GPU-aaaa", "h200"), gpus.VisibleGpu("GPU-bbbb", "h200")]
 
@@ -34,7 +34,7 @@ def test_all_points_of_a_matrix_get_one_board_whatever_the_order_of_boards():
     others = [gpus.VisibleGpu("GPU-0000", "a100"), *reversed(GPUS)]
     by_size = {}
     for size in range(1, 33):
-        one = Point("h200", "float32", 8, size, "torch_softmax")
+        one = point(gpu="h200", N=size)
         same = one, replace(one, variant="torch_naive", replicate=2)
         chosen = {gpu_lock.assigned_gpu(p, found) for p in same for found in (GPUS, others)}
         (by_size[size],) = chosen
@@ -112,12 +112,12 @@ def test_another_user_s_lock_holds(monkeypatch):
 
 
 def test_a_worker_sees_the_gpu_that_is_held_for_it(path, monkeypatch):
-    def run_worker(point, folder, lock, *_):
+    def run_worker(given, folder, lock, *_):
         assert not is_free(path)
-        seen = fork_client._environment(point, lock)["CUDA_VISIBLE_DEVICES"]
+        seen = fork_client._environment(given, lock)["CUDA_VISIBLE_DEVICES"]
         raise NoRow(f"it sees {seen}")
 
     monkeypatch.setattr(run_point.gpus, "visible_gpus", lambda: GPUS[:1])
     monkeypatch.setattr(run_point.fork_client, "run_worker", run_worker)
     with pytest.raises(NoRow, match="it sees GPU-aaaa"):
-        run_point.measure_point(Point("h200", "float32", 8, 8, "torch_softmax"))
+        run_point.measure_point(point(gpu="h200"))

@@ -7,6 +7,7 @@ import pytest
 
 from measure import stats, timing
 from measure.point import Point
+from tests.bench import point
 
 
 # Tables of the binomial distribution give 18 and 33 of 50 values, 19 and 33 of 51, and so on.
@@ -48,13 +49,13 @@ def test_columns_of_the_row_follow_from_the_samples():
     times = {"variant": 10.0, "torch": 15.0, "torch_again": 15.0, "copy": 8.0, "meet": 9.0}
     for block in range(51):
         samples += [(block, 0, name, times[name] * chance.gauss(1, 0.001)) for name in times]
-    point = Point(gpu="h200", dtype="float32", M=1000, N=500, variant="triton_row")
-    row = timing.derive_columns(point, samples)
+    large = point(M=1000, N=500)
+    row = timing.derive_columns(large, samples)
     assert row["time_us"] == pytest.approx(10, rel=0.001)
     assert row["time_us_q20"] < row["time_us"] < row["time_us_q80"]
     shares = row["of_copy"], row["of_meet"]
     assert shares == pytest.approx((0.8, 0.9), rel=0.001)
-    without = timing.derive_columns(point, [sample for sample in samples if sample[2] != "meet"])
+    without = timing.derive_columns(large, [sample for sample in samples if sample[2] != "meet"])
     assert row.keys() - without.keys() == {"meet_us", "of_meet"}
     assert row["aa_low"] <= 1 <= row["aa_high"]
     assert row["throughput_gbps"] == 2 * 1000 * 500 * 4 / row["time_us"] / 1000
