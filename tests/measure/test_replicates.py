@@ -35,12 +35,9 @@ def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
 
 
 def test_memory_that_was_missing_may_be_there_for_the_next_replicate(bench, tmp_path):
-    bench.add(
-        "once",
-        kernel(f"""if not os.path.exists({str(tmp_path / "called")!r}):
-        open({str(tmp_path / "called")!r}, "w")
-        raise MemoryError"""),
-    )
+    called = str(tmp_path / "called")
+    act = f"if not os.path.exists({called!r}):\n    open({called!r}, 'w')\n    raise MemoryError"
+    bench.add("once", kernel(act))
     first, second, done = bench.replicates("once")
     assert (first["status"], second["status"]) == ("out_of_memory", "ok")
     assert "edge cases" in done.stderr
