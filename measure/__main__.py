@@ -20,7 +20,6 @@ from .row import write_row
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
     top = argparse.ArgumentParser(prog="python -m measure", description=__doc__)
     point = top.add_subparsers(dest="command", required=True).add_parser(
         "point",

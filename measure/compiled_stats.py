@@ -32,10 +32,7 @@ def first_call(name: str, call, inputs: Inputs) -> dict:
 
 
 def cuda_columns() -> dict:
-    """Return the kernel columns of every CUDA C++ kernel that this process has launched.
-
-    Empty if none was launched through kernels/cuda/launch.py.
-    """
+    """Return the columns of the CUDA C++ kernels launched by kernels/cuda/launch.py; {} of none."""
     from kernels.cuda import launch  # needs cuda-core
 
     launches = launch.launched()
@@ -51,9 +48,9 @@ def cuda_columns() -> dict:
 
 
 def triton_columns(module_names: Iterable[str]) -> dict:
-    """Return the kernel columns of every Triton kernel that these modules have launched.
+    """Return the columns of the Triton kernels that these modules have launched; {} of none.
 
-    Empty if there is none. Autotuned kernels do not count: most were compiled only to be rejected.
+    Autotuned kernels do not count: most were compiled only to be rejected.
     """
     launched = [kernel for name in module_names for kernel in _launched(sys.modules.get(name))]
     return _columns(
@@ -84,7 +81,6 @@ def _launched(module) -> list:
 
 
 def _blocks_per_sm(kernel) -> int:
-    """Return how many blocks of this kernel the driver keeps resident on one multiprocessor."""
     function, threads = driver.CUfunction(kernel.function), WARP * kernel.metadata.num_warps
     ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
     (blocks,) = checked(ask(function, threads, kernel.metadata.shared))

@@ -10,8 +10,8 @@ from .point import Point
 
 ROTATION_CACHES = 3  # that the buffers of a rotation exceed, unless MAX_ROTATION calls do not
 MAX_ROTATION = 4096  # calls; each is a node of every graph
-# Added to the seed of a point, so that no two matrices of a point are drawn with one seed. Those of
-# the rotation add only the index of a call.
+# Added to the seed of a point, so that no two of its matrices have one seed. Those of the rotation
+# add only the index of a call.
 SEED_OFFSETS = {
     "edge_cases": 2**32,
     "new_inputs": 2**33,  # other values in timed buffers
@@ -37,8 +37,7 @@ def draw_for(
 ) -> Inputs:
     """Return the inputs of a call of ``op``: (x,), or (g, y), each of shape (rows, cols).
 
-    x is that of ``draw``. y is torch's own (log-)softmax of this x, rounded to the dtype. g, the
-    gradient by y, is normal.
+    x is that of ``draw``, y its ``forward``, and g, the gradient by y, is normal.
     """
     x = draw(distribution, dtype, rows, cols, seed, device)
     if len(kernels.OPS[op]) == 1:
@@ -67,9 +66,6 @@ def rotation(point: Point, device: Device, first: Inputs) -> list[CallBuffers]:
 
 
 def draw_at(point: Point, device: torch.device, index: int) -> Inputs:
-    """Return the inputs at an index of the rotation: matrices (M, N).
-
-    Inputs of another use than the rotation have an index that begins at one of SEED_OFFSETS.
-    """
+    """Return the inputs (M, N) at an index: of the rotation, or from one of SEED_OFFSETS on."""
     dtype, seed = getattr(torch, point.dtype), point.seed + index
     return draw_for(point.op, point.distribution, dtype, point.M, point.N, seed, device)

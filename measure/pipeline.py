@@ -29,9 +29,8 @@ ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compi
 def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first_row``: the row of replicate 1, for a further replicate. Raises NoRow on the wrong
-    machine, or if recording the controls fails. Any other exception after the device is open
-    becomes the status of the row.
+    ``first_row``: that of replicate 1, for a further one. Raises NoRow on the wrong machine, or if
+    recording the controls fails. Any later exception becomes the status of the row.
     """
     known = replicate.reusable(first_row) if first_row else None
     if known and first_row["status"] != Status.OK:
@@ -106,7 +105,6 @@ class _Run(NamedTuple):
         return timed.samples
 
     def _load(self) -> tuple[kernels.Variant, Call]:
-        """Return the variant, and its function that computes the point's operation."""
         variant = kernels.load(self.point.variant)
         try:
             call = variant.function(self.point.op)
@@ -175,13 +173,11 @@ def _compile_only(variant: kernels.Variant, point: Point, row: dict) -> None:
 
 
 def _end_if_wrong(check: str, problem: str | None) -> None:
-    """End the point as incorrect if a check has found a problem. Raises Ended."""
     if problem:
         raise Ended(Status.INCORRECT, f"{check}: {problem}")
 
 
 def _needed_bytes(rows: int, point: Point, device: Device) -> int:
-    """Return the memory that ``rows`` rows of a point need."""
     matrix, itemsize = rows * point.N, kernels.DTYPES[point.dtype]
     count = 1 if point.interpreted else inputs.rotation_length(point.call_bytes, device.cache_bytes)
     needed = count * point.call_bytes // point.M * rows  # the rotation

@@ -19,8 +19,8 @@ from .row import COLUMNS
 if TYPE_CHECKING:
     from .device.opened import Device
 
-# Paths for git: all but recorded rows, which no measurement depends on. Otherwise every sweep after
-# the first would find a dirty checkout, until the rows of the first are committed.
+# All but recorded rows, which no measurement depends on: after the first sweep, every other one
+# would find a dirty checkout.
 GIT_PATHS = (".", ":!data/recorded")
 WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns of their own
 

@@ -22,9 +22,9 @@ def left_out(n: int) -> int:
     """Return how many of n sorted values the interval leaves out at either end.
 
     The number of independent values below their median is binomial (n, 1/2), whatever the
-    distribution. So the interval between two sorted values covers the median with a known
-    probability. The interval is the narrowest that reaches LEVEL; fewer than 6 values have none,
-    and get their whole range. Source: David and Nagaraja, "Order Statistics", 2003, section 7.1.
+    distribution. So two sorted values cover the median with a known probability. The interval is
+    the narrowest that reaches LEVEL; fewer than 6 values get their whole range. Source: David and
+    Nagaraja, "Order Statistics", 2003, section 7.1.
     """
     tail, out = 1 / 2**n, 0  # P(no value below the median)
     while (wider := tail + math.comb(n, out + 1) / 2**n) <= (1 - LEVEL) / 2:

@@ -59,5 +59,4 @@ def describe(error: BaseException) -> str:
 
 
 def _kinds(error: BaseException) -> set[str]:
-    """Return the names of an exception's class and of its base classes."""
     return {kind.__name__ for kind in type(error).__mro__}

@@ -46,8 +46,8 @@ def time_variant(
 ) -> Timed:
     """Time ``call`` and its controls on the buffers of ``rotation``.
 
-    ``known``: of a further replicate, which measures no warm time, latency and cold loads. Raises
-    Ended if a call cannot be recorded in a CUDA graph, or if a graph leaves out work.
+    ``known``: of a further replicate, which times blocks alone. Raises Ended if a call cannot be
+    recorded in a CUDA graph, or if a graph leaves out work.
     """
     order = random.Random(journal.row["order_seed"])  # of series in a block, and of graphs
     journal.stage("recording the variant")
@@ -120,7 +120,6 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
 
 
 def derive_columns(point: Point, samples: list[Sample]) -> dict:
-    """Return times, controls and derived columns."""
     times_us, torch_us, again_us, copy_us, meet_us = (
         np.array([time_us for *_, series, time_us in samples if series == name])
         for name in (base.VARIANT, base.TORCH, base.TORCH_AGAIN, base.COPY, base.MEET)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from measure.point import Point
 from tests import copies
 from tests.workflow.runner import environment, read_csv
 
@@ -24,16 +25,16 @@ def kernel(act: str, head: str = "") -> str:
     return head + KERNEL.format(act=act.strip().replace("\n", "\n    "))
 
 
+def point(**change) -> Point:
+    """Return a small point of the CPU, but for what `change` says."""
+    given = {"gpu": "cpu", "dtype": "float32", "M": 8, "N": 8, "variant": "torch_softmax"}
+    return Point(**given | change)
+
+
 def read_row(path: Path) -> dict[str, str]:
     """Return the only row of a file."""
     (row,) = read_csv(path)
     return row
-
-
-def command(**options) -> list[str]:
-    """Return the command that measures a point; options are the command's, without dashes."""
-    words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-    return [sys.executable, "-m", "measure", "point", *words]
 
 
 class Bench:
@@ -44,28 +45,37 @@ class Bench:
 
     def __init__(self, folder: Path):
         self.project = copies.copy_project(folder)
+        self.owner = os.getpid()  # of the server
 
     def add(self, name: str, source: str) -> None:
         """Make `source` the kernel `name`."""
         (self.project / "kernels/contributed" / f"{name}.py").write_text(source)
 
-    def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
-        """Measure one point: (its row, or None where there is none; the process).
+    def begin(self, variant: str, served: bool = True, **options) -> subprocess.Popen:
+        """Start the command that measures a point.
 
-        `options` are the command's, without dashes: M=64, N=96 and 6 blocks if not
-        given; `served=False` measures in a fresh Python.
+        `options` are the command's, without dashes; M=64, N=96 and 6 blocks if not given.
+        `served=False` measures in a fresh Python.
         """
-        output = self.project / "row.csv"
-        output.unlink(missing_ok=True)
-        owner = {"served-for": os.getpid()} if options.pop("served", True) else {}
-        given = {"variant": variant, "gpu": "cpu", "M": 64, "N": 96, "blocks": 6, "output": output}
-        done = subprocess.run(
-            command(**given | owner | options),
+        given = {"variant": variant, "gpu": "cpu", "M": 64, "N": 96, "blocks": 6}
+        given |= {"output": "row.csv"} | ({"served-for": self.owner} if served else {}) | options
+        words = [word for key, value in given.items() for word in (f"--{key}", str(value))]
+        return subprocess.Popen(
+            [sys.executable, "-m", "measure", "point", *words],
             cwd=self.project,
             env=environment(),
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
+
+    def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
+        """Measure a point, as of `begin`: (its row, or None where there is none; the process)."""
+        output = self.project / "row.csv"
+        output.unlink(missing_ok=True)
+        process = self.begin(variant, **options)
+        printed = process.communicate()
+        done = subprocess.CompletedProcess(process.args, process.returncode, *printed)
         if not output.exists():
             return None, done
         assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ from measure import ROOT
 T = TypeVar("T")
 
 PATIENCE_S = 150  # for what must happen soon; a busy machine takes its time to load torch
+ASKED = ("environ", "status", "cmdline", "ppid")
 
 
 def until(condition: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
@@ -33,25 +34,17 @@ def ask(question: Callable[[], T], gone: T) -> T:
         return gone
 
 
-def is_alive(process: psutil.Process) -> bool:
-    """Return whether it runs. One that has ended and is not waited for does not."""
-    return ask(lambda: process.is_running() and process.status() != psutil.STATUS_ZOMBIE, False)
-
-
-def find(fits: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
-    """Return the living processes that fit."""
-    return [p for p in psutil.process_iter() if ask(lambda p=p: fits(p), False) and is_alive(p)]
-
-
 def by_variable(name: str, value: object) -> list[psutil.Process]:
-    """Return the processes that were started with this environment variable."""
-    return find(lambda process: process.environ().get(name) == str(value))
+    """Return the living processes that were started with this environment variable.
 
-
-def roots(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Return those whose parent is not among them: what a process forks goes by its words."""
-    pids = {process.pid for process in processes}
-    return [process for process in processes if ask(process.ppid, None) not in {None, *pids}]
+    Their `info` has what is ASKED.
+    """
+    return [
+        process
+        for process in psutil.process_iter(ASKED)
+        if (process.info["environ"] or {}).get(name) == str(value)
+        and process.info["status"] != psutil.STATUS_ZOMBIE
+    ]
 
 
 def kill(processes: list[psutil.Process]) -> None:

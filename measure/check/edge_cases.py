@@ -1,10 +1,10 @@
 """Check a call on other values than the point's, in small matrices.
 
 A kernel may be right only for the values of the point, for contiguous rows, or because it returns
-cached results. So the check calls it with other matrices, all in one set of buffers. Ordinary
-values are random numbers of both distributions, also in padded rows and behind other work on the
-GPU. Special values are far from 0, infinite or NaN. The check does not detect a kernel that
-recognises these very values.
+cached results. So it is called with other matrices, all in one set of buffers. A kernel that
+recognises these very values is not detected. Ordinary values are random numbers of both
+distributions, also in padded rows and behind other work on the GPU. Special values are far from 0,
+infinite or NaN.
 """
 
 import itertools
@@ -61,8 +61,7 @@ def _unfinished(point: Point, call: Call, inputs: Inputs) -> str | None:
     """Return None, or what is wrong with rows that are read on the caller's stream behind the call.
 
     The host queues everything before the GPU begins, so only the order of the streams makes the
-    reads wait for the call. The check is repeated, because a short call may end before a read that
-    does not wait.
+    reads wait for the call. A short call may end before a read that does not wait, so it repeats.
     """
     out = torch.empty_like(inputs[0])
     ends = slice(0, END_ROWS), slice(-END_ROWS, None)
@@ -80,9 +79,9 @@ def _unfinished(point: Point, call: Call, inputs: Inputs) -> str | None:
 def _problem(
     point: Point, call: Call, storage: list[torch.Tensor], gap: int, values: Inputs
 ) -> str | None:
-    """Return None, or what is wrong with a call on ``values``.
+    """Return None, or what is wrong with a call on ``values``, put into ``storage``.
 
-    The matrices lie in ``storage``, with ``gap`` elements between their rows.
+    There are ``gap`` elements between the rows.
     """
     rows, cols = values[0].shape
     *input_storage, out_storage = storage
@@ -110,16 +109,14 @@ def _problem(
 def row_count(point: Point) -> int:
     """Return the rows of an edge case: few, and divisible by 16 or by 2 if M is.
 
-    Triton compiles another kernel for a multiple of 16, and a warp may take two rows if M is even.
-    So the edge cases call the kernel that is timed. On a CPU nothing is compiled for M, and few
-    rows are enough.
+    So the kernel that is timed is called: Triton compiles another one for a multiple of 16, and a
+    warp may take two rows if M is even. On a CPU nothing is compiled for M.
     """
     like_m = 16 if point.M % 16 == 0 and not point.is_cpu else 4 + point.M % 2
     return min(like_m, max(1, correctness.ELEMENTS_CHECKED // point.N))
 
 
 def other_distribution(point: Point) -> str:
-    """Return a distribution that the point is not measured with."""
     return next(name for name in DISTRIBUTIONS if name != point.distribution)
 
 

@@ -1,9 +1,8 @@
 """Check the very buffers and graphs that were timed, after timing.
 
-A first replay shows what was timed. Then the same graphs run on new inputs, without a sign that the
-kernel could see. In the check before timing, outputs of NaN, callers and the order of calls tell a
-kernel that it is watched. Here outputs hold what timed blocks leave in them, and calls come from
-the timing's own code.
+A first replay shows what was timed. Then the same graphs run on new inputs. In the check before
+timing, outputs of NaN, callers and the order of calls tell a kernel that it is watched. Here
+outputs hold what timed blocks leave in them, and calls come from the timing's own code.
 """
 
 import random
@@ -24,8 +23,7 @@ ROUNDS = 3  # one for each way in which rows of the output are stale
 def check_timed(point: Point, clock: Clock) -> correctness.Accuracy:
     """Check what one more replay writes to outputs of NaN: the errors of the row.
 
-    The buffers are always the same, so that the errors do not depend on chance. Then other buffers
-    get new inputs, which ``check_new_inputs`` checks.
+    The buffers are always the same, so that the errors do not depend on chance.
     """
     rotation = clock.rotation
     fixed = sorted({0, len(rotation) // 2, len(rotation) - 1})
@@ -63,12 +61,11 @@ def _compare(point: Point, clock: Clock, index: int) -> correctness.Accuracy:
 def check_new_inputs(point: Point, clock: Clock) -> str | None:
     """Return None, or how the variant is wrong on timed buffers that hold new values.
 
-    Overwrites the buffers of a few calls. A kernel cannot foresee which, so it may cache no result.
-    Each round takes the next of these calls, runs a replay and the call alone, and gives a kernel
-    no sign of work to do:
+    Each round overwrites the buffers of a call that no kernel can foresee. It runs a replay and the
+    call alone, and gives a kernel no sign of work to do:
     - All rows of out are right, except stale ones, copies of x or of g: every other row, the
       others, then one. So a look at a few rows of out does not tell.
-    - Values are new, except the first row. So the first row does not tell a new input.
+    - Values are new, except the first row, which therefore does not tell a new input.
     - Then one element of out is spoilt, and the input stays. A kernel that recognises all of the
       input still has to write all of the output.
     """

@@ -28,7 +28,6 @@ class Accuracy:
     problem: str | None = None
 
     def columns(self) -> dict:
-        """Return the row's accuracy columns."""
         return {key: value for key, value in asdict(self).items() if key != "problem"}
 
 
@@ -57,10 +56,9 @@ def _log_softmax(x: torch.Tensor, dtype: torch.dtype) -> _Exact:
     return _Exact(y, FAST_EXP + STEPS * ROUNDOFF * y.abs(), y.abs().clamp(min=1.0))
 
 
-# A gradient is the difference of two terms, which may be almost equal. A bound in proportion to the
-# difference is too strict for any arithmetic. In proportion to the row's largest gradient it is too
-# loose: a kernel that drops the sum would pass. So the bound adds the rounding errors of both terms
-# and of the sum.
+# A gradient is the difference of two terms, which may be almost equal. A bound in proportion to it
+# is too strict for any arithmetic, and in proportion to the row's largest gradient too loose: a
+# kernel that drops the sum would pass. So the rounding errors of both terms and of the sum add up.
 
 
 def _softmax_backward(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> _Exact:

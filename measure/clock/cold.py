@@ -3,9 +3,8 @@
 A load that misses L2 takes about twice as long as a hit. So after a rotation over all buffers,
 single loads from the next buffers show what the next call would have found in L2. The loads are at
 random places of the rotation, because a kernel's cache hints may keep lines of some buffers only.
-The same loads once more find resident lines, and show how long a hit takes on this GPU. Compare the
-pointer chases of Wong et al., "Demystifying GPU Microarchitecture through Microbenchmarking"
-(ISPASS 2010). Here a branch that depends on the value ends a load.
+The same loads once more show how long a hit takes on this GPU. Compare the pointer chases of Wong
+et al., "Demystifying GPU Microarchitecture through Microbenchmarking" (ISPASS 2010).
 """
 
 import random
@@ -26,13 +25,12 @@ LINE_BYTES = 128
 # standard error of found_in_l2 is 0.3 % at MAX_FOUND.
 PROGRAMS, LOADS = 64, 32
 TURNS = 4  # places of the rotation that are sampled
-# The lines of a program lie in one window. The first load of a program does not count, because it
-# may wait for the translation of the address. The later loads find the translation.
+# The lines of a program lie in one window. Its first load does not count: it may wait for the
+# translation of the address, which the later ones find.
 WINDOW_LINES = 2**20 // LINE_BYTES
-# A load is a hit if it takes no longer than this quantile of the resident loads. Nor may it take
-# longer than the middle between the two medians. The quantile is no higher, because slow hits take
-# as long as fast misses. On an H200 three hits in four take 310 to 375 cycles. The others, in the
-# far half of L2, take up to 640. A miss takes at least 550, and 765 in the median.
+# A load is a hit if it takes no longer than this quantile of the resident loads, and no longer than
+# the middle between both medians. Slow hits take as long as fast misses. On an H200 three hits in
+# four take 310 to 375 cycles, and those in the far half of L2 up to 640. A miss takes at least 550.
 SURE_HIT = 0.75
 
 
@@ -42,8 +40,7 @@ def load_cycles_kernel(cycles_ptr, addresses_ptr, LOADS: tl.constexpr):
     for i in range(LOADS):
         address = tl.load(addresses_ptr + first + i)
         # ld.relaxed.gpu does not read from L1. Without a branch that depends on the value, the
-        # clock would be read before the value arrives. One value in 2^32 takes the branch, to a
-        # sleep of 0 ns.
+        # clock would be read before it arrives. One value in 2^32 takes it, to a sleep of 0 ns.
         cycles = tl.inline_asm_elementwise(
             """{
             .reg .u32 start, end, value;
@@ -87,8 +84,7 @@ def time_loads(clock: "GraphClock", series: str, rotation: list[CallBuffers], se
 def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
     """Return addresses of different random cache lines, LOADS of one window after another.
 
-    The sample has as many windows of each matrix. Returns None if a matrix has fewer than LOADS
-    lines.
+    Each matrix has as many windows. Returns None if it has fewer than LOADS lines.
     """
     lines = buffers[0].numel() * buffers[0].element_size() // LINE_BYTES
     programs = min(PROGRAMS // len(buffers), lines // LOADS)
@@ -107,9 +103,9 @@ def sample_lines(buffers: CallBuffers, seed: int) -> torch.Tensor | None:
 
 
 def summarise(cold: torch.Tensor, resident: torch.Tensor) -> dict:
-    """Return the columns from the cycles of all loads: the first ones, and the same once more.
+    """Return the columns from the cycles of all loads, and of the same loads once more.
 
-    Both arguments have shape (programs * LOADS,), in the order of the addresses.
+    Both have shape (programs * LOADS,), in the order of the addresses.
     """
     cold, resident = (c.view(-1, LOADS)[:, 1:].float() for c in (cold, resident))
     middle = (cold.quantile(0.5) + resident.quantile(0.5)) / 2

@@ -1,7 +1,6 @@
 """Provide the baseline, which is torch's own operation, and the copy on a CPU.
 
-The baseline is a part of the method, so it is not in kernels/. Its code counts in the hash of
-measure/, and ``check.tamper`` detects a kernel that replaces it.
+The baseline is a part of the method, so it is not in kernels/; ``check.tamper`` watches it.
 """
 
 import torch

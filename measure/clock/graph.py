@@ -21,9 +21,8 @@ from ..status import out_of_memory, refused_by_gpu
 from . import cold, graph_nodes, l2
 from .base import Call, CallBuffers, NotCapturable, UnjoinedWork
 
-# On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay. Long replays
-# make that small (0.1 % of 1.5 ms). Several instances of each series, in random order, make what is
-# left part of the samples' spread instead of a bias.
+# On an H200 two instances of the same calls differ by a constant 1 to 2 µs per replay: 0.1 % of
+# 1.5 ms. Several, in random order, make that part of the samples' spread instead of a bias.
 MIN_REPLAY_US = 1500.0
 INSTANCES = 8
 CANDIDATE_US = 1000.0  # a replay of a candidate for ``fastest``
@@ -41,7 +40,7 @@ class _Series:
     def __init__(
         self, graph: torch.cuda.CUDAGraph, calls: int, order: random.Random, instances: int
     ):
-        """Instantiate a recorded graph. Raises NotCapturable."""
+        """Raise NotCapturable if the graph cannot be instantiated."""
         self.graph, self.calls = graph, calls
         self._instances = [_instance(graph) for _ in range(instances)]
         self._order, self._pending = order, []
@@ -79,8 +78,8 @@ class GraphClock:
     ):
         """Make as many instances of each series' graph, and replay them in random ``order``."""
         self.rotation, self._order, self._instances = rotation, order, instances
-        # One memory pool for all graphs, which never run at the same time. So a temporary matrix of
-        # torch's lies at one address in all series: elsewhere it is slower or faster.
+        # One memory pool for all graphs, which never run at once: a temporary matrix of torch's
+        # lies at one address in all series. Elsewhere it is slower or faster.
         self._pool = torch.cuda.graph_pool_handle()
         self._first_graph: torch.cuda.CUDAGraph | None = None
         self._series: dict[str, _Series] = {}
@@ -108,7 +107,6 @@ class GraphClock:
         return rotation * max(1, math.ceil(replay_us / (trial_us * len(rotation))))
 
     def _record(self, call: Call, buffers_of_calls: list[CallBuffers]) -> torch.cuda.CUDAGraph:
-        """Return a graph of calls, not instantiated."""
         graph, stream = torch.cuda.CUDAGraph(keep_graph=True), torch.cuda.current_stream()
         torch.cuda.synchronize()
         try:
@@ -131,10 +129,6 @@ class GraphClock:
         return graph
 
     def compare_graph(self, name: str) -> tuple[str | None, bool]:
-        """Compare all calls in the graph of a series with one that is recorded alone.
-
-        Return None, or how one differs; and whether a call may overlap the next.
-        """
         series = self._series[name]
         one = graph_nodes.read_graph(self._record(self._calls[name], self.rotation[:1]))
         graph = graph_nodes.read_graph(series.graph)
@@ -155,10 +149,9 @@ class GraphClock:
         return min(zip(medians, calls, strict=True))[1]
 
     def block(self, order: list[str], while_busy: Callable[[], None] | None = None) -> list[float]:
-        """Time every series once, as ``Clock`` says.
+        """Time every series once, each on an idle GPU whose persisting lines are reset.
 
-        Before each series the GPU is idle and its persisting lines are reset. Then it is kept busy
-        until the host has queued the replay, so that no replay waits for its own launch.
+        The GPU is kept busy until the host has queued the replay, so none waits for its launch.
         """
         for name in order:
             l2.reset_persisting_lines()
@@ -173,7 +166,6 @@ class GraphClock:
         torch.cuda.synchronize()
 
     def call_once(self, name: str, index: int) -> None:
-        """Run one call of a series on the buffers of this index, from a graph."""
         self._record(self._calls[name], [self.rotation[index]]).replay()
         torch.cuda.synchronize()
 
@@ -214,7 +206,6 @@ def _instance(graph: torch.cuda.CUDAGraph):
 
 
 def _launch(instance) -> None:
-    """Queue an instance on torch's current stream."""
     checked(driver.cuGraphLaunch(instance, torch.cuda.current_stream().cuda_stream))
 
 

@@ -1,8 +1,8 @@
 """Compare the kernels of every call in a timed graph with those of one call recorded alone.
 
 A graph goes round its buffers many times. So a call that finds the right rows in ``out`` could
-record nothing, and the outputs would not show it. Arguments of kernels are not compared: the
-replays after timing, of graphs and of single calls, show what the kernels do.
+record nothing, and the outputs would not show it. Arguments of kernels are not compared: replays
+after timing show what the kernels do.
 """
 
 from collections.abc import Iterator

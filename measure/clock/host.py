@@ -40,10 +40,7 @@ class HostClock:
         return None, False
 
     def replay(self, name: str) -> None:
-        """Run a series on every set of buffers, by the lines that time it.
-
-        A kernel may look at its callers.
-        """
+        """Run a series by the lines that time it: a kernel may look at its callers."""
         for _ in range(math.ceil(len(self.rotation) / self._counts[name])):
             self.block([name])
 

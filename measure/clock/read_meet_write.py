@@ -2,8 +2,7 @@
 
 Nothing of a softmax can be written before its row has been read. A copy writes at once, so few long
 rows never reach its time. This kernel reads and writes as a softmax does, without arithmetic. It is
-no strict bound: of many rows, a kernel that reads one while it writes another may be faster, and
-another kind of meeting may be.
+no strict bound: another kind of meeting may be faster, or reading a row while writing another.
 """
 
 import functools

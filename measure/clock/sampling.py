@@ -31,9 +31,8 @@ def time_blocks(
 ) -> list[Sample]:
     """Time ``blocks`` blocks of the series ``names``, each block in a random ``order``.
 
-    Stops after MAX_TIMING_S, but never before MIN_BLOCKS. The width of the interval does not decide
-    when to stop: such a rule would favour intervals that are narrow by chance, and wrong. No block
-    is dropped as an outlier.
+    Stops after MAX_TIMING_S, but never before MIN_BLOCKS, and not by the width of the interval:
+    that would favour intervals that are narrow by chance, and wrong. No outlier is dropped.
     """
     _warm_up(lambda: clock.block(order.sample(names, len(names))), 2 * blocks, now)
     samples, end = [], now() + MAX_TIMING_S

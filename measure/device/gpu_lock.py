@@ -1,8 +1,7 @@
 """Allow one timing per GPU at a time, and choose one GPU for all points of a matrix.
 
-An exclusive ``flock`` on a file named by the GPU's UUID locks the GPU. The lock lasts until all
-processes that inherited the file have ended; Linux frees it even after SIGKILL. The file is in
-/tmp, so containers that share a GPU must share /tmp.
+An exclusive ``flock`` on a file of the GPU's UUID lasts until all processes that inherited the file
+have ended, even after SIGKILL. It is in /tmp, so containers that share a GPU must share /tmp.
 """
 
 import contextlib

@@ -1,13 +1,12 @@
 """Ask a fork server for a process that runs a point, and wait for the end of that process.
 
 The server (``fork_server``) has torch loaded, which saves 3.6 s a point on a GPU host. The first
-point that needs a server starts it. A server belongs to an owner, and ends with its owner: the
-Snakemake that runs the sweep, or the measuring command itself.
+point that needs a server starts it. It ends with its owner: the Snakemake that runs the sweep, or
+the measuring command itself.
 
 Clients find the server by the name of its socket, a hash of owner, user, interpreter, environment
-and the times of SERVED. So no point gets a server of other code, and an edit of measure/ reaches
-the next point. The socket is abstract: it leaves no file behind, and only one server can take its
-name.
+and the times of SERVED. So no point gets a server of other code. The socket is abstract: it leaves
+no file behind, and only one server can take its name.
 """
 
 import contextlib
@@ -35,8 +34,7 @@ BACKLOG = 64  # points that may ask at once
 # Attempts to connect, POLL_S apart. Another point that has taken the name listens long before.
 ATTEMPTS = 100
 OWNER_ENDED = "the process for which this point is measured (--served-for) has ended"
-# Variables that differ between the jobs of one sweep, and do not change how Python or torch is
-# loaded.
+# They differ between the jobs of one sweep, and do not change how Python or torch is loaded.
 PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
 PER_JOB_VARIABLES += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
 # The code of the project that a server has loaded. It is not hashed, which takes 60 ms a point.
@@ -49,9 +47,9 @@ def run_worker(
 ) -> int | None:
     """Run a point's worker; return its return code, or None if its time was up.
 
-    The worker writes to ``folder``. ``lock`` stays held while a process of the point lives. The
-    point ends with the process ``owner``. ``first_row``: the row of replicate 1 (``replicate``).
-    Raises NoRow, and OSError if ``folder`` cannot be written.
+    The worker writes to ``folder``, and ends with the process ``owner``. ``lock`` stays held while
+    a process of the point lives. ``first_row``: the row of replicate 1. Raises NoRow, and OSError
+    if ``folder`` cannot be written.
     """
     environment = _environment(point, lock)
     job = {"point": asdict(point), "first_row": first_row}
@@ -114,10 +112,7 @@ def _answer(connection: socket.socket, end_of_owner: int, timeout_s: float) -> i
 
 
 def _connect(environment: dict[str, str], owner: int, end_of_owner: int) -> socket.socket:
-    """Return a connection to the server of this owner and environment, started if need be.
-
-    Raises ConnectionError.
-    """
+    """Return a connection to the server, started if need be. Raises ConnectionError."""
     name = socket_name(environment, owner)
     for _ in range(ATTEMPTS):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -155,7 +150,6 @@ def _start(name: str, environment: dict[str, str], end_of_owner: int) -> None:
 
 
 def socket_name(environment: dict[str, str], owner: int) -> str:
-    """Return the abstract name of the socket of the server for an owner and an environment."""
     variables = {
         name: value
         for name, value in environment.items()

@@ -1,8 +1,7 @@
 """Load torch, Triton and the measuring code once, and fork for every point.
 
-``python -m measure.process.fork_server LISTENER OWNER [bare]``. LISTENER is the descriptor of a
-listening socket, OWNER that of the process with which the server ends (a pidfd). A ``bare`` server
-loads nothing beforehand.
+``python -m measure.process.fork_server LISTENER OWNER [bare]``: descriptors of a listening socket,
+and of the process with which the server ends (a pidfd). A ``bare`` server loads nothing beforehand.
 
 Each child becomes the reaper of one point. So no point waits for another, and the server's death
 ends no point. The server opens no CUDA context, because no fork could use it.
@@ -32,7 +31,6 @@ DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the 
 
 
 def load() -> None:
-    """Import what every worker needs."""
     # OpenBLAS starts threads when numpy is imported, and no thread survives a fork. This overrides
     # Snakemake, which sets OPENBLAS_NUM_THREADS=2 for a job of two threads.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"

@@ -1,8 +1,7 @@
 """Run the worker of one point, and leave none of the point's processes behind.
 
-A kernel may start processes, give them their own sessions, and die. These processes all become
-children of the reaper (PR_SET_CHILD_SUBREAPER), which kills them. The reaper keeps the GPU locked
-until they have ended.
+A kernel may start processes, give them their own sessions, and die. All become children of the
+reaper (PR_SET_CHILD_SUBREAPER), which kills them and keeps the GPU locked until they have ended.
 
 A request is one message: the path of the point's folder, with descriptors of the log and of the
 GPU's lock, if there is one. The answer is one message: the worker's return code, or TIMED_OUT. When
@@ -118,7 +117,7 @@ def fork(act: Callable[[], None]) -> int:
 
 
 def end_descendants() -> None:
-    """Kill every child and wait for its end; its own children then are children of this process."""
+    """Kill every child and wait for its end; its own children then are this process's."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0]:

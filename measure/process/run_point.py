@@ -77,10 +77,7 @@ def oom_kills() -> int:
 def _row_of_worker(
     point: Point, folder: Path, returncode: int | None, new_oom_kills: int
 ) -> tuple[dict, list[tuple]]:
-    """Return the row and samples, from the worker's files and its return code.
-
-    Raises NoRow, and OSError if a full disk has ended the worker.
-    """
+    """Return the row and samples. Raises NoRow, and OSError if a full disk has ended the worker."""
     path = folder / "progress.json"
     progress = json.loads(path.read_text()) if path.exists() else {"row": {}}
     row, stage = progress["row"], progress.get("stage")

@@ -40,19 +40,10 @@ def finished(measured_sweep, tmp_path):
 
 
 @pytest.fixture
-def mounting(tmp_path):
-    """mounting(script): words that run it where it may mount, seen by nobody else.
-
-    In the script, $SMALL is an empty folder to mount on.
-    """
-    small = tmp_path / "small"
-    small.mkdir()
-
-    def words(script: str) -> list[str]:
-        inner = f"SMALL='{small}'\n{script}"
-        return ["unshare", "--map-root-user", "--mount", "bash", "-euo", "pipefail", "-c", inner]
-
-    tried = subprocess.run(words('mount -t tmpfs none "$SMALL"'), capture_output=True, text=True)
+def mounting():
+    """Words before a script that may mount what nobody else sees."""
+    words = ("unshare", "--map-root-user", "--mount", "bash", "-euo", "pipefail", "-c")
+    tried = subprocess.run([*words, "mount -t tmpfs none /mnt"], capture_output=True, text=True)
     if tried.returncode:
         pytest.skip(f"this user may not mount anything: {tried.stderr.strip()}")
     return words

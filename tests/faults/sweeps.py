@@ -36,8 +36,7 @@ class Sweep(runner.Runner):
 
     def measures(self) -> bool:
         """Whether a point is being measured."""
-        words = (processes.ask(process.cmdline, []) for process in self.processes())
-        return any("measure" in found[1:4] for found in words)
+        return any("measure" in process.info["cmdline"][1:4] for process in self.processes())
 
     def complete(self) -> dict[Path, tuple]:
         """Rows of which Snakemake knows that they are complete: bytes and times of both files."""

@@ -18,9 +18,9 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(fin
     gone.unlink()
     kept = finished.complete()
     script = f"""
-        mount -t tmpfs -o size=64m none "$SMALL"
-        cp -a . "$SMALL/project"
-        cd "$SMALL/project"
+        mount -t tmpfs -o size=64m none /mnt
+        cp -a . /mnt/project
+        cd /mnt/project
         cat /dev/zero > filler 2> /dev/null || true
         if {SNAKEMAKE}; then exit 9; fi
         echo ROOM
@@ -29,7 +29,7 @@ def test_a_full_disk_is_named_and_the_same_call_completes_once_there_is_room(fin
         {SNAKEMAKE}
         cp -a results "$OLDPWD/after"
     """
-    code, printed = finished.run(words=mounting(script))
+    code, printed = finished.run(words=[*mounting, script])
     assert code == 0, printed
     full, _, room = printed.partition("ROOM\n")
     assert "No space left on device" in full
@@ -49,7 +49,7 @@ def test_no_room_for_temporary_files_is_not_the_kernel_s_fault(sweep, mounting):
         {sys.executable} -m measure point --gpu cpu --M 64 --N 96 --variant fills \
             --blocks 6 --output row.csv
     """
-    code, printed = sweep.run(words=mounting(script))
+    code, printed = sweep.run(words=[*mounting, script])
     assert code == 2, printed
     assert "No space left on device" in printed.splitlines()[-1]
     assert str(sweep.scratch) in printed.splitlines()[-1]

@@ -4,20 +4,14 @@ import pytest
 import torch
 
 from measure.check import correctness, edge_cases
-from measure.point import Point
-
-
-def point(**options) -> Point:
-    given = {"gpu": "cpu", "dtype": "float32", "M": 64, "N": 90, "variant": "torch_softmax"}
-    return Point(**given | options)
-
+from tests.bench import point
 
 CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
 def test_gradients_of_the_edge_cases_are_large_and_not_finite_in_turn(op):
-    cases = edge_cases.draw_cases(point(op=op), CPU)
+    cases = edge_cases.draw_cases(point(op=op, M=64, N=90), CPU)
     found = {name: inputs for name, _, inputs in cases}
     assert list(found)[-1] == "rows without a gradient"
     large, _ = found["large values"]
@@ -30,7 +24,7 @@ def test_gradients_of_the_edge_cases_are_large_and_not_finite_in_turn(op):
 
 
 def test_every_kind_of_row_is_in_the_edge_cases():
-    found = {name: x for name, _, (x,) in edge_cases.draw_cases(point(), CPU)}
+    found = {name: x for name, _, (x,) in edge_cases.draw_cases(point(M=64, N=90), CPU)}
     assert list(found)[1] == "normal values"
     assert found["large values"].abs().max() < 65504  # the largest float16
     assert found["large values"].amax(dim=1).min() < -9000 < 9000 < found["large values"].max()

@@ -12,16 +12,19 @@ import pytest
 
 from measure.process import fork_client, fork_server, reaper
 from tests import processes
-from tests.bench import Bench, command, kernel, read_row
+from tests.bench import Bench, kernel, read_row
 from tests.processes import PATIENCE_S, until
-from tests.workflow.runner import environment
 
 SOCKET = socket.AF_UNIX, socket.SOCK_SEQPACKET
-# Starts a process in the worker's session and one in a new session, then stops itself.
+# Starts a process in the worker's session and one in a new session, which only SIGKILL ends.
 STARTS = """import subprocess
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 for session in (False, True):
-    subprocess.Popen(['sleep', '600'], start_new_session=session)
+    # the pipes of the log are not held open
+    subprocess.Popen('exec sleep 600 > log 2>&1', shell=True, start_new_session=session)
+"""
+# And stops itself.
+STOPS = f"""{STARTS}
 open('started', 'w')
 os.kill(os.getpid(), signal.SIGSTOP)"""
 # The worker's parent and grandparent: the reaper and the fork server.
@@ -36,39 +39,29 @@ class Sweep(Bench):
     def __init__(self, folder: Path):
         super().__init__(folder / "project")
         self.mark = str(folder)  # in the environment of all that it starts
-        self.owner = subprocess.Popen(["sleep", "600"])
-
-    def add(self, name: str, act: str) -> None:
-        super().add(name, kernel(act))
-
-    def begin(self, variant: str, **options) -> subprocess.Popen:
-        """Start ``python -m measure point``."""
-        given = {"variant": variant, "gpu": "cpu", "M": 8, "N": 32, "blocks": 6}
-        words = command(**given | {"output": "row.csv", "served-for": self.owner.pid} | options)
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen(words, cwd=self.project, env=environment(), **pipes)
-
-    def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:
-        owner = {"served-for": self.owner.pid} if options.get("served", True) else {}
-        return super().run(variant, **owner | options)
+        self.process = subprocess.Popen(["sleep", "600"])
+        self.owner = self.process.pid
 
     def server(self) -> psutil.Process:
         """Return the server of the owner; that of a job without one is about to end."""
 
         def only() -> psutil.Process | None:
-            found = processes.roots(self.running("measure.process.fork_server"))
-            return found[0] if len(found) == 1 else None
+            named = self.running("measure.process.fork_server")
+            pids = {process.pid for process in named}
+            # what a server forks has its command
+            first = [process for process in named if process.info["ppid"] not in pids]
+            return first[0] if len(first) == 1 else None
 
         return until(only)
 
     def running(self, word: str = "") -> list[psutil.Process]:
         """Return what was started for its points and runs, with this word in the command."""
         here = processes.by_variable("XDG_RUNTIME_DIR", self.mark)
-        return [p for p in here if word in " ".join(processes.ask(p.cmdline, []))]
+        return [process for process in here if word in " ".join(process.info["cmdline"])]
 
     def end_owner(self) -> None:
-        self.owner.kill()
-        self.owner.wait()
+        self.process.kill()
+        self.process.wait()
 
 
 @contextlib.contextmanager
@@ -93,17 +86,24 @@ def shared(tmp_path_factory):
         yield found
 
 
+def ended(point: subprocess.Popen) -> tuple[int, str]:
+    """Return the exit code of a point, and its log."""
+    _, log = point.communicate(timeout=PATIENCE_S)
+    return point.returncode, log
+
+
 def test_a_worker_is_a_fork_that_has_all_modules_and_its_job_s_environment(shared, monkeypatch):
+    """And what it started has ended when its row is there."""
     names = [name for name in fork_server.PRELOADED if name != "measure.device.telemetry"]  # NVML
-    shared.add(
-        "tells",
-        f"missing = [name for name in {names!r} if name not in sys.modules]\n"
-        "of = 'measure.process.fork_server' in open('/proc/self/cmdline').read()\n"
-        "raise RuntimeError(f\"{of} {os.environ['TMPDIR']} {os.getcwd()} {missing}\")",
-    )
+    act = f"""{STARTS}
+missing = [name for name in {names!r} if name not in sys.modules]
+of = 'measure.process.fork_server' in open('/proc/self/cmdline').read()
+raise RuntimeError(f"{{of}} {{os.environ['TMPDIR']}} {{os.getcwd()}} {{missing}}")"""
+    shared.add("tells", kernel(act))
     monkeypatch.setenv("TMPDIR", str(shared.project))
     message = shared.row("tells")["message"]
     assert message.endswith(f"RuntimeError: True {shared.project} {shared.project} []")
+    assert shared.running("sleep") == []
 
 
 def test_a_process_that_has_opened_the_driver_cannot_be_forked(monkeypatch, tmp_path):
@@ -116,10 +116,10 @@ def test_a_process_that_has_opened_the_driver_cannot_be_forked(monkeypatch, tmp_
 def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):
     started = shared.project / "started"
     started.unlink(missing_ok=True)
-    shared.add("starts", STARTS)
+    shared.add("stops", kernel(STOPS))
     # the first limit within which this machine gets as far as the kernel's stop
     for limit in (3, 10, 30, 100):
-        row, done = shared.run("starts", timeout=limit)
+        row, done = shared.run("stops", timeout=limit)
         assert shared.running("sleep") == []
         if started.exists():
             break
@@ -127,13 +127,6 @@ def test_a_point_whose_time_is_up_is_killed_with_all_that_it_started(shared):
     assert row["status"] == "timeout"
     assert row["message"].startswith(f"killed after {limit} s, in stage: ")
     until(lambda: shared.running() == [shared.server()])
-
-
-def test_what_a_point_started_has_ended_when_its_row_is_there(shared):
-    starts = "subprocess.Popen(['sleep', '600'], start_new_session=True)"
-    shared.add("leaves", f"import subprocess; {starts}; return None")
-    assert shared.row("leaves")["status"] == "incorrect"
-    assert shared.running("sleep") == []
 
 
 def test_clients_that_say_nothing_or_nonsense_harm_nobody(shared):
@@ -171,26 +164,26 @@ def test_another_user_s_request_is_refused_and_its_server_is_not_asked(monkeypat
 
 
 def test_points_in_flight_do_not_notice_the_end_of_their_server_and_the_next_starts_one(shared):
-    shared.add("waits", "open(f'waits-{os.getpid()}', 'w')\nwhile not os.path.exists('go'):\n"
-               "    time.sleep(0.01)")  # fmt: skip
+    act = "open(f'waits-{os.getpid()}', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    shared.add("waits", kernel(act))
     points = [shared.begin("waits", output=f"{number}.csv") for number in range(2)]
     until(lambda: len(list(shared.project.glob("waits-*"))) == 2)
     killed = shared.server()
     killed.kill()
     (shared.project / "go").touch()
     for number, point in enumerate(points):
-        log, _ = point.communicate(timeout=PATIENCE_S)
-        assert point.returncode == 0, log
+        code, log = ended(point)
+        assert code == 0, log
         assert read_row(shared.project / f"{number}.csv")["status"] == "ok"
     # at once, and start one server
     for point in [shared.begin("torch_softmax", output=f"{number}.csv") for number in range(3)]:
-        log, _ = point.communicate(timeout=PATIENCE_S)
-        assert point.returncode == 0, log
+        code, log = ended(point)
+        assert code == 0, log
     assert shared.server() != killed
 
 
 def test_a_worker_dies_when_its_reaper_and_the_server_are_killed_at_once(shared):
-    shared.add("kills", KILLS_WHO_WATCHES)
+    shared.add("kills", kernel(KILLS_WHO_WATCHES))
     assert shared.row("kills")["status"] == "crash"
     until(lambda: not shared.running())
 
@@ -213,12 +206,12 @@ def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
 
 def test_a_server_and_its_points_end_with_their_owner_and_leave_no_row(tmp_path):
     with made(tmp_path) as sweep:
-        sweep.add("sleeps", "open('asleep', 'w')\ntime.sleep(600)")
+        sweep.add("sleeps", kernel("open('asleep', 'w')\ntime.sleep(600)"))
         point = sweep.begin("sleeps")
         until((sweep.project / "asleep").exists)
         sweep.end_owner()
-        log, _ = point.communicate(timeout=PATIENCE_S)
-        assert (point.returncode, "(--served-for) has ended" in log) == (2, True), log
+        code, log = ended(point)
+        assert (code, "(--served-for) has ended" in log) == (2, True), log
         until(lambda: not sweep.running())
         assert not (sweep.project / "row.csv").exists()
         row, done = sweep.run("torch_softmax")  # of an owner that is not there
@@ -231,9 +224,9 @@ def test_a_job_is_cancelled_even_if_its_reaper_has_ended(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fork_client.select, "select", cancelled)
-    ended = socket.socket(*SOCKET)  # shutdown: not connected
-    with ended, pytest.raises(KeyboardInterrupt):
-        fork_client._answer(ended, 0, 1.0)
+    # shutdown: not connected
+    with socket.socket(*SOCKET) as connection, pytest.raises(KeyboardInterrupt):
+        fork_client._answer(connection, 0, 1.0)
 
 
 def test_a_server_is_known_by_owner_code_and_environment(monkeypatch, project):

@@ -18,46 +18,42 @@ def chain(*nodes, early=()):
     return Recording(list(nodes), edges)
 
 
+def without(graph, *edge):
+    return graph._replace(edges=[each for each in graph.edges if each != Edge(*edge)])
+
+
 ONE = chain(MAXIMUM, DIVIDE)
-# A call that does two things at once and then a third.
-FORK = Recording([FILL, MAXIMUM, DIVIDE], [Edge(0, 2), Edge(1, 2)])
-WAITS = [(0, 2), (1, 2), (2, 3), (2, 4), (3, 5), (4, 5)]
-FORKED = Recording(FORK.nodes * 2, [Edge(*pair) for pair in WAITS])
-
-
-def test_calls_like_the_one_alone_pass():
-    assert difference(chain(*ONE.nodes * 5), ONE, 5) is None
-    assert difference(FORKED, FORK, 2) is None
-    more = FORKED._replace(edges=[*FORKED.edges, Edge(0, 5)])
-    assert difference(more, FORK, 2) is None, "waiting for more makes nothing faster"
+THREE = chain(*ONE.nodes * 3)
+# A call that does two things at once, and two such calls.
+BOTH = Recording([FILL, MAXIMUM], [])
+TWICE = Recording(BOTH.nodes * 2, [Edge(0, 2), Edge(0, 3), Edge(1, 2), Edge(1, 3)])
+OTHER_GRID, OTHER_KERNEL = DIVIDE._replace(grid=(1, 1, 1)), DIVIDE._replace(function=(3, 0))
+LEFT_OUT = "4 nodes in 3 calls, and 2 in a call recorded alone"
 
 
 @pytest.mark.parametrize(
-    ("graph", "words"),
+    ("graph", "one", "calls", "words"),
     [
-        (chain(*ONE.nodes * 2), "4 nodes in 3 calls, and 2 in a call recorded alone"),
-        (chain(*ONE.nodes * 2, MAXIMUM, DIVIDE._replace(grid=(1, 1, 1))), "(1, 1, 1) (128"),
-        (chain(*ONE.nodes * 2, MAXIMUM, DIVIDE._replace(function=(3, 0))), "call 2 has"),
-        (Recording(ONE.nodes * 3, [Edge(0, 1), Edge(1, 2), Edge(2, 3), Edge(4, 5)]),
-         "call 2 does not wait for call 1"),
-        (Recording(ONE.nodes * 3, [Edge(1, 2), Edge(2, 3), Edge(3, 4), Edge(4, 5)]),
-         "call 0 does not wait for call 0"),
+        (THREE, ONE, 3, None),
+        (TWICE, BOTH, 2, None),
+        (TWICE._replace(edges=[*TWICE.edges, Edge(0, 1)]), BOTH, 2, None),  # no call is faster
+        (chain(), chain(), 3, "a call records no work"),
+        (chain(*ONE.nodes * 2), ONE, 3, LEFT_OUT),
+        (chain(*ONE.nodes * 2, MAXIMUM, OTHER_GRID), ONE, 3, "call 2 has kernel (1, 1, 1) (128"),
+        (chain(*ONE.nodes * 2, MAXIMUM, OTHER_KERNEL), ONE, 3, "call 2 has"),
+        (without(THREE, 0, 1), ONE, 3, "call 0 does not wait for call 0"),
+        (without(THREE, 3, 4), ONE, 3, "call 2 does not wait for call 1"),
+        *((without(TWICE, *e), BOTH, 2, "call 1 does not wait for call 0") for e in TWICE.edges),
     ],
-)  # fmt: skip
-def test_what_a_call_leaves_out_or_does_otherwise_is_told(graph, words):
-    assert words in difference(graph, ONE, 3)
-
-
-def test_a_call_without_work_is_a_problem_and_both_branches_are_waited_for():
-    assert difference(chain(), chain(), 3) == "a call records no work"
-    for missing in (Edge(2, 3), Edge(2, 4)):
-        graph = FORKED._replace(edges=[edge for edge in FORKED.edges if edge != missing])
-        assert difference(graph, FORK, 2) == "call 1 does not wait for call 0"
+)
+def test_every_call_is_like_the_one_alone_or_how_it_differs_is_told(graph, one, calls, words):
+    told = difference(graph, one, calls)
+    assert words in told if words else told is None
 
 
 def test_only_an_early_start_of_another_call_overlaps():
-    assert not overlaps_calls(chain(*ONE.nodes * 3, early=(0, 2, 4)), ONE)
-    assert overlaps_calls(chain(*ONE.nodes * 3, early=(1,)), ONE)
+    assert not overlaps_calls(chain(*THREE.nodes, early=(0, 2, 4)), ONE)
+    assert overlaps_calls(chain(*THREE.nodes, early=(1,)), ONE)
 
 
 def test_what_the_driver_tells_is_read(monkeypatch):

@@ -7,9 +7,7 @@ import pytest
 from measure import journal, pipeline
 from measure.clock import controls
 from measure.errors import NoRow
-from measure.point import Point
-
-POINT = Point(gpu="cpu", dtype="float32", M=8, N=8, variant="torch_softmax", blocks=6)
+from tests.bench import point
 
 
 def broken(*_):
@@ -20,7 +18,7 @@ def test_an_error_of_a_control_is_not_blamed_on_the_kernel(monkeypatch, tmp_path
     monkeypatch.setattr(controls, "baseline", broken)
     words = "the pipeline is at fault: recording the controls: ZeroDivisionError: not today"
     with pytest.raises(NoRow, match=words):
-        pipeline.measure(POINT, journal.Journal(tmp_path))
+        pipeline.measure(point(blocks=6), journal.Journal(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -37,5 +35,5 @@ def test_what_a_kernel_has_replaced_is_its_fault(during, replaced, status, monke
 
     monkeypatch.setattr(f"measure.pipeline.{during}", replaces)
     written = journal.Journal(tmp_path)
-    assert pipeline.measure(POINT, written) == []
+    assert pipeline.measure(point(blocks=6), written) == []
     assert written.row["status"] == status

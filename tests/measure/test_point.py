@@ -5,12 +5,7 @@ import pytest
 from measure import __main__ as command_line
 from measure.device import gpus
 from measure.errors import BadPoint
-from measure.point import Point
-
-
-def point(**change):
-    given = {"gpu": "cpu", "dtype": "float32", "M": 4, "N": 8, "variant": "torch_softmax"}
-    return Point(**given | change)
+from tests.bench import point
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from tests.bench import kernel
 @pytest.mark.parametrize(("act", "flags"), [("pass", ""), ("y.nan_to_num_(0)", "edge_cases")])
 def test_what_the_first_replicate_has_checked_is_not_checked_again(bench, tmp_path, act, flags):
     bench.add("odd", kernel(act))
-    first, second, done = bench.replicates("odd", M=8, N=32)  # in any CPU's cache
+    # as small as can be, and so in any CPU's cache
+    first, second, done = bench.replicates("odd", M=1, N=1)
     for row in (first, second):
         chosen = {*row["flags"].split()} - {"aa_biased"}  # which a busy CPU may add
         expected = "ok", {"not_cold", *flags.split()}, "6"
@@ -34,12 +35,9 @@ def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
 
 
 def test_memory_that_was_missing_may_be_there_for_the_next_replicate(bench, tmp_path):
-    bench.add(
-        "once",
-        kernel(f"""if not os.path.exists({str(tmp_path / "called")!r}):
-        open({str(tmp_path / "called")!r}, "w")
-        raise MemoryError"""),
-    )
+    called = str(tmp_path / "called")
+    act = f"if not os.path.exists({called!r}):\n    open({called!r}, 'w')\n    raise MemoryError"
+    bench.add("once", kernel(act))
     first, second, done = bench.replicates("once")
     assert (first["status"], second["status"]) == ("out_of_memory", "ok")
     assert "edge cases" in done.stderr

@@ -6,10 +6,10 @@ import signal
 import pytest
 
 from measure.errors import NoRow
-from measure.point import Point
 from measure.process import run_point
+from tests.bench import point
 
-POINT = Point(gpu="cpu", dtype="float32", M=8, N=8, variant="torch_softmax", timeout_s=7)
+POINT = point(timeout_s=7)
 
 
 @pytest.mark.parametrize(

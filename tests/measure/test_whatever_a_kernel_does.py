@@ -1,20 +1,19 @@
 """Whatever a kernel does, the job ends with a row that says so; only our own faults leave none."""
 
-import os
-import subprocess
-
 import pytest
 
 from kernels import DTYPES
 from tests import processes
-from tests.bench import command, kernel
+from tests.bench import kernel
 
 MISSING = "import a_package_that_is_not_there\n\ndef softmax(x, out=None): ...\n"
+LATE = kernel("global calls; calls += 1\nif calls > 40: x.zero_(); y.fill_(1 / x.shape[1])")
+LATE += "\ncalls = 0\n"  # makes its output right by changing its input
 SATURDAYS = kernel("pass") + "\n\ndef unsupported(x):\n    return 'not on Saturdays'\n"
 
 
 # One for each status, and for each way to it: an exception, an exit, a signal, a message that is no
-# text, a module that cannot be loaded. test_correctness and test_cheats have what is incorrect.
+# text, a module that cannot be loaded. What else is incorrect: test_correctness and test_cheats.
 @pytest.mark.parametrize(
     ("source", "status", "message"),
     [
@@ -29,6 +28,7 @@ SATURDAYS = kernel("pass") + "\n\ndef unsupported(x):\n    return 'not on Saturd
         (MISSING, "unavailable", "a_package_that_is_not_there"),
         ("def broken(:", "compile_error", "SyntaxError"),
         (SATURDAYS, "unsupported", "not on Saturdays"),
+        (LATE, "incorrect", "after timing: changed its input"),
         ("print('noise'); sys.stdout.flush()", "ok", ""),
     ],
     ids=lambda words: words.strip().partition("\n")[0],
@@ -45,25 +45,13 @@ def test_misbehaviour_becomes_a_status(bench, source, status, message):
     assert status in done.stdout
 
 
-def test_a_kernel_that_makes_its_output_right_by_changing_its_input_is_incorrect(bench):
-    act = "global calls; calls += 1\nif calls > 40: x.zero_(); y.fill_(1 / x.shape[1])"
-    bench.add("misfit", kernel(act) + "\ncalls = 0\n")
-    assert bench.row("misfit")["status"] == "incorrect"
-
-
-def test_a_tiny_matrix_does_not_take_for_ever(bench):
-    row = bench.row("torch_softmax", M=1, N=1)
-    assert row["status"] == "ok"
-    assert "not_cold" in row["flags"]
-
-
-def test_a_cancelled_job_leaves_no_process_and_no_folder(bench, tmp_path):
+def test_a_cancelled_job_leaves_no_process_and_no_folder(bench, tmp_path, monkeypatch):
     asleep, scratch = tmp_path / "asleep", tmp_path / "scratch"
     scratch.mkdir()
     act = f"import subprocess; subprocess.Popen(['sleep', '600']); open({str(asleep)!r}, 'w')"
     bench.add("misfit", kernel(act + "; time.sleep(600)"))
-    words = command(gpu="cpu", variant="misfit", M=4, N=4, output=tmp_path / "row.csv")
-    job = subprocess.Popen(words, cwd=bench.project, env=os.environ | {"TMPDIR": str(scratch)})
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    job = bench.begin("misfit", served=False)
     processes.until(asleep.exists)
     job.terminate()
     assert job.wait(processes.PATIENCE_S) == 143
