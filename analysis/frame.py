@@ -71,6 +71,12 @@ def distinct(values: pd.Series) -> list[str]:
     return sorted(set(values) - {""})
 
 
+def days(rows: pd.DataFrame) -> str:
+    """Return the first and the last day of rows: `2026-11-22 to 2026-11-23`, or the only one."""
+    found = distinct(rows["started_at"].str[:10])
+    return " to ".join(dict.fromkeys([*found[:1], *found[-1:]]))
+
+
 def different_words(texts: pd.Series) -> str:
     """Return the words of all texts, each once, sorted."""
     return " ".join(sorted(set(" ".join(texts).split())))

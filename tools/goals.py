@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 
 import pandas as pd
 
@@ -101,9 +102,15 @@ def point(matrix: Mapping) -> str:
     return f"{matrix['M']}x{matrix['N']} in {matrix['dtype']}{other}"
 
 
+@cache
+def literature() -> published.Published:
+    """Return the published tables, which are read once."""
+    return published.load(ROOT / "data/published")
+
+
 def findings(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the claims as checked on the recorded rows in float32."""
-    found = claims.check(rows, published.load(ROOT / "data/published"))
+    found = claims.check(rows, literature())
     return found.query("dtype == @CLAIMED and origin == 'recorded'")
 
 
@@ -150,17 +157,20 @@ def over(ranks: pd.DataFrame, rival: str) -> str:
 
 def goal_table(rows: pd.DataFrame) -> str:
     """Return how many matrices reach each goal, by GPU and dtype, and the bullets of `_facts`."""
-    ranks, lines = ranking.rank_variants(rows), [GOAL]
+    ranks, found = ranking.rank_variants(rows), {}
     for gpu in order(rows):
         own = ranks[ranks["gpu"] == gpu]
         for sweeps, part in ((ALL, own), ("`random`", own[own["sweep"] == "random"])):
-            for dtype in [ALL, *sorted(part["dtype"].unique())] if len(part) else []:
-                found = reached(part if dtype == ALL else part[part["dtype"] == dtype])
-                near, *others = (found[key] for key in ("near", "copy", "meet", "cached"))
-                cells = share(found["level"]), share(near), furthest(near)
-                cells += tuple(f"{share(each)}{furthest(each, '; ')}" for each in others)
-                lines.append([gpu.upper(), sweeps, dtype, *cells])
-    return f"{table(HEADS, lines)}\n\n{bullets(_facts(rows, ranks))}"
+            of_dtypes = {ALL: part, **dict(iter(part.groupby("dtype")))} if len(part) else {}
+            found |= {(gpu, sweeps, dtype): reached(of) for dtype, of in of_dtypes.items()}
+    lines = [[gpu.upper(), *rest, *_cells(**of)] for (gpu, *rest), of in found.items()]
+    level = {gpu: found[gpu, ALL, ALL]["level"] for gpu in order(rows)}
+    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, ranks, level))}"
+
+
+def _cells(level: pd.DataFrame, near: pd.DataFrame, **others: pd.DataFrame) -> list[str]:
+    shares = (f"{share(each)}{furthest(each, '; ')}" for each in others.values())
+    return [share(level), share(near), furthest(near), *shares]
 
 
 def share(of: pd.DataFrame) -> str:
@@ -179,13 +189,12 @@ def values(of: pd.DataFrame) -> list[str]:
     return [f"{with_interval(*(at[end] for end in VALUE))} at {point(at)}" for at in matrices]
 
 
-def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
+def _facts(rows: pd.DataFrame, ranks: pd.DataFrame, level: dict) -> Iterable[str]:
     """Yield all losses, and the goals of every GPU that are no share of matrices."""
     changed = changed_claims(rows)
-    for gpu in order(rows):
+    for gpu, behind in level.items():
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
-        level = reached(own)["level"]
-        lost = ", ".join(values(level[~level["met"]]))
+        lost = ", ".join(values(behind[~behind["met"]]))
         yield f"{gpu.upper()}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}
         means = {each: over(own, each) for each in (BASELINE, *sorted(peers, key=palette.order))}

@@ -20,9 +20,10 @@ COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "w
 
 
 def load(text: str) -> list[Claim]:
-    """Return the claims of claims.yaml. Raises InputError for a wrong key, name or argument."""
-    data, claims, where = yaml.safe_load(text), [], "protocols"
+    """Return the claims of claims.yaml. Raises InputError that names what is no claim."""
+    claims, where = [], "not YAML"
     try:
+        data, where = yaml.safe_load(text), "protocols"
         protocols = {name: Protocol.of(**given) for name, given in data["protocols"].items()}
         for source in data["sources"]:
             for entry in source["claims"]:
@@ -31,8 +32,10 @@ def load(text: str) -> list[Claim]:
                 inspect.signature(judge).bind(None, **entry["given"])
                 given = {"source": source["source"], "protocol": protocol, "judge": judge}
                 claims.append(Claim(**entry | given))
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"claims.yaml: {where}: {error}") from error
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        fault = " ".join(str(error).split())
+        remedy = "correct it; the comments of the file say what an entry has"
+        raise InputError(f"claims.yaml: {where}: {fault}; {remedy}") from error
     return claims
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import palette, ranking, schema, stats
 from analysis.claims.claim import NO_DATA
-from analysis.frame import distinct, legend, mark, outcomes
+from analysis.frame import days, distinct, legend, mark, outcomes
 from analysis.published import Published
 from analysis.report import trust
 
@@ -65,13 +65,11 @@ def build(
 
 def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
     """Return the name of a GPU, what its rows cover, and when and with what they were measured."""
-    days = distinct(rows["started_at"].str.slice(0, 10))
-    when = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
     covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
     known = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
     versions = [f"{name} {version}" for name, version in known.items() if version]
     parts = [*covers, md.counted(len(rows), "row"), ", ".join(versions)]
-    return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {when}: {'; '.join(parts)}"
+    return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {days(rows)}: {'; '.join(parts)}"
 
 
 def notes(rows: pd.DataFrame) -> list[str]:

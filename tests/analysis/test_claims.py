@@ -149,6 +149,7 @@ def test_interpreted_rows_measure_nothing_and_say_so(tables):
         ("protocol: oneflow", "protocol: oneflw", "S3-a, smallest .*'oneflw'"),
         ("untabled: the article", "untable: the article", "S4-a, .*argument 'untable'"),
         ("least: 10", "most: 10", "protocols: .*argument 'most'"),
+        ("{limit: 65536}", "{limit: 65536", r"not YAML: .*line 6\d, .*expected ',' or '}'[^\n]*$"),
     ],
 )
 def test_a_typo_in_the_claims_is_named(right, typo, complaint):
