@@ -38,6 +38,11 @@ def from_rows(collected: list[row_files.Row] | pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def write(output: Path, table: pd.DataFrame) -> None:
+    """Write a table as CSV, NaN as an empty value."""
+    row_files.write(output, table.to_csv(index=False, lineterminator="\n"))
+
+
 def is_ranked(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
     """Return the mask of the rows that rank: status `ok`, a time, and no excluding flag.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import palette, row_files, stats
+from analysis import frame, palette, stats
 from analysis.frame import different_words, is_ranked
 from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
 
@@ -147,7 +147,7 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     table = summarise(measurements)
     table["rank"] = table["rank"].astype("Int64")
     table["in_best_set"] = table["in_best_set"].map({True: "true", False: "false"})
-    row_files.write(output, table.to_csv(index=False, lineterminator="\n"))
+    frame.write(output, table)
 
 
 def highlighted(table: pd.DataFrame, most: int) -> list[str]:

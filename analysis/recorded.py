@@ -19,8 +19,8 @@ from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
-SAME_NAME = ("gpu_name", *schema.VERSIONS, "python")
-FACTS = {"commit": "git_commit", "dirty": "git_dirty"} | {name: name for name in SAME_NAME}
+FACTS = {"commit": "git_commit", "dirty": "git_dirty"}  # fact -> column of the rows
+FACTS |= {name: name for name in ("gpu_name", *schema.VERSIONS, "python")}
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8

@@ -1,11 +1,7 @@
 """The columns of a row, and the flags that keep a row from ranking (columns: measure/row.csv)."""
 
-import math
-from collections.abc import Callable, Collection
-from functools import cache
-
 from kernels import DTYPES as ITEMSIZE  # noqa: F401  torch's name of a dtype -> bytes of an element
-from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA  # noqa: F401
+from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA, Column  # noqa: F401
 
 # torch's own function, timed in every point.
 BASELINE = "torch_softmax"
@@ -35,41 +31,23 @@ UNRANKED = ("faster_than_copy",)
 # Reasons in `unranked_by` that are no flags of a row, because they follow from its matrix.
 OTHER_BOARD, NO_SPEEDUP = "other_board", "no_speedup"
 
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-def _some_of(allowed: Collection[str], many: bool = False) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if not set(text.split() if many else [text]) <= set(allowed):
-            raise ValueError(text)
-        return text
-
-    return parse
+_FINITE = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_KINDS = {
+    "int": (r"[+-]?\d+", "a whole number"),
+    "float": (_FINITE, "a finite number"),
+    "bool": ("true|false", "true or false"),
+}
 
 
-@cache
-def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
-    """Return column -> (parser, what it allows), without the columns of free text.
+def _values(column: Column) -> tuple[str, str] | None:
+    if words := "|".join(column.allowed):
+        pattern = f"({words})( ({words}))*" if column.name == "flags" else words
+        return pattern, f"one of {', '.join(column.allowed)}"
+    if column.group == "accuracy":  # a kernel may return NaN
+        return f"{_FINITE}|[+-]?inf|nan", "a number"
+    return _KINDS.get(column.type)
 
-    A parser raises ValueError. Only an accuracy may be nan or inf: a kernel may return NaN.
-    """
-    kinds = {
-        "int": (int, "a whole number"),
-        "float": (_float, "a finite number"),
-        "bool": (_some_of(("true", "false")), "true or false"),
-    }
-    by_column = dict.fromkeys(("ranked", "stale"), kinds["bool"])
-    for name, column in SCHEMA.items():
-        if column.allowed:
-            parse = _some_of(column.allowed, many=name == "flags")
-            by_column[name] = (parse, f"one of {', '.join(column.allowed)}")
-        elif column.group == "accuracy":
-            by_column[name] = (float, "a number")
-        elif column.type in kinds:
-            by_column[name] = kinds[column.type]
-    return by_column
+
+# Column -> the pattern of its values, and what it allows; columns of free text are not in it.
+VALUES = {name: values for name, column in SCHEMA.items() if (values := _values(column))}
+VALUES |= dict.fromkeys(("ranked", "stale"), _KINDS["bool"])

@@ -12,7 +12,6 @@ from analysis import InputError, stats
 from analysis.claims import judges
 from analysis.claims.claim import NO_DATA, Claim, Evidence, Finding, NoDataError, Protocol
 from analysis.published import Published
-from analysis.row_files import write as write_file
 
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = ["claim", "source", "statement", *WHERE]
@@ -67,14 +66,8 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def write(measurements: pd.DataFrame, published: Published, output: Path) -> None:
-    """Write `check` as CSV, NaN as an empty value."""
-    table = check(measurements, published)
-    write_file(output, table.to_csv(index=False, lineterminator="\n"))
-
-
 def read(path: Path) -> pd.DataFrame:
-    """Return what `write` wrote. Raises InputError when it is missing or has other columns."""
+    """Return the table of `check` from its file. Raises InputError if that is no such file."""
     text = dict.fromkeys(set(COLUMNS) - {"value", "low", "high", "published_value"}, "str")
     try:
         table = pd.read_csv(path, dtype=text)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import InputError, claims, stats
+from analysis import InputError, claims, frame, stats
 from analysis.claims import CLAIMS
 from measure import ROOT
 from tests.analysis import synthetic
@@ -162,7 +162,7 @@ def test_a_typo_in_the_claims_is_named(right, typo, complaint):
 def test_file_reads_back(tables, tmp_path):
     """torch alone is of no protocol, and every claim is about softmax."""
     rows = frame_of(T_ONLINE + LOG_SOFTMAX)
-    claims.write(rows, tables, tmp_path / "c.csv")
+    frame.write(tmp_path / "c.csv", claims.check(rows, tables))
     found = claims.read(tmp_path / "c.csv")
     assert list(found) == claims.COLUMNS
     assert len(found) == len(claims.check(rows, tables))
