@@ -23,8 +23,8 @@ class Protocol(NamedTuple):
     shapes: dict[int, int]
     distributions: list[str]
     variants: list[str]
-    least: int
     table: str
+    least: int = 1
 
     @classmethod
     def of(cls, shapes: dict, **given) -> "Protocol":
