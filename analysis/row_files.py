@@ -155,6 +155,7 @@ def _check_values(path: Path, number: int, row: Row) -> None:
     for name, (pattern, allowed) in schema.VALUES.items():
         if (value := row.get(name)) and not re.fullmatch(pattern, value):
             raise _broken(path, f"line {number}: {name} is {value!r}, expected {allowed}")
-    for name in (*schema.IDENTITY, "status", "ranked", "stale"):
+    timed = schema.TIMED if row["status"] == "ok" else ()
+    for name in (*schema.IDENTITY, "status", "ranked", "stale", *timed):
         if row.get(name) == "":
             raise _broken(path, f"line {number}: {name} is empty")

@@ -28,8 +28,10 @@ FLAGS = SCHEMA["flags"].allowed
 # The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 no kernel
 # moves bytes faster than a copy, so such a time is an error of measurement.
 UNRANKED = ("faster_than_copy",)
-# Reasons in `unranked_by` that are no flags of a row, because they follow from its matrix.
-OTHER_BOARD, NO_SPEEDUP = "other_board", "no_speedup"
+# The reason in `unranked_by` that is no flag of a row, because it follows from its matrix.
+OTHER_BOARD = "other_board"
+# What a process that ends `ok` has timed: its variant, beside torch and a copy.
+TIMED = ("time_us", "torch_us", "copy_us", "speedup", "speedup_low", "speedup_high", "of_copy")
 
 _FINITE = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _KINDS = {

@@ -74,7 +74,7 @@ def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]
 
     torch is timed beside every variant, so it needs no row.
     """
-    ranks = ranks[ranks["rank"].notna() & ranks["log"].notna()].sort_values("log")
+    ranks = ranks[ranks["rank"].notna()].sort_values("log")
     own = ranks[ranks["variant"] == OURS].set_index(SWEEP_MATRIX)
     mine = {matrix: stats.estimate(row) for matrix, row in own.iterrows()}
     if set(rivals) == {BASELINE}:

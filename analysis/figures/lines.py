@@ -55,7 +55,7 @@ def draw_hero(selection: Selection) -> Figure:
     wanted = {"variant": HERO, "op": ["softmax"], "dtype": ["float32", "bfloat16"]}
     rows = selection.own[selection.own[list(wanted)].isin(wanted).all(axis=1)]
     title, parts, notes = "How near each kernel comes to copy bandwidth", {}, []
-    timed = rows[is_ranked(rows, any_board=True) & rows["of_copy"].notna()]
+    timed = rows[is_ranked(rows, any_board=True)]
     if len(timed):
         most = {"variant": "nunique", "processes": "max", "N": "nunique"}
         gpu, m = timed.groupby(["gpu", "M"]).agg(most).sort_values([*most], kind="stable").index[-1]
