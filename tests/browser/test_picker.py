@@ -37,20 +37,15 @@ def best_sets(data):
     return found
 
 
-def words(competitors, best):
-    if competitors == 1:
-        return "No winner"
-    more = f" and {len(best) - 4} more" if len(best) > 4 else ""
-    return "Tie: " * (len(best) > 1) + ", ".join(best[:4]) + more
-
-
 def test_every_recorded_size_has_the_answer_of_its_rows(opened, recorded):
     data, path = recorded
     expected = best_sets(data)
     said = ask(opened(path=path), *expected)
     assert len(said) > 250
     for (competitors, best, row), text in zip(expected.values(), said, strict=True):
-        assert text["winner"].strip() == words(competitors, best)
+        more = f" and {len(best) - 4} more" if len(best) > 4 else ""
+        winner = "Tie: " * (len(best) > 1) + ", ".join(best[:4]) + more
+        assert text["winner"].strip() == (winner if competitors > 1 else "No winner")
         assert text["notice"] == ""
         assert f"{float(f'{row.time_us:.4g}'):.10g}"[:5] in text["facts"]
         assert ("Only " in text["lead"]) == (competitors == 1)

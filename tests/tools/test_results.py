@@ -66,7 +66,10 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     assert f"| H100 | all | all | {lost} | {lost} | 1.100 [" in text
     assert "| H100 | `random` | bfloat16 | 0.0 % of 1 | 0.0 % of 1 | 1.100 [" in text
     assert "| H200 | all | all | 100.0 % of 1 | 100.0 % of 1 | 1.000 " in text
-    assert f"H100: speed of `{OURS}`, geometric means: 1.500 [" in text
+    (means,) = (line for line in text.splitlines() if line.startswith("- H100: speed of"))
+    assert f"H100: speed of `{OURS}`, geometric means: 1.500 [" in means
+    assert ") over `torch_softmax`; 0.9091 [" in means
+    assert means.endswith(f" ({len(record.SWEEPS)} matrices) over `peer_liger`.")
     assert "H200: `frontier` is more than 1 % behind: nowhere." in text
     assert "one replicate, so no verdict on a claim was repeated" in text
 
