@@ -89,8 +89,6 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
 def _samples(row: Row, rows_folder: Path) -> list[Row]:
     """Return the samples of a row, each with the row's identity."""
     path = samples_path(row_files.row_path(rows_folder, row))
-    if not row["time_us"] and not path.is_file():
-        return []
     point = {name: row[name] for name in schema.IDENTITY}
     return [point | line for line in _read_text(path, SAMPLE).to_dict("records")]
 
@@ -100,9 +98,7 @@ def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
     try:
         lines = pd.read_csv(path, dtype="str", keep_default_na=False, compression="gzip")
     except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file, but the row has times; delete the row and run again"
-        ) from error
+        raise InputError(f"{path}: no such file; delete its row and run again") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
     if list(lines) != columns:
