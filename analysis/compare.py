@@ -242,7 +242,7 @@ def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
     for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
         commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
         dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
-        first = min(distinct(run["started_at"]), default="at an unknown time")
+        first = run["started_at"].min()
         alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
         text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
         lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")

@@ -35,8 +35,6 @@ def record(merged: Path, rows_folder: Path, output: Path, command: str) -> None:
     """
     merged_rows = row_files.read_rows(merged, None)
     _check_gpu(merged_rows, merged, output)
-    if not merged_rows:
-        raise InputError(f"{merged} has no rows to record; give a file with rows")
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
