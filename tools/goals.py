@@ -5,7 +5,6 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 
 import pandas as pd
 
@@ -18,6 +17,7 @@ from measure import ROOT
 from tools import record
 from tools.inserts import bullets
 
+LITERATURE = published.load(ROOT / "data/published")
 OURS = "frontier"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
@@ -102,15 +102,9 @@ def point(matrix: Mapping) -> str:
     return f"{matrix['M']}x{matrix['N']} in {matrix['dtype']}{other}"
 
 
-@cache
-def literature() -> published.Published:
-    """Return the published tables, which are read once."""
-    return published.load(ROOT / "data/published")
-
-
 def findings(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the claims as checked on the recorded rows in float32."""
-    found = claims.check(rows, literature())
+    found = claims.check(rows, LITERATURE)
     return found.query("dtype == @CLAIMED and origin == 'recorded'")
 
 
@@ -164,8 +158,7 @@ def goal_table(rows: pd.DataFrame) -> str:
             of_dtypes = {ALL: part, **dict(iter(part.groupby("dtype")))} if len(part) else {}
             found |= {(gpu, sweeps, dtype): reached(of) for dtype, of in of_dtypes.items()}
     lines = [[gpu.upper(), *rest, *_cells(**of)] for (gpu, *rest), of in found.items()]
-    level = {gpu: found[gpu, ALL, ALL]["level"] for gpu in order(rows)}
-    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, ranks, level))}"
+    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, ranks, found))}"
 
 
 def _cells(level: pd.DataFrame, near: pd.DataFrame, **others: pd.DataFrame) -> list[str]:
@@ -189,12 +182,13 @@ def values(of: pd.DataFrame) -> list[str]:
     return [f"{with_interval(*(at[end] for end in VALUE))} at {point(at)}" for at in matrices]
 
 
-def _facts(rows: pd.DataFrame, ranks: pd.DataFrame, level: dict) -> Iterable[str]:
+def _facts(rows: pd.DataFrame, ranks: pd.DataFrame, found: dict) -> Iterable[str]:
     """Yield all losses, and the goals of every GPU that are no share of matrices."""
     changed = changed_claims(rows)
-    for gpu, behind in level.items():
+    for gpu in order(rows):
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
-        lost = ", ".join(values(behind[~behind["met"]]))
+        level = found[gpu, ALL, ALL]["level"]
+        lost = ", ".join(values(level[~level["met"]]))
         yield f"{gpu.upper()}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}
         means = {each: over(own, each) for each in (BASELINE, *sorted(peers, key=palette.order))}
