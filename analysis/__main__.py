@@ -118,16 +118,17 @@ def _summary(given: Namespace) -> None:
 
 def _claims(given: Namespace) -> None:
     """check every published claim"""
-    from analysis import claims
+    from analysis import claims, frame
 
-    claims.write(*_tables(given), given.output)
+    frame.write(given.output, claims.check(*_tables(given)))
 
 
 def _figures(given: Namespace) -> str:
     """draw every figure of a GPU"""
     from analysis.figures import write
 
-    return _named(write.write(*_tables(given), given.gpu, given.output_dir))
+    count = len(write.write(*_tables(given), given.gpu, given.output_dir))
+    return f"{count} files to {given.output_dir / given.gpu}"
 
 
 def _report(given: Namespace) -> str:
@@ -146,7 +147,7 @@ def _report(given: Namespace) -> str:
         recorded=given.recorded,
         unranked=given.unranked_flags,
     )
-    return _named(written)
+    return ", ".join(map(str, written))
 
 
 def _compare(given: Namespace) -> str:
@@ -181,10 +182,6 @@ def _tables(given: Namespace) -> tuple:
     from analysis import frame, published
 
     return frame.load(given.measurements), published.load(given.published.parent)
-
-
-def _named(paths: list[Path]) -> str:
-    return ", ".join(map(str, paths)) if len(paths) <= 3 else f"{len(paths)} files"
 
 
 if __name__ == "__main__":

@@ -146,13 +146,10 @@ def _unjudged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     table["code"] = np.select([unknown, before == after], ["", "same"], "changed")
     ok = old["status"] == "ok", new["status"] == "ok"
     table["change"] = np.select([ok[0] & ok[1], *ok], [UNCLEAR, BROKE, WORKS], default=NEITHER)
-    # why two ok points cannot be compared
-    note = "timed in two ways: " + old["timing"] + ", then " + new["timing"]
-    note = note.where(old["timing"] != new["timing"], "")
+    table["note"] = ""  # why two ok points cannot be compared
     for run, when in ((old, "OLD"), (new, "NEW")):
-        unranked = ~is_ranked(run)
-        note[unranked] = f"not ranked in {when}: " + run["unranked_by"][unranked]
-    table["note"] = note.where(ok[0] & ok[1], "")
+        unranked = ok[0] & ok[1] & ~is_ranked(run)
+        table.loc[unranked, "note"] = f"not ranked in {when}: " + run["unranked_by"]
     return table
 
 
@@ -245,7 +242,7 @@ def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
     for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
         commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
         dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
-        first = min(distinct(run["started_at"]), default="at an unknown time")
+        first = run["started_at"].min()
         alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
         text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
         lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")

@@ -33,20 +33,25 @@ def from_rows(collected: list[row_files.Row] | pd.DataFrame) -> pd.DataFrame:
             kind = "int64" if column.name in ("M", "N") else "float64"
             text = frame[column.name]
             frame[column.name] = text.where(text != "", None).astype(kind)
-    # The status excludes a row without a time, so its flags are no reason.
+    # The status excludes a row that is not ok, so its flags are no reason.
     frame["unranked_by"] = frame["unranked_by"].where(frame["status"] == "ok", "")
     return frame
 
 
+def write(output: Path, table: pd.DataFrame) -> None:
+    """Write a table as CSV, NaN as an empty value."""
+    row_files.write(output, table.to_csv(index=False, lineterminator="\n"))
+
+
 def is_ranked(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
-    """Return the mask of the rows that rank: status `ok`, a time, and no excluding flag.
+    """Return the mask of the rows that rank: status `ok`, and no excluding flag.
 
     `any_board`: rows that only their board excludes (schema.OTHER_BOARD) count, too.
     """
     ranked = frame["ranked"] == "true"
     if any_board:
         ranked |= frame["unranked_by"] == schema.OTHER_BOARD
-    return (frame["status"] == "ok") & frame["time_us"].notna() & ranked
+    return (frame["status"] == "ok") & ranked
 
 
 def outcomes(frame: pd.DataFrame) -> pd.Series:
@@ -69,6 +74,12 @@ def legend(flags: Iterable[str]) -> list[str]:
 def distinct(values: pd.Series) -> list[str]:
     """Return the different values that are not empty, sorted."""
     return sorted(set(values) - {""})
+
+
+def days(rows: pd.DataFrame) -> str:
+    """Return the first and the last day of rows: `2026-11-22 to 2026-11-23`, or the only one."""
+    found = distinct(rows["started_at"].str[:10])
+    return " to ".join(dict.fromkeys([*found[:1], *found[-1:]]))
 
 
 def different_words(texts: pd.Series) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 LONG_TABLE = 60  # lines; a longer table with a name is folded
 
@@ -44,11 +44,9 @@ def with_interval(value: float, low: float, high: float) -> str:
     return f"{number(value)} [{number(low)}, {number(high)}]"
 
 
-def span(values: Iterable[float]) -> str:
-    """Return a range: `256`, or `256 … 131072`; fractions have three digits."""
-    values = list(values)
-    texts = [str(v) if float(v).is_integer() else number(v, 3) for v in (min(values), max(values))]
-    return " … ".join(dict.fromkeys(texts))
+def span(values: Collection[int]) -> str:
+    """Return a range: `256`, or `256 … 131072`."""
+    return " … ".join(dict.fromkeys(map(str, (min(values), max(values)))))
 
 
 def counts(values: Iterable[str], order: Sequence[str] = ()) -> str:

@@ -73,7 +73,7 @@ def with_controls(frame: pd.DataFrame) -> pd.DataFrame:
     """
     timed = frame[is_ranked(frame, any_board=True) & (frame["variant"] == BASELINE)]
     known = pd.MultiIndex.from_frame(timed[SWEEP_MATRIX])
-    rows = frame[is_ranked(frame) & frame["torch_us"].notna()]
+    rows = frame[is_ranked(frame)]
     rows = rows[~pd.MultiIndex.from_frame(rows[SWEEP_MATRIX]).isin(known)]
     if rows.empty:
         return frame

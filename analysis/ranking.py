@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import palette, row_files, stats
+from analysis import frame, palette, stats
 from analysis.frame import different_words, is_ranked
-from analysis.schema import BASELINE, NO_SPEEDUP, SWEEP_MATRIX
+from analysis.schema import BASELINE, SWEEP_MATRIX
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
-SPEED = ["log", "variance", "degrees", "time_us"]
 PLACE = ["rank", "behind_best", "behind_low", "behind_high", "competitors", "p"]
 CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
 CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "of_meet"]
@@ -31,15 +30,8 @@ def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
     `behind_best`: the time of a variant over that of the fastest, with its 95 % interval.
     `in_best_set`: not significantly slower than the fastest by more than stats.TIE, with p-values
     of `_rank` corrected over the sweep (Benjamini and Hochberg).
-
-    A variant without a speed-up does not rank beside variants that have one (NO_SPEEDUP). Where no
-    variant of a matrix has one, the times rank and nothing is significant.
     """
     table = stats.point_estimates(measurements)
-    has_speedup = is_ranked(table) & table["log"].notna()
-    beside = has_speedup.groupby([table[name] for name in SWEEP_MATRIX]).transform("any")
-    lacks = is_ranked(table) & ~has_speedup & beside
-    table.loc[lacks, ["ranked", "unranked_by"]] = "false", NO_SPEEDUP
     return _with_places(table, table[is_ranked(table)].assign(matrix=0), SWEEP_MATRIX)
 
 
@@ -52,8 +44,6 @@ def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
     are the ends over all sweeps; `sweep` and `flags` have the words of all.
     """
     rows = table[is_ranked(table, any_board=True)]
-    known = rows["log"].notna()
-    rows = rows[known | ~known.groupby([rows[name] for name in SHAPE]).transform("any")]
     board = rows["gpu_uuid"].where(rows["rank"].isna(), "")
     rows = rows.assign(matrix=rows.assign(board=board).groupby([*SWEEP_MATRIX, "board"]).ngroup())
     groups = rows.groupby([*SHAPE, "variant"], sort=False)
@@ -97,11 +87,8 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     variant) between matrices, for variants that share none.
     """
     found: dict[str, dict[int, stats.Estimate]] = {}
-    for row in rows[[*SPEED, "variant", "matrix"]].to_dict("records"):
-        # without a speed over torch it is 1 / µs, of unknown variance
-        by_time = stats.Estimate(-math.log(row["time_us"]), math.nan)
-        speed = by_time if math.isnan(row["log"]) else stats.estimate(row)
-        found.setdefault(row["variant"], {})[row["matrix"]] = speed
+    for row in rows[[*stats.Estimate._fields, "variant", "matrix"]].to_dict("records"):
+        found.setdefault(row["variant"], {})[row["matrix"]] = stats.estimate(row)
     speeds = {name: stats.geometric_mean(each.values()) for name, each in found.items()}
     first, *others = sorted(speeds, key=lambda name: (-speeds[name].log, name))
     lines = {first: (1.0, 1.0, math.nan, math.nan, len(speeds), math.nan)}
@@ -147,7 +134,7 @@ def write(measurements: pd.DataFrame, output: Path) -> None:
     table = summarise(measurements)
     table["rank"] = table["rank"].astype("Int64")
     table["in_best_set"] = table["in_best_set"].map({True: "true", False: "false"})
-    row_files.write(output, table.to_csv(index=False, lineterminator="\n"))
+    frame.write(output, table)
 
 
 def highlighted(table: pd.DataFrame, most: int) -> list[str]:

@@ -19,8 +19,8 @@ from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
-SAME_NAME = ("gpu_name", *schema.VERSIONS, "python")
-FACTS = {"commit": "git_commit", "dirty": "git_dirty"} | {name: name for name in SAME_NAME}
+FACTS = {"commit": "git_commit", "dirty": "git_dirty"}  # fact -> column of the rows
+FACTS |= {name: name for name in ("gpu_name", *schema.VERSIONS, "python")}
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
@@ -35,8 +35,6 @@ def record(merged: Path, rows_folder: Path, output: Path, command: str) -> None:
     """
     merged_rows = row_files.read_rows(merged, None)
     _check_gpu(merged_rows, merged, output)
-    if not merged_rows:
-        raise InputError(f"{merged} has no rows to record; give a file with rows")
     contents: dict[Path, str | bytes] = {}
     for sweep in sorted({row["sweep"] for row in merged_rows}):
         part = [row for row in merged_rows if row["sweep"] == sweep]
@@ -89,8 +87,6 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
 def _samples(row: Row, rows_folder: Path) -> list[Row]:
     """Return the samples of a row, each with the row's identity."""
     path = samples_path(row_files.row_path(rows_folder, row))
-    if not row["time_us"] and not path.is_file():
-        return []
     point = {name: row[name] for name in schema.IDENTITY}
     return [point | line for line in _read_text(path, SAMPLE).to_dict("records")]
 
@@ -100,9 +96,7 @@ def _read_text(path: Path, columns: list[str]) -> pd.DataFrame:
     try:
         lines = pd.read_csv(path, dtype="str", keep_default_na=False, compression="gzip")
     except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file, but the row has times; delete the row and run again"
-        ) from error
+        raise InputError(f"{path}: no such file; delete its row and run again") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: not readable samples ({error}); measure it again") from error
     if list(lines) != columns:

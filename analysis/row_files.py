@@ -6,6 +6,7 @@ They use csv and not pandas: a merge reads up to 10,000 files of one row.
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -151,14 +152,10 @@ def _text(path: Path) -> str:
 
 
 def _check_values(path: Path, number: int, row: Row) -> None:
-    for name, (parse, allowed) in schema.parsers().items():
-        value = row.get(name, "")
-        if value:
-            try:
-                parse(value)
-            except ValueError as error:
-                fault = f"line {number}: {name} is {value!r}, expected {allowed}"
-                raise _broken(path, fault) from error
-    for name in (*schema.IDENTITY, "status", "ranked", "stale"):
+    for name, (pattern, allowed) in schema.VALUES.items():
+        if (value := row.get(name)) and not re.fullmatch(pattern, value):
+            raise _broken(path, f"line {number}: {name} is {value!r}, expected {allowed}")
+    timed = schema.TIMED if row["status"] == "ok" else ()
+    for name in (*schema.IDENTITY, "status", "ranked", "stale", *timed):
         if row.get(name) == "":
             raise _broken(path, f"line {number}: {name} is empty")

@@ -1,11 +1,7 @@
 """The columns of a row, and the flags that keep a row from ranking (columns: measure/row.csv)."""
 
-import math
-from collections.abc import Callable, Collection
-from functools import cache
-
 from kernels import DTYPES as ITEMSIZE  # noqa: F401  torch's name of a dtype -> bytes of an element
-from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA  # noqa: F401
+from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA, Column  # noqa: F401
 
 # torch's own function, timed in every point.
 BASELINE = "torch_softmax"
@@ -32,44 +28,28 @@ FLAGS = SCHEMA["flags"].allowed
 # The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 no kernel
 # moves bytes faster than a copy, so such a time is an error of measurement.
 UNRANKED = ("faster_than_copy",)
-# Reasons in `unranked_by` that are no flags of a row, because they follow from its matrix.
-OTHER_BOARD, NO_SPEEDUP = "other_board", "no_speedup"
+# The reason in `unranked_by` that is no flag of a row, because it follows from its matrix.
+OTHER_BOARD = "other_board"
+# What a process that ends `ok` has timed: its variant, beside torch and a copy.
+TIMED = ("time_us", "torch_us", "copy_us", "speedup", "speedup_low", "speedup_high", "of_copy")
+
+_FINITE = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_KINDS = {
+    "int": (r"[+-]?\d+", "a whole number"),
+    "float": (_FINITE, "a finite number"),
+    "bool": ("true|false", "true or false"),
+}
 
 
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
+def _values(column: Column) -> tuple[str, str] | None:
+    if words := "|".join(column.allowed):
+        pattern = f"({words})( ({words}))*" if column.name == "flags" else words
+        return pattern, f"one of {', '.join(column.allowed)}"
+    if column.group == "accuracy":  # a kernel may return NaN
+        return f"{_FINITE}|[+-]?inf|nan", "a number"
+    return _KINDS.get(column.type)
 
 
-def _some_of(allowed: Collection[str], many: bool = False) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if not set(text.split() if many else [text]) <= set(allowed):
-            raise ValueError(text)
-        return text
-
-    return parse
-
-
-@cache
-def parsers() -> dict[str, tuple[Callable[[str], object], str]]:
-    """Return column -> (parser, what it allows), without the columns of free text.
-
-    A parser raises ValueError. Only an accuracy may be nan or inf: a kernel may return NaN.
-    """
-    kinds = {
-        "int": (int, "a whole number"),
-        "float": (_float, "a finite number"),
-        "bool": (_some_of(("true", "false")), "true or false"),
-    }
-    by_column = dict.fromkeys(("ranked", "stale"), kinds["bool"])
-    for name, column in SCHEMA.items():
-        if column.allowed:
-            parse = _some_of(column.allowed, many=name == "flags")
-            by_column[name] = (parse, f"one of {', '.join(column.allowed)}")
-        elif column.group == "accuracy":
-            by_column[name] = (float, "a number")
-        elif column.type in kinds:
-            by_column[name] = kinds[column.type]
-    return by_column
+# Column -> the pattern of its values, and what it allows; columns of free text are not in it.
+VALUES = {name: values for name, column in SCHEMA.items() if (values := _values(column))}
+VALUES |= dict.fromkeys(("ranked", "stale"), _KINDS["bool"])

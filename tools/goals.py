@@ -17,6 +17,7 @@ from measure import ROOT
 from tools import record
 from tools.inserts import bullets
 
+LITERATURE = published.load(ROOT / "data/published")
 OURS = "frontier"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
@@ -73,7 +74,7 @@ def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]
 
     torch is timed beside every variant, so it needs no row.
     """
-    ranks = ranks[ranks["rank"].notna() & ranks["log"].notna()].sort_values("log")
+    ranks = ranks[ranks["rank"].notna()].sort_values("log")
     own = ranks[ranks["variant"] == OURS].set_index(SWEEP_MATRIX)
     mine = {matrix: stats.estimate(row) for matrix, row in own.iterrows()}
     if set(rivals) == {BASELINE}:
@@ -103,7 +104,7 @@ def point(matrix: Mapping) -> str:
 
 def findings(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the claims as checked on the recorded rows in float32."""
-    found = claims.check(rows, published.load(ROOT / "data/published"))
+    found = claims.check(rows, LITERATURE)
     return found.query("dtype == @CLAIMED and origin == 'recorded'")
 
 
@@ -150,17 +151,19 @@ def over(ranks: pd.DataFrame, rival: str) -> str:
 
 def goal_table(rows: pd.DataFrame) -> str:
     """Return how many matrices reach each goal, by GPU and dtype, and the bullets of `_facts`."""
-    ranks, lines = ranking.rank_variants(rows), [GOAL]
+    ranks, found = ranking.rank_variants(rows), {}
     for gpu in order(rows):
         own = ranks[ranks["gpu"] == gpu]
         for sweeps, part in ((ALL, own), ("`random`", own[own["sweep"] == "random"])):
-            for dtype in [ALL, *sorted(part["dtype"].unique())] if len(part) else []:
-                found = reached(part if dtype == ALL else part[part["dtype"] == dtype])
-                near, *others = (found[key] for key in ("near", "copy", "meet", "cached"))
-                cells = share(found["level"]), share(near), furthest(near)
-                cells += tuple(f"{share(each)}{furthest(each, '; ')}" for each in others)
-                lines.append([gpu.upper(), sweeps, dtype, *cells])
-    return f"{table(HEADS, lines)}\n\n{bullets(_facts(rows, ranks))}"
+            of_dtypes = {ALL: part, **dict(iter(part.groupby("dtype")))} if len(part) else {}
+            found |= {(gpu, sweeps, dtype): reached(of) for dtype, of in of_dtypes.items()}
+    lines = [[gpu.upper(), *rest, *_cells(**of)] for (gpu, *rest), of in found.items()]
+    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, ranks, found))}"
+
+
+def _cells(level: pd.DataFrame, near: pd.DataFrame, **others: pd.DataFrame) -> list[str]:
+    shares = (f"{share(each)}{furthest(each, '; ')}" for each in others.values())
+    return [share(level), share(near), furthest(near), *shares]
 
 
 def share(of: pd.DataFrame) -> str:
@@ -179,12 +182,12 @@ def values(of: pd.DataFrame) -> list[str]:
     return [f"{with_interval(*(at[end] for end in VALUE))} at {point(at)}" for at in matrices]
 
 
-def _facts(rows: pd.DataFrame, ranks: pd.DataFrame) -> Iterable[str]:
+def _facts(rows: pd.DataFrame, ranks: pd.DataFrame, found: dict) -> Iterable[str]:
     """Yield all losses, and the goals of every GPU that are no share of matrices."""
     changed = changed_claims(rows)
     for gpu in order(rows):
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
-        level = reached(own)["level"]
+        level = found[gpu, ALL, ALL]["level"]
         lost = ", ".join(values(level[~level["met"]]))
         yield f"{gpu.upper()}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
         peers = {each for each in own["variant"] if each.startswith("peer_")}

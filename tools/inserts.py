@@ -6,7 +6,7 @@
     …
     <!-- end -->
 
-and replaces what stands between the two lines; `--check` only names documents that would change.
+and replaces what stands between the two lines.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from measure import ROOT
@@ -47,19 +47,13 @@ def bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def main(check: bool, documents: Sequence[Path] = ()) -> int:
-    """Return 1 if `check` is given and a document is not current."""
-    stale = 0
-    for document in documents or pages():
-        before = document.read_text()
-        after = BLOCK.sub(output, before)
-        if after != before:
-            stale += 1
-            print(f"{document} is not what its commands print", file=sys.stderr)
-            if not check:
-                document.write_text(after)
-    return int(check and stale > 0)
+def stale(documents: Iterable[Path]) -> dict[Path, str]:
+    """Return each document that its commands would change, with its new text."""
+    texts = {path: BLOCK.sub(output, path.read_text()) for path in documents}
+    return {path: text for path, text in texts.items() if text != path.read_text()}
 
 
 if __name__ == "__main__":
-    sys.exit(main("--check" in sys.argv[1:]))
+    for path, text in stale(pages()).items():
+        path.write_text(text)
+        print(f"{path} was not what its commands print")

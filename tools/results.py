@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis import frame, merge, ranking
 from analysis.claims.claim import FAILS, HOLDS
-from analysis.markdown import counted, counts, number, table, with_interval
+from analysis.markdown import counted, counts, number, percent, table, with_interval
 from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SWEEP_MATRIX
 from measure import ROOT
 from tools import goals
@@ -79,7 +79,7 @@ def _fastest(part: pd.DataFrame) -> list[str]:
         f"`{first['variant']}`{others}",
         f"{first['time_us']:.1f} µs",
         _cell(first),
-        f"{first['of_copy']:.0%}",
+        percent(first["of_copy"]),
         _cell(own.iloc[0]) if len(own) else ABSENT,
     ]
 
@@ -109,13 +109,15 @@ def summary(rows: pd.DataFrame) -> str:
         own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
         reached = goals.reached(own)
         wrong = part.loc[part["status"] == "incorrect", "variant"]
-        verdicts = found.loc[found["gpu"] == gpu, "verdict"].to_list()
-        holds, fails = verdicts.count(HOLDS), verdicts.count(FAILS)
+        verdicts = found.loc[found["gpu"] == gpu, "verdict"]
+        holds, fails = (verdicts == HOLDS).sum(), (verdicts == FAILS).sum()
+        verbs = {("holds", "hold"): holds, ("does not hold", "do not hold"): fails}
+        verbs["stays open", "stay open"] = len(verdicts) - holds - fails
         return [
             over(own, BASELINE) or ABSENT,
             *(share(reached[goal]) for goal in ("level", "copy", "meet")),
             counts(f"`{variant}`" for variant in wrong) or "none",
-            f"{holds} hold, {fails} do not hold, {len(verdicts) - holds - fails} stay open",
+            ", ".join(f"{n} {one if n == 1 else many}" for (one, many), n in verbs.items()),
         ]
 
     heads = (
@@ -194,20 +196,20 @@ def gpus(rows: pd.DataFrame) -> str:
     lines = []
     for gpu in order(rows):
         part, ok = rows[rows["gpu"] == gpu], rows[(rows["gpu"] == gpu) & (rows["status"] == "ok")]
-        boards, days = ok.groupby(SWEEP_MATRIX)["gpu_uuid"].nunique(), ok["started_at"].str[:10]
+        boards = ok.groupby(SWEEP_MATRIX)["gpu_uuid"].nunique()
         replicates = ok.groupby("sweep")["replicate"].max().astype(int)
         fewer = replicates[replicates < replicates.max()].items()
         fewest = (f"`{sweep}` {count}" for sweep, count in fewer)
         torch = ", ".join(sorted(ok["torch"].str.split("+").str[0].unique()))
-        restless = ok["flags"].str.contains("throttled|_drift").mean()
+        restless = percent(ok["flags"].str.contains("throttled|_drift").mean(), 1)
+        stale = percent((part["stale"] == "true").mean(), 1)
         lines.append(
             f"{gpu.upper()}: {len(part)} rows ({counts(part['status'])}) of "
-            f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {days.min()} to {days.max()}, torch "
-            f"{torch}, replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
+            f"{counted(ok['gpu_uuid'].nunique(), 'board')}, {frame.days(ok)}, torch {torch}, "
+            f"replicates: {', '.join([str(replicates.max()), *fewest])}. Missing sweeps: "
             f"{', '.join(lacking(rows, gpu)) or 'none'}. Matrices on two boards: "
             f"{(boards > 1).sum()} of {len(boards)}. Measured by an older version of the kernels "
-            f"or of `measure/`: {(part['stale'] == 'true').mean():.1%} of the rows. Throttled or "
-            f"of a drifting clock: {restless:.1%}."
+            f"or of `measure/`: {stale} of the rows. Throttled or of a drifting clock: {restless}."
         )
     return bullets(lines)
 

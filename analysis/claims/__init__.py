@@ -12,7 +12,6 @@ from analysis import InputError, stats
 from analysis.claims import judges
 from analysis.claims.claim import NO_DATA, Claim, Evidence, Finding, NoDataError, Protocol
 from analysis.published import Published
-from analysis.row_files import write as write_file
 
 WHERE = ["gpu", "gpu_name", "dtype", "origin", "sweep"]
 COLUMNS = ["claim", "source", "statement", *WHERE]
@@ -20,9 +19,10 @@ COLUMNS += ["quantity", "value", "low", "high", "published_value", "verdict", "w
 
 
 def load(text: str) -> list[Claim]:
-    """Return the claims of claims.yaml. Raises InputError for a wrong key, name or argument."""
-    data, claims, where = yaml.safe_load(text), [], "protocols"
+    """Return the claims of claims.yaml. Raises InputError that names what is no claim."""
+    claims, where = [], "not YAML"
     try:
+        data, where = yaml.safe_load(text), "protocols"
         protocols = {name: Protocol.of(**given) for name, given in data["protocols"].items()}
         for source in data["sources"]:
             for entry in source["claims"]:
@@ -31,8 +31,10 @@ def load(text: str) -> list[Claim]:
                 inspect.signature(judge).bind(None, **entry["given"])
                 given = {"source": source["source"], "protocol": protocol, "judge": judge}
                 claims.append(Claim(**entry | given))
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"claims.yaml: {where}: {error}") from error
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        fault = " ".join(str(error).split())
+        remedy = "correct it; the comments of the file say what an entry has"
+        raise InputError(f"claims.yaml: {where}: {fault}; {remedy}") from error
     return claims
 
 
@@ -64,14 +66,8 @@ def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def write(measurements: pd.DataFrame, published: Published, output: Path) -> None:
-    """Write `check` as CSV, NaN as an empty value."""
-    table = check(measurements, published)
-    write_file(output, table.to_csv(index=False, lineterminator="\n"))
-
-
 def read(path: Path) -> pd.DataFrame:
-    """Return what `write` wrote. Raises InputError when it is missing or has other columns."""
+    """Return the table of `check` from its file. Raises InputError if that is no such file."""
     text = dict.fromkeys(set(COLUMNS) - {"value", "low", "high", "published_value"}, "str")
     try:
         table = pd.read_csv(path, dtype=text)

@@ -23,8 +23,8 @@ class Protocol(NamedTuple):
     shapes: dict[int, int]
     distributions: list[str]
     variants: list[str]
-    least: int
     table: str
+    least: int = 1
 
     @classmethod
     def of(cls, shapes: dict, **given) -> "Protocol":
@@ -167,6 +167,4 @@ def _untimed(row: dict) -> str:
         return "is interpreted: Triton's interpreter checks the result but gives no time"
     if row["status"] != "ok":
         return f"has status {row['status']}: {row['message'] or 'no message'}"
-    if row["unranked_by"]:
-        return f"is not ranked: {', '.join(row['unranked_by'].split())}"
-    return "has no time"
+    return f"is not ranked: {', '.join(row['unranked_by'].split())}"

@@ -123,17 +123,17 @@ def fused_limit(evidence: Evidence, stated: int) -> Finding:
 
 
 def largest_difference(
-    evidence: Evidence, variant: str, n: int, stated: float, limit: float
+    evidence: Evidence, variant: str, n: int, stated: float, decimals: int
 ) -> Finding:
     """Judge by bounds: for errors e and t against float64, |e - t| <= difference <= e + t.
 
-    `limit`: the least number that is not printed as `stated`.
+    Half a unit of the last of `decimals` of `stated` is allowed.
     """
     rows = [evidence.row(name, n) for name in (variant, BASELINE)]
     e, t = (row["max_abs_error"] if row["status"] == "ok" else math.nan for row in rows)
     if not (math.isfinite(e) and math.isfinite(t)):
         raise NoDataError("an error against float64 is not in the rows")
-    low, high = abs(e - t), e + t
+    low, high, limit = abs(e - t), e + t, stated + 0.5 * 10**-decimals
     decided = HOLDS if high < limit else FAILS if low >= limit else INCONCLUSIVE
     why = (
         f"not the difference itself but its bounds: errors against float64 are {e:.2e} (online) "

@@ -18,6 +18,7 @@ from seaborn.utils import relative_luminance
 from analysis import compare, palette, schema
 from analysis.figures import style
 from analysis.frame import is_ranked, mark
+from analysis.markdown import percent
 from analysis.panels import Selection, describe_m, rule_of_m, split_by_m
 
 TICKS = (1.2, 2, 5, 20, 100)  # of the colours, blue for faster; red has their inverses
@@ -25,7 +26,7 @@ COLUMNS, LEAST = 14, 0.01  # of a band; the smallest half interval that is writt
 # Statuses that do not fit into a cell.
 WORDS = {"unsupported": "unsup.", "unavailable": "unavail.", "interpreted": "interp."}
 WORDS |= {"incorrect": "wrong", "out_of_memory": "memory"}
-INTERVAL = f"±: half of the 95 % interval, spread between processes included, from {LEAST:.0%} on"
+INTERVAL = f"±: half the 95 % interval with the spread between processes, from {percent(LEAST)} on"
 MAP = (
     "colour, marker: the kernel that is the fastest at most sizes from that N to twice as many; "
     "number: the least % of a copy's speed there (published: of the data sheet's bandwidth); +: "
@@ -117,7 +118,7 @@ def _texts(table: pd.DataFrame, signs: pd.Series, why: pd.Series) -> list[str]:
         decimals = 2 - (ratio >= 10) - (ratio >= 100) + (ratio < 0.1)
         text = WORDS.get(word, word.replace("_", "\n").replace(" ", "\n")) or "no\ntorch"
         text = text if np.isnan(ratio) else f"{ratio:.{decimals}f}{sign}"
-        texts.append(f"{text}\n±{half:.0%}" if half >= LEAST else text)
+        texts.append(f"{text}\n±{percent(half)}" if half >= LEAST else text)
     return texts
 
 

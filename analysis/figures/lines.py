@@ -12,6 +12,7 @@ from matplotlib.ticker import PercentFormatter
 from analysis import palette, ranking
 from analysis.figures import style
 from analysis.frame import distinct, is_ranked, mark
+from analysis.markdown import percent
 from analysis.panels import CONTROL, Selection, panels, rule_of_m
 from analysis.schema import BASELINE
 
@@ -55,7 +56,7 @@ def draw_hero(selection: Selection) -> Figure:
     wanted = {"variant": HERO, "op": ["softmax"], "dtype": ["float32", "bfloat16"]}
     rows = selection.own[selection.own[list(wanted)].isin(wanted).all(axis=1)]
     title, parts, notes = "How near each kernel comes to copy bandwidth", {}, []
-    timed = rows[is_ranked(rows, any_board=True) & rows["of_copy"].notna()]
+    timed = rows[is_ranked(rows, any_board=True)]
     if len(timed):
         most = {"variant": "nunique", "processes": "max", "N": "nunique"}
         gpu, m = timed.groupby(["gpu", "M"]).agg(most).sort_values([*most], kind="stable").index[-1]
@@ -100,16 +101,16 @@ def draw_profile(selection: Selection) -> Figure:
     axes.set_xscale("symlog", linthresh=1, subs=[1])
     axes.set(xlim=(0, SHARES[-1]), ylim=(0, 1.02), xticks=SHARES, xticklabels=SHARES)
     axes.set(xlabel="slower than the fastest by at most (%)", ylabel="share of matrices")
-    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     near = {name: ranking.within(table[name], NEAR) for name in table}
     for name in sorted(table, key=lambda name: (-near[name], palette.order(name))):
         steps, look = 100 * (table[name].dropna() - 1), selection.styles[name]
         x = np.unique([0, *steps[steps < SHARES[-1]], SHARES[-1]])
-        y = [(steps <= percent).mean() for percent in x]
+        y = [(steps <= most).mean() for most in x]
         few = f" (of {len(steps)})" if len(steps) < len(table) else ""
         shape = {"ds": "steps-post", "ms": 4, "markevery": 0.1, "lw": 1.2, "gid": name}
         shape |= {"color": look.colour, "marker": look.marker}
-        axes.plot(x, y, label=f"{near[name]:.0%}  {name}{few}", **shape)
+        axes.plot(x, y, label=f"{percent(near[name])}  {name}{few}", **shape)
     figure.legend(loc="outside right upper", title=f"within {NEAR} % of the fastest")
     return figure
 
@@ -136,7 +137,7 @@ def _draw(parts: Parts, value: str, title: str, notes: list[str], of: Selection)
     if same:
         grid[0].set_ylim(bottom=0)  # after all lines: a fixed limit ends the automatic scaling
     if value == "of_copy":
-        grid[0].yaxis.set_major_formatter(PercentFormatter(1))
+        grid[0].yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     for unused in grid[len(parts) :]:
         unused.set_axis_off()
     # at the top right; lines of other panels have their labels there, too

@@ -12,7 +12,7 @@ from PIL import Image
 
 from analysis import markdown as md
 from analysis import row_files, schema
-from analysis.frame import distinct, is_ranked, legend, outcomes
+from analysis.frame import days, distinct, is_ranked, legend, outcomes
 from analysis.panels import CONTROL, CONTROL_NOTE, Selection
 
 TEXT = 8  # points
@@ -55,10 +55,8 @@ def footer(selection: Selection, notes: Iterable[str] = ()) -> list[str]:
         boards = distinct(part["gpu_uuid"].str.split().explode().fillna("").str.slice(0, 12))
         known = [name for name in schema.VERSIONS if part[name].any()]
         versions = [f"{name} {'/'.join(distinct(part[name]))}" for name in known]
-        days = distinct(part["started_at"].str.slice(0, 10))
-        days = " to ".join(dict.fromkeys(days[:1] + days[-1:]))
         origins = "/".join(distinct(part["origin"]))
-        lines.append(", ".join([f"{origins} on {gpu}", *boards, *versions, days]))
+        lines.append(", ".join([f"{origins} on {gpu}", *boards, *versions, days(part)]))
     for source in map(selection.sources.get, distinct(selection.rows["table"])):
         lines.append(f"published ({source.hardware}): {source.cite()}")
     timed, other = is_ranked(own, any_board=True), (own["unranked_by"] == schema.OTHER_BOARD).sum()

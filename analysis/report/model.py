@@ -9,7 +9,7 @@ import pandas as pd
 from analysis import markdown as md
 from analysis import palette, ranking, schema, stats
 from analysis.claims.claim import NO_DATA
-from analysis.frame import distinct, legend, mark, outcomes
+from analysis.frame import days, distinct, legend, mark, outcomes
 from analysis.published import Published
 from analysis.report import trust
 
@@ -65,13 +65,11 @@ def build(
 
 def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
     """Return the name of a GPU, what its rows cover, and when and with what they were measured."""
-    days = distinct(rows["started_at"].str.slice(0, 10))
-    when = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
     covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
     known = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
     versions = [f"{name} {version}" for name, version in known.items() if version]
     parts = [*covers, md.counted(len(rows), "row"), ", ".join(versions)]
-    return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {when}: {'; '.join(parts)}"
+    return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {days(rows)}: {'; '.join(parts)}"
 
 
 def notes(rows: pd.DataFrame) -> list[str]:
@@ -95,7 +93,7 @@ def answers(ranks: pd.DataFrame) -> pd.DataFrame:
         first = part[part["rank"] == 1]
         best = [leaders(part[part["N"].between(*ends)]) for ends in CLASSES.values()]
         best = best if len(first) else [f"no valid time: {md.counts(outcomes(part))}", "", ""]
-        share = first["of_copy"].dropna()
+        share = first["of_copy"]
         copy = f"{md.percent(share.median())} ({md.percent(share.min())})" if len(share) else ""
         sizes = len(part.drop_duplicates(["distribution", "M", "N"]))
         lines.append([*key[1:], sizes, *best, over_torch(first), copy, regret(part)])
@@ -129,9 +127,9 @@ def leaders(part: pd.DataFrame) -> str:
 
 
 def over_torch(first: pd.DataFrame) -> str:
-    """Return the geometric mean over torch of the fastest variants of some sizes; "" if unknown."""
-    known = [stats.estimate(row) for row in first[first["log"].notna()].to_dict("records")]
-    return f"{md.number(stats.geometric_mean(known).value, 3)}x" if known else ""
+    """Return the geometric mean over torch of the fastest variants of some sizes; "" for none."""
+    speeds = [stats.estimate(row) for row in first.to_dict("records")]
+    return f"{md.number(stats.geometric_mean(speeds).value, 3)}x" if speeds else ""
 
 
 def regret(part: pd.DataFrame) -> str:
@@ -167,10 +165,9 @@ def best_by_n(sizes: pd.DataFrame) -> pd.DataFrame:
 
 def _best(part: pd.DataFrame) -> str:
     first = part[part["rank"] == 1]
-    share = first["of_copy"].median()
-    facts = [leaders(part), over_torch(first), md.percent(share) if share == share else ""]
+    facts = [leaders(part), over_torch(first), md.percent(first["of_copy"].median())]
     facts += [f"{md.number(us)} µs" for us in first["time_us"] if len(first) == 1]
-    return ", ".join(filter(None, facts))
+    return ", ".join(facts)
 
 
 def chosen_figures(rows: pd.DataFrame, folder: Path) -> list[tuple[str, Path]]:

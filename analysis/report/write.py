@@ -14,7 +14,7 @@ import yaml
 from markupsafe import Markup
 
 import kernels
-from analysis import markdown, palette, ranking, row_files
+from analysis import frame, markdown, palette, ranking, row_files
 from analysis.frame import mark, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
@@ -60,7 +60,7 @@ def write(
     tables = {finding.file: finding.table for finding in content["trust"]}
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():
-        row_files.write(folder / "report" / name, table.to_csv(index=False, lineterminator="\n"))
+        frame.write(folder / "report" / name, table)
     script = "\n".join((HERE / name).read_text() for name in ("answer.js", "explore.js"))
     content |= {
         "command": command,

@@ -21,13 +21,5 @@ Genetics and Molecular Biology 3(1), 2004).
 from analysis.stats.points import estimate, point_estimates
 from analysis.stats.ratio import LEVEL, TIE, Estimate, benjamini_hochberg, geometric_mean, holm
 
-__all__ = [
-    "LEVEL",
-    "TIE",
-    "Estimate",
-    "benjamini_hochberg",
-    "estimate",
-    "geometric_mean",
-    "holm",
-    "point_estimates",
-]
+__all__ = ["LEVEL", "TIE", "Estimate", "benjamini_hochberg"]
+__all__ += ["estimate", "geometric_mean", "holm", "point_estimates"]

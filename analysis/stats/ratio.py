@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """Return the ends of the 95 % interval; NaN without one."""
-        if not self.variance > 0:
+        if self.variance == 0:
             return math.nan, math.nan
         half = float(t_quantile(self.degrees)) * math.sqrt(self.variance)
         return math.exp(self.log - half), math.exp(self.log + half)
@@ -45,7 +45,7 @@ class Estimate(NamedTuple):
         return self.interval if self.variance else (self.value, self.value)
 
     def p_beyond(self, margin: float = 0.0) -> float:
-        """Return the p-value of the hypothesis |true logarithm| <= margin; 1 for NaN.
+        """Return the p-value of the hypothesis |true logarithm| <= margin.
 
         Both tails count, each from the margin on (McCarthy and Smyth, Bioinformatics 25(6), 2009).
         """
@@ -53,16 +53,14 @@ class Estimate(NamedTuple):
         return min(1.0, self._p_of_error(size - margin) + self._p_of_error(size + margin))
 
     def p_within(self, margin: float) -> float:
-        """Return the p-value of the hypothesis |true logarithm| >= margin; 1 for NaN.
+        """Return the p-value of the hypothesis |true logarithm| >= margin.
 
         It is the larger of two one-sided ones (Schuirmann, J. Pharmacokin. Biopharm. 15(6), 1987).
         """
         return self._p_of_error(margin - abs(self.log))
 
     def _p_of_error(self, size: float) -> float:
-        """Return the probability that the error in one direction is at least `size`; 1 for NaN."""
-        if math.isnan(size) or math.isnan(self.variance):
-            return 1.0
+        """Return the probability that the error in one direction is at least `size`."""
         if self.variance == 0:
             return float(size <= 0)
         half = two_sided_p(size / math.sqrt(self.variance), self.degrees) / 2

@@ -246,7 +246,7 @@ def test_changes_of_a_comparison_are_cells_with_signs():
     changes = changes.assign(low=changes["ratio"] * 0.95, high=changes["ratio"] * 1.05)
     changes = changes.assign(M=4, N=8, **point).set_index([*point, "M", "N", "variant"])
     figure = heatmap.draw_changes(changes)
-    assert cells(figure) == ["0.50▼\n±5%", "1.02\n±5%", "broke"]
+    assert cells(figure) == ["0.50▼\n±5 %", "1.02\n±5 %", "broke"]
     assert frames(figure) == ["-", "-"]
     assert "1 broke, 1 slower, 1 same of 3 points" in words(figure)
 

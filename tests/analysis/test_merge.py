@@ -75,22 +75,18 @@ def test_recorded_rows_of_other_code_are_marked_kept_and_reported(tmp_path):
 
 
 @EXAMPLES
-@given(st.data())
-def test_the_order_of_the_files_does_not_matter(six_files, tmp_path_factory, data):
-    chosen = data.draw(st.lists(st.sampled_from(six_files), min_size=1, unique=True))
-    first, second = (tmp_path_factory.getbasetemp() / name for name in ("1.csv", "2.csv"))
+@given(TEXTS, st.data())
+def test_the_order_of_the_files_does_not_matter_and_a_message_stays(
+    six_files, tmp_path_factory, message, data
+):
+    folder, last = tmp_path_factory.getbasetemp(), synthetic.row(N=2**20, message=message)
+    every = [*six_files, synthetic.write_csv(folder / "text.csv", [last])]
+    chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    first, second = (folder / name for name in ("1.csv", "2.csv"))
     assert merge_rows(chosen, "s", first) == len(chosen)
     merge_rows(data.draw(st.permutations(chosen)), "s", second)
     assert first.read_bytes() == second.read_bytes()
     merged = row_files.read_rows(first, schema.SOURCE_COLUMNS)
-    expected = [row_files.read_row_file(file) for file in six_files if file in chosen]
+    rows = [*map(row_files.read_row_file, six_files), last]
+    expected = (row for file, row in zip(every, rows, strict=True) if file in chosen)
     assert merged == [LEADING | row for row in expected]
-
-
-@EXAMPLES
-@given(TEXTS)
-def test_any_text_comes_through_the_merge_as_it_was(tmp_path_factory, message):
-    row, folder = synthetic.row(message=message), tmp_path_factory.getbasetemp()
-    path = synthetic.write_csv(folder / "text.csv", [row])
-    merge_rows([path], "s", folder / "merged.csv")
-    assert row_files.read_rows(folder / "merged.csv", schema.SOURCE_COLUMNS) == [LEADING | row]

@@ -1,9 +1,9 @@
-"""How M depends on N, in words; which rows share a panel; and their roofline."""
+"""How M depends on N; which rows share a panel; their roofline; the looks of variants."""
 
 import pandas as pd
 import pytest
 
-from analysis import panels
+from analysis import palette, panels
 from tests.analysis import synthetic
 from tests.analysis.synthetic import ranked
 
@@ -50,3 +50,18 @@ def test_the_roofline_counts_the_bytes_of_the_operation(op, matrices, tables):
     rows = ranked([synthetic.row(op=op, M=1024, N=4096, copy_us=10.0)])
     (rate,) = set(panels.select(rows, tables, "h200").rows["roof_gbps"])
     assert rate == pytest.approx(matrices * 1024 * 4096 * 4 / 10.0 / 1000)
+
+
+def test_known_variants_and_thirty_unknown_ones_have_different_looks():
+    assert set(synthetic.VARIANTS) <= set(palette.KNOWN)
+    names = [f"mine_{i}" for i in range(30)]
+    found = palette.styles([*names, *palette.KNOWN])
+    assert len(set(found.values())) == len(found)
+    assert {name: found[name] for name in palette.KNOWN} == palette.KNOWN
+
+
+def test_other_projects_have_colours_of_their_own():
+    owner = {}
+    for name, style in [*palette.KNOWN.items(), *(("mine", style) for style in palette.OTHERS)]:
+        project = name.split("__")[0] if name.startswith("peer_") else "this"
+        assert owner.setdefault(style.colour, project) == project

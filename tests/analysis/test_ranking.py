@@ -85,29 +85,6 @@ def test_the_worst_status_of_the_replicates_is_that_of_the_variant():
     assert found.loc["triton_row", ["status", "message"]].tolist() == ["crash", "signal 11"]
 
 
-NO_SPEEDUP = {"speedup": "", "speedup_low": "", "speedup_high": ""}
-
-
-def test_a_variant_without_a_speed_up_does_not_rank_and_the_others_do():
-    rows = with_speedups({"triton_row": 1.5, "triton_fused": 1.2})
-    lacking = synthetic.row(variant="triton_online", N=65536, time_us=3) | NO_SPEEDUP
-    found = ranking.summarise(frame_of([*rows, lacking])).set_index("variant")
-    assert found.loc["triton_online", "unranked_by"] == "no_speedup"
-    assert not found.loc["triton_online", "in_best_set"]
-    alone = ranking.summarise(frame_of(rows)).set_index("variant")
-    assert found.loc[alone.index, ranking.RANK_COLUMNS].equals(alone[ranking.RANK_COLUMNS])
-    assert alone["in_best_set"].to_dict() == {"triton_row": True, "triton_fused": False}
-
-
-def test_where_no_variant_has_a_speed_up_times_rank_and_nothing_is_significant():
-    times = {"triton_row": 9, "triton_online": 3}
-    rows = [synthetic.row(variant=v, time_us=us) | NO_SPEEDUP for v, us in times.items()]
-    found = ranking.summarise(frame_of(rows))
-    assert found["variant"].to_list() == ["triton_online", "triton_row"]
-    assert found["behind_best"].iloc[1] == pytest.approx(3)
-    assert found["in_best_set"].all()
-
-
 def test_what_differs_in_one_of_many_matrices_by_chance_is_not_significant():
     even = [(v, 65536 + i, 1.5) for i in range(40) for v in ("a", "b")]
     lucky = [("a", 65536, 1.6), *even[1:]]

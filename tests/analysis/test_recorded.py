@@ -114,6 +114,6 @@ def test_record_refuses_missing_samples_and_the_folder_of_another_gpu(tmp_path):
     with pytest.raises(InputError, match="has rows of gpu h200, but"):
         recorded.record(tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "a100", "x")
     path.with_suffix(".samples.csv.gz").unlink()
-    with pytest.raises(InputError, match="no such file, but the row has times"):
+    with pytest.raises(InputError, match="no such file; delete its row"):
         recorded.record(tmp_path / "h200.csv", tmp_path / "rows", tmp_path / "h200", "x")
     assert not any((tmp_path / name).exists() for name in ("h200", "a100"))

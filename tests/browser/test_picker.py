@@ -1,7 +1,5 @@
 """The answer is that of the rows: at every recorded size, between sizes, and where none is."""
 
-import math
-
 import pytest
 from playwright.sync_api import expect
 
@@ -39,59 +37,56 @@ def best_sets(data):
     return found
 
 
-def words(competitors, best):
-    if competitors == 1:
-        return "No winner"
-    more = f" and {len(best) - 4} more" if len(best) > 4 else ""
-    return "Tie: " * (len(best) > 1) + ", ".join(best[:4]) + more
-
-
 def test_every_recorded_size_has_the_answer_of_its_rows(opened, recorded):
     data, path = recorded
     expected = best_sets(data)
     said = ask(opened(path=path), *expected)
     assert len(said) > 250
     for (competitors, best, row), text in zip(expected.values(), said, strict=True):
-        assert text["winner"].strip() == words(competitors, best)
+        more = f" and {len(best) - 4} more" if len(best) > 4 else ""
+        winner = "Tie: " * (len(best) > 1) + ", ".join(best[:4]) + more
+        assert text["winner"].strip() == (winner if competitors > 1 else "No winner")
         assert text["notice"] == ""
         assert f"{float(f'{row.time_us:.4g}'):.10g}"[:5] in text["facts"]
         assert ("Only " in text["lead"]) == (competitors == 1)
 
 
-def neighbours(sizes, m, n):
-    """The nearest (M, N) below and above, in M where this N was measured, else in N."""
+# A race of one, a tie, and two winners; one N has two M.
+SPEEDS = {
+    (1024, 64): {"triton_row": 2},
+    (1024, 128): {"frontier": 2, "triton_row": 1.995},
+    (1024, 256): {"frontier": 2, "triton_row": 1.5},
+    (4096, 256): {"frontier": 2, "triton_row": 1.5},
+    (1024, 1024): {"frontier": 1.5, "triton_row": 2},
+}
+# Question -> the winner, and the sizes that answer it: in M if N was measured, else in N.
+ANSWERS = {
+    (1024, 64): ("No winner", []),
+    (1024, 128): ("Tie: frontier, triton_row", []),
+    (1500, 256): ("frontier", [(1024, 256), (4096, 256)]),
+    (9, 128): ("Tie: frontier, triton_row", [(1024, 128)]),
+    (1024, 100): ("Tie: frontier, triton_row", [(1024, 128), (1024, 64)]),
+    (1024, 200): ("frontier", [(1024, 256), (1024, 128)]),
+    (1024, 400): ("frontier or triton_row", [(1024, 256), (1024, 1024)]),
+    (1024, 4000): ("triton_row", [(1024, 1024)]),
+    (1024, 256): ("frontier", []),
+}
 
-    def off(size):
-        return 4 * abs(math.log2(size[1] / n)) + abs(math.log2(size[0] / m))
 
-    same = [size for size in sizes if size[1] == n]
-    at, value, among = (0, m, same) if same else (1, n, sizes)
-    sides = ([s for s in among if s[at] < value], [s for s in among if s[at] > value])
-    found = sorted((min(side, key=off) for side in sides if side), key=off)
-    return [size for size in found if max(size[1] / n, n / size[1]) <= 4]
-
-
-# at a measured N, between two N, beyond all
-SHAPES = [(8, 131072), (4096, 32000), (4096, 128256), (2, 50257), (7, 700), (3000, 1000), (1, 9)]
-SHAPES += [(512, 100000), (333, 4096), (64, 30000)]
-UNMEASURED = [("h200", "softmax", dtype, *s) for dtype in ("float32", "bfloat16") for s in SHAPES]
-
-
-def test_a_size_that_was_not_measured_is_answered_by_both_neighbours(opened, recorded):
-    data, path = recorded
-    known = best_sets(data)
-    assert len(UNMEASURED) == 20
-    assert not set(UNMEASURED) & set(known)
-    for asked, text in zip(UNMEASURED, ask(opened(path=path), *UNMEASURED), strict=True):
-        near = neighbours([key[3:] for key in known if key[:3] == asked[:3]], *asked[3:])
-        assert near
-        assert "was not measured" in text["notice"]
-        for m, n in near:
-            assert f"{m} × {n}" in text["notice"]  # noqa: RUF001
-        raced = [known[*asked[:3], *size][1] for size in near if known[*asked[:3], *size][0] > 1]
-        common = [name for name in (raced or [[]])[0] if all(name in best for best in raced)]
-        expected = words(2, common) if common else " or ".join(b[0] for b in raced) or "No winner"
-        assert text["winner"].strip().startswith(expected)
+def test_a_size_that_was_not_measured_is_answered_by_both_neighbours(opened, tmp_path):
+    """A race of one names no winner, and a tie all."""
+    rows = [r for (m, n), of in SPEEDS.items() for r in synthetic.with_speedups(of, [n], M=m)]
+    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
+    said = ask(page, *(("h200", "softmax", "float32", *size) for size in ANSWERS))
+    for text, (asked, (winner, near)) in zip(said, ANSWERS.items(), strict=True):
+        assert text["winner"].strip() == winner
+        size, *sizes = (f"{m} × {n}" for m, n in (asked, *near))  # noqa: RUF001
+        where = f"{size} was not measured. The answer is that of {' and '.join(sizes)}."
+        assert text["notice"] == where * bool(near)
+    alone, *_, won = said
+    assert alone["lead"].startswith("Only triton_row was timed here")
+    assert won["lead"].startswith("triton_row is next, 1.33")
+    assert "from kernels import softmax" in page.locator("#about").inner_text()
 
 
 def test_beyond_four_times_in_n_no_kernel_is_named(opened):
@@ -118,21 +113,6 @@ def test_what_was_not_measured_says_where_it_was_and_changes_no_other_field(open
     expect(page.locator("[name=gpu]")).to_have_value("h200")
     assert values(page)[1] == "log_softmax"
     assert "triton_row" in page.locator("#winner").inner_text()
-
-
-def test_a_race_of_one_names_no_winner_and_a_tie_all(opened, tmp_path):
-    rows = [synthetic.with_speedup(2, variant="triton_row", N=64)]
-    for n, second in ((128, 1.995), (256, 1.5)):
-        rows += [synthetic.with_speedup(2, 0.0005, variant="frontier", N=n)]
-        rows += [synthetic.with_speedup(second, 0.0005, variant="triton_row", N=n)]
-    page = opened(path=made.page(synthetic.frame_of(rows), tmp_path))
-    alone, tie, won = ask(page, *(("h200", "softmax", "float32", 1024, n) for n in (64, 128, 256)))
-    assert alone["winner"].strip() == "No winner"
-    assert alone["lead"].startswith("Only triton_row was timed here")
-    assert tie["winner"].strip() == "Tie: frontier, triton_row"
-    assert won["winner"].strip() == "frontier"
-    assert won["lead"].startswith("triton_row is next, 1.33")
-    assert "from kernels import softmax" in page.locator("#about").inner_text()
 
 
 def test_the_question_is_in_the_address(opened):

@@ -52,14 +52,6 @@ def test_a_matrix_that_frontier_gets_wrong_is_missed_and_one_without_it_does_not
     assert not any(map(len, goals.reached(ranked(others)).values()))
 
 
-def test_leads_are_over_the_fastest_rival_where_both_rank_and_over_torch_everywhere():
-    rows = of({OURS: 2.0, "peer_liger": 1.6, "peer_quack": 1.25}, [256]) + of({OURS: 8.0}, [512])
-    peers = "peer_liger", "peer_quack"
-    for rivals, values in ((["torch_softmax"], [2.0, 8.0]), (peers, [1.25]), (peers[1:], [1.6])):
-        leads = goals.leads(ranked(rows), rivals).values()
-        assert [lead.value for lead in leads] == pytest.approx(values)
-
-
 def test_claims_whose_verdict_a_replicate_changes_are_named():
     """torch is ahead in two processes and behind in the third, so all three decide nothing."""
     given = {"M": 4096, "distribution": "normal"}

@@ -1,5 +1,7 @@
 """What the documents say of recorded rows, on two GPUs of which one lacks sweeps."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -30,6 +32,7 @@ def test_a_gpu_with_all_sweeps_comes_before_a_newer_one_that_lacks_some(rows):
     assert goals.order(rows) == ["h100", "h200"]
     lines = results.gpus(rows).splitlines()
     assert "Missing sweeps: none." in lines[0]
+    assert "of 1 board, 2026-11-20, torch" in lines[0]
     assert "Missing sweeps: online_softmax, fused_softmax, " in lines[1]
 
 
@@ -63,7 +66,10 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     assert f"| H100 | all | all | {lost} | {lost} | 1.100 [" in text
     assert "| H100 | `random` | bfloat16 | 0.0 % of 1 | 0.0 % of 1 | 1.100 [" in text
     assert "| H200 | all | all | 100.0 % of 1 | 100.0 % of 1 | 1.000 " in text
-    assert f"H100: speed of `{OURS}`, geometric means: 1.500 [" in text
+    (means,) = (line for line in text.splitlines() if line.startswith("- H100: speed of"))
+    assert f"H100: speed of `{OURS}`, geometric means: 1.500 [" in means
+    assert ") over `torch_softmax`; 0.9091 [" in means
+    assert means.endswith(f" ({len(record.SWEEPS)} matrices) over `peer_liger`.")
     assert "H200: `frontier` is more than 1 % behind: nowhere." in text
     assert "one replicate, so no verdict on a claim was repeated" in text
 
@@ -86,12 +92,16 @@ def test_a_claim_has_the_verdicts_of_both_gpus_on_one_line():
     (line,) = (each for each in results.claim_list(pd.concat(both)).splitlines() if "S2-b" in each)
     assert line.startswith("- **holds** (H100), **does not hold** (H200): S2-b, ")
     assert ": published 1.083, H100 1.250 [" in line
+    last = results.summary(pd.concat(both)).splitlines()[-1]
+    assert "H100 1 holds, 0 do not hold, 13 stay open; H200 0 hold, 1 does" in last
 
 
 @pytest.mark.parametrize("block", results.BLOCKS)
 def test_no_block_needs_a_sweep(block):
     rows = recorded(PEERS, "mine", "h100", op="log_softmax", dtype="float32")
-    assert results.BLOCKS[block](rows)
+    text = results.BLOCKS[block](rows)
+    assert text
+    assert not re.search(r"\d%", text), "the documents write 5 %"
 
 
 def test_figures_are_copied_for_every_recorded_gpu_and_old_ones_go(tmp_path, monkeypatch):
