@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 import pandas as pd
 
 from analysis import claims, palette, published, ranking, stats
-from analysis.claims.claim import NO_DATA
+from analysis.claims.claim import INCONCLUSIVE, NO_DATA
 from analysis.markdown import counted, percent, table, with_interval
 from analysis.schema import BASELINE, ITEMSIZE, SWEEP_MATRIX
 from analysis.stats import Estimate, spread
@@ -140,13 +140,25 @@ def best_on_both(ranks: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     return best.assign(same=pd.Series(same, best.index, dtype=bool))
 
 
-def over(ranks: pd.DataFrame, rival: str) -> str:
-    """Return the geometric mean of `frontier`'s speed over a rival; "" where none has both."""
-    found = leads(ranks, {rival}).values()
-    if not found:
-        return ""
+def mean_of(found: Collection[Estimate]) -> str:
+    """Return the geometric mean of some `leads`, with its interval."""
     mean = stats.geometric_mean(found)
-    return f"{with_interval(mean.value, *mean.interval)} ({counted(len(found), 'matrix')})"
+    return with_interval(mean.value, *mean.interval)
+
+
+def rivals(rows: pd.DataFrame) -> str:
+    """Return where `frontier` wins, ties and loses against torch and each peer, by GPU."""
+    ranks, lines = ranking.rank_variants(rows), []
+    for gpu in order(rows):
+        own = ranks[ranks["gpu"] == gpu]
+        peers = {each for each in own["variant"] if each.startswith("peer_")}
+        for rival in (BASELINE, *sorted(peers, key=palette.order)):
+            if found := leads(own, {rival}).values():
+                ends = [lead.bounds for lead in found]
+                won, lost = sum(low > 1 for low, _ in ends), sum(high < 1 for _, high in ends)
+                counts = len(ends), won, len(ends) - won - lost, lost
+                lines.append([gpu.upper(), f"`{rival}`", *counts, mean_of(found)])
+    return table(("GPU", "rival", "matrices", "won", "tied", "lost", "geometric mean"), lines)
 
 
 def goal_table(rows: pd.DataFrame) -> str:
@@ -158,7 +170,7 @@ def goal_table(rows: pd.DataFrame) -> str:
             of_dtypes = {ALL: part, **dict(iter(part.groupby("dtype")))} if len(part) else {}
             found |= {(gpu, sweeps, dtype): reached(of) for dtype, of in of_dtypes.items()}
     lines = [[gpu.upper(), *rest, *_cells(**of)] for (gpu, *rest), of in found.items()]
-    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, ranks, found))}"
+    return f"{table(HEADS, [GOAL, *lines])}\n\n{bullets(_facts(rows, found))}"
 
 
 def _cells(level: pd.DataFrame, near: pd.DataFrame, **others: pd.DataFrame) -> list[str]:
@@ -182,31 +194,26 @@ def values(of: pd.DataFrame) -> list[str]:
     return [f"{with_interval(*(at[end] for end in VALUE))} at {point(at)}" for at in matrices]
 
 
-def _facts(rows: pd.DataFrame, ranks: pd.DataFrame, found: dict) -> Iterable[str]:
+def _facts(rows: pd.DataFrame, found: dict) -> Iterable[str]:
     """Yield all losses, and the goals of every GPU that are no share of matrices."""
     changed = changed_claims(rows)
     for gpu in order(rows):
-        own, part = ranks[ranks["gpu"] == gpu], rows[rows["gpu"] == gpu]
+        part = rows[rows["gpu"] == gpu]
         level = found[gpu, ALL, ALL]["level"]
         lost = ", ".join(values(level[~level["met"]]))
         yield f"{gpu.upper()}: `frontier` is more than 1 % behind: {lost or 'nowhere'}."
-        peers = {each for each in own["variant"] if each.startswith("peer_")}
-        means = {each: over(own, each) for each in (BASELINE, *sorted(peers, key=palette.order))}
-        means = (f"{mean} over `{rival}`" for rival, mean in means.items() if mean)
-        yield f"{gpu.upper()}: speed of `frontier`, geometric means: {'; '.join(means)}."
         aa = spread.aa_controls(part[part["status"] == "ok"]).groupby("op")["excludes"].mean()
         shares = ", ".join(f"`{op}` {percent(each, 1)}" for op, each in aa.items())
         yield f"{gpu.upper()}: A/A intervals that exclude 1 (goal 3 to 7 %): {shares}."
         if part["replicate"].max() < 2:
             yield f"{gpu.upper()}: one replicate, so no verdict on a claim was repeated."
             continue
-        differ = [
-            f"{each['claim']}, {each['quantity']}: {each['verdict']}, by replicate "
-            f"{each['replicate']} {each['alone']}"
-            for each in changed[changed["gpu"] == gpu].to_dict("records")
-        ]
-        text = f"verdicts on claims that one replicate alone changes: {len(differ)}"
-        yield f"{gpu.upper()}: {'; '.join([text, *differ])}."
+        alike = changed[changed["gpu"] == gpu].groupby([*CLAIM[1:3], "verdict", "alone"])
+        differ = "; ".join(
+            f"{claim}, {quantity}: {verdict}; replicate {', '.join(map(str, by))} alone: {alone}"
+            for (claim, quantity, verdict, alone), by in alike["replicate"]
+        )
+        yield f"{gpu.upper()}: verdicts on claims that one replicate changes: {differ or 'none'}."
 
 
 def carries(rows: pd.DataFrame) -> str:
@@ -229,14 +236,17 @@ def _differences(ranks: pd.DataFrame, found: pd.DataFrame, first: str, other: st
     by = found.drop_duplicates([*key, "gpu"]).set_index([*key, "gpu"])["verdict"].unstack("gpu")
     both = by.reindex(columns=[first, other]).replace(NO_DATA, None).dropna()
     differ = both[both[first] != both[other]]
-    same = len(both) - len(differ)
-    yield f"{names}: {same} of {len(both)} claims with a verdict on both have the same one."
+    undecided = (both == INCONCLUSIVE).all(axis=1).sum()
+    counts = f"{len(both) - len(differ) - undecided} are decided alike, {undecided} on neither"
+    yield f"{names}: of {len(both)} claims with a verdict on both, {counts}, {len(differ)} differ."
     for (claim, quantity), sides in differ.iterrows():
         verdicts = ", ".join(f"{sides[gpu]} on {gpu.upper()}" for gpu in (first, other))
         yield f"{claim}, {quantity}: {verdicts}."
     best = best_on_both(ranks, first, other)
     matrices = f"{best['same'].sum()} of {counted(len(best), 'matrix')}"
-    yield f"{names}: the best sets share a kernel at {matrices} with competitors on both."
+    ours = best[[first, other]].map(lambda names: OURS in names).all(axis=1).sum()
+    shared = f"the best sets share a kernel at {matrices} with competitors on both"
+    yield f"{names}: {shared}; `{OURS}` is in both at {ours}."
     apart = best.loc[~best["same"], [first, other]].map(lambda names: names[0]).reset_index()
     for (one, two), part in apart.groupby([first, other]):
         points = ", ".join(point(row) for _, row in part.iterrows())

@@ -5,6 +5,7 @@ import re
 import pandas as pd
 import pytest
 
+from analysis.schema import OTHER_BOARD
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
 from tools import figures, goals, record, results
@@ -43,6 +44,10 @@ def test_the_table_of_the_readme_says_what_another_gpu_says_otherwise(rows):
     assert " | `peer_liger` | " in lines[0]
     assert lines[0].split(" | ")[-1].startswith(f"`{OURS}` 1.500 [")
     assert "1024x4096" not in results.glance(rows), "which no GPU has"
+    moved = recorded(PEERS | {"peer_quack": 1.1}, "peers", "h200")
+    moved.loc[moved["variant"] == OURS, ["ranked", "unranked_by"]] = "false", OTHER_BOARD
+    line = results.glance(pd.concat([recorded(PEERS, "peers", "h100"), moved])).splitlines()[2]
+    assert re.search(r"\| `frontier` 1\.500 \[.*\]\*, not ranked \|$", line)
     same = pd.concat([recorded(PEERS, "peers", gpu) for gpu in ("h100", "h200")])
     assert results.glance(same).splitlines()[2].endswith("] |  |")
 
@@ -66,10 +71,10 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
     assert f"| H100 | all | all | {lost} | {lost} | 1.100 [" in text
     assert "| H100 | `random` | bfloat16 | 0.0 % of 1 | 0.0 % of 1 | 1.100 [" in text
     assert "| H200 | all | all | 100.0 % of 1 | 100.0 % of 1 | 1.000 " in text
-    (means,) = (line for line in text.splitlines() if line.startswith("- H100: speed of"))
-    assert f"H100: speed of `{OURS}`, geometric means: 1.500 [" in means
-    assert ") over `torch_softmax`; 0.9091 [" in means
-    assert means.endswith(f" ({len(record.SWEEPS)} matrices) over `peer_liger`.")
+    lines = goals.rivals(rows).splitlines()[2:]
+    sweeps = len(record.SWEEPS)
+    assert lines[1].startswith(f"| H100 | `peer_liger` | {sweeps} | 0 | 0 | {sweeps} | 0.9091 [")
+    assert lines[3].startswith("| H200 | `peer_liger` | 1 | 1 | 0 | 0 | 1.250 [")
     assert "H200: `frontier` is more than 1 % behind: nowhere." in text
     assert "one replicate, so no verdict on a claim was repeated" in text
 
@@ -77,7 +82,8 @@ def test_a_loss_stands_in_the_goals_as_a_win_does(rows):
 def test_what_does_not_carry_over_is_named(rows):
     lines = results.carries(rows).splitlines()
     assert lines[-2:] == [
-        "- H100 and H200: the best sets share a kernel at 0 of 1 matrix with competitors on both.",
+        "- H100 and H200: the best sets share a kernel at 0 of 1 matrix with competitors on both; "
+        "`frontier` is in both at 0.",
         f"- `peer_liger` on H100, `{OURS}` on H200: 1024x65536 in bfloat16.",
     ]
     old = rows.assign(stale=(rows["gpu"] == "h200").map({True: "true", False: "false"}))
