@@ -49,21 +49,24 @@ def warm_up_rows(row_bytes: int) -> tuple[int, ...]:
 
 
 def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
-    """Call softmax and log_softmax, forward and backward, on contiguous rows. Return a summary.
+    """Call softmax and log_softmax and their backwards, of contiguous rows, on every usable GPU.
 
-    ``dtypes`` are names such as "float32"; ``lengths`` are columns. Raises RuntimeError where no
-    GPU runs the kernels, and torch's error for rows that its memory cannot hold.
+    Return a summary. ``dtypes`` are names such as "float32"; ``lengths`` are columns. Raises
+    RuntimeError where no GPU runs the kernels, and torch's error for rows that its memory cannot
+    hold.
     """
     if why := why_none():
         raise RuntimeError(f"{why}; kernels are compiled where they run")
     begin = time.perf_counter()
-    for dtype, cols in product((getattr(torch, name) for name in dtypes), lengths):
+    gpus = filter(eligible.usable_gpu, range(torch.cuda.device_count()))
+    for index, name, cols in product(gpus, dtypes, lengths):
+        dtype, gpu = getattr(torch, name), f"cuda:{index}"
         for rows in warm_up_rows(cols * dtype.itemsize):
-            x = torch.zeros(rows, cols, dtype=dtype, device="cuda", requires_grad=True)
+            x = torch.zeros(rows, cols, dtype=dtype, device=gpu, requires_grad=True)
             for function in (api.softmax, api.log_softmax):
                 y = function(x, -1)
                 torch.autograd.grad(y, x, torch.ones_like(y))
-    torch.cuda.synchronize()
+        torch.cuda.synchronize(gpu)
     size = f"{cache.folder()} has {cache.size() / 1e6:.1f} MB"
     return f"compiled or found in {time.perf_counter() - begin:.1f} s; {size}"
 
