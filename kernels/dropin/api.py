@@ -46,23 +46,25 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     """Return the result without torch's layers in between, or None if they are needed."""
     if not plain(x) or type(dim) is not int:
         return None
-    differentiable = x.requires_grad and torch.is_grad_enabled()
+    known = None
     # autocast's softmax is in float32
     as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
-    if dtype is None and as_given and (known := entry.known_launch(x, dim, log)):
-        if differentiable:
-            return operators.apply(x, (dim, log, None, known))
-        return entry.repeat(x, known)
-    if not eligible.usable(x) or not eligible.address_of(x):
-        return None
-    if not -x.dim() <= dim < x.dim():
-        return None
-    if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
-        return None
-    x, dtype = _cast(x, dtype)
-    if differentiable:
-        return operators.apply(x, (dim % x.dim(), log, dtype, None))
-    return entry.launch_forward(x, dim % x.dim(), log, dtype)
+    if looked_up := dtype is None and as_given:
+        known = entry.known_launch(x, dim, log)
+    if known is None:
+        if not eligible.usable(x) or not eligible.address_of(x):
+            return None
+        if not -x.dim() <= dim < x.dim():
+            return None
+        if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
+            return None
+        x, dtype = _cast(x, dtype)
+        dim %= x.dim()
+        if not looked_up and dtype is None:
+            known = entry.known_launch(x, dim, log)
+    if x.requires_grad and torch.is_grad_enabled():
+        return operators.apply(x, (dim, log, dtype, known))
+    return entry.repeat(x, known) if known else entry.launch_new(x, dim, log, dtype)
 
 
 def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:
@@ -80,11 +82,11 @@ def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | N
     torch casts the input, then computes the softmax. Only a cast to float32 loses nothing, so only
     then may a kernel read the input's dtype and write the other.
     """
-    if dtype is None and x.dtype != torch.float32 and torch.is_autocast_enabled("cuda"):
-        return x, torch.float32  # autocast's own rule for softmax
-    if dtype is None or dtype == torch.float32:
-        return x, dtype
-    return x.to(dtype), None
+    if dtype is None and torch.is_autocast_enabled("cuda"):
+        dtype = torch.float32  # autocast's own rule for softmax
+    if dtype is None or dtype is x.dtype:
+        return x, None
+    return (x, dtype) if dtype is torch.float32 else (x.to(dtype), None)
 
 
 def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:

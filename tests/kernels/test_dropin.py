@@ -28,12 +28,12 @@ class Absent:
         if name.split(".")[0] == "cuda":
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
-import kernels.dropin.dispatch, kernels.dropin.triton_inner_dim
+import kernels.dropin.dispatch
 """
 # A published kernel may be tuned or frozen without changing the drop-in.
 WITHOUT_PUBLISHED = """
 import sys
-import kernels.dropin.api, kernels.dropin.dispatch, kernels.dropin.triton_inner_dim
+import kernels.dropin.api, kernels.dropin.dispatch
 from kernels.frontier import frontier
 from kernels.frontier.backward import cuda_backward
 assert not [name for name in sys.modules if name.startswith('kernels.published')]
@@ -144,7 +144,7 @@ CALLS = {
 def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launches, device, monkeypatch):
     """With sizes of 1 behind it, that is not the last one."""
     rows = mock.Mock()
-    monkeypatch.setattr(entry, "_kernels", lambda: (rows, None))
+    monkeypatch.setattr(entry, "_dispatch", lambda: rows)
     monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
     x = torch.zeros(4, 5, 1, device=device)
     entry.launch_forward(x, 1, False, None)
