@@ -46,22 +46,16 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     """Return the result without torch's layers in between, or None if they are needed."""
     if not plain(x) or type(dim) is not int:
         return None
-    known = None
     # autocast's softmax is in float32
     as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
-    if looked_up := dtype is None and as_given:
-        known = entry.known_launch(x, dim, log)
+    known = entry.known_launch(x, dim, log) if as_given and dtype is None else None
     if known is None:
-        if not eligible.usable(x) or not eligible.address_of(x):
+        if not _computes(x, dim, dtype) or not eligible.address_of(x):
             return None
-        if not -x.dim() <= dim < x.dim():
-            return None
-        if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
-            return None
-        x, dtype = _cast(x, dtype)
         dim %= x.dim()
-        if not looked_up and dtype is None:
-            known = entry.known_launch(x, dim, log)
+        if dtype is not None or not as_given:
+            x, dtype = _cast(x, dtype)
+            known = entry.known_launch(x, dim, log) if dtype is None else None
     if x.requires_grad and torch.is_grad_enabled():
         return operators.apply(x, (dim, log, dtype, known))
     return entry.repeat(x, known) if known else entry.launch_new(x, dim, log, dtype)
@@ -93,13 +87,20 @@ def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
     """Return whether the operator takes the call; safe to trace by a compiler."""
     return (
         (type(x) in TYPES or isinstance(x, FAKE_TENSORS))
-        and eligible.usable(x)
-        and x.dtype in DTYPES
-        and (dtype is None or dtype in DTYPES)
         and x.layout == torch.strided
         and not x.is_nested
         and type(dim) is int
-        and -x.dim() <= dim < x.dim()
+        and _computes(x, dim, dtype)
         and getattr(forward_ad, "_current_level", -1) < 0
         and eligible.only_vmap()
+    )
+
+
+def _computes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
+    """Return whether the kernels have the device, the dtypes and the dimension."""
+    return (
+        eligible.usable(x)
+        and x.dtype in DTYPES
+        and (dtype is None or dtype in DTYPES)
+        and -x.dim() <= dim < x.dim()
     )

@@ -155,17 +155,15 @@ def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
     """
     if x.is_contiguous():
         return x, n * inner
-    stride = _row_stride(x) if inner == 1 and x.shape[-1] == n else None
-    return (x.contiguous(), n * inner) if stride is None else (x, stride)
-
-
-def _row_stride(x: Tensor) -> int | None:
-    """Return the stride of the rows (the last dimension) of x, or None if a copy is needed."""
-    try:
-        matrix = x.view(-1, x.shape[-1])
-    except RuntimeError:
-        return None
-    return matrix.stride(0) if matrix.shape[1] == 1 or matrix.stride(1) == 1 else None
+    if inner == 1 and x.shape[-1] == n:
+        try:
+            matrix = x.view(-1, n)
+        except RuntimeError:  # its rows have several strides
+            pass
+        else:
+            if n == 1 or matrix.stride(1) == 1:
+                return x, matrix.stride(0)
+    return x.contiguous(), n * inner
 
 
 def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:
