@@ -73,7 +73,7 @@ def store(to, x, col_max, total, here, LOG: tl.constexpr):
 
 
 @triton.jit
-def softmax_fwd_kernel(
+def softmax_fwd_kernel_any_dim(
     out_ptr, x_ptr, n, n_inner, x_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
 ):  # fmt: skip
@@ -110,7 +110,7 @@ def load_both(g_ptr, y_ptr, at, here):
 
 
 @triton.jit
-def softmax_bwd_kernel(
+def softmax_bwd_kernel_any_dim(
     dx_ptr, g_ptr, y_ptr, n, n_inner,
     ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
 ):  # fmt: skip
@@ -150,10 +150,10 @@ def _tile(outer: int, n: int, inner: int) -> tuple[tuple[int], dict]:
 def forward(x: Tensor, out: Tensor, outer: int, n: int, inner: int, stride: int, log: bool) -> None:
     """Write the (log-)softmax over n of x to ``out``, as ``dispatch.forward``."""
     grid, settings = _tile(outer, n, inner)
-    softmax_fwd_kernel[grid](out, x, n, inner, stride, LOG=log, **settings)
+    softmax_fwd_kernel_any_dim[grid](out, x, n, inner, stride, LOG=log, **settings)
 
 
 def backward(g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
     """Write the gradient with respect to the input to ``dx``, all contiguous (outer, n, inner)."""
     grid, settings = _tile(outer, n, inner)
-    softmax_bwd_kernel[grid](dx, g, y, n, inner, LOG=log, **settings)
+    softmax_bwd_kernel_any_dim[grid](dx, g, y, n, inner, LOG=log, **settings)
