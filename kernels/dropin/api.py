@@ -46,9 +46,10 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     """Return the result without torch's layers in between, or None if they are needed."""
     if not plain(x) or type(dim) is not int:
         return None
+    differentiable = x.requires_grad and torch.is_grad_enabled()
     # autocast's softmax is in float32
     as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
-    known = entry.known_launch(x, dim, log) if as_given and dtype is None else None
+    known = entry.known_launch(x, dim, log) if dtype is None and as_given else None
     if known is None:
         if not _computes(x, dim, dtype) or not eligible.address_of(x):
             return None
@@ -56,9 +57,11 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
         if dtype is not None or not as_given:
             x, dtype = _cast(x, dtype)
             known = entry.known_launch(x, dim, log) if dtype is None else None
-    if x.requires_grad and torch.is_grad_enabled():
+        if known is None and not differentiable:
+            return entry.launch_new(x, dim, log, dtype)
+    if differentiable:
         return operators.apply(x, (dim, log, dtype, known))
-    return entry.repeat(x, known) if known else entry.launch_new(x, dim, log, dtype)
+    return entry.repeat(x, known)
 
 
 def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:

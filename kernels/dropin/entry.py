@@ -68,14 +68,10 @@ def launch_new(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Ten
     if not has_kernel(numel, n):
         return _torch_forward(x, dim, log, dtype)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    stride = part = n * inner  # of outer
     repeatable = (dtype is None or dtype is x.dtype) and x.is_contiguous()
-    if repeatable:
-        out = torch.empty_like(x)
-    else:
-        x, stride = _rows(x, n, inner)
-        out = empty_like(x, dtype or x.dtype)
-    launch = _launch(_dispatch().forward, x, out, numel // part, n, inner, stride, log)
+    x, stride = _rows(x, n, inner)
+    out = torch.empty_like(x) if repeatable else empty_like(x, dtype or x.dtype)
+    launch = _launch(_dispatch().forward, x, out, numel // (n * inner), n, inner, stride, log)
     if launch and repeatable and x.data_ptr() % VEC_BYTES == 0:
         _remember(x, out, dim, log, launch)
     return out
