@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog=f"python -m {PACKAGE}", description=__doc__)
     commands = top.add_subparsers(dest="command", metavar="command")
     commands.add_parser("info", help="print versions, GPU, the kernels that serve it, the cache")
-    warm_up = commands.add_parser("warm-up", help="compile for these sizes, on the first GPU")
+    warm_up = commands.add_parser("warm-up", help="compile for these sizes and every GPU here")
     warm_up.add_argument("--dtype", nargs="+", choices=DTYPES, default=[*DTYPES], help="all three")
     lengths = f"lengths of rows, 1 to {LONGEST_ROW}"
     warm_up.add_argument("--N", nargs="+", type=_length, required=True, help=lengths)

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 
 import kernels
@@ -46,14 +47,8 @@ Shape = tuple[str, str, int, int]  # kind, dtype, M, N
 
 def load(path: Path) -> tuple[list[Shape], list[str], np.ndarray]:
     """Return shapes, variants, and losses: ln(µs / fewest µs), NaN where a variant refuses."""
-    times: dict[Shape, dict[str, float]] = {}
-    with gzip.open(path, "rt") as file:
-        for row in csv.DictReader(file):
-            shape = row["kind"], row["dtype"], int(row["M"]), int(row["N"])
-            times.setdefault(shape, {})[row["variant"]] = float(row["us"])
-    variants = sorted({variant for each in times.values() for variant in each})
-    us = np.array([[each.get(v, np.nan) for v in variants] for each in times.values()])
-    return list(times), variants, np.log(us / np.nanmin(us, axis=1, keepdims=True))
+    us = pd.read_csv(path, index_col=COLUMNS[:-1])["us"].unstack(sort=False).sort_index(axis=1)
+    return [*us.index], [*us.columns], np.log(us.div(us.min(axis=1), axis=0)).to_numpy()
 
 
 def fit(row_bytes: np.ndarray, loss: np.ndarray, last: int) -> list[tuple[int, int]]:

@@ -49,20 +49,19 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     differentiable = x.requires_grad and torch.is_grad_enabled()
     # autocast's softmax is in float32
     as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
-    if dtype is None and as_given and (known := entry.known_launch(x, dim, log)):
-        if differentiable:
-            return operators.apply(x, (dim, log, None, known))
-        return entry.repeat(x, known)
-    if not eligible.usable(x) or not eligible.address_of(x):
-        return None
-    if not -x.dim() <= dim < x.dim():
-        return None
-    if x.dtype not in DTYPES or (dtype is not None and dtype not in DTYPES):
-        return None
-    x, dtype = _cast(x, dtype)
+    known = entry.known_launch(x, dim, log) if dtype is None and as_given else None
+    if known is None:
+        if not _computes(x, dim, dtype) or not eligible.address_of(x):
+            return None
+        dim %= x.dim()
+        if dtype is not None or not as_given:
+            x, dtype = _cast(x, dtype)
+            known = entry.known_launch(x, dim, log) if dtype is None else None
+        if known is None and not differentiable:
+            return entry.launch_new(x, dim, log, dtype)
     if differentiable:
-        return operators.apply(x, (dim % x.dim(), log, dtype, None))
-    return entry.launch_forward(x, dim % x.dim(), log, dtype)
+        return operators.apply(x, (dim, log, dtype, known))
+    return entry.repeat(x, known)
 
 
 def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:
@@ -80,24 +79,31 @@ def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | N
     torch casts the input, then computes the softmax. Only a cast to float32 loses nothing, so only
     then may a kernel read the input's dtype and write the other.
     """
-    if dtype is None and x.dtype != torch.float32 and torch.is_autocast_enabled("cuda"):
-        return x, torch.float32  # autocast's own rule for softmax
-    if dtype is None or dtype == torch.float32:
-        return x, dtype
-    return x.to(dtype), None
+    if dtype is None and torch.is_autocast_enabled("cuda"):
+        dtype = torch.float32  # autocast's own rule for softmax
+    if dtype is None or dtype is x.dtype:
+        return x, None
+    return (x, dtype) if dtype is torch.float32 else (x.to(dtype), None)
 
 
 def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
     """Return whether the operator takes the call; safe to trace by a compiler."""
     return (
         (type(x) in TYPES or isinstance(x, FAKE_TENSORS))
-        and eligible.usable(x)
-        and x.dtype in DTYPES
-        and (dtype is None or dtype in DTYPES)
         and x.layout == torch.strided
         and not x.is_nested
         and type(dim) is int
-        and -x.dim() <= dim < x.dim()
+        and _computes(x, dim, dtype)
         and getattr(forward_ad, "_current_level", -1) < 0
         and eligible.only_vmap()
+    )
+
+
+def _computes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:
+    """Return whether the kernels have the device, the dtypes and the dimension."""
+    return (
+        eligible.usable(x)
+        and x.dtype in DTYPES
+        and (dtype is None or dtype in DTYPES)
+        and -x.dim() <= dim < x.dim()
     )

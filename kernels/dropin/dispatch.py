@@ -1,11 +1,12 @@
-"""Choose the kernel for the softmax of a matrix's rows, and for its backward.
+"""Choose the kernel for a softmax over any dimension, and for its backward.
 
+A tensor is (outer, n, inner), and the softmax is over n; its rows are adjacent if inner is 1.
 Forward: ``frontier`` takes rows of one dtype in and out where the GPU can run it. Long rows whose
-dtype changes are widened first. ``triton_rows`` takes all others. The choice depends on N and the
-dtypes, never on M: a row gives the same bits in any batch.
+dtype changes are widened first. ``triton_any_dim`` takes all others, and every larger inner. The
+choice depends on n, inner and the dtypes, never on outer: a row gives the same bits in any batch.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and the dtypes
-are equal. ``triton_backward`` takes all others.
-``data/recorded/h200/softmax_backward.csv`` has both over N on an H200.
+are equal. ``triton_backward`` takes all other rows, ``triton_any_dim`` every larger inner.
+``data/recorded/h200/softmax_backward.csv`` has both over the length of a row on an H200.
 """
 
 import functools
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from ..contract import VEC_BYTES
 from ..frontier.backward import triton_backward
-from . import triton_rows
+from . import triton_any_dim
 from .eligible import runs_cuda_kernels
 
 # Of a row, by whether its bytes are a multiple of a vector. If so, both kernels are within 1 % of
@@ -30,37 +31,39 @@ MAX_IN_PLACE = 2**18
 
 
 def forward(
-    x: Tensor, out: Tensor, rows: int, cols: int, stride: int, log: bool
+    x: Tensor, out: Tensor, outer: int, n: int, inner: int, stride: int, log: bool
 ) -> Callable | None:
-    """Write the (log-)softmax of a (rows, cols) matrix to ``out``.
+    """Write the (log-)softmax over n of x (outer, n, inner) to ``out``.
 
-    x and out are on the current GPU, of any rank. x has ``stride`` elements from row to row and
-    adjacent columns; out is contiguous; each has its own dtype. A matrix is given in numbers,
-    because each view would cost the host 0.8 µs.
+    x and out are on the current GPU, of any rank. x has ``stride`` elements from one of outer to
+    the next, and is contiguous within; out is contiguous; each has its own dtype. Sizes are given
+    in numbers, because each view would cost the host 0.8 µs.
     Returns what ``cuda.launch.launch_rows`` does, or None.
     """
-    launch = _cuda_launches(x.get_device())[0]
-    if launch and (x.dtype is out.dtype or cols > triton_rows.LONGEST_BLOCK):
+    launch = _cuda_launches(x.get_device())[0] if inner == 1 else None
+    if launch and (x.dtype is out.dtype or n > triton_any_dim.LONGEST_BLOCK):
         if x.dtype is not out.dtype:
-            wide = out if cols <= MAX_IN_PLACE else torch.empty_like(out)
-            x, stride = wide.copy_(x), cols
+            wide = out if n <= MAX_IN_PLACE else torch.empty_like(out)
+            x, stride = wide.copy_(x), n
         try:
-            return launch(x, out, rows, cols, stride, cols, log)
+            return launch(x, out, outer, n, stride, n, log)
         except ValueError:  # this process has a part of the GPU, and too few blocks fit for a row
             pass
-    return triton_rows.forward(x, out, rows, cols, stride, log)
+    return triton_any_dim.forward(x, out, outer, n, inner, stride, log)
 
 
 def backward(
-    g: Tensor, y: Tensor, dx: Tensor, rows: int, cols: int, stride: int, log: bool
+    g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, stride: int, log: bool
 ) -> None:
-    """Write the gradient with respect to the input of a (rows, cols) matrix to ``dx``.
+    """Write the gradient with respect to the input of a softmax over n to ``dx``.
 
-    g, y and dx are on the current GPU and have any rank and dtype. y and dx are contiguous. g has
-    row stride ``stride``, where 0 repeats one row, and adjacent columns.
+    g, y and dx are on the current GPU and have any rank and dtype. y and dx are contiguous. g is as
+    x in ``forward``, contiguous if inner is not 1; a stride of 0 repeats one row.
     """
-    arguments = g, y, dx, rows, cols, (cols, stride, cols), log
-    row_bytes = cols * y.element_size()
+    if inner > 1:
+        return triton_any_dim.backward(g, y, dx, outer, n, inner, log)
+    arguments = g, y, dx, outer, n, (n, stride, n), log
+    row_bytes = n * y.element_size()
     long = row_bytes > MIN_BYTES[row_bytes % VEC_BYTES == 0] and g.dtype is y.dtype is dx.dtype
     if not (long and (launch := _cuda_launches(y.get_device())[1]) and launch(*arguments)):
         triton_backward.launch(*arguments)

@@ -1,8 +1,7 @@
-"""Map a tensor and a dimension to rows and columns, and launch the kernel for them.
+"""Map a tensor and a dimension to (outer, n, inner), and launch the kernel for a softmax over n.
 
-Softmax over the last dimension is softmax over the rows of a matrix (``dispatch``).
-Over another dimension the tensor is (outer, n, inner), and ``triton_inner_dim`` reads it in place:
-transposing it to rows and back would move every byte three times.
+Over the last dimension inner is 1, and n a row of a matrix. Over another one the kernel reads the
+tensor in place: transposing it to rows and back would move every byte three times.
 """
 
 import functools
@@ -57,28 +56,24 @@ def has_kernel(numel: int, n: int) -> bool:
 
 def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
     """Compute ``forward`` for x of one of DTYPES on a usable device."""
-    same_dtype = dtype is None or dtype is x.dtype
-    if same_dtype and (known := known_launch(x, dim, log)):
+    if (dtype is None or dtype is x.dtype) and (known := known_launch(x, dim, log)):
         return repeat(x, known)
+    return launch_new(x, dim, log, dtype)
+
+
+def launch_new(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
+    """Compute ``launch_forward`` where no launch is known."""
     shape, numel = x.shape, x.numel()
-    n = stride = shape[dim]
+    n = shape[dim]
     if not has_kernel(numel, n):
         return _torch_forward(x, dim, log, dtype)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    repeatable = same_dtype and x.is_contiguous()
-    if repeatable:
-        out = torch.empty_like(x)
-    else:
-        x, stride = _rows(x, n, inner)
-        out = empty_like(x, dtype or x.dtype)
-    dispatch, triton_inner_dim = _kernels()
-    if inner == 1:
-        rows = numel // n
-        launch = _launch(dispatch.forward, x, out, rows, n, stride, log)
-        if launch and repeatable and x.data_ptr() % VEC_BYTES == 0:
-            _remember(x, out, dim, log, launch)
-    else:
-        _launch(triton_inner_dim.forward, x, out, numel // (n * inner), n, inner, log)
+    repeatable = (dtype is None or dtype is x.dtype) and x.is_contiguous()
+    x, stride = _rows(x, n, inner)
+    out = torch.empty_like(x) if repeatable else empty_like(x, dtype or x.dtype)
+    launch = _launch(_dispatch().forward, x, out, numel // (n * inner), n, inner, stride, log)
+    if launch and repeatable and x.data_ptr() % VEC_BYTES == 0:
+        _remember(x, out, dim, log, launch)
     return out
 
 
@@ -128,11 +123,7 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     g, stride = _rows(g, n, inner)
     y = y.contiguous()
     dx = torch.empty_like(y) if dtype is y.dtype else empty_like(y, dtype)
-    dispatch, triton_inner_dim = _kernels()
-    if inner == 1:
-        _launch(dispatch.backward, g, y, dx, numel // n, n, stride, log)
-    else:
-        _launch(triton_inner_dim.backward, g, y, dx, numel // (n * inner), n, inner, log)
+    _launch(_dispatch().backward, g, y, dx, numel // (n * inner), n, inner, stride, log)
     return dx
 
 
@@ -146,32 +137,29 @@ def _launch(launch, x: Tensor, *arguments):
 
 
 @functools.cache
-def _kernels() -> tuple[ModuleType, ModuleType]:
-    """Return the modules for rows and for another dimension."""
-    from . import dispatch, triton_inner_dim  # here, because some machines lack Triton
+def _dispatch() -> ModuleType:
+    from . import dispatch  # here, because some machines lack Triton
 
-    return dispatch, triton_inner_dim
+    return dispatch
 
 
 def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
-    """Return x or a contiguous copy, and its row stride.
+    """Return x or a contiguous copy, and its stride from one of outer to the next.
 
     Rows may be non-contiguous, and a stride of 0 repeats one row. With inner > 1 there are no rows,
     so x is copied unless it is contiguous.
     """
     if x.is_contiguous():
-        return x, n
-    stride = _row_stride(x) if inner == 1 and x.shape[-1] == n else None
-    return (x.contiguous(), n) if stride is None else (x, stride)
-
-
-def _row_stride(x: Tensor) -> int | None:
-    """Return the stride of the rows (the last dimension) of x, or None if a copy is needed."""
-    try:
-        matrix = x.view(-1, x.shape[-1])
-    except RuntimeError:
-        return None
-    return matrix.stride(0) if matrix.shape[1] == 1 or matrix.stride(1) == 1 else None
+        return x, n * inner
+    if inner == 1 and x.shape[-1] == n:
+        try:
+            matrix = x.view(-1, n)
+        except RuntimeError:  # its rows have several strides
+            pass
+        else:
+            if n == 1 or matrix.stride(1) == 1:
+                return x, matrix.stride(0)
+    return x.contiguous(), n * inner
 
 
 def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:

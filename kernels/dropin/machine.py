@@ -1,11 +1,10 @@
 """Say what the drop-in does on this machine, and compile its kernels before they are needed."""
 
-import bisect
 import importlib.metadata
 import importlib.util
 import time
 from collections.abc import Iterable
-from itertools import pairwise, product
+from itertools import product
 
 import torch
 
@@ -15,7 +14,7 @@ from ..tensors import DTYPES
 from . import api, eligible
 
 DISTRIBUTIONS = "softmax-bench", "torch", "triton", "cuda-core", "nvidia-cuda-nvrtc"
-STEPS = 8  # lengths that are looked at from one power of two to the next
+STEPS = 8  # lengths are looked at in steps of at most 1 / STEPS of a length
 WARM_UP_ROWS = 1, 16, 17  # Triton compiles for 1, for multiples of 16, and for other numbers
 
 
@@ -49,21 +48,24 @@ def warm_up_rows(row_bytes: int) -> tuple[int, ...]:
 
 
 def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
-    """Call softmax and log_softmax, forward and backward, on contiguous rows. Return a summary.
+    """Call softmax and log_softmax and their backwards, of contiguous rows, on every usable GPU.
 
-    ``dtypes`` are names such as "float32"; ``lengths`` are columns. Raises RuntimeError where no
-    GPU runs the kernels, and torch's error for rows that its memory cannot hold.
+    Return a summary. ``dtypes`` are names such as "float32"; ``lengths`` are columns. Raises
+    RuntimeError where no GPU runs the kernels, and torch's error for rows that its memory cannot
+    hold.
     """
     if why := why_none():
         raise RuntimeError(f"{why}; kernels are compiled where they run")
     begin = time.perf_counter()
-    for dtype, cols in product((getattr(torch, name) for name in dtypes), lengths):
+    gpus = filter(eligible.usable_gpu, range(torch.cuda.device_count()))
+    for index, name, cols in product(gpus, dtypes, lengths):
+        dtype, gpu = getattr(torch, name), f"cuda:{index}"
         for rows in warm_up_rows(cols * dtype.itemsize):
-            x = torch.zeros(rows, cols, dtype=dtype, device="cuda", requires_grad=True)
+            x = torch.zeros(rows, cols, dtype=dtype, device=gpu, requires_grad=True)
             for function in (api.softmax, api.log_softmax):
                 y = function(x, -1)
                 torch.autograd.grad(y, x, torch.ones_like(y))
-    torch.cuda.synchronize()
+        torch.cuda.synchronize(gpu)
     size = f"{cache.folder()} has {cache.size() / 1e6:.1f} MB"
     return f"compiled or found in {time.perf_counter() - begin:.1f} s; {size}"
 
@@ -119,13 +121,14 @@ def _spans(gpu, dtype: torch.dtype, step: int) -> list[tuple[int, int, str]]:
         plans = frontier.plan(Problem(dtype, 1, length(n), step, False, gpu))
         return plans[0].source.stem if plans else "torch"
 
-    def end(low: int, high: int) -> int:
-        """Return the first n after low, up to high, that has another kernel than low."""
-        return low + bisect.bisect(range(low, high), False, key=lambda n: kernel(n) != kernel(low))
+    def changes(low: int, high: int) -> list[int]:
+        """Return each n after low, up to high, that has another kernel than the one before."""
+        if kernel(low) == kernel(high) and high - low <= max(1, low // STEPS):
+            return []
+        middle = (low + high) // 2
+        return [high] if middle == low else changes(low, middle) + changes(middle, high)
 
     last = LONGEST_ROW // max(step, 2)
-    powers = (2**k for k in range(last.bit_length()))
-    looked = sorted({min(p + p * i // STEPS, last) for p in powers for i in range(STEPS)})
-    starts = [1, *(end(*pair) for pair in pairwise(looked) if len({*map(kernel, pair)}) > 1)]
+    starts = [1, *changes(1, last)]
     ends = [*(start - 1 for start in starts[1:]), last]
     return [(length(s), length(e), kernel(s)) for s, e in zip(starts, ends, strict=True)]

@@ -98,7 +98,7 @@ class Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, options: tuple) -> Tensor:
         known = options[-1]
-        y = entry.repeat(x, known) if known else entry.launch_forward(x, *options[:-1])
+        y = entry.repeat(x, known) if known else entry.launch_new(x, *options[:-1])
         ctx.save_for_backward(y)
         ctx.options = options[0], options[1], x.dtype
         return y

@@ -29,31 +29,17 @@ def chosen(cols, dtype=torch.float32, **given):
 
 
 def test_a_border_belongs_to_the_shorter_rows():
+    rule = {True: ((64, "a"), (80, "b", 4), (96, "c")), False: ((65, "d"),)}
     for cols, itemsize, expected in (
-        (448, 4, "short__u2"),
-        (896, 2, "short__u2"),
-        (512, 4, "short__u2"),  # in 16 bits another
-        (904, 2, "rows__k1w16"),  # 1808 bytes
-        (516, 4, "rows__k1w16"),
-        (1028, 4, "rows__k2w16"),
-        (449, 4, "packed__k20"),  # no multiple of 16 bytes
-        (16, 2, "short__u1"),
-        (639, 2, "packed__k20"),
-        (641, 2, "packed__k24"),
-        (321, 4, "packed__k20"),  # as many bytes
-        (769, 2, "packed__k20"),
-        (4095, 4, "packed__k20"),  # in 16 bits another
-        (4097, 2, "rows__k2w16"),
-        (4097, 4, "rows__k4w8"),
-        (131072, 4, "staged__k5w16"),  # 512 KiB: in 16 bits another
-        (262144, 2, "rows__k8w8r"),
-        (393216, 4, "spread__k4w8"),
-        (393220, 4, "spread__k8w8"),  # in 16 bits another
-        (786440, 2, "spread__k4w8"),
-        (786441, 2, "spread__k4w8"),
-        (2**25, 4, "spread__k8w8"),
+        (16, 4, "abc"),
+        (32, 2, "ac"),  # b is for 32 bits
+        (20, 4, "bc"),
+        (40, 2, "c"),
+        (28, 4, ""),
+        (13, 4, "d"),  # no multiple of 16 bytes
+        (33, 2, ""),
     ):
-        assert next(frontier.choices(cols, itemsize)) == f"frontier_{expected}"
+        assert [*frontier.choices(cols, itemsize, rule)] == [*expected, frontier.LAST_RESORT]
 
 
 def test_a_config_that_refuses_a_row_leaves_it_to_the_next():

@@ -190,6 +190,6 @@ def test_the_length_of_a_row_chooses_its_backward(dtype, cols, by_cuda, monkeypa
     monkeypatch.setattr(dispatch.triton_backward, "launch", by_triton)
     y = torch.empty(1, dtype=dtype)
     for rows in (1, 2**20):
-        dispatch.backward(y, y, y, rows, cols, cols, False)
+        dispatch.backward(y, y, y, rows, cols, 1, cols, False)
     assert by_triton.call_count == 2 * (not by_cuda)
     assert asked.call_count == 2 * (by_cuda or cols > 2**20)

@@ -65,6 +65,17 @@ def test_warm_up_without_a_gpu_is_one_message(words, monkeypatch, capsys):
     assert words in err
 
 
+def test_warm_up_takes_every_gpu_that_runs_kernels(monkeypatch):
+    warm = []
+    monkeypatch.setattr(machine, "why_none", lambda: None)
+    monkeypatch.setattr(machine, "warm_up_rows", lambda row_bytes: ())
+    monkeypatch.setattr(machine.eligible, "usable_gpu", lambda index: index != 1)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "synchronize", warm.append)
+    machine.warm_up(["float32"], [64])
+    assert warm == ["cuda:0", "cuda:2"]
+
+
 @pytest.mark.parametrize("length", ["0", "-1", "many", str(2**30 + 1)])
 def test_a_length_that_cannot_be_is_named(length, capsys):
     with pytest.raises(SystemExit, match="2"):

@@ -12,28 +12,20 @@ import kernels
 from kernels.registry import dependencies, discover
 from measure.errors import BadPoint
 from measure.point import Point
-from tests.kernels.helpers.variants import loaded
+from tests.kernels.helpers.variants import forget, loaded
 from tests.processes import run_code
 
 KERNEL = "import torch\ndef softmax(x, out=None):\n    return torch.softmax(x, -1, out=out)\n"
 BESIDE = ("from helper import f", "import helper", "from . import helper", "from .helper import f")
-CACHED = (discover._files, kernels.add_variant, kernels.ops)
-CACHED += (kernels.source_files, kernels.kernel_sha256, kernels.packages)
 
 
 @pytest.fixture(autouse=True)
-def forget(monkeypatch):
-    """Forget every file that a test added; call it to do so at once."""
-
-    def clear():
-        discover._added.clear()
-        for cached in CACHED:
-            cached.cache_clear()
-
+def nothing_added(monkeypatch):
+    """Forget what other tests added, and every file that a test adds."""
     monkeypatch.setattr(sys, "path", [*sys.path])  # loading a file adds its folder
-    clear()
-    yield clear
-    clear()
+    forget()
+    yield
+    forget()
 
 
 @pytest.fixture
@@ -217,7 +209,7 @@ def test_a_file_without_a_function_says_which_it_may_have(write):
 
 
 @pytest.mark.parametrize("line", BESIDE)
-def test_what_lies_beside_a_file_is_part_of_its_hash(write, forget, line):
+def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     helper = write("helper.py", "import nowhere_at_all\nf = 1\n")
     source, deeper = write("mine.cu", '#include "pack.cuh"\n'), write("deep/er.py", "")
     imports = f"{line}\nimport deep.er\nfrom kernels.tensors import empty_output\n'/tmp/x.cu'\n"

@@ -9,8 +9,8 @@ from tests.kernels.helpers.dropin import DTYPES, OPS, assert_right
 from tests.marks import slow
 
 
-def test_whoever_calls_torch_gets_the_kernels(launches, device):
-    """Layers, the loss, torch.func, autocast and second derivatives: all end in four operators."""
+def test_whoever_calls_torch_gets_the_kernels(launches, device, reset_dynamo):
+    """Layers, the loss, torch.func, second derivatives, a graph: all end in four operators."""
     x = torch.randn(3, 5, device=device)
     functional = torch.nn.functional
     calls = {
@@ -19,6 +19,7 @@ def test_whoever_calls_torch_gets_the_kernels(launches, device):
         "loss": lambda a: functional.cross_entropy(a, torch.tensor([1, 0, 4], device=device)),
         "vmap of grad": torch.func.vmap(torch.func.grad(lambda a: a.log_softmax(0).cos().sum())),
         "second": torch.func.hessian(lambda a: a.softmax(-1).cos().sum()),
+        "graph": torch.compile(lambda a: a.softmax(0), backend="eager", fullgraph=True),
     }
     for name, call in calls.items():
         expected = call(x)
@@ -55,22 +56,6 @@ def test_float32_out_of_float16(log, launches, device):
     assert (y.dtype, dx.dtype) == (torch.float32, torch.float16)
     assert_right(y, x, 1, OPS[log])
     assert len(launches) == 2
-
-
-def test_a_graph_keeps_torchs_operators(launches, device, reset_dynamo):
-    """So a compiler sees what it knows, and an exported program needs no softmax_bench."""
-    seen = []
-
-    def backend(graph, inputs):
-        seen.extend(str(node.target) for node in graph.graph.nodes)
-        return graph.forward
-
-    x = torch.randn(3, 5, device=device)
-    with kernels.replace_torch():
-        y = torch.compile(lambda a: torch.softmax(a, 1), backend=backend, fullgraph=True)(x)
-    assert_right(y, x, 1, "softmax")
-    assert not any("softmax_bench" in name for name in seen)
-    assert len(launches) == 1
 
 
 @pytest.mark.parametrize("inductor", [slow(False), slow(True)])  # Inductor takes half a minute

@@ -67,10 +67,3 @@ def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep):
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
     ):
         assert words in Runner(finished_sweep[0])("-n", name, fails=True)
-
-
-def test_a_batch_takes_some_of_the_points(project):
-    configure(project)
-    planned = Runner(project).jobs("rows", "--batch", "rows=1/5")
-    assert 0 < planned["point"] < 8
-    assert "merge" not in planned

@@ -3,10 +3,10 @@
 import pytest
 
 import kernels
-from kernels.registry import discover
 from measure import __main__ as command_line
 from planning import points, validate
 from tests.bench import read_row
+from tests.kernels.helpers.variants import forget
 from tests.planning.test_validate import edited
 from tests.workflow.runner import Runner, configure
 
@@ -31,9 +31,7 @@ def mine(tmp_path):
     (folder / "helper.py").write_text(HELPER)
     (folder / "mine.py").write_text(KERNEL)
     yield folder / "mine.py"
-    discover._added.clear()
-    for name in ("add_variant", "ops", "source_files", "kernel_sha256", "packages"):
-        getattr(kernels, name).cache_clear()
+    forget()
 
 
 def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
@@ -73,8 +71,7 @@ def test_a_sweep_measures_it_again_when_its_import_was_edited(project, mine, mon
         helper.write_text(text)
         assert runner.jobs("rows")["point"] == (2 if text == HELPER else 1)
         runner("rows")
-        kernels.kernel_sha256.cache_clear()
-        kernels.source_files.cache_clear()
+        forget()
         kernels.add_variant(mine)
         row = read_row(next(path for path in runner.rows() if path.stem == "mine.1"))
         assert (row["status"], row["variant"]) == ("ok", "mine")

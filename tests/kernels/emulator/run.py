@@ -54,12 +54,15 @@ def keep_in(folder: Path) -> None:
     _folder = folder
 
 
-def run(planner, read: Sequence[torch.Tensor], out: torch.Tensor, log: bool = False) -> None:
-    """Fill out (M, N) from (x,), or from (g, y), as ``kernels.cuda.launch`` does.
+def run(
+    planner, read: Sequence[torch.Tensor], out: torch.Tensor | None = None, log: bool = False
+) -> torch.Tensor:
+    """Fill and return out (M, N) from (x,), or from (g, y), as ``kernels.cuda.launch`` does.
 
     Raises AssertionError for what cuda.h finds wrong.
     """
     x, y = read[0], read[-1]
+    out = torch.full_like(x, torch.nan) if out is None else out
     matrices, size = (out, x, y), x.element_size()
     addresses, strides = zip(*((m.data_ptr(), m.stride(0)) for m in matrices), strict=True)
     either = functools.partial(functools.reduce, operator.or_)
@@ -69,6 +72,7 @@ def run(planner, read: Sequence[torch.Tensor], out: torch.Tensor, log: bool = Fa
     launched = plan.blocks * plan.cluster, plan.threads, plan.cluster, plan.shared_bytes
     said = call(*addresses, *strides, *x.shape, *launched)
     assert said == b"", f"{plan.kernel} of {tuple(x.shape)}: {said.decode()}"
+    return out
 
 
 @functools.cache

@@ -87,12 +87,12 @@ def launch(name: str, op: str, cols: int, dtype: torch.dtype) -> None:
 def launch_dropin(dtype: torch.dtype) -> None:
     """Call every launcher of the drop-in's own kernels, so that each compiles all its configs."""
     from kernels.dropin import dispatch
-    from kernels.dropin import triton_inner_dim as inner
 
     t = torch.empty(1, dtype=dtype)
     for log in (False, True):
         for cols in (781, 4096, 16384, 100_000):  # every number of warps; blocks and tiles
-            dispatch.backward(t, t, t, 64, cols, cols, log)
-        for n, n_inner in ((10, 3), (256, 32), (257, 32), (33_000, 1)):  # once, and in tiles
-            inner.forward(t, t, 64, n, n_inner, log)
-            inner.backward(t, t, t, 64, n, n_inner, log)
+            dispatch.forward(t, t, 64, cols, 1, cols, log)
+            dispatch.backward(t, t, t, 64, cols, 1, cols, log)
+        for n, inner in ((10, 3), (256, 32), (257, 32), (33_000, 4)):  # once, and in tiles
+            dispatch.forward(t, t, 64, n, inner, n * inner, log)
+            dispatch.backward(t, t, t, 64, n, inner, n * inner, log)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import kernels
+from kernels.registry import discover
 from measure import inputs
 from measure.check import correctness
 
@@ -27,6 +28,14 @@ def loaded(name: str) -> kernels.Variant:
         if kernels.split_config(name)[0] not in PEERS:
             raise
         pytest.skip(f"{name}: {error}")
+
+
+def forget() -> None:
+    """Forget the files that this process added to the variants, and what is read once of any."""
+    discover._added.clear()
+    for name in ("add_variant", "ops", "source_files", "kernel_sha256", "packages"):
+        getattr(kernels, name).cache_clear()
+    discover._files.cache_clear()
 
 
 def run(name: str, x: torch.Tensor, out=None) -> torch.Tensor:
