@@ -2,10 +2,11 @@
 
 A tensor is (outer, n, inner), and the softmax is over n; its rows are adjacent if inner is 1.
 Forward: ``frontier`` takes rows of one dtype in and out where the GPU can run it. Long rows whose
-dtype changes are widened first. ``triton_any_dim`` takes all others, and every larger inner. The
-choice depends on n, inner and the dtypes, never on outer: a row gives the same bits in any batch.
+dtype changes are widened first. ``triton_rows`` takes all others, and ``triton_inner_dim`` every
+larger inner. The choice depends on n, inner and the dtypes, never on outer: a row gives the same
+bits in any batch.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and the dtypes
-are equal. ``triton_backward`` takes all other rows, ``triton_any_dim`` every larger inner.
+are equal. ``triton_backward`` takes all other rows, ``triton_inner_dim`` every larger inner.
 ``data/recorded/h200/softmax_backward.csv`` has both over the length of a row on an H200.
 """
 
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from ..contract import VEC_BYTES
 from ..frontier.backward import triton_backward
-from . import triton_any_dim
+from . import triton_inner_dim, triton_rows
 from .eligible import runs_cuda_kernels
 
 # Of a row, by whether its bytes are a multiple of a vector. If so, both kernels are within 1 % of
@@ -40,8 +41,10 @@ def forward(
     in numbers, because each view would cost the host 0.8 µs.
     Returns what ``cuda.launch.launch_rows`` does, or None.
     """
-    launch = _cuda_launches(x.get_device())[0] if inner == 1 else None
-    if launch and (x.dtype is out.dtype or n > triton_any_dim.LONGEST_BLOCK):
+    if inner > 1:
+        return triton_inner_dim.forward(x, out, outer, n, inner, log)
+    launch = _cuda_launches(x.get_device())[0]
+    if launch and (x.dtype is out.dtype or n > triton_rows.LONGEST_BLOCK):
         if x.dtype is not out.dtype:
             wide = out if n <= MAX_IN_PLACE else torch.empty_like(out)
             x, stride = wide.copy_(x), n
@@ -49,7 +52,7 @@ def forward(
             return launch(x, out, outer, n, stride, n, log)
         except ValueError:  # this process has a part of the GPU, and too few blocks fit for a row
             pass
-    return triton_any_dim.forward(x, out, outer, n, inner, stride, log)
+    return triton_rows.forward(x, out, outer, n, stride, log)
 
 
 def backward(
@@ -61,7 +64,7 @@ def backward(
     x in ``forward``, contiguous if inner is not 1; a stride of 0 repeats one row.
     """
     if inner > 1:
-        return triton_any_dim.backward(g, y, dx, outer, n, inner, log)
+        return triton_inner_dim.backward(g, y, dx, outer, n, inner, log)
     arguments = g, y, dx, outer, n, (n, stride, n), log
     row_bytes = n * y.element_size()
     long = row_bytes > MIN_BYTES[row_bytes % VEC_BYTES == 0] and g.dtype is y.dtype is dx.dtype

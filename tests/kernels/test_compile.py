@@ -9,7 +9,7 @@ from tests.marks import slow
 TRITON = [name for name in kernels.names("softmax") if "triton" in kernels.packages(name)]
 BACKWARD = {128: "rows", 781: "rows", 16384: "rows", 100_000: "tiled"}  # length -> kernel
 DROPIN = {"softmax_bwd_kernel_rows", "softmax_bwd_kernel_tiled"}
-DROPIN |= {"softmax_fwd_kernel_any_dim", "softmax_bwd_kernel_any_dim"}
+DROPIN |= {"softmax_fwd_kernel_inner", "softmax_bwd_kernel_inner", "softmax_fwd_kernel_rows"}
 
 
 def launches(dtype: str, *jobs: tuple) -> str:

@@ -66,4 +66,5 @@ def test_a_series_finds_nothing_of_what_another_keeps_and_would_without_the_rese
     with gpu_lock.acquire(gpus.visible_gpus()[0]):  # a point that is timed resets these lines, too
         assert found_after_what_keeps_lines() < 0.02
         monkeypatch.setattr(l2, "reset_persisting_lines", lambda: None)
-        assert found_after_what_keeps_lines() > 0.1
+        # what holds no lock, such as another test, may evict or reset lines meanwhile
+        assert any(found_after_what_keeps_lines() > 0.1 for _ in range(5))
