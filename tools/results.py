@@ -179,11 +179,11 @@ def claim_list(rows: pd.DataFrame) -> str:
 
 
 def peers(rows: pd.DataFrame) -> str:
-    """Return the speed of each peer over torch, a line for each point of `peers` and GPU."""
+    """Return the speed of each peer over torch, a line for each point of the first GPU, and GPU."""
     lines, gpus = [], order(rows)
     ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
     for (dtype, m, n), points in ranks.groupby(["dtype", "M", "N"]):
-        for gpu in gpus:
+        for gpu in gpus if gpus[0] in set(points["gpu"]) else ():
             by = points[points["gpu"] == gpu].set_index("variant", drop=False)
             cells = [_cell(by.loc[each]) if each in by.index else "" for each in PEERS]
             if any(cells):

@@ -29,8 +29,8 @@ WORDS |= {"incorrect": "wrong", "out_of_memory": "memory"}
 INTERVAL = f"±: half the 95 % interval with the spread between processes, from {percent(LEAST)} on"
 MAP = (
     "colour, marker: the kernel that is the fastest at most sizes from that N to twice as many; "
-    "number: the least % of a copy's speed there (published: of the data sheet's bandwidth); +: "
-    "others are the fastest at some of these sizes; =: a tie; pale: no other kernel competes"
+    "number: the least % of a copy's speed there (published: of the data sheet's bandwidth); ⁺: "
+    "others are the fastest at some of these sizes; ⁼: a tie; pale: no other kernel competes"
 )
 SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
 
@@ -76,7 +76,7 @@ def draw_map(selection: Selection) -> Figure:
     power of two up to the next.
     """
     gpu = selection.rows["gpu_name"].iloc[0].split(" (")[0]
-    title = f"Which kernel is the fastest where, and % of copy bandwidth: {gpu}"
+    title = f"Which kernel of a sweep is the fastest where, and % of copy bandwidth: {gpu}"
     timed, notes = selection.rows[is_ranked(selection.rows)], style.footer(selection, [MAP])
     if timed.empty:
         return style.page(0, f"{title}: no timed rows", notes)
@@ -100,7 +100,7 @@ def draw_map(selection: Selection) -> Figure:
             colour, marker = selection.styles[name]
             pale = 0.3 if (cell["competitors"] < 2).all() else 1
             text = f"   {100 * cell['of_copy'].min():.0f}"  # right of the marker
-            text += "+" if len(counts) > 1 else "=" if cell["tie"].any() else ""
+            text += "⁺" if len(counts) > 1 else "⁼" if cell["tie"].any() else ""
             ink = _cell(axes, x, y, 1 - pale * (1 - np.array(to_rgb(colour))), text)
             axes.plot(x + 0.09, y + 0.5, marker, ms=3.6, color=ink)
             handles[name] = Line2D([], [], color=colour, marker=marker, ls="none", label=name)

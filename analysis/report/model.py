@@ -68,7 +68,7 @@ def gpu_line(origin: str, gpu: str, rows: pd.DataFrame) -> str:
     covers = [", ".join(distinct(rows["op"])), ", ".join(distinct(rows["dtype"]))]
     known = {name: "/".join(distinct(rows[name])) for name in ("torch", "driver")}
     versions = [f"{name} {version}" for name, version in known.items() if version]
-    parts = [*covers, md.counted(len(rows), "row"), ", ".join(versions)]
+    parts = [*covers, md.counted(len(rows), "point"), ", ".join(versions)]
     return f"{rows['gpu_name'].iloc[0]} ({gpu}), {origin} {days(rows)}: {'; '.join(parts)}"
 
 
@@ -226,5 +226,5 @@ def environment(rows: pd.DataFrame) -> pd.DataFrame:
         f"{gpu} ({origin})": [*(", ".join(distinct(part[name])) for name in FACTS), len(part)]
         for (origin, gpu), part in rows.groupby(["origin", "gpu"])
     }
-    table = pd.DataFrame({"fact": [*FACTS, "rows"], **facts})
+    table = pd.DataFrame({"fact": [*FACTS, "points"], **facts})
     return table[table.iloc[:, 1:].ne("").any(axis=1)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.browser import chromium
 
 SCREENS = {1440: (900, "light"), 375: (1000, "dark")}  # width -> height, colours
-QUESTION = "#h200/softmax/bfloat16/4096x128256"  # of the logits of a language model
+QUESTION = "#h100/softmax/bfloat16/4096x128256"  # of the logits of a language model
 
 
 def main(page: Path, folder: Path) -> None:
