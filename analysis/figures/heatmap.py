@@ -99,7 +99,7 @@ def draw_map(selection: Selection) -> Figure:
             name = min(counts.index, key=lambda each: (-counts[each], palette.order(each)))
             colour, marker = selection.styles[name]
             pale = 0.3 if (cell["competitors"] < 2).all() else 1
-            text = f"   {100 * cell['of_copy'].min():.0f}"  # right of the marker
+            text = f"{100 * cell['of_copy'].min():5.0f}"  # right of the marker
             text += "⁺" if len(counts) > 1 else "⁼" if cell["tie"].any() else ""
             ink = _cell(axes, x, y, 1 - pale * (1 - np.array(to_rgb(colour))), text)
             axes.plot(x + 0.09, y + 0.5, marker, ms=3.6, color=ink)
