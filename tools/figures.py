@@ -12,7 +12,7 @@ DRAWN, SHOWN = ROOT / "results/figures", ROOT / "docs/figures"
 SHARED = ("all/hero", "all/gpus_float32_online_softmax")
 SHARED += ("a100/float32_online_softmax_time", "a100/float32_online_softmax_throughput")
 OF_GPU = ("map", "float32_fused_softmax_throughput", "float32_online_softmax_speedup")
-OF_GPU += ("float32_random_profile", "float32_oneflow_published")
+OF_GPU += ("float32_frontier_throughput", "float32_random_profile", "float32_oneflow_published")
 
 
 def gpus() -> list[str]:
