@@ -49,8 +49,9 @@ def bullets(lines: Iterable[str]) -> str:
 
 def stale(documents: Iterable[Path]) -> dict[Path, str]:
     """Return each document that its commands would change, with its new text."""
-    texts = {path: BLOCK.sub(output, path.read_text()) for path in documents}
-    return {path: text for path, text in texts.items() if text != path.read_text()}
+    texts = {path: path.read_text() for path in documents}
+    current = {path: BLOCK.sub(output, text) for path, text in texts.items()}
+    return {path: text for path, text in current.items() if text != texts[path]}
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from analysis.markdown import counted, counts, number, percent, table, with_inte
 from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SWEEP_MATRIX
 from measure import ROOT
 from tools import goals
-from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, mean_of, order
+from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, order
 from tools.inserts import bullets, print_block
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
@@ -24,7 +24,6 @@ BACKWARDS = ("softmax_backward", "log_softmax_backward")
 MARKS = ["\\* timed on another board, so not ranked", *frame.LEGEND.values()]
 NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
 ABSENT = "not recorded"
-GOAL = 0.95  # of matrices
 ROOFLINE = "docs/explanation/method.md#few-long-rows"
 PLACE = ["sweep", "dtype", "M", "N"]
 # Points of README.md, beside the worst one.
@@ -93,14 +92,13 @@ def _beside(part: pd.DataFrame, other: pd.DataFrame) -> str:
     if other.empty:
         return ABSENT
     best = [set(each.loc[each["in_best_set"], "variant"]) for each in (part, other)]
-    own = other[other["variant"] == OURS]
+    first, own = other.iloc[0], other[other["variant"] == OURS]
     if best[0] & best[1] and (OURS in best[0]) == (OURS in best[1]):
         return ""
-    ours = f"`{OURS}` {_cell(own.iloc[0])}" if len(own) else ""
     if (own["unranked_by"] == OTHER_BOARD).any():
-        return f"{ours}, not ranked"
-    first = f"`{other.iloc[0]['variant']}` {_cell(other.iloc[0])}"
-    return ", ".join(dict.fromkeys(filter(None, [first, ours])))
+        return f"`{OURS}` {_cell(own.iloc[0])}, not ranked"
+    ours = f", `{OURS}` {_cell(own.iloc[0])}" if len(own) and first["variant"] != OURS else ""
+    return f"`{first['variant']}` {_cell(first)}{ours}"
 
 
 def summary(rows: pd.DataFrame) -> str:
@@ -109,7 +107,7 @@ def summary(rows: pd.DataFrame) -> str:
     over_torch = _over_torch(ranks, order(rows))
 
     def share(of: pd.DataFrame) -> str:
-        met = "met" if of["met"].mean() >= GOAL else "missed"
+        met = "met" if of["met"].mean() >= goals.SHARE else "missed"
         reach = f"{of['met'].sum()} of {len(of)}, {met}, {furthest(of, 'the furthest ')}"
         return reach if len(of) else ABSENT
 
@@ -128,11 +126,12 @@ def summary(rows: pd.DataFrame) -> str:
             ", ".join(f"{n} {one if n == 1 else many}" for (one, many), n in verbs.items()),
         ]
 
+    goal = f"(goal: {percent(goals.SHARE)})"
     heads = (
         f"Speed of `{OURS}` over torch, geometric mean",
-        "Matrices where it takes at most 1 % longer than the fastest kernel (goal: 95 %)",
-        "Matrices of 128 MB and more where it has 0.95 of the copy bandwidth (goal: 95 %)",
-        f"Few long rows with 0.95 of [their roofline]({ROOFLINE}) (goal: 95 %)",
+        f"Matrices where it takes at most 1 % longer than the fastest kernel {goal}",
+        f"Matrices of 128 MB and more where it has 0.95 of the copy bandwidth {goal}",
+        f"Few long rows with 0.95 of [their roofline]({ROOFLINE}) {goal}",
         "Rows that failed the correctness check, which never rank",
         "Published claims in float32",
     )
@@ -143,16 +142,17 @@ def summary(rows: pd.DataFrame) -> str:
 
 def _over_torch(ranks: pd.DataFrame, gpus: list[str]) -> dict[str, str]:
     """Return the mean speed over torch by GPU: of all its matrices, and of those of all GPUs."""
-    leads, at = {gpu: {} for gpu in gpus}, SWEEP_MATRIX.index("gpu")
-    for matrix, lead in goals.leads(ranks, {BASELINE}).items():
-        leads[matrix[at]][matrix[:at] + matrix[at + 1 :]] = lead
-    common, texts = set.intersection(*map(set, leads.values())), {}
-    for gpu, of in leads.items():
-        means = [f"{mean_of(of.values())} ({counted(len(of), 'matrix')})"] if of else [ABSENT]
-        if common and len(gpus) > 1:
-            mean = mean_of([lead for matrix, lead in of.items() if matrix in common])
-            means.append(f"{mean} at the {len(common)} that all GPUs have")
-        texts[gpu] = ", ".join(means)
+    leads, texts = goals.leads(ranks, {BASELINE}), {}
+    matrices = pd.MultiIndex.from_tuples(leads, names=SWEEP_MATRIX)
+    by_gpu = pd.Series([*leads.values()], matrices, dtype=object).unstack("gpu")
+    by_gpu = by_gpu.reindex(columns=gpus)
+    common = by_gpu.dropna()
+    for gpu in gpus:
+        own = [*by_gpu[gpu].dropna()]
+        texts[gpu] = f"{goals.mean_of(own)} ({counted(len(own), 'matrix')})" if own else ABSENT
+        if len(common) and len(gpus) > 1:
+            mean = goals.mean_of([*common[gpu]])
+            texts[gpu] += f", {mean} at the {len(common)} that all GPUs have"
     return texts
 
 
@@ -183,7 +183,9 @@ def peers(rows: pd.DataFrame) -> str:
     lines, gpus = [], order(rows)
     ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
     for (dtype, m, n), points in ranks.groupby(["dtype", "M", "N"]):
-        for gpu in gpus if gpus[0] in set(points["gpu"]) else ():
+        if gpus[0] not in set(points["gpu"]):
+            continue
+        for gpu in gpus:
             by = points[points["gpu"] == gpu].set_index("variant", drop=False)
             cells = [_cell(by.loc[each]) if each in by.index else "" for each in PEERS]
             if any(cells):

@@ -179,10 +179,10 @@ def _panel(axes: Axes, rows: pd.DataFrame, value: str, of: Selection, front: set
         times = rows["throughput_gbps"] * rows["time_us"] / rates
         drawn = {"time_us": times, "throughput_gbps": rates, "of_copy": rates / peak}
         if value in drawn and len(roof := drawn[value].groupby(rows[over]).median().dropna()):
-            shape = {"marker": "_", "ms": 15} if len(roof) == 1 else {"ls": dashes}
+            shape = {"marker": "_", "ms": 15} if len(roof) == 1 else {}
             if gid == "meet" and over != "N":  # of unlike matrices, as the points are
-                shape = {"marker": "_", "ms": 9, "ls": "none"}
-            axes.plot(roof, gid=gid, label=text, color="0.25", lw=1, zorder=2.5, **shape)
+                dashes, shape = "none", {"marker": "_", "ms": 9}
+            axes.plot(roof, gid=gid, label=text, color="0.25", lw=1, ls=dashes, zorder=2.5, **shape)
 
 
 def _label_ends(axes: Axes, lines: Collection[Line2D]) -> None:

@@ -54,7 +54,7 @@ def test_a_measured_number_is_printed_by_its_command_or_checked_here(page):
 
 def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    gpu = points.expand(config, "h200")
+    gpu = points.expand(config, "h100")
     cpu = len(points.within_limits(points.expand(config, "cpu"), config["cpu"]))
     rows = pd.read_csv(ROOT / "data/recorded/h100/online_softmax.csv").query("replicate == 1")
     walls = rows.set_index(["dtype", "M", "N", "variant"])["wall_s"]
