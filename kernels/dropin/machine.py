@@ -29,8 +29,7 @@ def info() -> str:
             capability = "{}.{}".format(*torch.cuda.get_device_capability(index))
             name = f"{torch.cuda.get_device_name(index)}, compute capability {capability}"
             lines += [(f"cuda:{index}", name), *kernels_of(index)]
-    size = f"{cache.size() / 1e6:.1f} MB; {cache.VARIABLE} moves it"
-    lines += [("cache", f"{cache.folder()}, {size}")]
+    lines += [("cache", f"{_cache()}; {cache.VARIABLE} names another folder")]
     return "\n".join(f"{name:<18} {value}" for name, value in lines)
 
 
@@ -66,8 +65,14 @@ def warm_up(dtypes: Iterable[str], lengths: Iterable[int]) -> str:
                 y = function(x, -1)
                 torch.autograd.grad(y, x, torch.ones_like(y))
         torch.cuda.synchronize(gpu)
-    size = f"{cache.folder()} has {cache.size() / 1e6:.1f} MB"
-    return f"compiled or found in {time.perf_counter() - begin:.1f} s; {size}"
+    return f"compiled or found in {time.perf_counter() - begin:.1f} s; cache: {_cache()}"
+
+
+def _cache() -> str:
+    """Return the folder of the cache and its size, or why there is none."""
+    if (folder := cache.folder()) is None:
+        return "none, as this user has no home"
+    return f"{folder}, {cache.size() / 1e6:.1f} MB"
 
 
 def why_none() -> str | None:

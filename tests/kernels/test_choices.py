@@ -8,8 +8,8 @@ import torch
 
 import kernels
 from kernels.cuda import grid_workspace
-from kernels.cuda.nvrtc import INCLUDE
 from kernels.cuda.plan import GPUS, Problem
+from kernels.cuda.sources import INCLUDE
 from kernels.frontier import frontier, frontier_packed, frontier_staged
 from kernels.frontier._tiling import parse
 from measure.clock import read_meet_write

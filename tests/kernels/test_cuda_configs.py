@@ -1,15 +1,10 @@
-"""Which CUDA C++ kernel a problem gets, its limits, and the cache of compiled kernels."""
-
-import shutil
-from pathlib import Path
+"""Which CUDA C++ kernel a problem gets, and its limits."""
 
 import pytest
 import torch
 
 import kernels
-from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS, Problem, widest_pack
-from kernels.published.oneflow import cuda_oneflow_warp
 
 H200 = GPUS["sm_90"]
 LONGEST_SHARED = (H200.max_shared_per_block - 32) // 4  # 32: four warps have two floats each
@@ -96,52 +91,3 @@ def test_shared_memory_holds_a_row_of_float32_whatever_the_dtype():
 def test_limits_are_said(name, rows, cols, words):
     """Also where there is no GPU: the limits are then an H200's."""
     assert words in kernels.load(name).unsupported(torch.empty(cols).expand(rows, cols))
-
-
-def test_a_source_that_does_not_compile_raises_with_the_compilers_words(tmp_path):
-    broken = tmp_path / "broken.cu"
-    broken.write_text("__global__ void f() { nonsense; }")
-    with pytest.raises(Exception, match=r"broken\.cu\(1\): error: identifier \"nonsense\""):
-        nvrtc.build(broken, ("f",), "sm_90")
-
-
-@pytest.fixture
-def built(tmp_path, monkeypatch):
-    """Names of the kernels that were compiled; the cache and the sources are copies."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(nvrtc, "INCLUDE", shutil.copytree(nvrtc.INCLUDE, tmp_path / "include"))
-    source = cuda_oneflow_warp.SOURCE
-    monkeypatch.setattr(cuda_oneflow_warp, "SOURCE", Path(shutil.copy(source, tmp_path)))
-    compiled, build = [], nvrtc.build
-    monkeypatch.setattr(nvrtc, "build", lambda *it: compiled.append(it[1]) or build(*it))
-    nvrtc._extra_key.cache_clear()
-    yield compiled
-    nvrtc._extra_key.cache_clear()
-
-
-def once(arch="sm_90"):
-    (spec,) = plans("cuda_oneflow_warp", 64, 256)
-    return spec, nvrtc.build_once(spec.source, spec.kernel, arch)
-
-
-def test_a_kernel_is_compiled_once_for_an_architecture_and_its_sources(built):
-    spec, first = once()
-    _, second = once()
-    assert built == [(spec.kernel,)]
-    assert bytes(second.code) == bytes(first.code)
-    assert second.symbol_mapping == first.symbol_mapping
-    once("sm_80")
-    for path in (spec.source, nvrtc.INCLUDE / "pack.cuh"):
-        with path.open("a") as file:
-            file.write(f"\nstruct Edited_{path.stem};\n")
-        nvrtc._extra_key.cache_clear()  # as in another process
-        once()
-    assert len(built) == 4
-
-
-def test_without_a_cache_it_is_compiled_all_the_same(built, tmp_path):
-    (tmp_path / "cache").write_text("a file where the folder should be")
-    once()
-    _, found = once()
-    assert len(built) == 2
-    assert found.symbol_mapping

@@ -20,7 +20,7 @@ def test_info_says_versions_gpu_kernels_and_cache(tmp_path, monkeypatch, capsys)
     said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert said["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
     assert {*machine.DISTRIBUTIONS} <= {*said}
-    assert said["cache"] == f"{tmp_path}, 2.5 MB; SOFTMAX_BENCH_CACHE moves it"
+    assert said["cache"] == f"{tmp_path}, 2.5 MB; SOFTMAX_BENCH_CACHE names another folder"
     assert said["kernels"].startswith("none: ") != torch.cuda.is_available()
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import kernels
-from kernels.cuda import grid_workspace, launch, nvrtc
+from kernels.cuda import grid_workspace, launch, sources
 from measure import inputs
 from tests.marks import slow
 
@@ -44,18 +44,17 @@ def with_delays(tmp_path, monkeypatch):
     """Call it to compile all further kernels with DELAY before each publication."""
 
     def begin() -> None:
-        folder = shutil.copytree(nvrtc.INCLUDE, tmp_path / "include")
+        folder = shutil.copytree(sources.INCLUDE, tmp_path / "include")
         with (folder / "state.cuh").open("a") as file:
             file.write(DELAY)
         for name, line in PUBLISHES.items():
             text = (folder / name).read_text()
             assert text.count(line) == 1
             (folder / name).write_text(text.replace(line, f"  stress_delay();\n{line}"))
-        monkeypatch.setattr(nvrtc, "INCLUDE", folder)
+        monkeypatch.setattr(sources, "INCLUDE", folder)
         forget()
 
     def forget() -> None:
-        nvrtc._extra_key.cache_clear()
         launch._kernel.cache_clear()
         launch._loaded.clear()
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from kernels.cuda.nvrtc import INCLUDE
+from kernels.cuda.sources import expanded
 
 VEC_MAX = """
   unsigned made = 0;
@@ -73,7 +73,7 @@ for vec in ("unsigned short", "unsigned", "uint2", "uint4"):
 
 def translated(source: Path) -> str:
     """Return a CUDA source with all that it includes. Raises ValueError where PTX is left."""
-    text = _included(source, set())
+    text = re.sub(r"#line .*\n", "", expanded(source))
     for head, body in BODIES.items():
         text = _with_body(text, f"__device__ {head}", body)
     text = re.sub(r"#pragma unroll.*", "", text)
@@ -90,18 +90,6 @@ def translated(source: Path) -> str:
     if left := re.search(r"\basm\b.*", re.sub(r"//.*", "", text)):
         raise ValueError(f"{source}: nothing stands for {left[0]!r}; add its function to BODIES")
     return text
-
-
-def _included(path: Path, known: set[str]) -> str:
-    lines = []
-    for line in path.read_text().splitlines():
-        if found := re.match(r'#include "(.+)"', line):
-            if found[1] not in known:
-                known.add(found[1])
-                lines.append(_included(INCLUDE / found[1], known))
-        elif line != "#pragma once":
-            lines.append(line)
-    return "\n".join(lines)
 
 
 def _with_body(text: str, head: str, body: str) -> str:
