@@ -1,4 +1,9 @@
-"""Turn the errors of the CUDA driver into exceptions."""
+"""Call the CUDA driver: its errors become exceptions, and some calls work during a capture."""
+
+import contextlib
+from collections.abc import Iterator
+
+from cuda.bindings import driver
 
 
 def checked(answer: tuple, tolerated: tuple[str, ...] = ()) -> tuple:
@@ -13,3 +18,17 @@ def checked(answer: tuple, tolerated: tuple[str, ...] = ()) -> tuple:
         hint = "; free GPU memory" if error.name == "CUDA_ERROR_OUT_OF_MEMORY" else ""
         raise RuntimeError(f"the CUDA driver says {error.name}{hint}")
     return tuple(values)
+
+
+@contextlib.contextmanager
+def outside_a_capture() -> Iterator[None]:
+    """Let this thread load and allocate while a stream is being captured.
+
+    Otherwise a driver call that cannot be captured would fail, and end the capture.
+    """
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    (before,) = checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
+    try:
+        yield
+    finally:
+        checked(driver.cuThreadExchangeStreamCaptureMode(before))

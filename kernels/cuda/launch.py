@@ -15,7 +15,7 @@ from cuda.core import Device, Kernel
 
 from ..contract import MAX_BLOCKS, MIN_CAPABILITY
 from ..tensors import current_device, empty_output
-from .driver import checked
+from .driver import checked, outside_a_capture
 from .nvrtc import build_once
 from .plan import (
     GPUS,
@@ -71,7 +71,7 @@ def run(
     x: checks would cost a tenth of the call.
     """
     device, out = x.get_device(), empty_output(x, out)
-    if device == current_device():
+    if device >= 0 and device == current_device():
         launch_rows(planner, x, out, *x.shape, x.stride(0), out.stride(0), log)
         return out
     if reason := why_no_gpu(x):
@@ -224,12 +224,14 @@ def _load(plan: LaunchPlan, device: int) -> Kernel:
 def _kernel(source: Path, name: str, device: int, shared: bool, large_cluster: bool) -> Kernel:
     Device(device).set_current()  # a new thread has no context
     major, minor = torch.cuda.get_device_capability(device)
-    kernel = build_once(source, name, f"sm_{major}{minor}").get_kernel(name)
-    if shared:  # more than 48 KiB must be allowed
-        limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
-        _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
-    if large_cluster:
-        _set(kernel, device, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
+    binary = build_once(source, name, f"sm_{major}{minor}")
+    with outside_a_capture():
+        kernel = binary.get_kernel(name)
+        if shared:  # more than 48 KiB must be allowed
+            limit = gpu_info(device).max_shared_per_block - kernel.attributes.shared_size_bytes
+            _set(kernel, device, "MAX_DYNAMIC_SHARED_SIZE_BYTES", limit)
+        if large_cluster:
+            _set(kernel, device, "NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
     return kernel
 
 

@@ -20,22 +20,47 @@ from ..tensors import DTYPES
 from . import eligible, entry, operators
 from .eligible import FAKE_TENSORS, TYPES, plain
 
+# By ``log``, kept because a user may put this module's functions in their places.
+FUNCTIONAL = torch.nn.functional.softmax, torch.nn.functional.log_softmax
 
-def softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
+
+def softmax(
+    input: Tensor,
+    dim: int,
+    dtype: torch.dtype | None = None,
+    *,
+    out: Tensor | None = None,
+    _stacklevel: int | None = None,
+) -> Tensor:
     """Return ``torch.softmax(input, dim, dtype)`` for any rank and strides; differentiable.
 
     This package's kernels compute float32, float16 and bfloat16 on an NVIDIA GPU, with arithmetic
-    in float32. torch computes everything else. input is cast to ``dtype`` first.
+    in float32. torch computes everything else, and all that is written to ``out``. input is cast to
+    ``dtype`` first. ``_stacklevel`` is an argument of ``torch.nn.functional.softmax``, for which
+    this function may stand.
     The result is contiguous and has input's shape. Raises what torch raises.
     """
-    y = None if torch.compiler.is_dynamo_compiling() else _direct(input, dim, dtype, False)
-    return _general(input, dim, dtype, False) if y is None else y
+    if out is None and not torch.compiler.is_dynamo_compiling():
+        y = _direct(input, dim, dtype, False)
+        if y is not None:
+            return y
+    return _general(input, dim, dtype, False, out, _stacklevel)
 
 
-def log_softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor,
+    dim: int,
+    dtype: torch.dtype | None = None,
+    *,
+    out: Tensor | None = None,
+    _stacklevel: int | None = None,
+) -> Tensor:
     """Return ``torch.log_softmax(input, dim, dtype)``; see ``softmax``."""
-    y = None if torch.compiler.is_dynamo_compiling() else _direct(input, dim, dtype, True)
-    return _general(input, dim, dtype, True) if y is None else y
+    if out is None and not torch.compiler.is_dynamo_compiling():
+        y = _direct(input, dim, dtype, True)
+        if y is not None:
+            return y
+    return _general(input, dim, dtype, True, out, _stacklevel)
 
 
 # The public name, for help(), tracebacks and pickle.
@@ -61,16 +86,27 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
             return entry.launch_new(x, dim, log, dtype)
     if differentiable:
         return operators.apply(x, (dim, log, dtype, known))
-    return entry.repeat(x, known)
+    return entry.repeat(x, dim, log, known)
 
 
-def _general(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor:
+def _general(
+    x: Tensor,
+    dim: int,
+    dtype: torch.dtype | None,
+    log: bool,
+    out: Tensor | None,
+    stacklevel: int | None,
+) -> Tensor:
     """Return the result through torch: its own function, or the custom operator."""
-    if not _takes(x, dim, dtype):
-        keywords = {} if dtype is None else {"dtype": dtype}  # an error quotes them
-        return (torch.log_softmax if log else torch.softmax)(x, dim, **keywords)
-    x, dtype = _cast(x, dtype)
-    return operators.softmax(x, dim % x.dim(), log, dtype)
+    if out is None and _takes(x, dim, dtype):
+        x, dtype = _cast(x, dtype)
+        return operators.softmax(x, dim % x.dim(), log, dtype)
+    if dim is None and stacklevel is not None:  # only torch.nn.functional has a default for it
+        return FUNCTIONAL[log](x, dim, stacklevel + 1, dtype)
+    # an error quotes the keywords that were given
+    keywords = {"dtype": dtype, "out": out}
+    keywords = {name: value for name, value in keywords.items() if value is not None}
+    return (torch.log_softmax if log else torch.softmax)(x, dim, **keywords)
 
 
 def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | None]:

@@ -8,77 +8,191 @@ bits in any batch.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and the dtypes
 are equal. ``triton_backward`` takes all other rows, ``triton_inner_dim`` every larger inner.
 ``data/recorded/h200/softmax_backward.csv`` has both over the length of a row on an H200.
+
+Whatever fails on the way to a launch leaves the call to the next route: CUDA C++, then Triton, then
+torch. NVRTC may be missing, the driver too old, the cluster too large for a part of a GPU. The
+first failure of a route on a GPU is logged as a warning.
 """
 
 import functools
+import logging
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor
 
 from ..contract import VEC_BYTES
-from ..frontier.backward import triton_backward
-from . import triton_inner_dim, triton_rows
 from .eligible import runs_cuda_kernels
 
-# Of a row, by whether its bytes are a multiple of a vector. If so, both kernels are within 1 % of
-# each other up to here on an H200. If not, Triton loads element by element. On an H100 it is 6 %
-# faster at 514 bytes in 16 bits, and 1 to 2 % slower from 1020 bytes on, in 32 bits from 508.
+# Bytes of a row, at most, that Triton's backward takes, by whether they are a multiple of a vector.
+# If so, both kernels are within 1 % of each other up to here on an H200. If not, Triton loads
+# element by element. On an H100 it is 6 % faster at 514 bytes in 16 bits, and 1 to 2 % slower from
+# 1020 bytes on, in 32 bits from 508.
 MIN_BYTES = {True: 2**14, False: 768}
 # A row up to this many columns is widened in place, which saves a matrix. ``frontier`` reads the
 # whole row before its first store, because every store depends on the row's sum. __restrict__ would
 # permit a second load; test_frontier_gpu.py checks that there is none.
 MAX_IN_PLACE = 2**18
+TRITON_ALIGNMENT = (
+    16  # Triton compiles another instance for addresses and strides that are multiples
+)
+MAX_FAILED = 4096  # calls that are remembered
+
+logger = logging.getLogger(__package__.partition(".")[0])
+_failed: set[tuple] = set()  # calls that a route failed at, as ``_first_that_works`` names them
+_warned: set[tuple] = set()  # (route, device)
 
 
 def forward(
     x: Tensor, out: Tensor, outer: int, n: int, inner: int, stride: int, log: bool
-) -> Callable | None:
+) -> Callable | bool:
     """Write the (log-)softmax over n of x (outer, n, inner) to ``out``.
 
     x and out are on the current GPU, of any rank. x has ``stride`` elements from one of outer to
     the next, and is contiguous within; out is contiguous; each has its own dtype. Sizes are given
     in numbers, because each view would cost the host 0.8 µs.
-    Returns what ``cuda.launch.launch_rows`` does, or None.
+    Returns what ``cuda.launch.launch_rows`` does, True where Triton computed it, and False where
+    no kernel could.
     """
-    if inner > 1:
-        return triton_inner_dim.forward(x, out, outer, n, inner, log)
-    launch = _cuda_launches(x.get_device())[0]
-    if launch and (x.dtype is out.dtype or n > triton_rows.LONGEST_BLOCK):
-        if x.dtype is not out.dtype:
-            wide = out if n <= MAX_IN_PLACE else torch.empty_like(out)
-            x, stride = wide.copy_(x), n
-        try:
-            return launch(x, out, outer, n, stride, n, log)
-        except ValueError:  # this process has a part of the GPU, and too few blocks fit for a row
-            pass
-    return triton_rows.forward(x, out, outer, n, stride, log)
+    return _first_that_works(
+        (_cuda_forward, _triton_forward), (x, out, outer, n, inner, stride, log), (x, out)
+    )
 
 
 def backward(
     g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, stride: int, log: bool
-) -> None:
+) -> bool:
     """Write the gradient with respect to the input of a softmax over n to ``dx``.
 
     g, y and dx are on the current GPU and have any rank and dtype. y and dx are contiguous. g is as
     x in ``forward``, contiguous if inner is not 1; a stride of 0 repeats one row.
+    Returns False where no kernel could.
     """
+    arguments = g, y, dx, outer, n, inner, stride, log
+    return bool(_first_that_works((_cuda_backward, _triton_backward), arguments, (g, y, dx)))
+
+
+def _first_that_works(
+    routes: tuple[Callable, ...], arguments: tuple, tensors: tuple[Tensor, ...]
+) -> Callable | bool:
+    """Return what the first route returns that takes the call and does not fail; else False."""
+    for route in routes:
+        if _failed and _call(route, arguments, tensors) in _failed:
+            continue
+        try:
+            if launched := route(*arguments):
+                return launched
+        except Exception as error:
+            _note(_call(route, arguments, tensors), error)
+    return False
+
+
+def _call(route: Callable, arguments: tuple, tensors: tuple[Tensor, ...]) -> tuple:
+    """Return what decides whether a route can compute a call: never the number of rows."""
+    *_, n, inner, _, _ = arguments
+    return route, tensors[0].get_device(), n, inner > 1, *(tensor.dtype for tensor in tensors)
+
+
+def _note(call: tuple, error: Exception) -> None:
+    """Remember that a route failed, unless memory was short, and log it once for each GPU."""
+    route, device, n, *_ = call
+    if not _is_out_of_memory(error):
+        if len(_failed) >= MAX_FAILED:
+            _failed.clear()
+        _failed.add(call)
+    level = logging.DEBUG if (route, device) in _warned else logging.WARNING
+    _warned.add((route, device))
+    name, successor = ROUTES[route]
+    reason = f"{type(error).__name__}: {error}"
+    text = "%s failed on cuda:%d at rows of %d; %s computes them instead. %s"
+    logger.log(level, text, name, device, n, successor, reason)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "OUT_OF_MEMORY" in str(error)
+
+
+def _cuda_forward(x, out, outer, n, inner, stride, log) -> Callable | None:
+    if inner > 1 or not (launch := _cuda_launches(x.get_device())[0]):
+        return None
+    if x.dtype is not out.dtype:
+        if n <= _triton().rows.LONGEST_BLOCK:
+            return None
+        wide = out if n <= MAX_IN_PLACE else torch.empty_like(out)
+        x, stride = wide.copy_(x), n
+    return launch(x, out, outer, n, stride, n, log)
+
+
+def _triton_forward(x, out, outer, n, inner, stride, log) -> bool:
     if inner > 1:
-        return triton_inner_dim.backward(g, y, dx, outer, n, inner, log)
-    arguments = g, y, dx, outer, n, (n, stride, n), log
+        _triton().inner_dim.forward(x, out, outer, n, inner, log)
+    else:
+        x, stride = _as_contiguous_rows(x, outer, n, stride)
+        _triton().rows.forward(x, out, outer, n, stride, log)
+    return True
+
+
+def _cuda_backward(g, y, dx, outer, n, inner, stride, log) -> bool:
     row_bytes = n * y.element_size()
-    long = row_bytes > MIN_BYTES[row_bytes % VEC_BYTES == 0] and g.dtype is y.dtype is dx.dtype
-    if not (long and (launch := _cuda_launches(y.get_device())[1]) and launch(*arguments)):
-        triton_backward.launch(*arguments)
+    if inner > 1 or row_bytes <= MIN_BYTES[row_bytes % VEC_BYTES == 0]:
+        return False
+    if not g.dtype is y.dtype is dx.dtype:
+        return False
+    launch = _cuda_launches(y.get_device())[1]
+    return bool(launch) and launch(g, y, dx, outer, n, (n, stride, n), log)
+
+
+def _triton_backward(g, y, dx, outer, n, inner, stride, log) -> bool:
+    if inner > 1:
+        _triton().inner_dim.backward(g, y, dx, outer, n, inner, log)
+    else:
+        g, stride = _as_contiguous_rows(g, outer, n, stride)
+        _triton().backward.launch(g, y, dx, outer, n, (n, stride, n), log)
+    return True
+
+
+# route -> (its name, the route that follows it)
+ROUTES = {
+    _cuda_forward: ("softmax in CUDA C++", "Triton"),
+    _triton_forward: ("softmax in Triton", "torch"),
+    _cuda_backward: ("the gradient of softmax in CUDA C++", "Triton"),
+    _triton_backward: ("the gradient of softmax in Triton", "torch"),
+}
+
+
+def _as_contiguous_rows(x: Tensor, outer: int, n: int, stride: int) -> tuple[Tensor, int]:
+    """Return x and its stride, or those of a copy, aligned as contiguous rows of n are.
+
+    Triton compiles another instance for each alignment, which adds the elements of a row in another
+    order. All rows of n must give the same bits.
+    """
+    stride = n if outer == 1 else stride
+    aligned = x.data_ptr() % TRITON_ALIGNMENT == 0 and stride % TRITON_ALIGNMENT == 0
+    if aligned == (n % TRITON_ALIGNMENT == 0):
+        return x, stride
+    return x.clone(memory_format=torch.contiguous_format), n
 
 
 @functools.cache
 def _cuda_launches(device: int) -> tuple[Callable | None, Callable | None]:
-    """Return the launches of ``frontier`` and ``cuda_backward``; None where one cannot run."""
+    """Return the launches of ``frontier`` and ``cuda_backward``; None where they cannot run."""
     if not runs_cuda_kernels(device):
         return None, None
-    from ..cuda import launch  # needs cuda-core
-    from ..frontier import frontier
-    from ..frontier.backward import cuda_backward
-
+    try:
+        from ..cuda import launch  # needs cuda-core
+        from ..frontier import frontier
+        from ..frontier.backward import cuda_backward
+    except Exception as error:
+        logger.warning("softmax in CUDA C++ cannot be loaded. %s: %s", type(error).__name__, error)
+        return None, None
     return functools.partial(launch.launch_rows, frontier.plan), cuda_backward.launch
+
+
+@functools.cache
+def _triton() -> SimpleNamespace:
+    """Return the modules with kernels in Triton, imported where they are needed."""
+    from ..frontier.backward import triton_backward
+    from . import triton_inner_dim, triton_rows
+
+    return SimpleNamespace(rows=triton_rows, inner_dim=triton_inner_dim, backward=triton_backward)

@@ -18,6 +18,8 @@ from ..tensors import DTYPES, current_device
 from . import eligible
 
 MAX_KNOWN = 4096  # shapes
+# Rows, or columns beside each other, of a call. A kernel rounds them up to whole tiles in 32 bits.
+MAX_ROWS = MAX_BLOCKS - 32
 # Inductor's allocator takes 0.7 µs, torch.empty_like 1.9 µs (H100 machine).
 _empty_cuda = eligible.torch_private("_C._dynamo.guards:_empty_strided_cuda")
 
@@ -37,42 +39,46 @@ _known: dict[tuple, KnownLaunch] = {}
 
 def forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
     """Return the contiguous softmax of any x over ``dim`` (0 … rank-1), in dtype or x's dtype."""
+    y = None
     if x.dtype in DTYPES and dtype in (None, x.dtype, torch.float32) and eligible.usable(x):
-        return launch_forward(x, dim, log, dtype)
-    return _torch_forward(x, dim, log, dtype)
+        y = launch_forward(x, dim, log, dtype)
+    return torch_forward(x, dim, log, dtype) if y is None else y
 
 
 def backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
     """Return the gradient with respect to the input, contiguous in dtype, from g and y."""
+    dx = None
     if {g.dtype, y.dtype, dtype} <= set(DTYPES) and eligible.usable(y) and eligible.usable(g):
-        return launch_backward(g, y, dim, log, dtype)
-    return _torch_backward(g, y, dim, log, dtype)
+        dx = launch_backward(g, y, dim, log, dtype)
+    return torch_backward(g, y, dim, log, dtype) if dx is None else dx
 
 
 def has_kernel(numel: int, n: int) -> bool:
     """Return whether the kernels take so many elements in rows of n; torch computes all others."""
-    return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_BLOCKS
+    return numel > 0 and n <= LONGEST_ROW and numel // n <= MAX_ROWS
 
 
-def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
-    """Compute ``forward`` for x of one of DTYPES on a usable device."""
+def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor | None:
+    """Compute ``forward`` for x of one of DTYPES on a usable device; None if no kernel can."""
     if (dtype is None or dtype is x.dtype) and (known := known_launch(x, dim, log)):
-        return repeat(x, known)
+        return repeat(x, dim, log, known)
     return launch_new(x, dim, log, dtype)
 
 
-def launch_new(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
+def launch_new(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor | None:
     """Compute ``launch_forward`` where no launch is known."""
     shape, numel = x.shape, x.numel()
     n = shape[dim]
     if not has_kernel(numel, n):
-        return _torch_forward(x, dim, log, dtype)
+        return None
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
     repeatable = (dtype is None or dtype is x.dtype) and x.is_contiguous()
     x, stride = _rows(x, n, inner)
-    out = torch.empty_like(x) if repeatable else empty_like(x, dtype or x.dtype)
+    out = empty_like(x, dtype or x.dtype)
     launch = _launch(_dispatch().forward, x, out, numel // (n * inner), n, inner, stride, log)
-    if launch and repeatable and x.data_ptr() % VEC_BYTES == 0:
+    if not launch:
+        return None
+    if launch is not True and repeatable and x.data_ptr() % VEC_BYTES == 0:
         _remember(x, out, dim, log, launch)
     return out
 
@@ -90,11 +96,15 @@ def known_launch(x: Tensor, dim: int, log: bool) -> KnownLaunch | None:
     return known if address and address % VEC_BYTES == 0 else None
 
 
-def repeat(x: Tensor, known: KnownLaunch) -> Tensor:
+def repeat(x: Tensor, dim: int, log: bool, known: KnownLaunch) -> Tensor | None:
     """Return what ``launch_forward`` computes, in a third of the host's time: all is decided."""
     allocate, launch, rows, cols = known
     out = allocate()
-    launch(out.data_ptr(), x.data_ptr(), cols, cols, rows, cols)
+    try:
+        launch(out.data_ptr(), x.data_ptr(), cols, cols, rows, cols)
+    except Exception:  # such as a context with fewer multiprocessors than before
+        _known.clear()
+        return launch_new(x, dim % x.dim(), log, None)  # which tries again, then the other routes
     return out
 
 
@@ -113,18 +123,18 @@ def _remember(x: Tensor, out: Tensor, dim: int, log: bool, launch: Callable[...,
         _known[x.shape, x.dtype, x.get_device(), name, log] = known
 
 
-def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
-    """Compute ``backward`` for g and y of DTYPES on one usable device."""
+def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor | None:
+    """Compute ``backward`` for g and y of DTYPES on one usable device; None if no kernel can."""
     shape, numel = y.shape, y.numel()
     n = shape[dim]
     if not has_kernel(numel, n):
-        return _torch_backward(g, y, dim, log, dtype)
+        return None
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
     g, stride = _rows(g, n, inner)
     y = y.contiguous()
-    dx = torch.empty_like(y) if dtype is y.dtype else empty_like(y, dtype)
-    _launch(_dispatch().backward, g, y, dx, numel // (n * inner), n, inner, stride, log)
-    return dx
+    dx = empty_like(y, dtype)
+    sizes = numel // (n * inner), n, inner, stride
+    return dx if _launch(_dispatch().backward, g, y, dx, *sizes, log) else None
 
 
 def _launch(launch, x: Tensor, *arguments):
@@ -138,7 +148,7 @@ def _launch(launch, x: Tensor, *arguments):
 
 @functools.cache
 def _dispatch() -> ModuleType:
-    from . import dispatch  # here, because some machines lack Triton
+    from . import dispatch  # here, because a machine without a GPU needs none of it
 
     return dispatch
 
@@ -163,15 +173,20 @@ def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
 
 
 def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a new contiguous tensor of x's shape."""
+    """Return a new tensor of x's shape with the strides of a contiguous one.
+
+    A contiguous x may have other strides in dimensions of size 1, and torch's softmax drops them.
+    """
     return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
 
 
-def _torch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
+def torch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
+    """Compute ``forward`` by torch's own kernel."""
     x = x if dtype is None else x.to(dtype)
     return getattr(torch.ops.aten, "_log_softmax" if log else "_softmax")(x, dim, False)
 
 
-def _torch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
+def torch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor:
+    """Compute ``backward`` by torch's own kernel."""
     name = "_log_softmax_backward_data" if log else "_softmax_backward_data"
     return getattr(torch.ops.aten, name)(g, y, dim, y.dtype).to(dtype)

@@ -67,7 +67,9 @@ def _second(ctx, v):
         p = y.exp()
         by_g, by_y = v - total(v * p), -v * p * total(g)
     else:
-        by_g, by_y = y * (v - total(v * y)), v * (g - total(g * y)) - g * total(v * y)
+        # torch's formulas: a difference of two large v or g would overflow before y makes it small
+        by_g = v * y - y * total(v * y)
+        by_y = g * v - v * total(g * y) - g * total(v * y)
     return by_g, by_y, None, None, None
 
 
@@ -97,20 +99,26 @@ class Softmax(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x: Tensor, options: tuple) -> Tensor:
-        known = options[-1]
-        y = entry.repeat(x, known) if known else entry.launch_new(x, *options[:-1])
+        dim, log, dtype, known = options
+        y = entry.repeat(x, dim, log, known) if known else entry.launch_new(x, dim, log, dtype)
+        if y is None:
+            y = entry.torch_forward(x, dim % x.dim(), log, dtype)
         ctx.save_for_backward(y)
-        ctx.options = options[0], options[1], x.dtype
+        ctx.options = dim, log, x.dtype
         return y
 
     @staticmethod
     def backward(ctx, g: Tensor):
         (y,) = ctx.saved_tensors
         dim, log, dtype = ctx.options
-        # With gradients enabled, the caller wants the derivative of this derivative.
-        if torch.is_grad_enabled() or not (plain(g) and plain(y) and address_of(g)):
-            return softmax_backward(g, y, dim % y.dim(), log, dtype), None
-        return entry.launch_backward(g, y, dim % y.dim(), log, dtype), None
+        options, dx = (dim % y.dim(), log, dtype), None
+        # A compiler of the backward (compiled autograd) can see the operator alone. With gradients
+        # enabled, the caller wants the derivative of this derivative.
+        if not (torch.compiler.is_dynamo_compiling() or torch.is_grad_enabled()) and (
+            plain(g) and plain(y) and address_of(g)
+        ):
+            dx = entry.launch_backward(g, y, *options)
+        return softmax_backward(g, y, *options) if dx is None else dx, None
 
 
 # torch.autograd.Function.apply without its support for torch.func, which plain tensors never need:

@@ -8,6 +8,7 @@ Host: torch asks Python at each call, which takes 2 µs (measured on a CPU with 
 
 import contextlib
 import functools
+import threading
 import warnings
 from collections.abc import Callable
 
@@ -21,6 +22,7 @@ from .eligible import torch_private
 BACKEND = "CUDA"
 OPERATORS = "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data"
 
+_lock = threading.RLock()
 _active: list["Replacement"] = []
 _library: torch.library.Library | None = None
 _decompositions: dict = {}  # those that Inductor lacks meanwhile
@@ -31,17 +33,32 @@ class Replacement(contextlib.AbstractContextManager):
 
     def __init__(self, inductor: bool):
         self.inductor = inductor
-        _active.append(self)
-        _apply()
+        self._depth = 0  # of `with` statements
+        self._begin()
+
+    def _begin(self) -> None:
+        with _lock:
+            if self not in _active:
+                _active.append(self)
+                _apply()
 
     def undo(self) -> None:
         """Give torch its kernels back, once every other replacement is undone, too."""
-        if self in _active:
-            _active.remove(self)
-            _apply()
+        with _lock:
+            if self in _active:
+                _active.remove(self)
+                _apply()
+
+    def __enter__(self) -> "Replacement":
+        """Replace again, if it had ended; one object may stand in several ``with`` statements."""
+        self._depth += 1
+        self._begin()
+        return self
 
     def __exit__(self, *error) -> None:
-        self.undo()
+        self._depth -= 1
+        if not self._depth:
+            self.undo()
 
 
 def replace_torch(*, inductor: bool = False) -> Replacement:
@@ -91,26 +108,26 @@ def _register() -> torch.library.Library:
 def _forward(fallback: Callable, log: bool, keys, x: Tensor, dim: int, half_to_float: bool):
     """Compute ``aten::_softmax`` or ``aten::_log_softmax``."""
     widened = x.dtype is torch.float16 if half_to_float else x.dtype in DTYPES
+    y = None
     if widened and _taken(x, dim):
         dtype = torch.float32 if half_to_float else None
-        return entry.launch_forward(x, dim % x.dim(), log, dtype)
-    return fallback(keys, x, dim, half_to_float)
+        y = entry.launch_forward(x, dim % x.dim(), log, dtype)
+    return fallback(keys, x, dim, half_to_float) if y is None else y
 
 
 def _backward(fallback: Callable, log: bool, keys, g: Tensor, y: Tensor, dim: int, dtype):
     """Compute the backward of either; ``dtype`` is that of the input."""
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
     alike = g.dtype is y.dtype and y.dtype in DTYPES and (dtype is y.dtype or narrowed)
+    dx = None
     if alike and g.shape == y.shape and _taken(y, dim) and eligible.usable(g):
-        return entry.launch_backward(g, y, dim % y.dim(), log, dtype)
-    return fallback(keys, g, y, dim, dtype)
+        dx = entry.launch_backward(g, y, dim % y.dim(), log, dtype)
+    return fallback(keys, g, y, dim, dtype) if dx is None else dx
 
 
 def _taken(x: Tensor, dim: int) -> bool:
-    """Return whether ``entry`` has a kernel: it would call torch, that is this module, again."""
-    if not -x.dim() <= dim < x.dim() or not eligible.usable(x):
-        return False
-    return entry.has_kernel(x.numel(), x.shape[dim])
+    """Return whether a kernel may take the call."""
+    return -x.dim() <= dim < x.dim() and eligible.usable(x)
 
 
 def _of_inductor() -> list:

@@ -85,6 +85,62 @@ def test_torch_computes_what_the_kernels_do_not_take(op, replaced, name, launche
     assert torch.equal(found, expected) if torch.is_tensor(expected) else found == expected
 
 
+# a call that torch.nn makes of its functions; the first two have no dimension, and torch guesses it
+LAYERS = {
+    "no dimension": lambda nn, x: (nn.Softmax()(x), nn.LogSoftmax()(x)),
+    "no dimension of a vector": lambda nn, x: nn.functional.softmax(x[0], None, _stacklevel=3),
+    "layers": lambda nn, x: (nn.Softmax(1)(x), nn.LogSoftmax(0)(x), nn.Softmax2d()(x[None])),
+    "dtype": lambda nn, x: nn.functional.log_softmax(x, 1, dtype=torch.float64),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_they_stand_in_for_the_functions_of_torch_nn(name, launches, device, monkeypatch):
+    x = torch.randn(2, 3, 5, device=device)
+    with pytest.warns() if "no dim" in name else contextlib.nullcontext():
+        expected = LAYERS[name](torch.nn, x)
+        for op in OPS:
+            monkeypatch.setattr(torch.nn.functional, op, getattr(kernels, op))
+        torch.testing.assert_close(LAYERS[name](torch.nn, x), expected)
+    assert len(launches) == (3 if name == "layers" else 0)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_a_result_may_be_written_to_a_tensor(op, launches, device):
+    """By torch, so with its rules: of any shape, whose memory it then has, but of the dtype."""
+    x = torch.randn(3, 5, device=device)
+    expected = getattr(torch, op)(x, 1)
+    out = torch.empty(5, 3, device=device).t()
+    function = getattr(kernels, op)
+    assert function(x, 1, out=out) is out
+    assert torch.equal(out, expected)
+    answer = []
+    for module in (kernels, torch):
+        with pytest.raises(RuntimeError) as error:
+            getattr(module, op)(x, 1, out=out.long())
+        answer.append(str(error.value))
+    assert answer[0] == answer[1]
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_strides_are_those_of_a_new_tensor(dim, launches, device, monkeypatch):
+    """Whatever dimensions of size 1 have; also when the launch is known, and in the gradient."""
+    monkeypatch.setattr(entry, "_dispatch", lambda: mock.Mock())
+    monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
+    odd = torch.randn(5, 1, device=device).t()
+    usual = torch.randn(1, 5, device=device)
+    assert odd.is_contiguous()
+    assert odd.stride() != usual.stride()
+    for x in (odd, usual, odd):
+        y = kernels.softmax(x, dim)
+        assert y.stride() == torch.softmax(x, dim).stride() == (5, 1)
+        (dx,) = torch.autograd.grad(
+            kernels.softmax(own := x.detach().requires_grad_(), dim), own, torch.ones_like(y)
+        )
+        assert dx.stride() == (5, 1)
+    assert entry.launch_backward(odd, odd, dim, False, odd.dtype).stride() == (5, 1)
+
+
 @pytest.mark.parametrize("autocast", [False, True])
 @pytest.mark.parametrize("op", OPS)
 def test_on_a_cpu_it_is_torch_itself(op, autocast):

@@ -130,6 +130,22 @@ def test_compiled_in_one_graph(op, dynamic, launches, device, reset_dynamo):
     assert len(launches) == 8
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@one_op
+def test_a_backward_compiled_by_itself(op, whole, x, launches, reset_dynamo):
+    """Compiled autograd traces what an eager forward left for its backward."""
+    found = []
+    for module in (kernels, torch):
+        own = x.clone().requires_grad_()
+        loss = getattr(module, op)(own.cos(), 1).square().sum()
+        compiler = functools.partial(torch.compile, backend="aot_eager", fullgraph=whole)
+        with torch._dynamo.compiled_autograd._enable(compiler):
+            loss.backward()
+        found.append(own.grad)
+    torch.testing.assert_close(*found)
+    assert len(launches) == 2
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_exported_for_a_gpu(strict, monkeypatch):
     """Where there is none: what a compiler asks of the device it can answer without one."""

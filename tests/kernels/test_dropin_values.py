@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import kernels
-from kernels.dropin import dispatch
+from kernels.dropin import dispatch, entry
+from kernels.frontier.backward import cuda_backward, triton_backward
 from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, kinds, one_op, samples
 from tests.kernels.helpers.variants import special_rows
 from tests.marks import slow
@@ -165,14 +166,6 @@ def test_a_result_that_was_changed_is_noticed(launches, device):
         y.sum().backward()
 
 
-def test_rows_that_a_part_of_a_gpu_cannot_hold_are_triton_s(launches, device, monkeypatch):
-    refuses = mock.Mock(side_effect=ValueError("a row takes 64 blocks; 32 are resident"))
-    monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (refuses, None))
-    x = torch.randn(2, 99, device=device)
-    assert_right(kernels.softmax(x, -1), x, -1, "softmax")
-    refuses.assert_called()
-
-
 @pytest.mark.parametrize(
     ("dtype", "cols", "by_cuda"),
     [
@@ -187,9 +180,101 @@ def test_rows_that_a_part_of_a_gpu_cannot_hold_are_triton_s(launches, device, mo
 def test_the_length_of_a_row_chooses_its_backward(dtype, cols, by_cuda, monkeypatch):
     asked, by_triton = mock.Mock(return_value=cols < 2**20), mock.Mock()
     monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (None, asked))
-    monkeypatch.setattr(dispatch.triton_backward, "launch", by_triton)
+    monkeypatch.setattr(triton_backward, "launch", by_triton)
     y = torch.empty(1, dtype=dtype)
     for rows in (1, 2**20):
         dispatch.backward(y, y, y, rows, cols, 1, cols, False)
     assert by_triton.call_count == 2 * (not by_cuda)
     assert asked.call_count == 2 * (by_cuda or cols > 2**20)
+
+
+# Gradients, and an input whose second share is the largest: the first gradient less their mean is
+# infinite in float32.
+LARGE, UNEVEN = (3e38, -3e38, 1.0, 0.0), (0.0, 2.0, 0.3, 0.4)
+
+
+@pytest.mark.parametrize("dim", [1, 0])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_gradient_is_finite_where_torchs_on_a_gpu_is(replaced, dim, launches, device):
+    """In the kernels of rows and of columns; and the derivative of the derivative."""
+    g = torch.tensor([LARGE, LARGE[::-1]], device=device)
+    x = torch.tensor([UNEVEN, UNEVEN[::-1]], device=device)
+    if dim == 0:
+        g, x = g.t().contiguous(), x.t().contiguous()
+    found = []
+    for module, dtype in ((torch if replaced else kernels, x.dtype), (torch, torch.float64)):
+        own, seed = x.to(dtype).requires_grad_(), g.to(dtype).requires_grad_()
+        with kernels.replace_torch() if replaced and not found else contextlib.nullcontext():
+            (dx,) = torch.autograd.grad(module.softmax(own, dim), own, seed, create_graph=True)
+            found.append([dx])
+        if not replaced:  # torch's own second derivative of a CPU overflows
+            found[-1] += torch.autograd.grad(dx, (own, seed), torch.ones_like(dx))
+    for ours, exact in zip(*found, strict=True):
+        torch.testing.assert_close(ours, exact.float(), rtol=1e-5, atol=1e32)
+    assert launches
+
+
+def test_a_long_row_s_gradient_does_not_overflow_either(emulated):
+    """In CUDA C++, on one block."""
+    x, g = torch.full((3, 5000), -10.0), torch.zeros(3, 5000)
+    x[:, :4], g[:, :4] = torch.tensor(UNEVEN), torch.tensor(LARGE)
+    y = torch.softmax(x, 1)
+    expected = torch._softmax_backward_data(g.double(), y.double(), 1, torch.float64)
+    dx = emulated.run(cuda_backward.plan, (g, y))
+    torch.testing.assert_close(dx, expected.float(), rtol=1e-5, atol=1e28)
+
+
+@pytest.mark.parametrize(
+    ("numel", "n", "takes"),
+    [
+        (0, 4, False),
+        (2**31 - 33, 1, True),
+        (2**31 - 32, 1, False),  # the next multiple of 32 columns wraps
+        (2 * (2**31 - 1), 2, False),
+        (2**31, 2**30, True),
+        (2**31, 2**30 + 1, False),
+    ],
+)
+def test_sizes_that_a_kernel_cannot_count_are_torchs(numel, n, takes):
+    assert entry.has_kernel(numel, n) == takes
+
+
+@pytest.mark.parametrize(
+    ("cols", "start", "stride", "copied"),
+    [
+        (64, 0, 64, False),
+        (64, 1, 64, True),
+        (64, 0, 72, True),
+        (64, 0, 80, False),
+        (60, 0, 60, False),
+        (60, 3, 61, False),
+        (60, 0, 64, True),  # Triton would take it as aligned, and contiguous rows of 60 not
+    ],
+)
+def test_triton_gets_rows_aligned_as_contiguous_ones_are(cols, start, stride, copied, device):
+    """It has another instance for each, which adds the elements of a row in another order."""
+    x = torch.randn(8 + 3 * stride, device=device).as_strided((3, cols), (stride, 1), start)
+    rows, found = dispatch._as_contiguous_rows(x, 3, cols, stride)
+    assert torch.equal(rows, x)
+    assert (rows is not x, found) == (copied, cols if copied else stride)
+    one, found = dispatch._as_contiguous_rows(x[:1], 1, cols, stride)
+    assert one.data_ptr() == x.data_ptr() or (start and cols == 64)
+    assert found == cols
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cols", [100, 1024, 5000, 30_000])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_the_same_bits_at_any_address(dtype, cols, device):
+    """Forward and backward, also where the dtype changes; in rows that are apart, or repeated."""
+    wide = torch.randn(64, cols + 24, device=device).to(dtype)
+    x, g = wide[:, 1 : cols + 1], torch.randn(cols, device=device)
+    expected = None
+    for start, gap in ((0, 0), (1, 23), (8, 16), (3, 0)):
+        own = torch.empty(64 * (cols + gap) + 8, dtype=dtype, device=device)
+        own = own[start:].as_strided((64, cols), (cols + gap, 1), start).copy_(x).requires_grad_()
+        y = kernels.softmax(own, -1, dtype=torch.float32)
+        (dx,) = torch.autograd.grad(y, own, g.expand(64, cols))
+        found = kernels.softmax(own, -1), y, dx
+        expected = expected or found
+        assert all(map(torch.equal, found, expected))

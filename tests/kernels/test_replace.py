@@ -44,6 +44,22 @@ def test_it_ends_with_the_last_undo(launches, device):
     assert len(launches) == 2
 
 
+def test_one_replacement_may_be_entered_again(launches, device):
+    """After its end, and inside itself, where the inner end is not the outer one's."""
+    x = torch.randn(3, 5, device=device)
+    again = kernels.replace_torch()
+    for _ in range(2):
+        with again as entered, again:
+            torch.softmax(x, 1)
+            assert entered is again
+        assert not replace._active
+    with again:
+        with again:
+            again.undo()
+        torch.softmax(x, 1)
+    assert len(launches) == 2
+
+
 @pytest.mark.parametrize("log", [False, True])
 def test_float32_out_of_float16(log, launches, device):
     """As torch.softmax(x, dim, torch.float32) asks its CUDA operator, and its backward."""

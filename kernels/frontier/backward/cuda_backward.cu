@@ -7,7 +7,10 @@
 // instances of the kernel give the same bits.
 struct SoftmaxGrad {
   __device__ static float term(float g, float y) { return __fmul_rn(g, y); }
-  __device__ static float dx(float g, float y, float sum) { return y * (g - sum); }
+  // halved, because g - sum may overflow where y makes the product small
+  __device__ static float dx(float g, float y, float sum) {
+    return (y + y) * fmaf(0.5f, g, -0.5f * sum);
+  }
 };
 struct LogSoftmaxGrad {
   __device__ static float term(float g, float) { return g; }

@@ -21,8 +21,8 @@ MIN_ELEMENTS = 2**10  # of a program: a single row of 128 would leave threads id
 
 @triton.jit
 def gradient(g, y, total, LOG: tl.constexpr):
-    """Return dx from the row's sum."""
-    return g - tl.exp(y) * total if LOG else y * (g - total)
+    """Return dx from the row's sum, halved first where g - total may overflow."""
+    return g - tl.exp(y) * total if LOG else (y + y) * (0.5 * g - 0.5 * total)
 
 
 @triton.jit

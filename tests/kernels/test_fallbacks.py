@@ -1,0 +1,203 @@
+"""Whatever fails in a kernel's way leaves the call to the next route, with one warning."""
+
+import contextlib
+import logging
+from unittest import mock
+
+import pytest
+import torch
+from cuda.bindings import driver
+
+import kernels
+from kernels.cuda import grid_workspace, launch, submit
+from kernels.dropin import dispatch, entry
+from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right
+from tests.marks import slow
+
+COLS = 4100  # columns of float32 whose backward is in CUDA C++
+CAUSE = "the driver is too old for this binary"
+
+
+@pytest.fixture
+def warnings(caplog):
+    """The warnings of the drop-in; what failed is forgotten at the end."""
+    caplog.set_level(logging.WARNING, dispatch.logger.name)
+    yield lambda: [record.getMessage() for record in caplog.records]
+    dispatch._warned.clear()
+    dispatch._failed.clear()
+
+
+def answers(op: str, x: torch.Tensor, how: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return y, g and dx of a softmax over the last dimension, called in one of three ways."""
+    x = x.detach().requires_grad_()
+    g = torch.randn(x.shape, device=x.device, dtype=x.dtype)
+    with kernels.replace_torch() if how == "replaced" else contextlib.nullcontext():
+        if how == "operator":
+            y = torch.ops.softmax_bench.softmax(x, x.dim() - 1, "log" in op)
+        else:
+            y = getattr(torch if how == "replaced" else kernels, op)(x, -1)
+        (dx,) = torch.autograd.grad(y, x, g)
+    return y.detach(), g, dx
+
+
+def assert_answers(op: str, x: torch.Tensor, how: str) -> None:
+    y, g, dx = answers(op, x, how)
+    assert_right(y, x, x.dim() - 1, op)
+    assert_gradient(dx, g, y, x.dim() - 1, op)
+
+
+def failing(error: Exception = RuntimeError(CAUSE)) -> mock.Mock:  # noqa: B008
+    return mock.Mock(side_effect=error)
+
+
+@pytest.mark.parametrize("how", ["function", "replaced", "operator"])
+@pytest.mark.parametrize("op", [OPS[0], slow(OPS[1])])
+def test_a_route_that_fails_is_followed_by_the_next_one(
+    op, how, launches, device, monkeypatch, warnings
+):
+    """By Triton, then by torch: forward and backward, each tried once and named once."""
+    forward, backward = failing(), failing(OSError("libcuda.so.1: no such file"))
+    monkeypatch.setattr(dispatch, "_cuda_launches", lambda index: (forward, backward))
+    x = torch.randn(2, COLS, device=device)
+    for _ in range(2):
+        assert_answers(op, x, how)
+    assert forward.call_count == backward.call_count == 1
+    assert [CAUSE in line and "Triton computes" in line for line in warnings()] == [True, False]
+    assert "OSError: libcuda.so.1: no such file" in warnings()[1]
+    triton = failing(ImportError("no module named triton"))
+    monkeypatch.setattr(dispatch, "_triton", triton)
+    for _ in range(2):
+        assert_answers(op, x, how)
+        assert_answers(op, x[:, :9], how)
+    assert triton.call_count == 4
+    assert len(warnings()) == 4
+    assert all("torch computes" in line for line in warnings()[2:])
+
+
+def test_a_launch_that_is_known_may_fail_later(launches, device, monkeypatch, warnings):
+    """As in a context with fewer multiprocessors; with and without a gradient."""
+    x = torch.randn(4, 8, device=device)
+    monkeypatch.setattr(entry, "current_device", x.get_device)
+    for requires_grad in (False, True):
+        for dim in (1, -1):
+            allocate = mock.Mock(return_value=torch.empty_like(x))
+            key = x.shape, x.dtype, x.get_device(), dim, False
+            entry._known[key] = entry.KnownLaunch(allocate, failing(), 4, 8)
+        y = kernels.softmax(x.clone().requires_grad_(requires_grad), -1)
+        torch.testing.assert_close(y.detach(), torch.softmax(x, -1))
+        assert not [known for known in entry._known.values() if known.launch.side_effect]
+
+
+def test_a_shortage_of_memory_is_not_for_good(launches, device, monkeypatch, warnings):
+    for error in (
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("the CUDA driver says CUDA_ERROR_OUT_OF_MEMORY; free GPU memory"),
+    ):
+        forward = failing(error)
+        monkeypatch.setattr(dispatch, "_cuda_launches", lambda index, forward=forward: (forward, 0))
+        for _ in range(2):
+            kernels.softmax(torch.zeros(2, 99, device=device), -1)
+        assert forward.call_count == 2
+    assert len(warnings()) == 1
+
+
+def test_cuda_core_that_cannot_be_loaded_leaves_all_to_triton(monkeypatch, warnings):
+    """Installed, but broken: looked for once."""
+    monkeypatch.setattr(dispatch, "runs_cuda_kernels", lambda index: True)
+    monkeypatch.setitem(__import__("sys").modules, "kernels.cuda.launch", None)
+    monkeypatch.delattr("kernels.cuda.launch", raising=False)
+    dispatch._cuda_launches.cache_clear()
+    try:
+        assert dispatch._cuda_launches(0) == dispatch._cuda_launches(0) == (None, None)
+    finally:
+        dispatch._cuda_launches.cache_clear()
+    (line,) = warnings()
+    assert "cannot be loaded. ModuleNotFoundError" in line or "ImportError" in line
+
+
+def test_a_program_that_makes_errors_of_warnings_still_runs(
+    launches, device, monkeypatch, warnings
+):
+    monkeypatch.setattr(dispatch, "_cuda_launches", lambda index: (failing(), None))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", failing())
+        x = torch.randn(2, 99, device=device)
+        assert_right(kernels.softmax(x, -1), x, -1, "softmax")
+
+
+# What stands between a call and its launch, in turn -> (owner, attribute, what fails instead)
+REFUSED = lambda *_: int(driver.CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)  # noqa: E731
+STEPS = {
+    "compile": (launch, "build_once", failing()),
+    "load": (launch, "_load", failing()),
+    "attribute": (launch, "_set", failing()),
+    "occupancy": (launch, "_blocks", failing(ValueError("64 blocks; 32 are resident"))),
+    "launch": (submit, "_driver_launch", lambda: REFUSED),
+    "workspace": (grid_workspace, "_zeros", failing()),
+    "stream": (grid_workspace, "_stream_id", failing()),
+    "capture": (grid_workspace, "_capture", failing()),
+    "end of graph": (grid_workspace, "_end_of", failing()),
+}
+SPREAD = 2**19 + 1  # columns of float32 that many blocks share, a cluster's in the backward
+OF_WORKSPACES = "workspace", "stream", "capture", "end of graph"
+
+
+@pytest.fixture
+def nothing_prepared(monkeypatch):
+    """Forget what this process has compiled, loaded and allocated."""
+    monkeypatch.setattr(launch, "_loaded", {})
+    monkeypatch.setattr(grid_workspace, "_addresses", {})
+    monkeypatch.setattr(grid_workspace, "_free", {})
+    monkeypatch.setattr(entry, "_known", {})
+    launch._kernel.cache_clear()
+    submit._memory_of.cache_clear()
+    yield
+    launch._kernel.cache_clear()
+    submit._memory_of.cache_clear()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", ["function", "replaced"])
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failure_at_any_step_on_a_gpu(
+    step, captured, how, device, monkeypatch, warnings, nothing_prepared
+):
+    """Forward and backward, eager and in a capture, whose graph then computes the same."""
+    owner, name, replacement = STEPS[step]
+    # the backward in CUDA C++ needs rows that a cluster holds
+    x = torch.randn(3, SPREAD if step in OF_WORKSPACES else 100_001, device=device)
+    answers("softmax", x, "function")  # what Triton and torch compile is not the subject
+    dispatch._failed.clear()
+    for cache in (launch._loaded, grid_workspace._addresses, grid_workspace._free, entry._known):
+        cache.clear()
+    launch._kernel.cache_clear()
+    submit._memory_of.cache_clear()
+    monkeypatch.setattr(owner, name, replacement)
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    if captured:
+        with torch.cuda.graph(graph):
+            y, g, dx = answers("softmax", x, how)
+        graph.replay()
+    else:
+        with torch.cuda.stream(stream):
+            y, g, dx = answers("softmax", x, how)
+    torch.cuda.synchronize()
+    assert_right(y, x, 1, "softmax")
+    assert_gradient(dx, g, y, 1, "softmax")
+    fails = captured or step not in ("capture", "end of graph")
+    assert bool(warnings()) == fails, warnings()
+    assert len(warnings()) <= 2
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cols", [1000, 40_001, 2**20])
+def test_the_first_call_of_a_length_may_be_captured(cols, device, nothing_prepared):
+    """It compiles and loads without ending the capture."""
+    x = torch.randn(3, cols, device=device)
+    for name in OPS:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = getattr(kernels, name)(x, -1)
+        graph.replay()
+        assert_right(y, x, 1, name)
