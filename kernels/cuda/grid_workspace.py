@@ -41,9 +41,11 @@ def address(device: int, stream: int) -> int:
     ``device`` must be the current one. Raises RuntimeError with the driver's error name.
     """
     graph, capture = None, 0
-    if torch.cuda.is_current_stream_capturing():
+    if torch.cuda.is_current_stream_capturing():  # the stream's id cannot be asked for then
         capture, graph = _capture(stream)
-    key = device, stream and _stream_id(stream), capture
+    elif stream:
+        stream = _stream_id(stream)
+    key = device, stream, capture
     with _lock:
         if key not in _addresses:
             _reclaim()

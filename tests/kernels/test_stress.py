@@ -112,6 +112,7 @@ def test_the_same_bits_under_delays_on_a_busy_gpu(
 def test_a_new_workspace_waits_for_no_other_stream(device, monkeypatch):
     """A workspace is zero at once, even if the stream that asked first is busy."""
     monkeypatch.setattr(grid_workspace, "_addresses", {})
+    monkeypatch.setattr(grid_workspace, "_graphs", [])
     monkeypatch.setattr(grid_workspace, "_free", {})
     x = torch.randn(3, 2**20, device=device)
     expected, softmax = torch.softmax(x, -1), kernels.load("frontier_spread").softmax
