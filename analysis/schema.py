@@ -30,6 +30,14 @@ FLAGS = SCHEMA["flags"].allowed
 UNRANKED = ("faster_than_copy",)
 # The reason in `unranked_by` that is no flag of a row, because it follows from its matrix.
 OTHER_BOARD = "other_board"
+# How the numbers of a variant's processes become one, by the group of a column. An error is the
+# largest that any process saw: further replicates check three rows, so a median would hide what
+# the first one found.
+OVER_PROCESSES = {
+    column.name: "max" if column.group == "accuracy" else "median"
+    for column in SCHEMA.values()
+    if column.type == "float"
+}
 # What a process that ends `ok` has timed: its variant, beside torch and a copy.
 TIMED = ("time_us", "torch_us", "copy_us", "speedup", "speedup_low", "speedup_high", "of_copy")
 

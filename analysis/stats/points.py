@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.frame import different_words, is_ranked
-from analysis.schema import BASELINE, SCHEMA, SWEEP_MATRIX
+from analysis.schema import BASELINE, OVER_PROCESSES, SCHEMA, SWEEP_MATRIX
 from analysis.stats.ratio import Estimate, Z, t_quantile
 from analysis.stats.spread import BOARD, DEFAULT, process_spread, widening
 
@@ -22,16 +22,15 @@ def point_estimates(
     The worst status of its processes is the status of a variant, with the message of that process.
     `log`, `variance` and `degrees` are its Estimate over torch, NaN without a speed-up; `speedup`
     and its interval follow from them. `processes` counts the processes that rank. Other numbers are
-    medians over these processes, or where none ranks over those of the worst status. `controls`:
-    the rows that give the spread and the widening, by default `rows`. `baseline`: the variant whose
-    ratio is exactly 1.
+    merged over these processes as OVER_PROCESSES says, or where none ranks over those of the worst
+    status. `controls`: the rows that give the spread and the widening, by default `rows`.
+    `baseline`: the variant whose ratio is exactly 1.
     """
     rows = _of_worst_status(_with_prior(rows, rows if controls is None else controls))
     groups = rows.groupby(VARIANT_POINT, sort=False)
     points = groups.first().drop(columns=["prior", "d"])
-    numbers = [c.name for c in SCHEMA.values() if c.type == "float"]
-    points[numbers] = groups[numbers].median()
-    texts = ["flags", "unranked_by", "gpu_uuid"]
+    points[[*OVER_PROCESSES]] = groups.agg(OVER_PROCESSES)
+    texts = ["flags", "unranked_by", "gpu_uuid", "throttle_reasons"]
     points[texts] = groups[texts].agg(different_words)
     points["processes"] = groups["processes"].sum()
     points[["log", "variance", "degrees"]] = _over_processes(groups)
