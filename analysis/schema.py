@@ -30,8 +30,8 @@ OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
 VERSIONS = ("driver", "cuda", "torch", "triton", *OPTIONAL)
 
 # A matrix is ranked in one environment, and a variant in it by the rows of one code: where rows
-# differ in these columns, the newest count.
-ENVIRONMENT = ("driver", "cuda", "torch", "triton", "measure_sha256")
+# differ in these columns, the newest count. Boards of several names once shared a slug.
+ENVIRONMENT = ("gpu_name", "driver", "cuda", "torch", "triton", "measure_sha256")
 CODE = (*OPTIONAL, "kernel_sha256")
 # The reasons in `unranked_by` that are no flags of a row, because they follow from other rows.
 OTHER_BOARD, OTHER_ENVIRONMENT, OTHER_CODE = "other_board", "other_environment", "other_code"

@@ -14,19 +14,30 @@ from ..point import CPU
 AUTO = "auto"
 DRIVER = Path("/dev/nvidiactl")  # is there while NVIDIA's driver is loaded
 
-# Words of a device's name that do not distinguish models: vendor, brand, form factor, memory.
-# Boards of one model with different memory share a slug; the row's gpu_name distinguishes them.
-_NOISE = re.compile(
-    r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|gpu|graphics|generation"
-    r"|pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb",
-    re.IGNORECASE,
+# Words of a device's name that distinguish no boards: vendor and brand.
+_BRAND = re.compile(
+    r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|gpu|graphics|generation", re.IGNORECASE
 )
+# Words that distinguish boards of one family, by form factor and memory: an H100 PCIe has half of
+# the bandwidth of an H100 SXM5.
+_BOARD = re.compile(r"pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb?", re.IGNORECASE)
+SLICE = " MIG "  # in the name of a MIG slice, between its board and its size
+# Slugs that were recorded before boards had slugs of their own.
+_RECORDED = {"NVIDIA H100 80GB HBM3": "h100"}
 
 
 def slug(name: str) -> str:
-    """Return 'a100' for 'NVIDIA A100-PCIE-40GB', 'rtx3090' for 'NVIDIA GeForce RTX 3090'."""
-    words = re.split(r"[^A-Za-z0-9]+", name)
-    return "".join(w.lower() for w in words if w and not _NOISE.fullmatch(w))
+    """Return a board's name as a word, `rtx3090` for `NVIDIA GeForce RTX 3090`.
+
+    Form factor and memory follow the family: `a100_sxm4_80gb` for `NVIDIA A100-SXM4-80GB`, and
+    `a100_sxm4_80gb_mig_3g_40gb` for a MIG slice of it.
+    """
+    board, _, size = name.partition(SLICE)
+    words = [word.lower() for word in re.split(r"[^A-Za-z0-9]+", board) if word]
+    details = [word for word in words if _BOARD.fullmatch(word)]
+    family = "".join(word for word in words if not (_BRAND.fullmatch(word) or word in details))
+    of_slice = ["mig", *re.findall(r"[a-z0-9]+", size.lower())] if size else []
+    return "_".join([_RECORDED.get(board) or "_".join([family, *details]), *of_slice])
 
 
 class VisibleGpu(NamedTuple):

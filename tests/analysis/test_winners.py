@@ -39,7 +39,14 @@ NEW = {"torch": "2.13.0", "started_at": "2026-12-01T10:00:00Z"}
 
 
 @pytest.mark.parametrize(
-    "change", [{"torch": "2.13.0"}, {"driver": "590.1"}, {"triton": "3.8.0"}, {"cuda": "13.1"}]
+    "change",
+    [
+        {"torch": "2.13.0"},
+        {"driver": "590.1"},
+        {"triton": "3.8.0"},
+        {"cuda": "13.1"},
+        {"gpu_name": "NVIDIA H200 NVL"},
+    ],
 )
 @pytest.mark.parametrize("sweeps", [("one", "one"), ("one", "two")])
 def test_of_two_environments_at_a_size_the_newest_ranks(sweeps, change):

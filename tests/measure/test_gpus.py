@@ -39,7 +39,7 @@ def test_gpus_are_those_that_cuda_would_show_and_slices_count(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible_devices)
     found = gpus.visible_gpus()
     assert [uuid for uuid, _ in found] == expected
-    slugs = ["h200" if uuid == "GPU-aaaa" else "a100mig3g" for uuid, _ in found]
+    slugs = ["h200" if uuid == "GPU-aaaa" else "a100_sxm4_40gb_mig_3g_20gb" for uuid, _ in found]
     assert [slug for _, slug in found] == gpus.visible_slugs() == slugs
     assert gpus.resolve("auto") == (slugs[0] if slugs else "cpu")
     assert gpus.resolve("rtx3090") == "rtx3090"
