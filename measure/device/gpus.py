@@ -40,6 +40,9 @@ def slug(name: str) -> str:
     return "_".join([_RECORDED.get(board) or "_".join([family, *details]), *of_slice])
 
 
+_NUMBER = re.compile(r"\s*\+?(\d+)")  # whatever follows it
+
+
 class VisibleGpu(NamedTuple):
     """Name a GPU, or a MIG slice of a GPU, by a UUID for CUDA_VISIBLE_DEVICES."""
 
@@ -78,24 +81,27 @@ def visible_gpus() -> list[VisibleGpu]:
 def _chosen(
     boards: list[tuple[str, list[VisibleGpu]]], visible_devices: str | None
 ) -> list[VisibleGpu]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, in order, up to the first unknown name.
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, read as CUDA reads it.
 
-    ``boards``: the UUID and the slices of each. A board's UUID stands for all its slices.
+    A word is a number, as C's strtol reads it, or the beginning of one UUID. CUDA takes the words
+    up to the first that names no GPU, or several; where one GPU comes twice, it takes none.
+    ``boards``: the UUID and the slices of each. A board's number or UUID stands for all its slices.
     """
-    gpus = [gpu for _, slices in boards for gpu in slices]
+    named = {gpu.uuid: [gpu] for _, slices in boards for gpu in slices} | dict(boards)
     if visible_devices is None:
-        return gpus
-    by_uuid = [(gpu.uuid, [gpu]) for gpu in gpus] + boards
-    chosen = []
-    for word in filter(None, (part.strip() for part in visible_devices.split(","))):
-        if word.isdigit() and int(word) < len(boards):
-            chosen += boards[int(word)][1]
-            continue
-        matching = [named for uuid, named in by_uuid if uuid.startswith(word)]
-        if not matching:
+        return [gpu for _, slices in boards for gpu in slices]
+    chosen: list[VisibleGpu] = []
+    for word in visible_devices.split(","):
+        if number := _NUMBER.match(word):
+            matching = [slices for _, slices in boards][int(number[1]) :][:1]
+        else:
+            matching = [gpus for uuid, gpus in named.items() if word and uuid.startswith(word)]
+        if len(matching) != 1:
             break
+        if set(matching[0]) & set(chosen):
+            return []
         chosen += matching[0]
-    return list(dict.fromkeys(chosen))
+    return chosen
 
 
 def _slices(nvml: ModuleType, board) -> list[VisibleGpu]:

@@ -162,7 +162,8 @@ def test_fused_is_the_fastest_below_a_size_and_not_from_there_on(below, beyond, 
     def others(errors):
         return dict(zip("ab", map(speed, errors), strict=True))
 
-    evidence = Evidence({64: others(below), 128: others(beyond)}, variants=("triton_fused", *"ab"))
+    speeds, names = {64: others(below), 128: others(beyond)}, ("triton_fused", *"ab")
+    evidence = Evidence(speeds, variants=names, least=2)
     found = judges.fused_best_below(evidence, 128)
     assert (found.verdict, found.value) == (verdict, {HOLDS: 1.0}.get(verdict, 0.5))
     for limit in (64, 129):  # all sizes on one side

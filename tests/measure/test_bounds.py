@@ -121,6 +121,7 @@ HALF, E16 = math.log(0.5), math.exp(-16)
     [
         ("softmax", [[0.0, 0.0]], [0.5, 0.5], [0.5, 0.75], 0.25, 0.5, 0.25),
         ("softmax", [[0.0, -16.0]], [1 - E16, E16], [1 - E16, 2 * E16], E16, 1.0, E16),
+        ("softmax", [[0.0, 0.0, -16]], [0.5, 0.5, E16 / 2], [0.5, 0.5, E16], E16 / 2, 1.0, E16 / 2),
         # below half an ulp of the largest element, relative errors mean nothing
         ("softmax", [[0.0, -17.0]], [1.0, E16 / math.e], [1.0, E16], E16 * 0.632, 0.0, E16 * 0.632),
         ("log_softmax", [[0.0, 0.0]], [HALF] * 2, [HALF - 0.1, HALF], 0.1, 0.1, 0.0476),
@@ -131,8 +132,8 @@ HALF, E16 = math.log(0.5), math.exp(-16)
 )
 def test_errors_are_those_of_the_worst_row(op, rows, exact, wrong, absolute, relative, of_sum):
     """The other rows are right, and NaN, which has no error."""
-    inputs = tuple(torch.tensor([row, row, [math.nan] * 2], dtype=F32) for row in rows)
-    y = torch.tensor([exact, wrong, [math.nan] * 2], dtype=F32)
+    inputs = tuple(torch.tensor([row, row, [math.nan] * len(row)], dtype=F32) for row in rows)
+    y = torch.tensor([exact, wrong, [math.nan] * len(wrong)], dtype=F32)
     errors = tolerance.check_rows(y, inputs, op).columns()
     assert errors == {
         "max_abs_error": pytest.approx(absolute, rel=1e-2),
