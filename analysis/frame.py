@@ -7,13 +7,6 @@ import pandas as pd
 
 from analysis import row_files, schema
 
-# The mark behind every number of a row with this flag, and the line that explains the mark.
-MARKS = {"throttled": "†", "clock_drift": "†", "edge_cases": "‡"}
-LEGEND = {
-    "†": "† the GPU was throttled, or its clock drifted, while this was timed",
-    "‡": "‡ right on ordinary input, wrong on special values",
-}
-
 
 def load(path: Path) -> pd.DataFrame:
     """Return a collected file, results/measurements.csv, as a typed frame.
@@ -25,9 +18,14 @@ def load(path: Path) -> pd.DataFrame:
 
 
 def from_rows(collected: list[row_files.Row] | pd.DataFrame) -> pd.DataFrame:
-    """Return rows of text as a frame with the types that `load` describes."""
+    """Return rows of text as a frame with the types that `load` describes.
+
+    The column `process` is equal in the rows of one process, which several sweeps may list.
+    """
     names = [*schema.COLLECTED, *schema.COLUMNS]
     frame = pd.DataFrame(collected, columns=names, dtype="str")
+    measured = frame[["origin", *schema.COLUMNS]]
+    frame["process"] = pd.util.hash_pandas_object(measured, index=False).map("{:016x}".format)
     for column in schema.SCHEMA.values():
         if column.type in ("int", "float"):
             kind = "int64" if column.name in ("M", "N") else "float64"
@@ -54,6 +52,11 @@ def is_ranked(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:
     return (frame["status"] == "ok") & ranked
 
 
+def once(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with each process once, though several sweeps may list it."""
+    return frame.drop_duplicates("process")
+
+
 def outcomes(frame: pd.DataFrame) -> pd.Series:
     """Return each row's status, or `not ranked (…)` with the reasons."""
     words = "not ranked (" + frame["unranked_by"].str.replace(" ", ", ") + ")"
@@ -62,13 +65,13 @@ def outcomes(frame: pd.DataFrame) -> pd.Series:
 
 def mark(flags: str) -> str:
     """Return the marks of a row's flags, which follow its numbers."""
-    return "".join(sorted({MARKS[flag] for flag in flags.split() if flag in MARKS}))
+    return "".join(sorted({schema.MARK_OF.get(flag, "") for flag in flags.split()}))
 
 
 def legend(flags: Iterable[str]) -> list[str]:
     """Return a line for each mark that rows with these flags have."""
     present = set("".join(map(mark, set(flags))))
-    return [LEGEND[sign] for sign in sorted(present)]
+    return [f"{sign} {schema.MARKS[sign]}" for sign in sorted(present)]
 
 
 def distinct(values: pd.Series) -> list[str]:

@@ -1,7 +1,7 @@
 """Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 from pathlib import Path
 
@@ -91,18 +91,24 @@ def collected_rows(
 def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKED) -> list[Row]:
     """Return rows with schema.RANKING_COLUMNS; `table`: rows with schema.SOURCE_COLUMNS.
 
-    A row ranks unless it has one of the flags `unranked`. Of the boards of a matrix only the one
-    with most rows ranks; of equal boards, the one with most rows of the sweep. Boards of one model
-    differ: at 1024x131072 torch takes 523 µs on one H200 and 540 µs on another, and the copy takes
-    the same.
+    A row ranks unless it has one of the flags `unranked`. Of a matrix the newest environment ranks
+    (schema.ENVIRONMENT), and of a variant in it the newest code: speed-ups over two versions of
+    torch say nothing about each other.
+
+    Of the boards of a matrix only the one with most rows ranks; of equal boards, the one with most
+    rows of the sweep. Boards of one model differ: at 1024x131072 torch takes 523 µs on one H200 and
+    540 µs on another, and the copy takes the same.
     """
     table = [row | {"ranked": "true", "unranked_by": "", "stale": "false"} for row in table]
     for row in table:
         if excluding := [flag for flag in row["flags"].split() if flag in unranked]:
             row |= {"ranked": "false", "unranked_by": " ".join(excluding)}
-    ranked = [row for row in table if row["ranked"] == "true" and row["status"] == "ok"]
+    matrix = schema.SWEEP_MATRIX
+    _keep_newest(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
+    _keep_newest(table, [*matrix, "variant"], schema.CODE, schema.OTHER_CODE)
+    ranked = _ranked(table)
     of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
-    counts, matrix_of = defaultdict(Counter), itemgetter(*schema.SWEEP_MATRIX)
+    counts, matrix_of = defaultdict(Counter), itemgetter(*matrix)
     for row in ranked:
         counts[matrix_of(row)][row["gpu_uuid"]] += 1
     for row in ranked:
@@ -111,6 +117,28 @@ def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKE
         if row["gpu_uuid"] != board:
             row |= {"ranked": "false", "unranked_by": schema.OTHER_BOARD}
     return table
+
+
+def _ranked(table: Iterable[Row]) -> list[Row]:
+    return [row for row in table if row["ranked"] == "true" and row["status"] == "ok"]
+
+
+def _keep_newest(
+    table: Iterable[Row], key: Sequence[str], columns: Sequence[str], reason: str
+) -> None:
+    """Exclude the ranked rows whose `columns` are not the newest of their `key`.
+
+    Of values that are equally new, those of most rows count.
+    """
+    key_of, values_of = itemgetter(*key), itemgetter(*columns)
+    started = defaultdict(lambda: defaultdict(list))  # key -> values -> when their rows started
+    for row in _ranked(table):
+        started[key_of(row)][values_of(row)].append(row["started_at"])
+    for row in _ranked(table):
+        several = started[key_of(row)]
+        newest = max(several, key=lambda values: (max(several[values]), len(several[values])))
+        if values_of(row) != newest:
+            row |= {"ranked": "false", "unranked_by": reason}
 
 
 def differing(row: Row) -> list[str]:

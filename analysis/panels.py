@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import palette
 from analysis.frame import distinct, is_ranked
 from analysis.published import Published, Source
-from analysis.schema import BASELINE, SWEEP_MATRIX
+from analysis.schema import BASELINE, SIZE, SWEEP_MATRIX
 
 SET = ["gpu", "dtype", "sweep"]
 MIN_SIZES = 3  # sizes of one M, or of one M·N, which fewer may have by chance
@@ -54,12 +54,14 @@ def select(measurements: pd.DataFrame, published: Published, *wanted: str) -> Se
         rank=times.rank(method="first"),
         competitors=times.transform("size"),
         in_best_set=False,
+        no_winner="",
         roof_gbps=peaks,
         meet_gbps=float("nan"),
         of_copy=published.rows["throughput_gbps"] / peaks,
     )
     both = pd.concat([part for part in (own, tables) if len(part)] or [own], ignore_index=True)
-    tie = both.groupby(SWEEP_MATRIX)["in_best_set"].transform("sum") > 1
+    best = both["variant"].where(both["in_best_set"])
+    tie = best.groupby([both[name] for name in SIZE]).transform("nunique") > 1
     both = both.assign(elements=both["M"] * both["N"], tie=tie)
     chosen = (both[SET[: len(wanted)]] == list(wanted)).all(axis=1)
     return Selection(both[chosen], published.sources, palette.styles(both["variant"]))

@@ -1,7 +1,7 @@
-"""Rank the variants of every matrix: the best set, and how far the others are behind it."""
+"""Rank the variants at every size: the best set, and how far the others are behind it."""
 
 import math
-from collections.abc import Mapping
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -9,73 +9,153 @@ import pandas as pd
 
 from analysis import frame, palette, stats
 from analysis.frame import different_words, is_ranked
-from analysis.schema import BASELINE, SWEEP_MATRIX
+from analysis.schema import (
+    BASELINE,
+    CODE,
+    ENVIRONMENT,
+    OTHER_CODE,
+    OTHER_ENVIRONMENT,
+    SIZE,
+    SWEEP_MATRIX,
+)
 
 RANK_COLUMNS = ["rank", "in_best_set", "behind_best", "behind_low", "behind_high", "competitors"]
+RANK_COLUMNS += ["no_winner"]
 PLACE = ["rank", "behind_best", "behind_low", "behind_high", "competitors", "p"]
 CARRIED = ["time_us", "time_us_q20", "time_us_q80", "throughput_gbps"]
 CARRIED += ["speedup", "speedup_low", "speedup_high", "processes", "of_copy", "of_meet"]
 OUTCOME = ["status", "flags", "unranked_by", "message"]
 COLUMNS = [*SWEEP_MATRIX, "variant", *RANK_COLUMNS, *CARRIED, *OUTCOME]
-# What the variants of one size share over all sweeps.
-SHAPE = ["origin", "gpu", "op", "dtype", "M", "N"]
+CONTEST = ["origin", "gpu", "op", "dtype"]
+# Statuses, and `ok` with a flag that excludes the time, that leave open how fast a variant is.
+UNTRIED = ("ok", "interpreted", "unavailable")
+WRONG_ELSEWHERE = "incorrect"  # the reason in `unranked_by` of a variant that is wrong in a sweep
+NO_RIVAL = "only torch was timed beside it"
 BETWEEN_SWEEPS = 0.02  # relative, of a speed-up, where no variant is in two sweeps
 MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
 
 
 def rank_variants(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Return stats.point_estimates with the rank of each variant within its matrix.
+    """Return stats.point_estimates with the rank of each variant at its SIZE.
 
-    `rank` 1 is the fastest; only variants that rank have one. `competitors` counts these.
-    `behind_best`: the time of a variant over that of the fastest, with its 95 % interval.
-    `in_best_set`: not significantly slower than the fastest by more than stats.TIE, with p-values
-    of `_rank` corrected over the sweep (Benjamini and Hochberg).
+    There is one ranking: over all sweeps, inputs and boards of a GPU model, in the newest
+    environment and code. Every line of a variant has its rank, and lines that do not count have
+    none. Variants of one matrix on one board are compared within it. Others are compared by their
+    speed-ups over torch, whose variance then includes that between sweeps and boards.
+
+    `rank` 1 is the fastest. `competitors` counts the variants that rank. `behind_best`: the time of
+    a variant over that of the fastest, with its 95 % interval. `in_best_set`: not significantly
+    slower than the fastest by more than stats.TIE, with p-values of `_rank` corrected over the GPU
+    (Benjamini and Hochberg). `no_winner` says why a size has no best set: see `_contest`.
     """
-    table = stats.point_estimates(measurements)
-    return _with_places(table, table[is_ranked(table)].assign(matrix=0), SWEEP_MATRIX)
+    table = _with_reasons(stats.point_estimates(measurements))
+    unique = frame.once(measurements)
+    rows = table
+    if len(unique) < len(measurements):
+        rows = _with_reasons(stats.point_estimates(unique, measurements))
+    rows = rows[is_ranked(rows, any_board=True)]
+    rows = rows.assign(matrix=rows.groupby([*SIZE, "distribution", "gpu_uuid"]).ngroup())
+    # variants of several sweeps show how much a speed-up over torch varies between these
+    varied = rows[rows["variant"] != BASELINE].groupby([*SIZE, "variant"])["log"].var()
+    between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2).to_dict()
+    lines = []
+    for size, group in rows.groupby(SIZE, sort=False):
+        places = _rank(group, between.get(size[:2], 0.0))
+        lines += [(*size, name, *place) for name, place in places.items()]
+    on = [*SIZE, "variant"]
+    places = pd.DataFrame(lines, columns=[*on, *PLACE]).astype(table.dtypes[on].to_dict())
+    places = _contest(_with_best_sets(places.astype(dict.fromkeys(PLACE, "float64"))), table)
+    table = table.merge(places, how="left", on=on)
+    counts = is_ranked(table, any_board=True)
+    table[PLACE[:-2]] = table[PLACE[:-2]].where(counts)
+    table["competitors"] = table["competitors"].where(counts).fillna(0).astype("int64")
+    table["in_best_set"] = counts & (table["in_best_set"] == True)  # noqa: E712  NaN: has no place
+    return table.assign(no_winner=table["no_winner"].where(counts).fillna(""))
+
+
+def _with_reasons(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `table` with `unranked_by` of lines that only another sweep's lines exclude.
+
+    These are lines of an older environment, of older code, and of a kernel that is wrong elsewhere.
+    """
+    wrong = table["status"] == "incorrect"
+    wrong = wrong.groupby([table[name] for name in (*SIZE, "variant")]).transform("any")
+    table = _excluding(table, wrong, WRONG_ELSEWHERE)
+    for key, columns, reason in (
+        (SIZE, ENVIRONMENT, OTHER_ENVIRONMENT),
+        ([*SIZE, "variant"], CODE, OTHER_CODE),
+    ):
+        values = table[[*columns]].where(is_ranked(table, any_board=True))
+        newest = values.loc[table["started_at"].sort_values(kind="stable").index]
+        newest = newest.groupby([table[name] for name in key]).transform("last")
+        table = _excluding(table, (values != newest.loc[table.index]).any(axis=1), reason)
+    return table
+
+
+def _excluding(table: pd.DataFrame, excluded: pd.Series, reason: str) -> pd.DataFrame:
+    excluded &= is_ranked(table, any_board=True)
+    return table.assign(
+        ranked=table["ranked"].mask(excluded, "false"),
+        unranked_by=table["unranked_by"].mask(excluded, reason),
+    )
+
+
+def _with_best_sets(places: pd.DataFrame) -> pd.DataFrame:
+    """Return `places` with `in_best_set`, and `p` corrected over each GPU."""
+    p = places["p"].dropna()
+    for _, part in places.loc[p.index].groupby(["origin", "gpu"]):
+        p[part.index] = stats.benjamini_hochberg(p[part.index])
+    return places.assign(in_best_set=~places.index.isin(p.index[p <= stats.LEVEL]))
+
+
+def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return `places` with `no_winner`, and without best sets where it says why there is none.
+
+    The fastest variant has won only against others than torch. And it has won nothing where the
+    favourite is missing: the variant most often in the best set of the GPU, operation and dtype. A
+    favourite that fails at a size is not missing: it has lost.
+    """
+    first = places["variant"].where(places["rank"] == 1).groupby([places[n] for n in SIZE])
+    rival = (places["variant"] != BASELINE) & (places["variant"] != first.transform("first"))
+    rival |= (first.transform("first") == BASELINE) & (places["variant"] != BASELINE)
+    raced = rival.groupby([places[name] for name in SIZE]).transform("any")
+    places["no_winner"] = np.where(raced, "", NO_RIVAL)
+    tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(UNTRIED)]
+    for key, part in places[raced & places["in_best_set"]].groupby(CONTEST):
+        wins = part["variant"].value_counts()
+        favourites = sorted(wins.index[wins == wins.max()], key=palette.order)
+        inside = (places[CONTEST] == list(key)).all(axis=1)
+        known = tried.loc[tried["variant"].isin(favourites), SIZE]
+        known = pd.MultiIndex.from_frame(places[SIZE]).isin(pd.MultiIndex.from_frame(known))
+        missing = inside & raced & ~known
+        places.loc[missing, "no_winner"] = f"{favourites[0]}, the usual winner, was not timed"
+    return places.assign(in_best_set=places["in_best_set"] & (places["no_winner"] == ""))
 
 
 def over_sweeps(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one line per variant of each SHAPE, ranked over every sweep, input and board.
+    """Return one line per variant of each SIZE, of the lines that rank in `rank_variants`.
 
-    `table`: of `rank_variants`. Rows that only their board excludes rank here. Variants of one
-    matrix on one board are compared within it. Others are compared by their speed-ups over torch,
-    whose variance then includes that between sweeps and boards. `speedup_low` and `speedup_high`
-    are the ends over all sweeps; `sweep` and `flags` have the words of all.
+    `speedup_low` and `speedup_high` are the ends over all sweeps; `sweep` and `flags` have the
+    words of all.
     """
-    rows = table[is_ranked(table, any_board=True)]
-    board = rows["gpu_uuid"].where(rows["rank"].isna(), "")
-    rows = rows.assign(matrix=rows.assign(board=board).groupby([*SWEEP_MATRIX, "board"]).ngroup())
-    groups = rows.groupby([*SHAPE, "variant"], sort=False)
-    merged = groups.first().drop(columns=[*PLACE[:-1], "in_best_set", "matrix"])
+    rows = table[table["rank"].notna()]
+    groups = frame.once(rows).groupby([*SIZE, "variant"], sort=False)
+    merged = groups.first()
     merged[CARRIED] = groups[CARRIED].median()
     merged["speedup"] = np.exp(groups["log"].mean())
     merged["speedup_low"] = groups["speedup_low"].min()
     merged["speedup_high"] = groups["speedup_high"].max()
-    merged[["sweep", "flags"]] = groups[["sweep", "flags"]].agg(different_words)
-    # variants of several sweeps show how much a speed-up over torch varies between these
-    varied = rows[rows["variant"] != BASELINE].groupby([*SHAPE, "variant"])["log"].var()
-    between = varied.groupby(["origin", "gpu"]).mean().fillna(BETWEEN_SWEEPS**2)
-    return _with_places(merged.reset_index(), rows, SHAPE, between.to_dict())
+    words = rows.groupby([*SIZE, "variant"], sort=False)[["sweep", "flags"]].agg(different_words)
+    return merged.assign(**words).reset_index()
 
 
-def _with_places(
-    table: pd.DataFrame, rows: pd.DataFrame, key: list[str], between: Mapping | None = None
-) -> pd.DataFrame:
-    """Return `table` with RANK_COLUMNS, from the ranked `rows` of every group of `key`."""
-    lines = []
-    for each, group in rows.groupby(key, sort=False):
-        places = _rank(group, (between or {}).get(each[:2], 0.0))
-        lines += [(*each, name, *place) for name, place in places.items()]
-    on = [*key, "variant"]
-    places = pd.DataFrame(lines, columns=[*on, *PLACE]).astype(table.dtypes[on].to_dict())
-    table = table.merge(places.astype(dict.fromkeys(PLACE, "float64")), how="left", on=on)
-    table["competitors"] = table["competitors"].fillna(0).astype("int64")
-    p = table["p"].dropna()
-    for _, part in table.loc[p.index].groupby([n for n in ("origin", "sweep", "gpu") if n in key]):
-        p[part.index] = stats.benjamini_hochberg(p[part.index])
-    slower = table.index.isin(p.index[p <= stats.LEVEL])
-    return table.drop(columns="p").assign(in_best_set=table["rank"].notna() & ~slower)
+def by_sweep(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of `over_sweeps` at the sizes of each sweep: `sweep` is this one's name.
+
+    So a winner that another sweep has timed at a size stands here, too.
+    """
+    sizes = table[[*SIZE, "sweep"]].drop_duplicates()
+    return sizes.merge(over_sweeps(table).drop(columns="sweep"), on=SIZE)
 
 
 def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
@@ -86,10 +166,14 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
     (Hsu, Multiple Comparisons, 1996, chapter 4). `between`: the variance of ln(torch /
     variant) between matrices, for variants that share none.
     """
-    found: dict[str, dict[int, stats.Estimate]] = {}
+    estimates: dict[str, dict[int, list[stats.Estimate]]] = defaultdict(lambda: defaultdict(list))
     for row in rows[[*stats.Estimate._fields, "variant", "matrix"]].to_dict("records"):
-        found.setdefault(row["variant"], {})[row["matrix"]] = stats.estimate(row)
-    speeds = {name: stats.geometric_mean(each.values()) for name, each in found.items()}
+        estimates[row["variant"]][row["matrix"]].append(stats.estimate(row))
+    found = {
+        variant: {matrix: stats.geometric_mean(several) for matrix, several in matrices.items()}
+        for variant, matrices in estimates.items()
+    }
+    speeds = {name: stats.geometric_mean(matrices.values()) for name, matrices in found.items()}
     first, *others = sorted(speeds, key=lambda name: (-speeds[name].log, name))
     lines = {first: (1.0, 1.0, math.nan, math.nan, len(speeds), math.nan)}
     for rank, name in enumerate(others, start=2):
@@ -104,17 +188,17 @@ def _rank(rows: pd.DataFrame, between: float = 0.0) -> dict[str, tuple]:
 
 
 def profile(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the time of each variant over that of the fastest: a line per matrix, a column each.
+    """Return the time of each variant over that of the fastest: a line per SIZE, a column each.
 
-    inf: the variant cannot run, or is wrong. NaN: it was not timed here, or a flag or its board
-    excludes its time. Matrices with fewer than two competitors are left out. `table`: as of
-    `rank_variants`. The shares of a column up to x are a performance profile (Dolan and Moré,
-    Mathematical Programming 91, 2002).
+    inf: the variant cannot run, or is wrong. NaN: it was not timed here, or a flag excludes its
+    time. Sizes with fewer than two competitors are left out. `table`: as of `rank_variants`. The
+    shares of a column up to x are a performance profile (Dolan and Moré, Mathematical Programming
+    91, 2002).
     """
-    compete = table.groupby(SWEEP_MATRIX)["competitors"].transform("max") > 1
-    known = table["rank"].notna() | ~table["status"].isin(["ok", "unavailable", "interpreted"])
-    behind = table[compete & known].set_index([*SWEEP_MATRIX, "variant"])["behind_best"]
-    return behind.fillna(math.inf).unstack("variant")
+    compete = table.groupby(SIZE)["competitors"].transform("max") > 1
+    known = table["rank"].notna() | ~table["status"].isin(UNTRIED)
+    lines = table[compete & known].sort_values("rank").drop_duplicates([*SIZE, "variant"])
+    return lines.set_index([*SIZE, "variant"])["behind_best"].fillna(math.inf).unstack("variant")
 
 
 def within(behind: pd.Series, percent: float) -> float:

@@ -1,4 +1,6 @@
-"""The columns of a row, and the flags that keep a row from ranking (columns: measure/row.csv)."""
+"""What columns, flags and statuses of a row mean for the ranking (columns: measure/row.csv)."""
+
+from typing import NamedTuple
 
 from kernels import DTYPES as ITEMSIZE  # noqa: F401  torch's name of a dtype -> bytes of an element
 from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA, Column  # noqa: F401
@@ -12,6 +14,9 @@ SOURCE_COLUMNS = ("sweep", "origin")
 # What the variants of one matrix share, in merged rows.
 SWEEP_MATRIX = [*SOURCE_COLUMNS, *MATRIX]
 
+# What the variants of one size share, over all sweeps and inputs.
+SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
+
 # Collecting adds whether the row ranks (`true` or `false`), what excludes it from the ranking, and
 # whether other code than the current one measured it.
 RANKING_COLUMNS = ("ranked", "unranked_by", "stale")
@@ -24,12 +29,73 @@ LATER = ("meet_us", "meet_form", "of_meet")
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
 VERSIONS = ("driver", "cuda", "torch", "triton", *OPTIONAL)
 
-FLAGS = SCHEMA["flags"].allowed
-# The flags that exclude a row from the ranking by default, as in config.yaml. Beyond L2 no kernel
-# moves bytes faster than a copy, so such a time is an error of measurement.
-UNRANKED = ("faster_than_copy",)
-# The reason in `unranked_by` that is no flag of a row, because it follows from its matrix.
-OTHER_BOARD = "other_board"
+# A matrix is ranked in one environment, and a variant in it by the rows of one code: where rows
+# differ in these columns, the newest count. Boards of several names once shared a slug.
+ENVIRONMENT = ("gpu_name", "driver", "cuda", "torch", "triton", "measure_sha256")
+CODE = (*OPTIONAL, "kernel_sha256")
+# The reasons in `unranked_by` that are no flags of a row, because they follow from other rows.
+OTHER_BOARD, OTHER_ENVIRONMENT, OTHER_CODE = "other_board", "other_environment", "other_code"
+
+
+class Flag(NamedTuple):
+    """Say what a flag means, whether rows with it rank by default, and the mark of their numbers.
+
+    MARKS explains the marks. A flag without one says nothing against the numbers.
+    """
+
+    meaning: str
+    ranks: bool
+    mark: str
+
+
+# The fate of every flag of measure/row.csv. Those that do not rank are config.yaml's
+# `unranked_flags`: their times are not what the times of other rows are.
+FLAGS = {
+    "aa_biased": Flag("torch against itself was off by more than 1 %", False, "¶"),
+    "clock_drift": Flag("the clock moved by more than 3 %", True, "†"),
+    "edge_cases": Flag("right on ordinary input, wrong on special values", True, "‡"),
+    "faster_than_copy": Flag(
+        "faster than a copy of the same bytes, beyond L2: an error of measurement", False, "¶"
+    ),
+    "launch_bound": Flag("a short call: its launch takes longer than the kernel", True, ""),
+    "not_cold": Flag("part of the input was still in the cache", True, "°"),
+    "overlaps_calls": Flag("the next call starts early, so the time is a throughput", False, "¶"),
+    "shared_gpu": Flag("another process used the GPU", True, "†"),
+    "throttled": Flag("the driver reduced the clocks", True, "†"),
+}
+UNRANKED = tuple(name for name, flag in FLAGS.items() if not flag.ranks)
+# A flag that analysis adds to a variant of which a process ended with a TRANSIENT status.
+FAILED_REPLICATE = "failed_replicate"
+MARK_OF = {name: flag.mark for name, flag in FLAGS.items()} | {FAILED_REPLICATE: "§"}
+MARKS = {
+    "†": "the GPU was throttled or shared, or its clock drifted, while this was timed",
+    "‡": FLAGS["edge_cases"].meaning,
+    "§": "a replicate found no memory, no time or no package, and does not count",
+    "°": FLAGS["not_cold"].meaning,
+    "¶": "no time of a call alone: torch against itself was off by more than 1 %, calls overlap, "
+    "or it is faster than a copy",
+}
+
+# Statuses, each more severe than those before it. A variant has the most severe of its processes:
+# one wrong result outweighs any number of right ones, and says more than a crash.
+SEVERITY = (
+    *("ok", "interpreted"),
+    *("unavailable", "out_of_memory", "timeout"),  # what the machine lacked
+    *("unsupported", "compile_error", "crash"),  # what the kernel cannot do
+    "incorrect",
+)
+# Statuses that other processes, or a package that is not installed yet, may have caused. They say
+# nothing about a kernel that other processes have timed.
+TRANSIENT = ("unavailable", "out_of_memory", "timeout")
+
+# How the numbers of a variant's processes become one, by the group of a column. An error is the
+# largest that any process saw: further replicates check three rows, so a median would hide what
+# the first one found.
+OVER_PROCESSES = {
+    column.name: "max" if column.group == "accuracy" else "median"
+    for column in SCHEMA.values()
+    if column.type == "float"
+}
 # What a process that ends `ok` has timed: its variant, beside torch and a copy.
 TIMED = ("time_us", "torch_us", "copy_us", "speedup", "speedup_low", "speedup_high", "of_copy")
 

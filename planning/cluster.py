@@ -59,9 +59,10 @@ def check(wanted: Iterable[str], known: Table) -> None:
         )
     for gpu in wanted:
         if gpu not in {*known, RECORDED_ONLY}:
+            boards = [name for name in known if name.startswith(f"{gpu}_")]
             raise ConfigError(
                 f"gpus: the profile's table has no line for {gpu!r}, which would say how to get "
-                f"such a GPU{nearest(gpu, known)}"
+                f"such a GPU{nearest(gpu, boards or known)}"
             )
 
 

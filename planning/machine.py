@@ -24,8 +24,8 @@ def check(wanted: Iterable[str]) -> None:
     if absent := sorted(wanted - set(here)):
         raise WorkflowError(
             f"this machine cannot measure {', '.join(absent)}: it has "
-            f"{', '.join(here) or 'no GPU that NVML shows'}. Set 'gpus: [auto]' in the "
-            "config to measure what is here, or run on a machine that has it; the report has "
+            f"{', '.join(here) or 'no GPU that NVML shows'}. Set 'gpus' to such a name, or to "
+            "[auto], to measure what is here, or run on a machine that has it; the report has "
             "recorded rows of other GPUs in any case."
         )
     if wanted and (fault := missing_tool()):

@@ -5,14 +5,16 @@
 
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 import pandas as pd
 
 from analysis import claims, palette, published, ranking, stats
 from analysis.claims.claim import INCONCLUSIVE, NO_DATA
+from analysis.frame import once
 from analysis.markdown import counted, percent, table, with_interval
-from analysis.schema import BASELINE, ITEMSIZE, SWEEP_MATRIX
+from analysis.schema import BASELINE, ITEMSIZE, SIZE
 from analysis.stats import Estimate, spread
 from measure import ROOT
 from tools import record
@@ -21,7 +23,9 @@ from tools.inserts import bullets
 OURS = "frontier"
 LEVEL_WITH, NEAR = 1 + stats.TIE, 1.04  # times over the fastest
 OF_ROOFLINE = 0.95
-SHARE = 0.95  # of the matrices of most goals
+SHARE = 0.95  # of the sizes of most goals
+# The intervals of geometric means.
+OF_THESE = "intervals of these sizes, boards and days: of other ones means differ by more"
 LARGE = 128e6  # bytes that a call moves; far beyond every L2
 FEW_ROWS, LONG_ROW = 64, 65536
 VALUE = ["value", "low", "high"]
@@ -34,16 +38,18 @@ GOAL = ("goal", "", "", percent(SHARE), "100 %", "", percent(SHARE), percent(SHA
 
 
 def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return goal -> the matrices of `ranks` that it is for; `ranks` is of `rank_variants`.
+    """Return goal -> the sizes of `ranks` that it is for; `ranks` is of `rank_variants`.
 
     level, near: the time over that of the fastest, where there are two competitors. copy: the share
     of the copy bandwidth, from LARGE bytes on. meet: the share of the second roofline, of few long
     rows. cached: the time over that of the fastest peer, where the buffers of a call fit in L2.
 
-    The index is the matrix, the one furthest from the goal first. The columns are the `value`, the
-    ends of its 95 % interval, NaN where it has none, and whether it has `met` the goal.
+    A size of several sweeps or inputs counts once. The index is the size, the one furthest from the
+    goal first. The columns are the `value`, the ends of its 95 % interval, NaN where it has none,
+    and whether it has `met` the goal.
     """
-    own = ranks[(ranks["variant"] == OURS) & ranks["rank"].notna()].set_index(SWEEP_MATRIX)
+    sizes = ranking.over_sweeps(ranks)
+    own = sizes[sizes["variant"] == OURS].set_index(SIZE)
     m, n, dtype = (own.index.get_level_values(name) for name in ("M", "N", "dtype"))
     large = 2 * m * n * dtype.map(ITEMSIZE) >= LARGE
     few = (m <= FEW_ROWS) & (n >= LONG_ROW)
@@ -53,13 +59,13 @@ def reached(ranks: pd.DataFrame) -> dict[str, pd.DataFrame]:
     peers = {name for name in warm["variant"] if name.startswith("peer_")}
     ratios = {at: Estimate(0.0).over(lead) for at, lead in leads(warm, peers).items()}
     cached = [(ratio.value, *ratio.interval) for ratio in ratios.values()]
-    matrices = pd.MultiIndex.from_tuples(ratios, names=SWEEP_MATRIX)
+    known = pd.MultiIndex.from_tuples(ratios, names=SIZE)
     return {
         "level": _judged(behind, most=LEVEL_WITH),
         "near": _judged(behind, most=NEAR),
         "copy": _judged(own.loc[large, ["of_copy"]], least=OF_ROOFLINE),
         "meet": _judged(own.loc[few, ["of_meet"]], least=OF_ROOFLINE),
-        "cached": _judged(pd.DataFrame(cached, matrices, range(3)), most=LEVEL_WITH),
+        "cached": _judged(pd.DataFrame(cached, known, range(3)), most=LEVEL_WITH),
     }
 
 
@@ -71,18 +77,20 @@ def _judged(found: pd.DataFrame, least: float = 0.0, most: float = math.inf) -> 
 
 
 def leads(ranks: pd.DataFrame, rivals: Collection[str]) -> dict[tuple, Estimate]:
-    """Return matrix -> the speed of `frontier` over the fastest of `rivals`, where both rank.
+    """Return size -> the speed of `frontier` over the fastest of `rivals`, where both rank.
 
-    torch is timed beside every variant, so it needs no row.
+    Both are of one matrix and board; several matrices of a size, of two inputs or boards, count as
+    one, by their mean. torch is timed beside every variant, so it needs no row.
     """
-    ranks = ranks[ranks["rank"].notna()].sort_values("log")
-    own = ranks[ranks["variant"] == OURS].set_index(SWEEP_MATRIX)
-    mine = {matrix: stats.estimate(row) for matrix, row in own.iterrows()}
-    if set(rivals) == {BASELINE}:
-        return mine
-    others = ranks[ranks["variant"].isin(rivals)].drop_duplicates(SWEEP_MATRIX, keep="last")
-    best = {at: stats.estimate(row) for at, row in others.set_index(SWEEP_MATRIX).iterrows()}
-    return {matrix: mine[matrix].over(best[matrix]) for matrix in mine if matrix in best}
+    ranks = once(ranks[ranks["rank"].notna()]).sort_values("log")
+    matrix = [*SIZE, "distribution", "gpu_uuid"]
+    others = ranks[ranks["variant"].isin(rivals)].drop_duplicates(matrix, keep="last")
+    best = {at: stats.estimate(row) for at, row in others.set_index(matrix).iterrows()}
+    found = defaultdict(list)
+    for at, row in ranks[ranks["variant"] == OURS].set_index(matrix).iterrows():
+        if rival := Estimate(0.0) if set(rivals) == {BASELINE} else best.get(at):
+            found[at[: len(SIZE)]].append(stats.estimate(row).over(rival))
+    return {size: stats.geometric_mean(several) for size, several in found.items()}
 
 
 def order(rows: pd.DataFrame) -> list[str]:
@@ -97,10 +105,10 @@ def lacking(rows: pd.DataFrame, gpu: str) -> list[str]:
     return [sweep for sweep in record.SWEEPS if sweep not in known]
 
 
-def point(matrix: Mapping) -> str:
+def point(size: Mapping) -> str:
     """Return the shape, the dtype, and the operation that is not softmax."""
-    other = "" if matrix["op"] == "softmax" else f" ({matrix['op']})"
-    return f"{matrix['M']}x{matrix['N']} in {matrix['dtype']}{other}"
+    other = "" if size["op"] == "softmax" else f" ({size['op']})"
+    return f"{size['M']}x{size['N']} in {size['dtype']}{other}"
 
 
 @functools.cache
@@ -131,15 +139,14 @@ def changed_claims(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_on_both(ranks: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """Return the best sets of two GPUs, a line for each matrix with competitors on both.
+    """Return the best sets of two GPUs, a line for each size with a winner on both.
 
     The columns are the GPUs, and the fastest variant comes first; `same`: the sets share a variant.
-    A variant that ranks on one of the GPUs only is left out, and so is a matrix whose best set on
-    one GPU has no other.
+    A variant that ranks on one of the GPUs only is left out, and so is a size whose best set on one
+    GPU has no other.
     """
-    key = [name for name in SWEEP_MATRIX if name != "gpu"]
-    rows = ranks[ranks["gpu"].isin([first, second]) & ranks["rank"].notna()].sort_values("rank")
-    rows = rows[rows["competitors"] > 1]
+    key, rows = [name for name in SIZE if name != "gpu"], ranking.over_sweeps(ranks)
+    rows = rows[rows["gpu"].isin([first, second])].sort_values("rank")
     rows = rows[rows.groupby([*key, "variant"])["gpu"].transform("nunique") > 1]
     best = rows[rows["in_best_set"]].groupby([*key, "gpu"])["variant"].agg(list)
     best = best.unstack("gpu").reindex(columns=[first, second]).dropna()
@@ -165,11 +172,11 @@ def rivals(rows: pd.DataFrame) -> str:
                 won, lost = sum(low > 1 for low, _ in ends), sum(high < 1 for _, high in ends)
                 counts = len(ends), won, len(ends) - won - lost, lost
                 lines.append([gpu.upper(), f"`{rival}`", *counts, mean_of(found)])
-    return table(("GPU", "rival", "matrices", "won", "tied", "lost", "geometric mean"), lines)
+    return table(("GPU", "rival", "sizes", "won", "tied", "lost", "geometric mean"), lines)
 
 
 def goal_table(rows: pd.DataFrame) -> str:
-    """Return how many matrices reach each goal, by GPU and dtype, and the bullets of `_facts`."""
+    """Return how many sizes reach each goal, by GPU and dtype, and the bullets of `_facts`."""
     ranks, found = ranking.rank_variants(rows), {}
     for gpu in order(rows):
         own = ranks[ranks["gpu"] == gpu]
@@ -186,23 +193,23 @@ def _cells(level: pd.DataFrame, near: pd.DataFrame, **others: pd.DataFrame) -> l
 
 
 def share(of: pd.DataFrame) -> str:
-    """Return which share of the matrices of `reached` reaches a goal."""
+    """Return which share of the sizes of `reached` reaches a goal."""
     return f"{percent(of['met'].mean(), 1)} of {len(of)}" if len(of) else "no rows"
 
 
 def furthest(of: pd.DataFrame, lead: str = "") -> str:
-    """Return the value furthest from a goal, and where that is; "" without matrices."""
+    """Return the value furthest from a goal, and where that is; "" without sizes."""
     return lead * (len(of) > 0) + "".join(values(of[:1]))
 
 
 def values(of: pd.DataFrame) -> list[str]:
-    """Return the value of each matrix, and the matrix."""
-    matrices = of.reset_index().to_dict("records")
-    return [f"{with_interval(*(at[end] for end in VALUE))} at {point(at)}" for at in matrices]
+    """Return the value of each size, and the size."""
+    sizes = of.reset_index().to_dict("records")
+    return [f"{with_interval(*(size[end] for end in VALUE))} at {point(size)}" for size in sizes]
 
 
 def _facts(rows: pd.DataFrame, found: dict) -> Iterable[str]:
-    """Yield all losses, and the goals of every GPU that are no share of matrices."""
+    """Yield all losses, and the goals of every GPU that are no share of sizes."""
     changed = changed_claims(rows)
     for gpu in order(rows):
         part = rows[rows["gpu"] == gpu]
@@ -250,9 +257,9 @@ def _differences(ranks: pd.DataFrame, found: pd.DataFrame, first: str, other: st
         verdicts = ", ".join(f"{sides[gpu]} on {gpu.upper()}" for gpu in (first, other))
         yield f"{claim}, {quantity}: {verdicts}."
     best = best_on_both(ranks, first, other)
-    matrices = f"{best['same'].sum()} of {counted(len(best), 'matrix')}"
+    sizes = f"{best['same'].sum()} of {counted(len(best), 'size')}"
     ours = best[[first, other]].map(lambda names: OURS in names).all(axis=1).sum()
-    shared = f"the best sets share a kernel at {matrices} with competitors on both"
+    shared = f"the best sets share a kernel at {sizes} with a winner on both"
     yield f"{names}: {shared}; `{OURS}` is in both at {ours}."
     apart = best.loc[~best["same"], [first, other]].map(lambda names: names[0]).reset_index()
     for (one, two), part in apart.groupby([first, other]):

@@ -11,7 +11,8 @@ import pandas as pd
 from analysis import frame, merge, ranking
 from analysis.claims.claim import FAILS, HOLDS
 from analysis.markdown import counted, counts, number, percent, table, with_interval
-from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SWEEP_MATRIX
+from analysis.schema import BASELINE, ITEMSIZE, OTHER_BOARD, SIZE, SWEEP_MATRIX
+from analysis.schema import MARKS as MARKED
 from measure import ROOT
 from tools import goals
 from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, order
@@ -21,19 +22,19 @@ SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 PEERS = (OURS, "peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer", "peer_compile")
 PEERS += ("peer_helion__pretuned", "peer_helion")
 BACKWARDS = ("softmax_backward", "log_softmax_backward")
-MARKS = ["\\* timed on another board, so not ranked", *frame.LEGEND.values()]
+MARKS = ["\\* timed on another board than most of its matrix", *map(" ".join, MARKED.items())]
 NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
 ABSENT = "not recorded"
 ROOFLINE = "docs/explanation/method.md#few-long-rows"
-PLACE = ["sweep", "dtype", "M", "N"]
+PLACE = ["op", "dtype", "M", "N"]
 # Points of README.md, beside the worst one.
 GLANCE = (
-    ("peers", "bfloat16", 1024, 65536),
-    ("peers", "float32", 1024, 4096),
-    ("peers", "bfloat16", 16384, 1024),
-    ("online_softmax", "float32", 1024, 256),
-    ("random", "float16", 1, 1246828),  # few long rows
-    ("random", "float16", 257477, 373),  # odd N
+    ("softmax", "bfloat16", 1024, 65536),
+    ("softmax", "float32", 1024, 4096),
+    ("softmax", "bfloat16", 16384, 1024),
+    ("softmax", "float32", 1024, 256),
+    ("softmax", "float16", 1, 1246828),  # few long rows
+    ("softmax", "float16", 257477, 373),  # odd N
 )
 
 
@@ -51,6 +52,7 @@ def glance(rows: pd.DataFrame) -> str:
     """
     ranks, (gpu, *others) = ranking.rank_variants(rows), order(rows)
     worst = goals.reached(ranks[ranks["gpu"] == gpu])["level"][:1].reset_index()
+    ranks = ranking.over_sweeps(ranks)
     worst, measured = (list(map(tuple, of[PLACE].to_numpy())) for of in (worst, ranks))
     lines = []
     points = [*(each for each in GLANCE if each not in worst), *worst]
@@ -75,7 +77,7 @@ def _fastest(part: pd.DataFrame) -> list[str]:
     """Return torch, the best set, its time, its speed, its share of a copy, and `frontier`."""
     first, ties = part.iloc[0], part["in_best_set"].sum() - 1
     others = f", tie with {ties}" if ties > 0 else ""
-    others = ", alone" if first["competitors"] == 1 else others
+    others = ", no winner" if first["no_winner"] else others
     own = part[part["variant"] == OURS]
     return [
         f"{first['torch_us']:.1f} µs",
@@ -95,14 +97,12 @@ def _beside(part: pd.DataFrame, other: pd.DataFrame) -> str:
     first, own = other.iloc[0], other[other["variant"] == OURS]
     if best[0] & best[1] and (OURS in best[0]) == (OURS in best[1]):
         return ""
-    if (own["unranked_by"] == OTHER_BOARD).any():
-        return f"`{OURS}` {_cell(own.iloc[0])}, not ranked"
     ours = f", `{OURS}` {_cell(own.iloc[0])}" if len(own) and first["variant"] != OURS else ""
     return f"`{first['variant']}` {_cell(first)}{ours}"
 
 
 def summary(rows: pd.DataFrame) -> str:
-    """Return what `frontier` wins and loses over all recorded matrices, and the claims' count."""
+    """Return what `frontier` wins and loses over all recorded sizes, and the claims' count."""
     ranks, found = ranking.rank_variants(rows), findings(rows)
     over_torch = _over_torch(ranks, order(rows))
 
@@ -128,9 +128,9 @@ def summary(rows: pd.DataFrame) -> str:
 
     goal = f"(goal: {percent(goals.SHARE)})"
     heads = (
-        f"Speed of `{OURS}` over torch, geometric mean",
-        f"Matrices where it takes at most 1 % longer than the fastest kernel {goal}",
-        f"Matrices of 128 MB and more where it has 0.95 of the copy bandwidth {goal}",
+        f"Speed of `{OURS}` over torch, geometric mean ({goals.OF_THESE})",
+        f"Sizes where it takes at most 1 % longer than the fastest kernel {goal}",
+        f"Sizes of 128 MB and more where it has 0.95 of the copy bandwidth {goal}",
         f"Few long rows with 0.95 of [their roofline]({ROOFLINE}) {goal}",
         "Rows that failed the correctness check, which never rank",
         "Published claims in float32",
@@ -141,15 +141,15 @@ def summary(rows: pd.DataFrame) -> str:
 
 
 def _over_torch(ranks: pd.DataFrame, gpus: list[str]) -> dict[str, str]:
-    """Return the mean speed over torch by GPU: of all its matrices, and of those of all GPUs."""
+    """Return the mean speed over torch by GPU: of all its sizes, and of those of all GPUs."""
     leads, texts = goals.leads(ranks, {BASELINE}), {}
-    matrices = pd.MultiIndex.from_tuples(leads, names=SWEEP_MATRIX)
-    by_gpu = pd.Series([*leads.values()], matrices, dtype=object).unstack("gpu")
+    sizes = pd.MultiIndex.from_tuples(leads, names=SIZE)
+    by_gpu = pd.Series([*leads.values()], sizes, dtype=object).unstack("gpu")
     by_gpu = by_gpu.reindex(columns=gpus)
     common = by_gpu.dropna()
     for gpu in gpus:
         own = [*by_gpu[gpu].dropna()]
-        texts[gpu] = f"{goals.mean_of(own)} ({counted(len(own), 'matrix')})" if own else ABSENT
+        texts[gpu] = f"{goals.mean_of(own)} ({counted(len(own), 'size')})" if own else ABSENT
         if len(common) and len(gpus) > 1:
             mean = goals.mean_of([*common[gpu]])
             texts[gpu] += f", {mean} at the {len(common)} that all GPUs have"

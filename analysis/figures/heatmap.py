@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 from seaborn.utils import relative_luminance
 
-from analysis import compare, palette, schema
+from analysis import compare, palette, ranking, schema
 from analysis.figures import style
 from analysis.frame import is_ranked, mark
 from analysis.markdown import percent
@@ -30,7 +30,8 @@ INTERVAL = f"±: half the 95 % interval with the spread between processes, from 
 MAP = (
     "colour, marker: the kernel that is the fastest at most sizes from that N to twice as many; "
     "number: the least % of a copy's speed there (published: of the data sheet's bandwidth); ⁺: "
-    "others are the fastest at some of these sizes; ⁼: a tie; pale: no other kernel competes"
+    "others are the fastest at some of these sizes; ⁼: a tie; pale: no winner, because the usual "
+    "one was not timed, or only torch beside it"
 )
 SIGNS = {compare.SLOWER: "▼", compare.FASTER: "▲", compare.UNCLEAR: "?"}
 
@@ -48,11 +49,11 @@ def draw_speedup(selection: Selection) -> Figure:
     board = (table["unranked_by"] == schema.OTHER_BOARD).map({True: style.BOARD, False: ""})
     table["text"] = _texts(table, table["flags"].map(mark) + board, why)
     table["band"] = table["op"] + ", " + table["distribution"]
-    best = table["in_best_set"] & (table["competitors"] > 1)
+    best = table["in_best_set"]
     table["frame"] = np.select([best & table["tie"], best], ["--", "-"], "")
-    note = f"frame: the best set at that size, dashed where it has several variants; {INTERVAL}"
+    note = "frame: the best set at that size over all sweeps, dashed where it has several variants"
     title = style.heading(selection, "Speed-up over torch")
-    return _draw(table, title, style.footer(selection, [note]), "time of torch / time")
+    return _draw(table, title, style.footer(selection, [note, INTERVAL]), "time of torch / time")
 
 
 def draw_changes(changes: pd.DataFrame) -> Figure:
@@ -73,17 +74,18 @@ def draw_map(selection: Selection) -> Figure:
     """Draw the fastest variants of a GPU, and the least % of copy bandwidth that they reach.
 
     A line is a sweep and rule of M, under its operation and dtype; a column holds the sizes from a
-    power of two up to the next.
+    power of two up to the next. The fastest of a size is that over all sweeps.
     """
     gpu = selection.rows["gpu_name"].iloc[0].split(" (")[0]
     title = f"Which kernel of a sweep is the fastest where, and % of copy bandwidth: {gpu}"
-    timed, notes = selection.rows[is_ranked(selection.rows)], style.footer(selection, [MAP])
+    own = ranking.by_sweep(selection.own) if len(selection.own) else selection.rows
+    timed, notes = own[own["rank"] == 1], style.footer(selection, [MAP])
     if timed.empty:
         return style.page(0, f"{title}: no timed rows", notes)
     timed = timed.assign(least=2 ** np.log2(timed["N"]).astype(int))
     timed["order"] = 9 * timed["op"].str.len() + timed["dtype"].map([*schema.ITEMSIZE].index)
     lines = []  # label and rows; no rows under an operation and dtype
-    for (_, op, dtype), group in timed[timed["rank"] == 1].groupby(["order", "op", "dtype"]):
+    for (_, op, dtype), group in timed.groupby(["order", "op", "dtype"]):
         lines.append((f"{op}, {dtype}", group[:0]))
         for sweep, rows_of_sweep in group.groupby("sweep"):
             name = "" if sweep == op else f"{sweep}: "
@@ -98,7 +100,7 @@ def draw_map(selection: Selection) -> Figure:
             counts, x = cell["variant"].value_counts(), columns.index(n)
             name = min(counts.index, key=lambda each: (-counts[each], palette.order(each)))
             colour, marker = selection.styles[name]
-            pale = 0.3 if (cell["competitors"] < 2).all() else 1
+            pale = 0.3 if (cell["no_winner"] != "").all() else 1
             text = f"{100 * cell['of_copy'].min():5.0f}"  # right of the marker
             text += "⁺" if len(counts) > 1 else "⁼" if cell["tie"].any() else ""
             ink = _cell(axes, x, y, 1 - pale * (1 - np.array(to_rgb(colour))), text)

@@ -63,7 +63,9 @@ def footer(selection: Selection, notes: Iterable[str] = ()) -> list[str]:
     if left_out := md.counts(outcomes(own[~timed])):
         lines.append(f"rows without a time that counts: {left_out}")
     if other:
-        lines.append(f"{BOARD} {md.counted(other, 'row')} of another board than the ranked ones")
+        lines.append(
+            f"{BOARD} {md.counted(other, 'row')} of another board than most of their matrix"
+        )
     lines += [CONTROL_NOTE] if CONTROL in set(own["flags"]) else []
     return [*lines, *legend(own.loc[timed, "flags"]), *notes]
 

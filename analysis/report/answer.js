@@ -55,7 +55,7 @@ function measured(asked) {
   const sizes = Map.groupBy(RANKED.filter((row) => comparable(row, asked)), sizeName);
   return [...sizes.values()].map((rows) => {
     const best = rows.filter((row) => row.in_best_set).map((row) => row.variant);
-    return { ...rows[0], rows, best, alone: rows.length === 1 };
+    return { ...rows[0], rows, best };
   });
 }
 
@@ -78,13 +78,13 @@ function listed(names, joint = ", ") {
   const more = names.length - MOST_NAMED;
   return names.slice(0, MOST_NAMED).join(joint) + (more > 0 ? ` and ${more} more` : "");
 }
-const named = ({ alone, best }) =>
-  (alone ? "only " : best.length > 1 ? "tie: " : "") + listed(best);
+const named = ({ no_winner, variant, best }) =>
+  no_winner ? `no winner (${variant})` : (best.length > 1 ? "tie: " : "") + listed(best);
 
 // Names the kernels that all neighbours agree on, or those of each.
 function winner(near) {
-  const raced = near.filter((size) => !size.alone);
-  if (!raced.length) return { text: "No winner", names: near[0].best, alone: true };
+  const raced = near.filter((size) => !size.no_winner);
+  if (!raced.length) return { text: "No winner", names: [near[0].variant], why: near[0].no_winner };
   const common = raced[0].best.filter((name) => raced.every((size) => size.best.includes(name)));
   if (common.length > 1) return { text: `Tie: ${listed(common)}`, names: common };
   if (common.length) return { text: common[0], names: common };
@@ -111,12 +111,11 @@ function facts(rows, name) {
   ].filter(Boolean).join(" · ");
 }
 
-function lead(near, { names, alone, depends }) {
+function lead(near, { names, why, depends }) {
   const torch = names[0] === PAGE.baseline;
-  const beside = torch ? "" : ", beside torch as the baseline";
-  if (alone) return `Only ${names[0]} was timed here${beside}: nothing competed with it.`;
+  if (why) return `${names[0]} is the fastest of those timed at ${sizeName(near[0])}, but ${why}.`;
   if (depends) return near.map((size) => `${named(size)} at ${sizeName(size)}`).join("; ") + ".";
-  const size = near.find((each) => !each.alone);
+  const size = near.find((each) => !each.no_winner);
   const others = size.rows.length - 1;
   if (torch && names.length === 1) return `None of the ${others} other kernels here beats torch.`;
   const tie = names.length > 1 ? "They differ by less than 1 %, or not significantly. " : "";
@@ -160,7 +159,7 @@ function answer(asked) {
   const rows = near.flatMap((size) => size.rows.filter((row) => row.variant === found.names[0]));
   say("#asked", `${asked.op}, ${asked.dtype}, ${sizeName(asked)}, on ${gpuName(asked.gpu)}`);
   say("#notice", ...notice(asked, sizes, near));
-  say("#winner", ...(found.alone ? [] : found.names.slice(0, 1).map(dot)), found.text);
+  say("#winner", ...(found.why ? [] : found.names.slice(0, 1).map(dot)), found.text);
   say("#facts", near.length ? facts(rows, found.names[0]) : "");
   say("#lead", near.length ? lead(near, found) : "");
   say("#about", about(found.names));

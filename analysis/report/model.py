@@ -16,10 +16,11 @@ from analysis.report import trust
 MOST_LINES = 24  # of the table over N; more sizes are shown by powers of two
 CLASSES = {"N up to 1024": (1, 1024), "up to 16384": (1025, 16384), "longer": (16385, math.inf)}
 READING = (
-    "A cell has the best set: “name k/n” is in it at k of n sizes. “only” means that no other "
-    "kernel ranks there, so nothing won. Over torch: the geometric mean of the fastest. Of copy: "
-    "its median share of copy bandwidth, and the least. Last: the kernel that costs the least if "
-    "one must serve every size, and how far it is behind the fastest at worst."
+    "A cell has the best set over all sweeps: “name k/n” is in it at k of n sizes. “no winner”: "
+    "the fastest that was timed is named, but only torch was timed beside it, or the usual winner "
+    "was not timed. Over torch: the geometric mean of the fastest at these sizes. Of copy: its "
+    "median share of copy bandwidth, and the least. Last: the kernel that costs the least if one "
+    "must serve every size, and how far it is behind the fastest at worst."
 )
 FACTS = ["gpu_name", "gpu_uuid", *schema.VERSIONS, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
@@ -88,14 +89,16 @@ def notes(rows: pd.DataFrame) -> list[str]:
 
 def answers(ranks: pd.DataFrame) -> pd.DataFrame:
     """Return a line for each GPU, op, dtype and sweep: the best sets, how fast, and the regret."""
-    lines = []
-    for key, part in ranks.groupby(["origin", "gpu", "op", "dtype", "sweep"]):
-        first = part[part["rank"] == 1]
-        best = [leaders(part[part["N"].between(*ends)]) for ends in CLASSES.values()]
+    lines, every = [], ranking.by_sweep(ranks)
+    key_of = ["origin", "gpu", "op", "dtype", "sweep"]
+    for key, part in ranks.groupby(key_of):
+        known = every[(every[key_of] == list(key)).all(axis=1)]
+        first = known[known["rank"] == 1]
+        best = [leaders(known[known["N"].between(*ends)]) for ends in CLASSES.values()]
         best = best if len(first) else [f"no valid time: {md.counts(outcomes(part))}", "", ""]
         share = first["of_copy"]
         copy = f"{md.percent(share.median())} ({md.percent(share.min())})" if len(share) else ""
-        sizes = len(part.drop_duplicates(["distribution", "M", "N"]))
+        sizes = len(part.drop_duplicates(["M", "N"]))
         lines.append([*key[1:], sizes, *best, over_torch(first), copy, regret(part)])
     heads = ["GPU", "op", "dtype", "sweep", "sizes", *CLASSES]
     heads += ["over torch", "of copy (least)", "one kernel for all: at most behind"]
@@ -105,11 +108,10 @@ def answers(ranks: pd.DataFrame) -> pd.DataFrame:
 def leaders(part: pd.DataFrame) -> str:
     """Return the variants that are most often in the best set, and at how many sizes.
 
-    Of one size it is the best set. A size that only one variant ranks at has no winner.
+    Of one size it is the best set. Sizes with `no_winner` name the fastest that was timed.
     """
-    inside = part[part["in_best_set"]].sort_values("rank")
-    raced = inside[inside["competitors"] > 1]
-    alone = inside.loc[inside["competitors"] == 1, "variant"]
+    raced = part[part["in_best_set"]].sort_values("rank")
+    alone = part.loc[(part["rank"] == 1) & (part["no_winner"] != ""), "variant"]
     total = int((raced["rank"] == 1).sum())
     flags = raced.groupby("variant", sort=False)["flags"]
     if total > 1:
@@ -121,8 +123,8 @@ def leaders(part: pd.DataFrame) -> str:
         names = [name + mark(" ".join(each)) for name, each in flags]
         text = "tie: " * (len(names) > 1) + ", ".join(names)
     if len(alone):
-        only = f"only {'/'.join(sorted(set(alone), key=palette.order))}"
-        text += f"; {only} at {len(alone)}" if text else only
+        fastest = "/".join(sorted(set(alone), key=palette.order))
+        text += "; " * bool(text) + f"no winner{f' at {len(alone)}' * bool(text)} ({fastest})"
     return text
 
 

@@ -7,19 +7,17 @@ import pandas as pd
 
 from analysis import markdown as md
 from analysis import schema
+from analysis.frame import once
 from analysis.markdown import percent
 from analysis.stats import spread
 
-FLAGS = {
-    "aa_biased": "torch against itself was off by more than 1 %",
-    "clock_drift": "the clock moved by more than 3 %",
-    "edge_cases": "right on ordinary input, wrong on special values",
-    "faster_than_copy": "faster than a copy of the same bytes, beyond L2: an error of measurement",
-    "launch_bound": "a short call: its launch takes longer than the kernel",
-    "not_cold": "part of the input was still in the cache",
-    "overlaps_calls": "the next call starts early, so the time is a throughput",
-    "shared_gpu": "another process used the GPU",
-    "throttled": "the driver reduced the clocks",
+OTHERS = {
+    schema.OTHER_BOARD: "are of another board than most of their matrix: variants of two boards "
+    "are compared by their speed-ups over torch alone",
+    schema.OTHER_ENVIRONMENT: "of another model of GPU, driver, CUDA, torch, Triton or measuring "
+    "code than the newest rows of their matrix do not rank; measure them again",
+    schema.OTHER_CODE: "of older code or packages than other rows of their variant do not rank; "
+    "measure them again",
 }
 ERRORS = ["max_abs_error", "max_rel_error", "max_row_sum_error"]
 
@@ -38,7 +36,7 @@ def findings(rows: pd.DataFrame, unranked: Collection[str]) -> list[Finding]:
     found = {
         ("A/A", "aa.csv"): _a_a(rows),
         ("Between processes", "processes.csv"): _between(rows),
-        ("Cold calls", "cold.csv"): _cold(rows[rows["found_in_l2"].notna()]),
+        ("Cold calls", "cold.csv"): _cold(once(rows[rows["found_in_l2"].notna()])),
         ("Flags", "flags.csv"): _flags(rows, unranked),
         ("Not ok", "not_ok.csv"): _failures(rows),
         ("Accuracy", "accuracy.csv"): _accuracy(rows.dropna(subset=ERRORS, how="all")),
@@ -103,18 +101,17 @@ def _cold(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def _flags(rows: pd.DataFrame, unranked: Collection[str]) -> tuple[str, pd.DataFrame]:
     flagged = rows.assign(flag=rows["flags"].str.split()).explode("flag").dropna(subset="flag")
     counts = flagged["flag"].value_counts()
-    other = int((rows["unranked_by"] == schema.OTHER_BOARD).sum())
-    excluded = int((rows["unranked_by"] != "").sum()) - other
+    others = {reason: int((rows["unranked_by"] == reason).sum()) for reason in OTHERS}
+    excluded = int((rows["unranked_by"] != "").sum()) - sum(others.values())
     text = (
         f"{md.counts(flagged['flag'], list(counts.index)) or 'no row has a flag'}. Flags that keep "
         f"a row from ranking: {', '.join(unranked) or 'none'}; they exclude "
         f"{md.counted(excluded, 'row')}."
     )
-    if other:
-        text += f" {md.counted(other, 'row')} of another board than most of their matrix do not "
-        text += "rank within their sweep."
+    for reason, count in others.items():
+        text += f" {md.counted(count, 'row')} {OTHERS[reason]}." if count else ""
     table = flagged.groupby(["flag", "gpu", "op", "dtype"]).size().rename("rows").reset_index()
-    return text, table.assign(meaning=table["flag"].map(FLAGS))
+    return text, table.assign(meaning=table["flag"].map(lambda flag: schema.FLAGS[flag].meaning))
 
 
 def _failures(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:

@@ -33,7 +33,7 @@ QUANTITIES = ["time_us", "speedup", "of_copy", "throughput_gbps"]
 BOTH = ["gpu", "op", "dtype", "M", "N", "variant", "flags", "mark", *QUANTITIES]
 # The columns of a size over all sweeps, and of a row of one sweep.
 OF_SIZES = [*BOTH, "elements", "speedup_low", "speedup_high", "rank", "in_best_set", "behind_best"]
-OF_SIZES += ["of_meet"]
+OF_SIZES += ["of_meet", "no_winner"]
 OF_ROWS = [*BOTH, "sweep", "status", "message"]
 # Colours of the palette with a contrast below 3 on white or on dark -> their replacement on both.
 CLEAR = {palette.BLACK: "var(--ink)", palette.ORANGE: "#b07d12", palette.SKY: "#2f8fc4"}

@@ -7,7 +7,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.frame import different_words, is_ranked
-from analysis.schema import BASELINE, SCHEMA, SWEEP_MATRIX
+from analysis.schema import (
+    BASELINE,
+    FAILED_REPLICATE,
+    OVER_PROCESSES,
+    SEVERITY,
+    SWEEP_MATRIX,
+    TRANSIENT,
+)
 from analysis.stats.ratio import Estimate, Z, t_quantile
 from analysis.stats.spread import BOARD, DEFAULT, process_spread, widening
 
@@ -19,19 +26,18 @@ def point_estimates(
 ) -> pd.DataFrame:
     """Return one line per variant and matrix; `rows` has one per process.
 
-    The worst status of its processes is the status of a variant, with the message of that process.
+    The most severe status of its processes is that of a variant, with the message of that process.
     `log`, `variance` and `degrees` are its Estimate over torch, NaN without a speed-up; `speedup`
     and its interval follow from them. `processes` counts the processes that rank. Other numbers are
-    medians over these processes, or where none ranks over those of the worst status. `controls`:
-    the rows that give the spread and the widening, by default `rows`. `baseline`: the variant whose
-    ratio is exactly 1.
+    merged over these processes as OVER_PROCESSES says, or where none ranks over those of the worst
+    status. `controls`: the rows that give the spread and the widening, by default `rows`.
+    `baseline`: the variant whose ratio is exactly 1.
     """
     rows = _of_worst_status(_with_prior(rows, rows if controls is None else controls))
     groups = rows.groupby(VARIANT_POINT, sort=False)
     points = groups.first().drop(columns=["prior", "d"])
-    numbers = [c.name for c in SCHEMA.values() if c.type == "float"]
-    points[numbers] = groups[numbers].median()
-    texts = ["flags", "unranked_by", "gpu_uuid"]
+    points[[*OVER_PROCESSES]] = groups.agg(OVER_PROCESSES)
+    texts = ["flags", "unranked_by", "gpu_uuid", "throttle_reasons", "process"]
     points[texts] = groups[texts].agg(different_words)
     points["processes"] = groups["processes"].sum()
     points[["log", "variance", "degrees"]] = _over_processes(groups)
@@ -53,13 +59,17 @@ def _with_prior(rows: pd.DataFrame, controls: pd.DataFrame) -> pd.DataFrame:
 def _of_worst_status(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that give the line of their variant, with `processes`, 1 for each that ranks.
 
-    A flag or a board excludes one process; a wrong result or a crash excludes the variant.
+    A flag, a board or a TRANSIENT status excludes one process; a wrong result or a crash excludes
+    the variant. The flag FAILED_REPLICATE tells of a process that a transient status excludes.
     """
 
     def over_variant(values: pd.Series, function: str) -> pd.Series:
         return values.groupby([rows[name] for name in VARIANT_POINT]).transform(function)
 
-    severity = rows["status"].map(SCHEMA["status"].allowed.index)
+    failed = rows["status"].isin(TRANSIENT) & over_variant(rows["status"] == "ok", "any")
+    flags = rows["flags"].mask(over_variant(failed, "any"), rows["flags"] + f" {FAILED_REPLICATE}")
+    rows = rows.assign(flags=flags)[~failed]
+    severity = rows["status"].map(SEVERITY.index)
     rows = rows[severity == over_variant(severity, "max")]
     ranked = is_ranked(rows)
     rows = rows.assign(processes=ranked.astype(int))

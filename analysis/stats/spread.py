@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from analysis.frame import once
 from analysis.schema import SWEEP_MATRIX
 from analysis.stats.ratio import LEVEL, Z
 
@@ -33,11 +34,12 @@ MIN_DEGREES, DEFAULT = 10, (5e-3, 0.12, 4.0)
 
 
 def aa_controls(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with an A/A control; `z` of its ratio; `excludes`: its interval lacks 1.
+    """Return the processes with an A/A control; `z` of its ratio; `excludes`: its interval lacks 1.
 
-    A row whose A/A interval has no width is left out, because it has no standard error.
+    A process of two sweeps counts once. A row whose A/A interval has no width is left out, because
+    it has no standard error.
     """
-    rows = rows[rows["aa_high"] > rows["aa_low"]]
+    rows = once(rows[rows["aa_high"] > rows["aa_low"]])
     z = np.log(rows["aa_ratio"]) * 2 * Z / np.log(rows["aa_high"] / rows["aa_low"])
     excludes = (rows["aa_low"] > 1) | (rows["aa_high"] < 1)
     return rows.assign(z=z, excludes=excludes, short=rows["torch_us"] <= SHORT_US)
@@ -90,13 +92,17 @@ def process_spread(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["torch_us"].notna()]
     length = rows[["torch_us", "copy_us"]].min(axis=1)  # b weighs most on the shorter call
     rows = rows.assign(log=np.log(rows["torch_us"] / rows["copy_us"]), length=length)
-    groups = rows.groupby([*SWEEP_MATRIX, "gpu_uuid"], sort=False)
-    controls = groups.agg(var=("log", "var"), n=("log", "size"), length=("length", "median"))
     fits = {}
-    for _, board in controls.groupby([name for name in BOARD if name != "sweep"]):
+    for _, board in rows.groupby([name for name in BOARD if name != "sweep"]):
         for key, sweep in board.groupby(BOARD):  # too few controls of a sweep: those of the board
-            fits[key] = _fit(sweep) or _fit(board) or DEFAULT
+            fits[key] = _fit(_controls(sweep)) or _fit(_controls(once(board))) or DEFAULT
     return pd.DataFrame.from_dict(fits, orient="index", columns=["a", "b", "d"])
+
+
+def _controls(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return for each matrix of one board the variance of ln(torch / copy) between processes."""
+    groups = rows.groupby(SWEEP_MATRIX, sort=False)
+    return groups.agg(var=("log", "var"), n=("log", "size"), length=("length", "median"))
 
 
 def _fit(controls: pd.DataFrame) -> tuple[float, float, float] | None:

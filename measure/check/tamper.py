@@ -8,16 +8,23 @@ reviewer must read the kernel:
 - objects that are put back before the next comparison, and functions that NAMES leaves out;
 - code that is patched in memory;
 - threads or processes that take the cores;
+- audit hooks of the interpreter, and a mode of the processor that flushes small numbers to 0, which
+  cannot be read;
 - a kernel that finds the noted state through the garbage collector.
 """
 
+import gc
 import importlib
 import inspect
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 
 import torch
 
+from ..clock import hooks
 from ..device.opened import Device
 
 # Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
@@ -42,14 +49,33 @@ BASELINE = (
     *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
     "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
 )
-# Settings by which a variant could slow the baseline.
+# Settings of the process by which a variant could slow the baseline, and less so itself. Hooks of
+# the interpreter, such as a profile function, cost time for each call of Python.
 SETTINGS = {
+    "sys.getprofile": sys.getprofile,
+    "sys.gettrace": sys.gettrace,
+    "sys.getswitchinterval": sys.getswitchinterval,
+    "threading.getprofile": threading.getprofile,
+    "threading.gettrace": threading.gettrace,
+    "the tools of sys.monitoring": hooks.monitoring_tools,
+    "gc.callbacks": lambda: tuple(map(id, gc.callbacks)),
+    "gc.get_threshold": gc.get_threshold,
+    "signal.getitimer": lambda: [signal.getitimer(timer)[1] for timer in TIMERS],
+    "os.sched_getaffinity": lambda: sorted(os.sched_getaffinity(0)),
+    "os.sched_getscheduler": lambda: os.sched_getscheduler(0),
+    "os.getpriority": lambda: os.getpriority(os.PRIO_PROCESS, 0),
     "torch.get_num_threads": torch.get_num_threads,
+    "torch.get_num_interop_threads": torch.get_num_interop_threads,
     "torch.get_default_dtype": torch.get_default_dtype,
+    "torch.is_autocast_enabled": lambda: [*map(torch.is_autocast_enabled, ("cpu", "cuda"))],
+    "torch.is_anomaly_enabled": torch.is_anomaly_enabled,
     "torch.are_deterministic_algorithms_enabled": torch.are_deterministic_algorithms_enabled,
+    "torch.autograd.profiler": torch.autograd._profiler_enabled,
     "torch's stack of function modes": torch._C._len_torch_function_stack,
     "torch's stack of dispatch modes": torch._C._len_torch_dispatch_stack,
 }
+TIMERS = signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF
+MIN_PARALLEL = 2**17  # elements; of fewer, torch fills a tensor in one thread
 
 
 def watch(device: Device) -> Callable[[], str | None]:
@@ -60,6 +86,8 @@ def watch(device: Device) -> Callable[[], str | None]:
     if not device.is_cpu:
         for name in ON_A_GPU:
             importlib.import_module(f"{PACKAGE}.{name}")
+    # OpenMP may bind this thread to a core in its first parallel region, which is no kernel's fault
+    torch.zeros(MIN_PARALLEL)
     objects, settings = _objects, _settings
     names_before, settings_before = objects(), settings()
 

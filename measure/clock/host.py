@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable
 
+from . import hooks
 from .base import Call, CallBuffers
 
 MIN_SAMPLE_US = 2000.0  # a sample this long hides the clock's and the loop's own cost
@@ -56,6 +57,7 @@ class HostClock:
 
     def _sample(self, name: str, rotation: Iterable[CallBuffers]) -> float:
         call, calls = self._calls[name], list(itertools.islice(rotation, self._counts[name]))
+        hooks.clear()
         begin = time.perf_counter_ns()
         for buffers in calls:
             call(*buffers)

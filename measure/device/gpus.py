@@ -14,19 +14,33 @@ from ..point import CPU
 AUTO = "auto"
 DRIVER = Path("/dev/nvidiactl")  # is there while NVIDIA's driver is loaded
 
-# Words of a device's name that do not distinguish models: vendor, brand, form factor, memory.
-# Boards of one model with different memory share a slug; the row's gpu_name distinguishes them.
-_NOISE = re.compile(
-    r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|gpu|graphics|generation"
-    r"|pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb",
-    re.IGNORECASE,
+# Words of a device's name that distinguish no boards: vendor and brand.
+_BRAND = re.compile(
+    r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|gpu|graphics|generation", re.IGNORECASE
 )
+# Words that distinguish boards of one family, by form factor and memory: an H100 PCIe has half of
+# the bandwidth of an H100 SXM5.
+_BOARD = re.compile(r"pcie?|sxm\d*|nvl|hbm\d*e?|\d+gb?", re.IGNORECASE)
+SLICE = " MIG "  # in the name of a MIG slice, between its board and its size
+# Slugs that were recorded before boards had slugs of their own.
+_RECORDED = {"NVIDIA H100 80GB HBM3": "h100"}
 
 
 def slug(name: str) -> str:
-    """Return 'a100' for 'NVIDIA A100-PCIE-40GB', 'rtx3090' for 'NVIDIA GeForce RTX 3090'."""
-    words = re.split(r"[^A-Za-z0-9]+", name)
-    return "".join(w.lower() for w in words if w and not _NOISE.fullmatch(w))
+    """Return a board's name as a word, `rtx3090` for `NVIDIA GeForce RTX 3090`.
+
+    Form factor and memory follow the family: `a100_sxm4_80gb` for `NVIDIA A100-SXM4-80GB`, and
+    `a100_sxm4_80gb_mig_3g_40gb` for a MIG slice of it.
+    """
+    board, _, size = name.partition(SLICE)
+    words = [word.lower() for word in re.split(r"[^A-Za-z0-9]+", board) if word]
+    details = [word for word in words if _BOARD.fullmatch(word)]
+    family = "".join(word for word in words if not (_BRAND.fullmatch(word) or word in details))
+    of_slice = ["mig", *re.findall(r"[a-z0-9]+", size.lower())] if size else []
+    return "_".join([_RECORDED.get(board) or "_".join([family, *details]), *of_slice])
+
+
+_NUMBER = re.compile(r"\s*\+?(\d+)")  # whatever follows it
 
 
 class VisibleGpu(NamedTuple):
@@ -67,24 +81,27 @@ def visible_gpus() -> list[VisibleGpu]:
 def _chosen(
     boards: list[tuple[str, list[VisibleGpu]]], visible_devices: str | None
 ) -> list[VisibleGpu]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, in order, up to the first unknown name.
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, read as CUDA reads it.
 
-    ``boards``: the UUID and the slices of each. A board's UUID stands for all its slices.
+    A word is a number, as C's strtol reads it, or the beginning of one UUID. CUDA takes the words
+    up to the first that names no GPU, or several; where one GPU comes twice, it takes none.
+    ``boards``: the UUID and the slices of each. A board's number or UUID stands for all its slices.
     """
-    gpus = [gpu for _, slices in boards for gpu in slices]
+    named = {gpu.uuid: [gpu] for _, slices in boards for gpu in slices} | dict(boards)
     if visible_devices is None:
-        return gpus
-    by_uuid = [(gpu.uuid, [gpu]) for gpu in gpus] + boards
-    chosen = []
-    for word in filter(None, (part.strip() for part in visible_devices.split(","))):
-        if word.isdigit() and int(word) < len(boards):
-            chosen += boards[int(word)][1]
-            continue
-        matching = [named for uuid, named in by_uuid if uuid.startswith(word)]
-        if not matching:
+        return [gpu for _, slices in boards for gpu in slices]
+    chosen: list[VisibleGpu] = []
+    for word in visible_devices.split(","):
+        if number := _NUMBER.match(word):
+            matching = [slices for _, slices in boards][int(number[1]) :][:1]
+        else:
+            matching = [gpus for uuid, gpus in named.items() if word and uuid.startswith(word)]
+        if len(matching) != 1:
             break
+        if set(matching[0]) & set(chosen):
+            return []
         chosen += matching[0]
-    return list(dict.fromkeys(chosen))
+    return chosen
 
 
 def _slices(nvml: ModuleType, board) -> list[VisibleGpu]:

@@ -46,8 +46,10 @@ def open_device(gpu: str) -> Device:
         if gpu == present[-1]:
             return _gpu(index, properties, gpu)
     have = f"this machine has {', '.join(present)}" if present else "torch sees no GPU here"
+    named = "one of these names (also in the gpus.yaml of a cluster), " * bool(present)
     raise NoRow(
-        f"gpu {gpu!r} was asked for, but {have}; use 'auto', 'cpu', or run on a machine that has it"
+        f"gpu {gpu!r} was asked for, but {have}; use {named}'auto', 'cpu', or run on a machine "
+        "that has it"
     )
 
 

@@ -32,9 +32,10 @@ def limit(status, message=""):
     ]
 
 
-def errors(online_error, torch_error):
+def errors(online_error, torch_error, replicate=1):
     pair = {"triton_online": online_error, "torch_softmax": torch_error}
-    return [synthetic.row(variant=v, N=32768, max_abs_error=e) for v, e in pair.items()]
+    given = {"N": 32768, "replicate": replicate}
+    return [synthetic.row(variant=v, max_abs_error=e, **given) for v, e in pair.items()]
 
 
 TORCH, JIT, NAIVE = "torch_softmax", "torch_jit", "torch_naive"
@@ -95,6 +96,7 @@ CASES = [
     ("S0-e", "", errors(1.5e-11, 4e-13), HOLDS, "not the difference itself"),
     ("S0-e", "", errors(1.6e-11, 4e-13), FAILS, "between 1.56e-11 and 1.64e-11"),
     ("S0-e", "", errors(1e-11, 1.2e-11), OPEN, "between 2.00e-12 and 2.20e-11"),
+    ("S0-e", "", errors(1.6e-11, 0) + errors(1e-12, 0, 2) + errors(1e-12, 0, 3), FAILS, "1.60e-11"),
     ("S1-a", TORCH, T_FUSED + fused("triton_persistent", 1.3), HOLDS, "13 of 98"),
     ("S1-a", NAIVE, fused("triton_persistent", 1.3), NONE, "torch_naive: no row"),
     ("S2-a", TORCH, T_FUSED + fused("triton_row", 2, sizes=[12160]), HOLDS, "2.000x"),

@@ -148,7 +148,7 @@ def test_every_replicate_counts_as_a_condition(tmp_path, compare):
     assert "driver 570" in err
     assert "and 580.1 in OLD" in err
     loaded = rooms.load_run(tmp_path / "old.csv")
-    assert set(loaded["unranked_by"][loaded["gpu_uuid"] == "GPU-2"]) == {"other_board"}
+    assert set(loaded["unranked_by"][loaded["gpu_uuid"] == "GPU-2"]) == {"other_environment"}
 
 
 def test_an_error_of_measurement_is_unclear(compare):

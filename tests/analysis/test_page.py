@@ -11,6 +11,12 @@ from tests.analysis.synthetic import frame_of
 from tests.browser import made
 
 
+def data_of(page):
+    """The data of a page."""
+    packed = re.search(r'id="payload">(.*?)</script>', page.read_text())[1]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
 def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
     page = made.page(frame_of(made.rows()), tmp_path).read_text()
     assert made.MARKUP not in page
@@ -28,9 +34,7 @@ def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
 def test_torch_is_drawn_as_the_control_of_rows_and_is_no_row(tmp_path):
     given = {"time_us": 10.0, "torch_us": 20.0, "of_copy": 0.5, "of_meet": 0.8}
     rows = [synthetic.with_speedup(2.0, variant="triton_row", **given)]
-    page = made.page(frame_of(rows), tmp_path).read_text()
-    packed = base64.b64decode(re.search(r'id="payload">(.*?)</script>', page)[1])
-    data = json.loads(gzip.decompress(packed))
+    data = data_of(made.page(frame_of(rows), tmp_path))
     assert [line["variant"] for line in data["rows"]] == ["triton_row"]
     ranks = {
         i: (s["variant"], s["rank"]) for i, s in enumerate(data["sizes"]) if s["gpu"] == "h200"

@@ -9,6 +9,7 @@ import pytest
 
 from analysis import ranking, schema, stats
 from analysis.frame import is_ranked
+from analysis.report.trust import ERRORS
 from analysis.stats import Estimate, ratio, spread
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
@@ -128,6 +129,18 @@ def test_replicates_count_with_their_own_variance():
     assert point["variance"] == pytest.approx((d * prior + 2 * own) / (d + 2) / 3, rel=1e-3)
     assert (point["degrees"], point["processes"]) == (d + 2, 3)
     assert point["speedup"] == pytest.approx((1.4 * 1.5 * 1.6) ** (1 / 3))
+
+
+def test_replicates_give_the_median_of_a_time_and_the_largest_error():
+    """Further replicates check three rows, so their errors are smaller, and hide no larger one."""
+    given = enumerate(((9.0, 2e-11), (7.0, 1e-12), (8.0, 3e-12)), start=1)
+    rows = frame_of(
+        synthetic.row(replicate=i, time_us=us, throttle_reasons="x" * i, **dict.fromkeys(ERRORS, e))
+        for i, (us, e) in given
+    )
+    (point,) = stats.point_estimates(rows).to_dict("records")
+    assert (point["time_us"], *(point[name] for name in ERRORS)) == (8.0, 2e-11, 2e-11, 2e-11)
+    assert point["throttle_reasons"] == "x xx xxx"
 
 
 def test_torch_is_1_by_pairing_and_a_flagged_replicate_is_left_out():

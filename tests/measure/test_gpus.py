@@ -30,6 +30,27 @@ def fake_nvml(monkeypatch):
         ("GPU-a", ["GPU-aaaa"]),
         ("GPU-bbbb", ["MIG-1111", "MIG-2222"]),
         ("0,7,1", ["GPU-aaaa"]),
+        # as CUDA 13.0 reads them on a machine of two boards
+        ("0,0", []),
+        ("0,1,0", []),
+        ("GPU-aaaa,0", []),
+        ("1,,0", ["MIG-1111", "MIG-2222"]),
+        (",0", []),
+        ("0,", ["GPU-aaaa"]),
+        ("+1", ["MIG-1111", "MIG-2222"]),
+        ("01", ["MIG-1111", "MIG-2222"]),
+        (" 1 ", ["MIG-1111", "MIG-2222"]),
+        ("0 1", ["GPU-aaaa"]),
+        ("0x1", ["GPU-aaaa"]),
+        ("0,-1,1", ["GPU-aaaa"]),
+        ("-1", []),
+        ("GPU-", []),
+        ("MIG-", []),
+        ("MIG-1,MIG-2", ["MIG-1111", "MIG-2222"]),
+        ("MIG-1111,GPU-bbbb", []),
+        ("gpu-aaaa", []),
+        ("aaaa", []),
+        ("all", []),
     ],
 )
 def test_gpus_are_those_that_cuda_would_show_and_slices_count(
@@ -39,7 +60,7 @@ def test_gpus_are_those_that_cuda_would_show_and_slices_count(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible_devices)
     found = gpus.visible_gpus()
     assert [uuid for uuid, _ in found] == expected
-    slugs = ["h200" if uuid == "GPU-aaaa" else "a100mig3g" for uuid, _ in found]
+    slugs = ["h200" if uuid == "GPU-aaaa" else "a100_sxm4_40gb_mig_3g_20gb" for uuid, _ in found]
     assert [slug for _, slug in found] == gpus.visible_slugs() == slugs
     assert gpus.resolve("auto") == (slugs[0] if slugs else "cpu")
     assert gpus.resolve("rtx3090") == "rtx3090"

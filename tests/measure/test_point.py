@@ -35,9 +35,33 @@ def test_triton_is_interpreted_on_a_cpu_only():
 
 
 SLUGS = {
-    "NVIDIA A100-PCIE-40GB": "a100",
-    "NVIDIA H100 80GB HBM3": "h100",
-    "Tesla V100-SXM2-16GB": "v100",
+    "NVIDIA A100-PCIE-40GB": "a100_pcie_40gb",
+    "NVIDIA A100-SXM4-40GB": "a100_sxm4_40gb",
+    "NVIDIA A100-SXM4-80GB": "a100_sxm4_80gb",
+    "NVIDIA A100 80GB PCIe": "a100_80gb_pcie",
+    "NVIDIA A100-SXM-64GB": "a100_sxm_64gb",
+    "NVIDIA A100-SXM4-80GB MIG 3g.40gb": "a100_sxm4_80gb_mig_3g_40gb",
+    "NVIDIA H100 80GB HBM3": "h100",  # as recorded
+    "NVIDIA H100 80GB HBM3 MIG 1g.10gb": "h100_mig_1g_10gb",
+    "NVIDIA H100 80GB HBM3 MIG 1g.20gb": "h100_mig_1g_20gb",
+    "NVIDIA H100 80GB HBM3 MIG 1g.10gb+me": "h100_mig_1g_10gb_me",
+    "NVIDIA H100 PCIe": "h100_pcie",
+    "NVIDIA H100 NVL": "h100_nvl",
+    "NVIDIA H100 80GB HBM2e": "h100_80gb_hbm2e",
+    "NVIDIA H200": "h200",
+    "NVIDIA H200 NVL": "h200_nvl",
+    "NVIDIA GH200 480GB": "gh200_480gb",
+    "NVIDIA GH200 144G HBM3e": "gh200_144g_hbm3e",
+    "NVIDIA B200": "b200",
+    "NVIDIA GB200": "gb200",
+    "NVIDIA L40": "l40",
+    "NVIDIA L40S": "l40s",
+    "NVIDIA A10G": "a10g",
+    "Tesla V100-SXM2-16GB": "v100_sxm2_16gb",
+    "Tesla V100-PCIE-32GB": "v100_pcie_32gb",
+    "NVIDIA GeForce GTX 1060 3GB": "gtx1060_3gb",
+    "NVIDIA RTX A6000": "rtxa6000",
+    "Quadro RTX 6000": "rtx6000",
     "NVIDIA GeForce RTX 3090 Ti": "rtx3090ti",
     "NVIDIA GeForce RTX 4090 Laptop GPU": "rtx4090laptop",
     "NVIDIA RTX 6000 Ada Generation": "rtx6000ada",
@@ -47,6 +71,7 @@ SLUGS = {
 
 def test_slugs():
     assert {name: gpus.slug(name) for name in SLUGS} == SLUGS
+    assert len(set(SLUGS.values())) == len(SLUGS), "each board has its own"
 
 
 def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, capsys):

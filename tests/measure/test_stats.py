@@ -12,7 +12,17 @@ from tests.bench import point
 
 # Tables of the binomial distribution give 18 and 33 of 50 values, 19 and 33 of 51, and so on.
 @pytest.mark.parametrize(
-    ("values", "low", "high"), [(5, 1, 5), (6, 1, 6), (50, 18, 33), (51, 19, 33), (100, 40, 61)]
+    ("values", "low", "high"),
+    [
+        (5, 1, 5),
+        (6, 1, 6),
+        (8, 1, 8),
+        (9, 2, 8),
+        (12, 3, 10),
+        (50, 18, 33),
+        (51, 19, 33),
+        (100, 40, 61),
+    ],
 )
 def test_the_interval_is_the_narrowest_between_values_that_covers_enough(values, low, high):
     found = stats.median_interval(np.random.default_rng(1).permutation(values) + 1)

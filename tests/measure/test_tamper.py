@@ -1,12 +1,18 @@
 """A kernel that replaces a function of timing or of the correctness check is named."""
 
+import contextlib
 import functools
+import gc
+import signal
+import sys
+import threading
 
 import pytest
 import torch
 
 from measure import pipeline
 from measure.check import correctness, tamper, tolerance
+from measure.clock.host import HostClock
 from measure.device.opened import open_device
 
 REPLACED = {
@@ -29,6 +35,81 @@ def test_what_is_replaced_is_named(name, monkeypatch):
         said = replaced()
     assert said == f"the kernel replaced {name.strip()}"
     assert replaced() is None
+
+
+@contextlib.contextmanager
+def changed(change, restore):
+    change()
+    try:
+        yield
+    finally:
+        restore()
+
+
+def hook(*_):
+    return None
+
+
+SWITCHES = {
+    "sys.getprofile": lambda: changed(lambda: sys.setprofile(hook), lambda: sys.setprofile(None)),
+    "threading.getprofile": lambda: changed(
+        lambda: threading.setprofile(hook), lambda: threading.setprofile(None)
+    ),
+    "threading.gettrace": lambda: changed(
+        lambda: threading.settrace(hook), lambda: threading.settrace(None)
+    ),
+    "gc.callbacks": lambda: changed(
+        lambda: gc.callbacks.append(hook), lambda: gc.callbacks.remove(hook)
+    ),
+    "gc.get_threshold": lambda: changed(
+        functools.partial(gc.set_threshold, 1),
+        functools.partial(gc.set_threshold, *gc.get_threshold()),
+    ),
+    "sys.getswitchinterval": lambda: changed(
+        lambda: sys.setswitchinterval(1), lambda: sys.setswitchinterval(0.005)
+    ),
+    "signal.getitimer": lambda: changed(
+        lambda: signal.setitimer(signal.ITIMER_REAL, 900, 900),
+        lambda: signal.setitimer(signal.ITIMER_REAL, 0),
+    ),
+    "torch.is_autocast_enabled": lambda: torch.autocast("cpu"),
+    "torch.is_anomaly_enabled": lambda: torch.autograd.detect_anomaly(check_nan=False),
+    "torch.autograd.profiler": torch.autograd.profiler.profile,
+    "torch's stack of function modes": lambda: torch.device("cpu"),
+}
+if sys.version_info >= (3, 12):
+    SWITCHES["the tools of sys.monitoring"] = lambda: changed(
+        lambda: sys.monitoring.use_tool_id(4, "mine"), lambda: sys.monitoring.free_tool_id(4)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_of_the_process_is_named(name):
+    replaced = tamper.watch(open_device("cpu"))
+    with SWITCHES[name]():
+        problem = replaced()
+    assert problem.startswith(f"the kernel changed {name}")
+    assert replaced() is None
+
+
+def test_hooks_that_a_kernel_sets_and_removes_between_checks_cost_the_baseline_nothing():
+    calls = []
+
+    def sets_a_hook(x, out):
+        sys.setprofile(lambda *_: calls.append(1))
+
+    clock = HostClock([(torch.zeros(2, 2), torch.zeros(2, 2))])
+    clock.add(sets_a_hook, "variant")
+    sys.setprofile(None)
+    clock.add(lambda x, out: len(x), "torch")
+    try:
+        clock.block(["variant"])
+        calls.clear()
+        clock.block(["torch"])
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 100, "only until the baseline begins"
 
 
 def test_every_name_that_is_watched_exists():

@@ -53,6 +53,12 @@ def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
             cluster.table(tmp_path / "gpus.yaml")
 
 
+def test_a_family_of_gpus_is_answered_by_the_names_of_its_boards():
+    table = {"a100_sxm4_80gb": {}, "a100_pcie_40gb": {}, "h200": {}}
+    with pytest.raises(ConfigError, match=r"'a100'.*llowed: a100_sxm4_80gb, a100_pcie_40gb$"):
+        cluster.check(["a100"], table)
+
+
 def test_minutes_cover_the_time_out_and_what_comes_around_it():
     assert [cluster.minutes(seconds) for seconds in (120, 110, 111, 0.5)] == [3, 2, 3, 1]
 
@@ -72,11 +78,12 @@ def test_an_allocation_has_whole_matrices():
 
 def test_each_allocation_is_one_group(project):
     shapes = [{"M": 4, "N": {"from": 1, "to": 40, "step": 1}}]
-    configure(project, gpus=["a100", "h200"], shapes=shapes)
+    types = ["a100_sxm4_80gb", "h200"]
+    configure(project, gpus=types, shapes=shapes)
     options = "-n", "--workflow-profile", "profiles/slurm"
     # 160 points of each type, 60 to a group
     groups = re.findall(r"Group job (points_\w+) ", Runner(project)(*options))
-    assert sorted(groups) == [f"points_{gpu}_{n}" for gpu in ("a100", "h200") for n in (1, 2, 3)]
+    assert sorted(groups) == [f"points_{gpu}_{n}" for gpu in types for n in (1, 2, 3)]
     configure(project, gpus=["h100"])
     assert "no line for 'h100'" in Runner(project)(*options, fails=True)
 

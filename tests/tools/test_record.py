@@ -91,7 +91,7 @@ def test_every_claim_and_every_line_of_the_readme_has_its_recorded_points(record
     found = claims.check(pd.concat(rows, ignore_index=True), sources).query("dtype == 'float32'")
     judged = found.query("origin == 'measured' and verdict != 'no data'")
     assert set(judged["quantity"]) == {claim.quantity for claim in claims.CLAIMS}
-    known = {(sweep, p.dtype, p.M, p.N, p.variant) for sweep in recorded for p in recorded[sweep]}
+    known = {(p.op, p.dtype, p.M, p.N, p.variant) for own in recorded.values() for p in own}
     assert {(*point, results.OURS) for point in results.GLANCE} <= known
 
 

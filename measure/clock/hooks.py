@@ -1,0 +1,33 @@
+"""Remove what makes the interpreter call a function of someone else's at each step."""
+
+import sys
+import threading
+
+MONITORING = getattr(sys, "monitoring", None)  # from Python 3.12 on
+TOOLS = range(6)  # of sys.monitoring
+
+
+def monitoring_tools() -> list[tuple[str | None, int]]:
+    """Return the name and the events of each tool of sys.monitoring; [] before Python 3.12."""
+    if MONITORING is None:
+        return []
+    names = [MONITORING.get_tool(tool) for tool in TOOLS]
+    return [
+        (name, name and MONITORING.get_events(tool))
+        for tool, name in zip(TOOLS, names, strict=True)
+    ]
+
+
+def clear() -> None:
+    """Remove profile and trace functions, and the events of monitoring tools.
+
+    A variant may set one in its call and remove it in the next, so that only the baseline between
+    them is slow.
+    """
+    sys.setprofile(None)
+    sys.settrace(None)
+    threading.setprofile(None)
+    threading.settrace(None)
+    for tool in TOOLS if MONITORING else ():
+        if MONITORING.get_tool(tool):
+            MONITORING.set_events(tool, MONITORING.events.NO_EVENTS)

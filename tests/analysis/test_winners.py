@@ -1,0 +1,139 @@
+"""One ranking for each size: which rows it counts, and where it names a winner."""
+
+import pandas as pd
+import pytest
+
+from analysis import ranking
+from analysis.figures.heatmap import draw_map
+from analysis.panels import select
+from analysis.stats import spread
+from tests.analysis import synthetic
+from tests.analysis.synthetic import frame_of, ranked, with_speedups
+from tests.analysis.test_page import data_of
+from tests.browser import made
+
+
+def test_a_process_of_two_sweeps_counts_once():
+    """Sweeps may list the same rows, which then say no more than one of them does."""
+    rows = [
+        synthetic.with_speedup(value * (1 + 0.01 * i), variant=name, replicate=i)
+        for name, value in {"a": 1.5, "b": 1.45, "torch_softmax": 1.0}.items()
+        for i in (1, 2, 3)
+    ]
+    alone = ranking.rank_variants(frame_of(rows, sweep="one"))
+    both = pd.concat([frame_of(rows, sweep="one"), frame_of(rows[:6], sweep="two")])
+    found = ranking.rank_variants(both.reset_index(drop=True))
+    assert len(found) == 5
+    for _, part in found.groupby("sweep"):
+        part = part.set_index("variant")[ranking.RANK_COLUMNS]
+        expected = alone.set_index("variant")[ranking.RANK_COLUMNS]
+        pd.testing.assert_frame_equal(part, expected.loc[part.index])
+    aa = [len(spread.aa_controls(part)) for part in (both, frame_of(rows))]
+    assert aa == [9, 9]
+    pd.testing.assert_frame_equal(
+        ranking.over_sweeps(found)[ranking.CARRIED], ranking.over_sweeps(alone)[ranking.CARRIED]
+    )
+
+
+NEW = {"torch": "2.13.0", "started_at": "2026-12-01T10:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"torch": "2.13.0"},
+        {"driver": "590.1"},
+        {"triton": "3.8.0"},
+        {"cuda": "13.1"},
+        {"gpu_name": "NVIDIA H200 NVL"},
+    ],
+)
+@pytest.mark.parametrize("sweeps", [("one", "one"), ("one", "two")])
+def test_of_two_environments_at_a_size_the_newest_ranks(sweeps, change):
+    """8.0 µs beside a torch of 12 µs is faster than 10.0 µs beside one of 20 µs."""
+    newer = change | {"started_at": NEW["started_at"]}
+    old = synthetic.with_speedup(2.0, variant="frontier", time_us=10.0, torch_us=20.0)
+    new = synthetic.with_speedup(1.5, variant="triton_row", time_us=8.0, torch_us=12.0, **newer)
+    if sweeps[0] == sweeps[1]:
+        rows = frame_of([old, new])
+    else:
+        rows = pd.concat([frame_of([old], "one"), frame_of([new], "two")], ignore_index=True)
+    found = ranking.rank_variants(rows).set_index("variant")
+    assert found["rank"].dropna().to_dict() == {"triton_row": 1}
+    assert found["unranked_by"].to_dict() == {"frontier": "other_environment", "triton_row": ""}
+    assert found.loc["frontier", "status"] == "ok"
+
+
+def test_of_two_codes_of_a_variant_the_newest_ranks():
+    other = {"kernel_sha256": "2", "started_at": NEW["started_at"], "replicate": 2}
+    rows = with_speedups({"a": 2.0, "b": 1.0}, kernel_sha256="1")
+    (newer,) = with_speedups({"a": 1.5}, **other)
+    found = ranked([*rows, newer]).set_index("variant")
+    assert found["speedup"].round(3).to_dict() == {"a": 1.5, "b": 1.0}
+    assert found["processes"].to_dict() == {"a": 1, "b": 1}
+    frames = [frame_of(rows, "one"), frame_of([newer], "two")]
+    found = ranking.over_sweeps(ranking.rank_variants(pd.concat(frames, ignore_index=True)))
+    assert found.set_index("variant")["speedup"].round(3).to_dict() == {"a": 1.5, "b": 1.0}
+
+
+def test_a_kernel_that_is_wrong_in_one_sweep_ranks_in_none():
+    wrong = frame_of([synthetic.row(variant="a", N=65536, status="incorrect")], "one")
+    right = frame_of(with_speedups({"a": 2.0, "b": 1.0}), "two")
+    found = ranking.rank_variants(pd.concat([wrong, right], ignore_index=True))
+    assert found.loc[found["rank"].notna(), "variant"].tolist() == ["b"]
+
+
+TORCH = "torch_softmax"
+USUAL = {"a": 2.0, "b": 1.5, TORCH: 1.0}
+
+
+@pytest.mark.parametrize(
+    ("speeds", "failed", "no_winner"),
+    [
+        ({"a": 2.0, "b": 1.5}, "", ""),
+        ({"a": 2.0, TORCH: 1.0}, "", ranking.NO_RIVAL),
+        ({"a": 2.0}, "", ranking.NO_RIVAL),
+        ({TORCH: 1.0}, "", ranking.NO_RIVAL),
+        ({"a": 0.5, TORCH: 1.0}, "", ""),  # torch has beaten another
+        ({"b": 1.5, "c": 1.2}, "", "a, the usual winner, was not timed"),
+        ({"b": 1.5, "c": 1.2}, "unavailable", "a, the usual winner, was not timed"),
+        ({"b": 1.5, "c": 1.2}, "unsupported", ""),  # it has lost
+    ],
+)
+def test_a_winner_has_beaten_others_than_torch_and_the_usual_winner(speeds, failed, no_winner):
+    rows = with_speedups(USUAL, [64, 128, 256]) + with_speedups(speeds, [512])
+    rows += [synthetic.row(variant="a", N=512, status=failed)] if failed else []
+    found = ranked(rows)
+    usual, asked = found[found["N"] < 512], found[(found["N"] == 512) & found["rank"].notna()]
+    assert usual.loc[usual["in_best_set"], "variant"].tolist() == ["a"] * 3
+    assert set(asked["no_winner"]) == {no_winner}
+    assert asked["in_best_set"].any() == (no_winner == "")
+    fastest = max(speeds, key=speeds.get)
+    assert asked.loc[asked["rank"] == 1, "variant"].tolist() == [fastest]
+
+
+def test_a_sweep_shows_the_winner_that_another_sweep_has_timed():
+    frames = [frame_of(with_speedups({"b": 1.5, TORCH: 1.0}), "one")]
+    frames.append(frame_of(with_speedups(USUAL), "two"))
+    table = ranking.by_sweep(ranking.rank_variants(pd.concat(frames, ignore_index=True)))
+    first = table[table["rank"] == 1]
+    assert first[["sweep", "variant"]].to_numpy().tolist() == [["one", "a"], ["two", "a"]]
+
+
+def test_the_summary_the_page_and_the_map_name_the_same_winner(tables, tmp_path):
+    """One sweep on two boards: that with most rows has no rival of torch, and the other one has."""
+    rows = with_speedups({"torch_jit": 0.4, "torch_naive": 0.3, TORCH: 1.0})
+    rows += with_speedups({"a": 1.4, "b": 1.2}, gpu_uuid="GPU-2")
+    alone = with_speedups({"b": 1.2, TORCH: 1.0}, [512])
+    frame = frame_of([*rows, *alone])
+    summary = ranking.summarise(frame)
+    named = summary[summary["in_best_set"]]
+    assert named[["N", "variant"]].to_numpy().tolist() == [[65536, "a"]]
+    sizes = data_of(made.page(frame, tmp_path))["sizes"]
+    best = [(line["N"], line["variant"]) for line in sizes if line["in_best_set"]]
+    assert best == [(65536, "a")]
+    first = {(line["N"], line["variant"]): line["no_winner"] for line in sizes if line["rank"] == 1}
+    assert first == {(65536, "a"): "", (512, "b"): ranking.NO_RIVAL}
+    figure = draw_map(select(ranking.rank_variants(frame), tables, "h200"))
+    legend = {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
+    assert legend == {"a", "b"}
