@@ -1,9 +1,14 @@
 PYTHON ?= python3
 VENV := .venv
-BIN := $(CURDIR)/$(VENV)/bin
-# Every command below finds the project's Python first; what makes .venv does not.
-SYSTEM_PATH := $(PATH)
-export PATH := $(BIN):$(PATH)
+# The pip of .venv: Debian 12 and Ubuntu 24.04 bring 23.0 and 24.0, and --group needs 25.1.
+NEWER_PIP := pip==26.3
+INSTALL := -m pip install --disable-pip-version-check --quiet --progress-bar off
+# Every command below finds the project's Python first; what makes .venv does not. `value`, because
+# a folder's name may have a dollar sign.
+SYSTEM_PATH := $(value PATH)
+export PATH := $(CURDIR)/$(VENV)/bin:$(SYSTEM_PATH)
+# Not the command `snakemake`: pip writes the path of .venv into it for a shell, unquoted.
+SNAKEMAKE := python3 -m snakemake
 # Extra arguments for Snakemake: make run ARGS="--configfile sweeps/smoke.yaml"
 ARGS ?=
 SWEEPS ?=
@@ -11,10 +16,10 @@ SWEEPS ?=
 .PHONY: run report record test test-all lint format lock docs rulegraph clean help
 
 run: $(VENV)/.ready  ## set up .venv, run the default sweep
-	snakemake --cores all $(ARGS)
+	$(SNAKEMAKE) --cores all $(ARGS)
 
 report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
-	snakemake --cores all --configfile sweeps/recorded.yaml
+	$(SNAKEMAKE) --cores all --configfile sweeps/recorded.yaml
 
 # Kept as data/recorded/<gpu>, checked, for a pull request; interrupted, it goes on where it was.
 # Some sweeps only: make record SWEEPS="fused_softmax frontier"
@@ -31,14 +36,14 @@ lint: $(VENV)/.ready  ## check the style
 	ruff check .
 	ruff format --check .
 	clang-format --dry-run -Werror $$(git ls-files "*.cu" "*.cuh")
-	snakefmt --check Snakefile workflow
-	snakemake --lint
+	python3 -m snakefmt --check Snakefile workflow
+	$(SNAKEMAKE) --lint
 
 format: $(VENV)/.ready  ## correct the style
 	ruff check --fix .
 	ruff format .
 	clang-format -i $$(git ls-files "*.cu" "*.cuh")
-	snakefmt Snakefile workflow
+	python3 -m snakefmt Snakefile workflow
 
 # After a change of versions in pyproject.toml: install them first.
 lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
@@ -52,7 +57,7 @@ docs: report rulegraph  ## draw the figures of the documents, print their tables
 rulegraph: $(VENV)/.ready  ## draw the rules; needs dot, of the package graphviz
 	@command -v dot >/dev/null || { echo "error: no dot here; on Debian or Ubuntu: sudo apt install graphviz"; exit 1; }
 	mkdir -p .snakemake
-	snakemake --rulegraph > .snakemake/rulegraph.dot
+	$(SNAKEMAKE) --rulegraph > .snakemake/rulegraph.dot
 	dot -Tsvg -o docs/figures/rulegraph.svg .snakemake/rulegraph.dot
 
 help:  ## print these targets
@@ -63,11 +68,14 @@ clean:  ## remove .venv, the caches and Snakemake's records; keep results/
 
 # Made under its own name only when all went well, so that an interrupted install starts again.
 $(VENV)/.ready: PATH := $(SYSTEM_PATH)
-$(VENV)/.ready: requirements.txt
+$(VENV)/.ready: requirements.txt Makefile
+	@case "$$PWD" in *:*) echo "error: the path $$PWD has a colon, which no environment of Python can have;" \
+	  "rename the folder"; exit 1;; esac
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $$($(PYTHON) --version) is too old; Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
 	  { echo "error: $(PYTHON) cannot create environments; on Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	"$(BIN)/python3" -m pip install --disable-pip-version-check --quiet --progress-bar off -r requirements.txt
+	$(VENV)/bin/python3 $(INSTALL) $(NEWER_PIP)
+	$(VENV)/bin/python3 $(INSTALL) -r requirements.txt
 	touch $@

@@ -28,6 +28,7 @@ from .registry.discover import (  # noqa: F401
     add_variant,
     configs,
     default_variants,
+    family,
     load,
     names,
     ops,

@@ -6,6 +6,7 @@
 
 import itertools
 import re
+from collections.abc import Iterable
 
 import yaml
 
@@ -15,10 +16,13 @@ from kernels.__main__ import parser as kernels_parser
 from kernels.registry import source_scan
 from measure import ROOT
 from measure.__main__ import parser as measure_parser
+from measure.point import Point
 from planning import points
 from tools.inserts import bullets, print_block
 
 PROGRAMS = {"measure": measure_parser, "analysis": analysis_parser, "kernels": kernels_parser}
+# The pages leave these kernels out, so that handing one in changes no page.
+CONTRIBUTED = "contributed"
 # Commands of analysis that a person does not call.
 CALLED_BY_RULES = {"collect", "summary", "claims", "figures", "report"}
 
@@ -56,7 +60,8 @@ def config() -> str:
 def kernel_list() -> str:
     """Return each variant by its folder, with its idea, its operations and its configs."""
     lines = []
-    files = {name: kernels.variant_file(name).relative_to(ROOT) for name in kernels.names()}
+    names = [name for name in kernels.names() if kernels.family(name) != CONTRIBUTED]
+    files = {name: kernels.variant_file(name).relative_to(ROOT) for name in names}
     for folder, names in itertools.groupby(sorted(files, key=files.get), lambda n: files[n].parent):
         lines.append(f"- **[{folder}](../../{folder})**")
         for name in names:
@@ -69,6 +74,11 @@ def kernel_list() -> str:
     return "\n".join(lines)
 
 
+def documented(points_: Iterable[Point]) -> list[Point]:
+    """Return the points without those of contributed kernels."""
+    return [point for point in points_ if kernels.family(point.variant) != CONTRIBUTED]
+
+
 def sweeps() -> str:
     """Return each file of sweeps/, the points that it measures on a GPU, and its first line."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -77,7 +87,8 @@ def sweeps() -> str:
         text = path.read_text()
         about = text.splitlines()[0].removeprefix("# ")
         given = default | yaml.safe_load(text)
-        count = 0 if given["gpus"] == ["recorded"] else len(points.expand(given, "h200"))
+        measures = given["gpus"] != ["recorded"]
+        count = len(documented(points.expand(given, "h200"))) if measures else 0
         lines.append(f"[`{path.stem}`](../../sweeps/{path.name}), {count} points: {about}")
     return bullets(lines)
 

@@ -13,7 +13,7 @@ returns a new tensor. This variant calls the compiled function beneath it, and c
 non-contiguous x or out. The first use compiles with nvcc, and FlashInfer keeps the result on disk.
 Source: FlashInfer (flashinfer-ai/flashinfer), flashinfer/sampling.py and
 include/flashinfer/sampling.cuh. The package is optional, and softmax needs few of its dependencies:
-``pip install --no-deps --group flashinfer``.
+``python -m pip install --no-deps --group flashinfer``.
 """
 
 import functools

@@ -94,6 +94,11 @@ def add_variant(given: str | Path) -> str:
     return name
 
 
+def family(name: str) -> str:
+    """Return which of FAMILIES a variant of the project belongs to."""
+    return variant_file(name).relative_to(KERNELS).parts[0]
+
+
 def default_variants(op: str, added: Iterable[str] = ()) -> list[str]:
     """Return the variants of ``variants: all``: those with this op, ``added`` ones too."""
     candidates = [*names(op), *(name for name in added if op in ops(name))]

@@ -1,9 +1,14 @@
-"""Every command of the documents runs, or is planned where it needs a GPU, a network or hours."""
+"""Every command of the documents runs as it is written, or stands below with the reason why not.
+
+Here the environment is that of the tests, and every sweep is tiny; test_installing.py runs what
+installs packages.
+"""
 
 import ast
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,83 +19,117 @@ from measure import ROOT
 from tests import copies
 from tests.marks import slow
 from tests.processes import run
-from tests.workflow.forked import snakemake
-from tests.workflow.runner import configure, environment
+from tests.workflow.runner import TINY, environment
 from tools import inserts
 
 SHELL = ("", "sh", "bash", "console")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A command in a sentence or a table; `make` alone is a program.
+INLINE = re.compile(r"`((?:make|python3?|snakemake|pip|source|git|rsync) [^`]+)`")
+PAGES = inserts.pages()
 
 
 def fences(path: Path) -> list[tuple[str, str]]:
     """Return the language and the text of each fence of a page, in order."""
-    return re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+    return FENCE.findall(path.read_text(encoding="utf-8"))
 
 
 def commands(path: Path) -> list[str]:
-    """Return the commands of a page in order, once each, on one line and without comments."""
-    text = "".join(text for language, text in fences(path) if language in SHELL)
-    text = re.sub(r"\s*\\\n\s*", " ", text)
-    lines = (re.sub(r"(^|\s{2,})# .*", "", line).strip() for line in text.splitlines())
+    """Return the commands of a page in order, once each, on one line and without comments.
+
+    Those of README.md, the tutorial and the howtos stand in sentences and tables, too.
+    """
+    text, lines, end = path.read_text(encoding="utf-8"), [], 0
+    inline = path.name in ("README.md", "tutorial.md") and path.parent.name != "studies"
+    inline |= path.parent.name == "howto"
+    for fence in [*FENCE.finditer(text), None]:
+        prose = text[end : fence.start() if fence else len(text)]
+        lines += (" ".join(words.split()) for words in INLINE.findall(prose) if inline)
+        if fence and fence[1] in SHELL:
+            block = re.sub(r"\s*\\\n\s*", " ", fence[2])
+            lines += (re.sub(r"(^|\s{2,})# .*", "", line).strip() for line in block.splitlines())
+        end = fence.end() if fence else end
     return list(dict.fromkeys(filter(None, lines)))
 
 
-PAGES = inserts.pages()
 COMMANDS = {str(path.relative_to(ROOT)): commands(path) for path in PAGES}
-# How a command begins -> why it is only parsed.
-PARSED = {
-    "python -m analysis compare OLD NEW": "OLD and NEW stand for two runs",
-    "python -m analysis check-recorded": "a copy of the project has no history of git",
-    "snakemake --report": "it needs a finished run",
+# How a command begins -> why the environment of the tests does not run it.
+INSTALLING = {
+    "pip install .": "it installs the wheel",
+    "python -m pip install": "it installs hundreds of megabytes",
+    "python -m softmax_bench": "it needs the wheel",
 }
-# What a command of Snakemake has that measures in seconds here, its default sweep being a tiny one.
-MEASURES = ("sweeps/smoke.yaml", "--config sweep=")
+NOT_RUN = {
+    "git clone URL": "URL stands for the address of the page",
+    "rsync": "it needs a second machine",
+    "make clean": "it removes the environment",
+    "make docs": "it needs dot and Chromium",
+    "make format": "a copy is no repository of Git",
+    "make lint": "a copy is no repository of Git",
+    "make record": "it needs a GPU and an hour",
+    "make test": "it runs these tests",
+    "python -m analysis check-recorded": "a copy has no history of Git",
+    "python -m analysis compare OLD NEW": "OLD and NEW stand for two runs",
+    "python -m tools.inserts": "test_numbers.py does; here config.yaml is another one",
+    "snakemake --cores 1 --use-conda": "it needs conda",
+    "snakemake --cores all --config 'gpus=[a100, h200]'": "it needs the GPUs, or their rows",
+    "snakemake --workflow-profile": "it needs Slurm, which tests/slurm start",
+}
+ABSENT_HERE = tuple(NOT_RUN) + tuple(INSTALLING)
 
 
-def shell(command: str, folder: Path) -> None:
-    run("bash", "-c", command, cwd=folder, env=environment())
+def tiny_project(folder: Path) -> Path:
+    """Return a copy of the project with its tests, an environment, and tiny sweeps alone."""
+    copies.copy_project(folder)
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [folder / "config.yaml", *(folder / "sweeps").glob("*.yaml")]:
+        if path.stem != "recorded":
+            config = yaml.safe_load(path.read_text(encoding="utf-8"))
+            config |= {key: value for key, value in TINY.items() if key in config}
+            path.write_text(yaml.safe_dump(config | {"blocks": 6}, sort_keys=False))
+    for path in (folder / "data/recorded").glob("*/*"):
+        if path.stem != "oneflow":  # each recorded sweep has figures to draw
+            path.unlink()
+    (folder / ".venv").mkdir()
+    for path in Path(sys.prefix).iterdir():
+        if path.name != ".ready":
+            (folder / ".venv" / path.name).symlink_to(path)
+    (folder / ".venv/.ready").touch()  # newer than the lock, so that nothing is installed
+    return folder
 
 
-def check(command: str, folder: Path, measure: bool) -> None:
-    """Do what the kind of the command allows here; without ``measure`` every sweep is planned."""
+def check_words(command: str, folder: Path) -> None:
+    """Parse or plan a command that is not run."""
     match shlex.split(command):
-        # the network, a second machine, another shell; tests/kernels/test_wheel.py installs
-        case ["git", "clone", *_] | ["rsync", *_] | ["pip", *_] | ["source", *_]:
-            return
-        case ["python", "-m", "tools.inserts"]:  # test_numbers.py; here config.yaml is another one
-            return
-        case ["python", "-m", "analysis", *words] if command.startswith(tuple(PARSED)):
+        case ["python", "-m", "analysis", *words]:
             cli.parser().parse_args(words)
-        case ["snakemake", *words] if command.startswith(tuple(PARSED)):
-            from snakemake.cli import get_argument_parser
-
-            get_argument_parser().parse_args(words)
-        case ["snakemake", *words] if measure and any(part in command for part in MEASURES):
-            snakemake("rows", *words, cwd=folder, env=environment())
-            assert list((folder / "results/rows").rglob("*.csv"))
         case ["snakemake", *words]:
             words = [word for word in words if word != "--use-conda"]  # which needs conda to plan
-            assert "total" in snakemake("--dry-run", *words, cwd=folder, env=environment())
-        case ["make", *_]:
-            shell(f"{command} --dry-run", folder)
-        case ["python", "-m", "pytest", *_]:
-            shell(f"{command} --collect-only -q", folder)
-        case _:
-            shell(command, folder)
+            planned = run("snakemake", "--dry-run", *words, cwd=folder, env=environment())
+            assert "total" in planned
+        case ["make", target, *_]:
+            assert f"\n{target}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-# README.md has a command of each kind, and its sweep is planned; all else is slow by its number.
-@pytest.mark.parametrize(
-    ("page", "measure"),
-    [("README.md", False), *(slow(page, True) for page in COMMANDS if COMMANDS[page])],
-)
-def test_the_commands_of_a_page_work_one_after_the_other(page, measure, tmp_path):
-    folder = copies.copy_project(tmp_path / "project")
-    configure(folder)
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-    if not re.search(r"recorded\.yaml|data/recorded", " ".join(COMMANDS[page])):
-        shutil.rmtree(folder / "data/recorded")  # or each plan has their two hundred figures
-    for command in COMMANDS[page]:
-        check(command, folder, measure)
+# The pages that a newcomer reads, one after the other; the others run in `make test-all`.
+FIRST = ("README.md", "docs/tutorial.md")
+OTHERS = [(page,) for page in COMMANDS if COMMANDS[page] and page not in FIRST]
+
+
+@pytest.mark.parametrize("pages", [FIRST, *map(slow, OTHERS)], ids=lambda pages: pages[0])
+def test_the_commands_of_a_page_work_one_after_the_other(pages, tmp_path):
+    folder = tiny_project(tmp_path / "project")
+    for command in dict.fromkeys(command for page in pages for command in COMMANDS[page]):
+        if command.startswith(ABSENT_HERE):
+            check_words(command, folder)
+        else:
+            run("bash", "-c", command, cwd=folder, env=environment())
+
+
+def test_each_reason_is_that_of_a_command():
+    every = [command for page in COMMANDS.values() for command in page]
+    for start in ABSENT_HERE:
+        assert any(command.startswith(start) for command in every), start
 
 
 def anchors(path: Path) -> set[str]:

@@ -12,9 +12,9 @@ import kernels
 from kernels.contract import CLUSTERS_SINCE
 from kernels.cuda import nvrtc
 from kernels.cuda.plan import GPUS, Problem
-from tests.kernels.helpers.launches import variants
+from tests.kernels.helpers import launches
 from tests.kernels.helpers.offline import dumped, resources
-from tests.kernels.helpers.variants import CUDA, DTYPES, FRONTIER
+from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, DTYPES, FRONTIER
 
 REGISTERS_PER_BLOCK = 65536  # of every compute capability from 5.3 on
 # N at which the kernels of OneFlow and FasterTransformer take each of their configs. Beyond 1024 a
@@ -78,7 +78,7 @@ def sources(arch: str) -> set[str]:
     """Those that have a kernel for this GPU."""
     old = GPUS[arch].capability < CLUSTERS_SINCE
     since_clusters = {"frontier_spread"} if old else set()
-    return {path.stem for path in Path(kernels.__file__).parent.rglob("*.cu")} - since_clusters
+    return launches.sources() - since_clusters
 
 
 def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill():
@@ -90,6 +90,12 @@ def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill():
     assert {source.stem for source, _ in articles | ours} == sources(TUNED)
 
 
+@pytest.mark.parametrize("name", [*filter(launches.has_plan, CONTRIBUTED)])
+def test_a_contributed_kernel_compiles_without_a_warning_or_a_spill(name):
+    for dtype in DTYPES:
+        check(wanted([name], dtype, TUNED, FEW), dtype, TUNED)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("arch", sorted(GPUS))
@@ -97,7 +103,7 @@ def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch
     # each number of columns of a lane and each config once, where the kernels were tuned
     tuned = arch == TUNED
     found = wanted(CUDA, dtype, arch, range(1, 1026) if tuned else SHORT)
-    ours = [*FRONTIER, "cuda_backward", *(v for v in variants() if tuned and "__" in v)]
+    ours = [*FRONTIER, "cuda_backward", *(v for v in launches.variants() if tuned and "__" in v)]
     found |= wanted(ours, dtype, arch, LONG)
     assert {source.stem for source, _ in found} == sources(arch)
     check(found, dtype, arch)

@@ -47,7 +47,7 @@ def test_every_kernel_and_config_is_launched_in_every_dtype_and_operation():
     found = launches.code_paths(GPUS["sm_90"])
     ops = {(variant, op) for variant in launches.variants() for op in kernels.ops(variant)}
     assert {(each.variant, each.op) for each in found} == ops
-    sources = {path.stem for path in (ROOT / "kernels").rglob("*.cu")}
+    sources = launches.sources()
     dtypes = {(each.plan.source.stem, each.dtype) for each in found}
     assert dtypes == set(itertools.product(sources, DTYPES))
     layouts = {(each.plan.source.stem, each.layout) for each in found}

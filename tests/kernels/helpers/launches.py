@@ -12,8 +12,9 @@ import torch
 
 import kernels
 from kernels.cuda.plan import VEC_BYTES, GpuProperties, LaunchPlan, Problem, widest_pack
+from kernels.registry import discover, source_scan
 from measure import inputs
-from tests.kernels.helpers.variants import DTYPES, PEERS, problem
+from tests.kernels.helpers.variants import CONTRIBUTED, DTYPES, OWN_FAMILIES, in_family, problem
 
 # In ascending order: the first that reaches a code path is taken. Lengths of one element; of a part
 # of a warp; around the limits of a warp, a block, a cluster, shared memory, all registers.
@@ -45,10 +46,25 @@ class Launch(NamedTuple):
     plan: LaunchPlan | None = None
 
 
-def variants() -> list[str]:
-    """Return every variant in CUDA C++ of the project, each config by itself."""
-    names = [n for n in kernels.names() if "cuda" in kernels.packages(n) and n not in PEERS]
+def variants(*families: str) -> list[str]:
+    """Return the variants in CUDA C++ of the project's own families, each config by itself.
+
+    `families`: more to take. Their kernels count if they have a `plan`.
+    """
+    names = [n for n in in_family(*OWN_FAMILIES, *families) if "cuda" in kernels.packages(n)]
+    names = [n for n in names if n not in CONTRIBUTED or has_plan(n)]
     return [v for n in names for v in [f"{n}__{c}" for c in kernels.configs(n)] or [n]]
+
+
+def has_plan(name: str) -> bool:
+    """Return whether a file defines `plan`, read from its text: its import may fail."""
+    return bool(source_scan.defined_names(kernels.variant_file(name), ["plan"]))
+
+
+def sources() -> set[str]:
+    """Return the names of the CUDA C++ sources of the project's own families."""
+    folders = [discover.KERNELS / family for family in OWN_FAMILIES]
+    return {path.stem for folder in folders for path in folder.rglob("*.cu")}
 
 
 def code_path(plan: LaunchPlan) -> tuple:
@@ -59,10 +75,13 @@ def code_path(plan: LaunchPlan) -> tuple:
     return plan.source.stem, template, *flags, *(min(number, 2) for number in numbers)
 
 
-def code_paths(gpu: GpuProperties) -> list[Launch]:
-    """Return a launch of each code path, for each variant, op and layout; the dtypes take turns."""
+def code_paths(gpu: GpuProperties, *families: str) -> list[Launch]:
+    """Return a launch of each code path, for each variant, op and layout; the dtypes take turns.
+
+    `families`: see `variants`.
+    """
     reached = {}
-    for variant in variants():
+    for variant in variants(*families):
         every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, DTYPES)
         for op, layout, cols, dtype in every:
             if each := _launch(variant, op, dtype, cols, layout, gpu):

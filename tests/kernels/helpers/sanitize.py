@@ -40,7 +40,7 @@ def run_shard(shard: int) -> None:
     from kernels.cuda.launch import gpu_info
     from tests.kernels.helpers.launches import code_paths, problem_of
 
-    for each in code_paths(gpu_info(0))[shard::SHARDS]:
+    for each in code_paths(gpu_info(0), "contributed")[shard::SHARDS]:
         try:
             problem = problem_of(each)
         except Exception as error:
@@ -67,7 +67,7 @@ def compile_all() -> None:
 
     gpu = gpu_info(0)
     arch = "sm_{}{}".format(*gpu.capability)
-    wanted = {(each.plan.source, each.plan.kernel) for each in code_paths(gpu)}
+    wanted = {(each.plan.source, each.plan.kernel) for each in code_paths(gpu, "contributed")}
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0)), context) as pool:
         for each in wanted:  # a kernel that does not compile is reported by its launch

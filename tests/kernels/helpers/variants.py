@@ -8,12 +8,22 @@ from kernels.registry import discover
 from measure import inputs
 from measure.check import correctness
 
-CUDA = [n for n in kernels.names() if n.startswith(("cuda_oneflow", "cuda_fastertransformer"))]
+
+def in_family(*families: str) -> list[str]:
+    """Return the variants of these folders of kernels/."""
+    return [name for name in kernels.names() if kernels.family(name) in families]
+
+
+# The families that the project itself maintains, with tests of particular files.
+OWN_FAMILIES = "published", "frontier"
+CUDA = [name for name in in_family("published") if "cuda" in kernels.packages(name)]
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
-FRONTIER = [name for name in kernels.names() if name.startswith("frontier")]
+FRONTIER = [name for name in in_family("frontier") if "softmax" in kernels.ops(name)]
+# Kernels that were handed in. Nothing is expected of them by name, and they may refuse any input.
+CONTRIBUTED = in_family("contributed")
 
 # Kernels of other projects, tested in test_peers.py and test_peers_gpu.py.
-PEERS = [name for name in kernels.names() if name.startswith("peer_")]
+PEERS = in_family("peers")
 OURS = [name for name in kernels.names("softmax") if name not in PEERS and name not in FRONTIER]
 OURS += ["frontier"]  # test_emulated.py and test_frontier_gpu.py test its parts in every config
 
@@ -21,11 +31,11 @@ INF, NAN = torch.inf, torch.nan
 
 
 def loaded(name: str) -> kernels.Variant:
-    """The variant; skips the test, and says why, where a peer's package is not installed."""
+    """The variant; skips the test, and says why, where a package of others is not installed."""
     try:
         return kernels.load(name)
     except ImportError as error:
-        if kernels.split_config(name)[0] not in PEERS:
+        if kernels.split_config(name)[0] not in (*PEERS, *CONTRIBUTED):
             raise
         pytest.skip(f"{name}: {error}")
 

@@ -1,0 +1,45 @@
+"""The Makefile makes an environment whose pip does what the documents ask of it, in any folder."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from measure import ROOT
+from tests.workflow.runner import environment
+
+MAKEFILE = (ROOT / "Makefile").read_text()
+ODD = 'a $HOME "b" it\'s #c {d} e\\f'  # all that a shell, make or a format string may take
+
+
+def make(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    """Run make in a folder with the Makefile alone."""
+    folder.mkdir()
+    shutil.copy(ROOT / "Makefile", folder)
+    (folder / "requirements.txt").touch()
+    return subprocess.run(
+        ["make", *words], cwd=folder, env=environment(), capture_output=True, text=True
+    )
+
+
+def test_the_pip_of_the_environment_knows_groups():
+    (version,) = re.findall(r"^NEWER_PIP := pip==(\d+)\.(\d+)", MAKEFILE, re.MULTILINE)
+    assert tuple(map(int, version)) >= (25, 1)
+
+
+def test_any_folder_has_an_environment_and_its_commands_come_first(tmp_path):
+    """Nothing is installed, which would need the network."""
+    folder = tmp_path / ODD
+    done = make(folder, "INSTALL=-c 'import pip'", ".venv/.ready")
+    assert done.returncode == 0, done.stderr
+    assert (folder / ".venv/.ready").exists()
+    with (folder / "Makefile").open("a") as file:
+        file.write("\nwhere:\n\t@command -v python3\n")
+    said = subprocess.check_output(["make", "where"], cwd=folder, env=environment(), text=True)
+    assert said == f"{folder}/.venv/bin/python3\n"
+
+
+def test_a_folder_that_can_have_no_environment_is_refused_in_a_sentence(tmp_path):
+    done = make(tmp_path / "a:b", ".venv/.ready")
+    assert done.returncode == 2
+    assert "has a colon, which no environment of Python can have; rename the folder" in done.stdout
