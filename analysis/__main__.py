@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analysis import InputError, schema
+from analysis import InputError, exit_codes, schema
 from analysis.compare import Limits
 
 
@@ -22,20 +22,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         done = given.run(given) or given.output
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2 if given.command == "compare" else 1  # 1 of `compare`: a point became slower
+        return exit_codes.BAD_INPUT
     print(f"analysis {given.command}: {done} ({time.monotonic() - started:.1f} s)", file=sys.stderr)
     return given.code
 
 
 def parser() -> ArgumentParser:
     """Return the parser of all commands."""
-    root = ArgumentParser(prog="analysis", description="Turn rows into a report.")
+    root = ArgumentParser(prog="python -m analysis", description="Turn rows into a report.")
     commands = root.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(run: Callable[[Namespace], str | None], *shared: ArgumentParser) -> Callable:
         name, about = run.__name__.strip("_").replace("_", "-"), run.__doc__
         command = commands.add_parser(name, help=about, description=about, parents=shared)
-        command.set_defaults(run=run, code=0)
+        command.set_defaults(run=run, code=exit_codes.DONE)
         return command.add_argument
 
     merged = _shared(
@@ -67,13 +67,18 @@ def parser() -> ArgumentParser:
     argument("new", type=Path, metavar="NEW", help=f"{RUN}, to judge")
     limit, limits = {"type": _percent, "metavar": "PERCENT"}, Limits()
     for name, default, about in (
-        ("--threshold", limits.threshold, "exit with 1 for a point slower by more"),
+        ("--threshold", limits.threshold, "exit with 3 for a point slower by more"),
         ("--margin", limits.margin, "a smaller difference counts as the same"),
         ("--false-discoveries", limits.rate, "share of the changes that may be wrong"),
     ):  # argparse formats the %%
         argument(name, **limit, default=default, help=f"{about} (default: {100 * default:g} %%)")
     argument("--allow", action="store_true", help="compare although the conditions differ")
     argument("--output-dir", type=Path, help="folder for a figure and the Markdown")
+    # The runs stand first: behind --unranked-flags, which takes any number of words, they would be
+    # flags.
+    usage = " ".join(commands.choices["compare"].format_usage().split()[1:])
+    usage = usage.replace(" OLD NEW", "").replace(" compare", " compare OLD NEW")
+    commands.choices["compare"].usage = usage
     argument = add(_check_recorded)
     argument("folders", type=Path, nargs="+", help="data/recorded/{gpu}")
     return root
@@ -151,7 +156,8 @@ def _report(given: Namespace) -> str:
 
 
 def _compare(given: Namespace) -> str:
-    """compare two runs; exit with 1 when a point broke or became slower, 2 for bad input"""
+    """compare two runs; exit with 3 when a point became slower, 4 when one broke or a changed \
+kernel was not compared, 2 for bad input"""
     from analysis import compare, row_files
     from analysis.figures import heatmap, style
 
@@ -167,7 +173,7 @@ def _compare(given: Namespace) -> str:
     if folder := given.output_dir:
         row_files.write(folder / "compare.md", f"{text}\n![Every point](compare.png)\n")
         style.save(heatmap.draw_changes(comparison.changes), folder / "compare")
-    given.code = int(comparison.changes["failed"].any())
+    given.code, _ = compare.verdict(comparison)
     return compare.counts(comparison.changes)
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import InputError, row_files, schema, stats
+from analysis import InputError, exit_codes, row_files, schema, stats
 from analysis import markdown as md
 from analysis.frame import distinct, from_rows, is_ranked, legend, mark
-from analysis.merge import mark_ranked
+from analysis.merge import keep_newest, mark_ranked
 
 POINT = list(schema.POINT)
 # From worst to best.
@@ -57,9 +57,10 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
     """Return the rows of a folder of row files, of measurements.csv, or of a recorded table.
 
     Of measurements.csv only the measured rows count, because two runs share the recorded ones.
-    merge.mark_ranked decides anew which rows rank, so that both runs follow one rule.
-    Raises InputError, naming the file, when there is nothing to read, a file is broken, or a
-    replicate of a point comes twice.
+    merge.mark_ranked decides anew which rows rank, so that both runs follow one rule. Of a variant
+    the rows of its newest code rank, as after a run that was interrupted.
+    Raises InputError, naming the file, when there is nothing to read, a file is broken, or a row
+    comes twice.
     """
     if path.is_dir():
         entries = [(row_files.read_row_file(file), file) for file in sorted(path.rglob("*.csv"))]
@@ -71,16 +72,27 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
             f"{path}: no rows to compare; give results/rows of a run, or a table with rows "
             "measured there"
         )
-    key = [*POINT, "replicate"]  # two seeds are no replicates, so a second one is refused
-    row_files.refuse_duplicates((tuple(row[name] for name in key), at) for row, at in entries)
+    row_files.refuse_duplicates((row_files.identity_of(row), file) for row, file in entries)
     # Both runs get one name of the sweep: together their controls give the spread of a board.
-    run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row, _ in entries]
-    return from_rows(mark_ranked(run, unranked))
+    run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
+    run = mark_ranked(run, unranked)
+    keep_newest(run, ["gpu", "op", "variant"], ("kernel_sha256",), schema.OTHER_CODE)
+    return from_rows(run)
+
+
+def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Row]:
+    """Return the newest row of each replicate of a point: another seed or `blocks` adds a row."""
+    newest = {}
+    for row, _ in sorted(entries, key=lambda entry: entry[0]["started_at"]):
+        newest[tuple(row[name] for name in (*POINT, "replicate"))] = row
+    return [*newest.values()]
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
     """Match the points of two runs and judge each.
 
+    Where the ratios are over torch, torch's own are 1 and count for nothing: among the p-values of
+    all points they would make other points seem the same.
     Raises InputError when they share no point or, unless `allow`, a condition differs.
     """
     points = [pd.MultiIndex.from_frame(run[POINT]).unique() for run in (old, new)]
@@ -97,6 +109,8 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
             "give --allow to compare them all the same"
         )
     paired = not OF_TORCH & set(differences)
+    if paired:
+        both = both[both.get_level_values("variant") != schema.BASELINE]
     return Comparison(old, new, judge(old, new, both, limits, paired), differences, paired)
 
 
@@ -129,7 +143,8 @@ def judge(
     ]
     numbers = [(ratio.value, *ratio.bounds) for ratio in ratios]
     table = table.join(pd.DataFrame(numbers, comparable, ["ratio", "low", "high"], dtype="float64"))
-    table.loc[comparable, ["change", "note"]] = [*_verdicts(ratios, limits)]
+    if len(comparable):
+        table.loc[comparable, ["change", "note"]] = [*_verdicts(ratios, limits)]
     far = (table["change"] == SLOWER) & (table["ratio"] < 1 / (1 + limits.threshold))
     table["failed"] = far | (table["change"] == BROKE)
     rank = table["change"].map(CLASSES.index)
@@ -170,6 +185,34 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
             yield SAME, ""
         else:
             yield UNCLEAR, BY_CHANCE if low > margin or high < -margin else WIDE
+
+
+def uncompared(comparison: Comparison) -> list[str]:
+    """Return the variants whose kernel changed between the runs, and no point of which has a ratio.
+
+    If no point of any variant has one, all variants of the runs.
+    """
+    compared = comparison.changes[comparison.changes["ratio"].notna()].reset_index()["variant"]
+    old, new = (
+        run[run["kernel_sha256"] != ""].groupby("variant")["kernel_sha256"].agg(set)
+        for run in comparison[:2]
+    )
+    names = old.index.union(new.index).difference([schema.BASELINE])
+    if len(compared):
+        names = [name for name in names if name in old and name in new and old[name] != new[name]]
+    return sorted(set(names) - set(compared))
+
+
+def verdict(comparison: Comparison) -> tuple[int, str]:
+    """Return the exit code of a comparison, and the words for it."""
+    changes = comparison.changes
+    failed = int(changes["failed"].sum())
+    words = [f"{md.counted(failed, 'point')} failed"] if failed else []
+    if missing := uncompared(comparison):
+        words += [f"nothing of {', '.join(missing)} could be compared"]
+    if missing or (changes["change"] == BROKE).any():
+        return exit_codes.BROKE, "; ".join(words)
+    return (exit_codes.SLOWER, words[0]) if failed else (exit_codes.DONE, "passed")
 
 
 def _over_copy(run: pd.DataFrame) -> pd.DataFrame:
@@ -221,8 +264,7 @@ def _has(run: pd.DataFrame) -> str:
 def to_markdown(comparison: Comparison, limits: Limits, paths: tuple[Path, Path]) -> str:
     """Return the comparison as Markdown; `paths`: OLD and NEW."""
     changes = comparison.changes
-    count = int(changes["failed"].sum())
-    outcome = f"{md.counted(count, 'point')} failed" if count else "passed"
+    _, outcome = verdict(comparison)
     settled = changes["change"].isin([SAME, NEITHER])
     parts = [
         f"**{counts(changes)}: {outcome}.**",
@@ -240,14 +282,15 @@ def to_markdown(comparison: Comparison, limits: Limits, paths: tuple[Path, Path]
 def _about(comparison: Comparison, paths: tuple[Path, Path]) -> list[str]:
     lines = []
     for name, run, path in zip(("OLD", "NEW"), comparison[:2], paths, strict=True):
-        commits = ", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown"
+        commits = md.text(", ".join(c[:12] for c in distinct(run["git_commit"])) or "unknown")
         dirty = " with changes" if (run["git_dirty"] == "true").any() else ""
-        first = run["started_at"].min()
+        first = md.text(run["started_at"].min())
         alone = len(run.drop_duplicates(POINT)) - len(comparison.changes)
         text = f"; {md.counted(alone, 'point')} in it only, not compared" if alone else ""
         lines.append(f"- {name}: `{path}`, commit {commits}{dirty}, from {first}{text}")
     if comparison.differences:
-        lines.append(f"- **not measured alike** (`--allow`): {describe(comparison.differences)}")
+        differences = md.text(describe(comparison.differences))
+        lines.append(f"- **not measured alike** (`--allow`): {differences}")
     return lines
 
 
@@ -277,7 +320,7 @@ def _lines(changes: pd.DataFrame) -> list[list[object]]:
                 *(row["change"], *point[:-1], point[-1] + mark(row["flags"])),
                 *(md.number(row["time_us_old"]), md.number(row["time_us_new"])),
                 md.with_interval(row["ratio"], row["low"], row["high"]),
-                *(md.number(row["plain"]), row["code"], row["note"] or statuses),
+                *(md.number(row["plain"]), row["code"], md.text(row["note"] or statuses)),
             ]
         )
     return lines

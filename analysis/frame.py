@@ -37,8 +37,20 @@ def from_rows(collected: list[row_files.Row] | pd.DataFrame) -> pd.DataFrame:
 
 
 def write(output: Path, table: pd.DataFrame) -> None:
-    """Write a table as CSV, NaN as an empty value."""
+    """Write a table as CSV for people, NaN as an empty value.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front. Rows themselves
+    (results/measurements.csv and what it is made of) keep every text as it was measured.
+    """
+    table = table.apply(_without_formulas)
     row_files.write(output, table.to_csv(index=False, lineterminator="\n"))
+
+
+def _without_formulas(values: pd.Series) -> pd.Series:
+    if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        return values
+    formula = values.astype("str").str.match(r"[=+\-@\t\r](?!\d*\.?\d+(e[+-]?\d+)?$)")
+    return values.mask(formula, "'" + values.astype("str"))
 
 
 def is_ranked(frame: pd.DataFrame, any_board: bool = False) -> pd.Series:

@@ -1,6 +1,8 @@
 """Numbers, counts and tables as text: in Markdown, on the page, in figures and messages."""
 
+import html
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
@@ -15,6 +17,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], what: str = 
         return text
     summary = f"{what} ({counted(len(rows), 'row')})"
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+def text(value: object) -> str:
+    """Return a text of a row, such as a kernel's message, so that Markdown shows it as it is."""
+    return re.sub(r"([\\`*\[])", r"\\\1", html.escape(str(value), quote=False))
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -104,8 +104,8 @@ def mark_ranked(table: Iterable[Row], unranked: Collection[str] = schema.UNRANKE
         if excluding := [flag for flag in row["flags"].split() if flag in unranked]:
             row |= {"ranked": "false", "unranked_by": " ".join(excluding)}
     matrix = schema.SWEEP_MATRIX
-    _keep_newest(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
-    _keep_newest(table, [*matrix, "variant"], schema.CODE, schema.OTHER_CODE)
+    keep_newest(table, matrix, schema.ENVIRONMENT, schema.OTHER_ENVIRONMENT)
+    keep_newest(table, [*matrix, "variant"], schema.CODE, schema.OTHER_CODE)
     ranked = _ranked(table)
     of_sweep = Counter((row["sweep"], row["gpu_uuid"]) for row in ranked)
     counts, matrix_of = defaultdict(Counter), itemgetter(*matrix)
@@ -123,7 +123,7 @@ def _ranked(table: Iterable[Row]) -> list[Row]:
     return [row for row in table if row["ranked"] == "true" and row["status"] == "ok"]
 
 
-def _keep_newest(
+def keep_newest(
     table: Iterable[Row], key: Sequence[str], columns: Sequence[str], reason: str
 ) -> None:
     """Exclude the ranked rows whose `columns` are not the newest of their `key`.

@@ -30,7 +30,7 @@ SWEEPS = {
 
 
 def main(wanted: Sequence[str]) -> int:
-    """Record these sweeps, or all; return 0, 1 if a step fails, or 2 where that is impossible."""
+    """Record these sweeps, or all; return the exit code, after one line that says what is wrong."""
     if fault := fault_of(wanted):
         print(f"error: {fault}", file=sys.stderr)
         return 2

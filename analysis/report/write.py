@@ -79,7 +79,7 @@ def write(
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "most": MOST_SHOWN,
     }
-    content["table"] = lambda frame: markdown.table(frame.columns, frame.to_numpy().tolist())
+    content["table"] = _markdown_table
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=jinja2.select_autoescape(["html.j2"]),
@@ -87,10 +87,16 @@ def write(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["as_text"] = markdown.text
     paths = [folder / "report.md", folder / "report.html"]
     for path in paths:
         row_files.write(path, templates.get_template(f"{path.name}.j2").render(content))
     return paths
+
+
+def _markdown_table(rows: pd.DataFrame) -> str:
+    cells = [[markdown.text(value) for value in line] for line in rows.to_numpy().tolist()]
+    return markdown.table(rows.columns, cells)
 
 
 def profile(ranks: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pytest
 
 from analysis import __main__ as cli
 from analysis import compare as rooms
-from analysis import schema
+from analysis import exit_codes, schema
 from analysis.merge import collect, merge_rows
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of
@@ -84,8 +84,8 @@ def test_row_files_a_recorded_table_and_measurements_of_one_run_are_the_same(tmp
     for new in (lines, table):
         code, out, _ = compare(tmp_path / "rows", new)
         assert code == 0
-        assert out.splitlines()[0] == "**24 same, 1 ok in neither of 25 points: passed.**"
-    lines[0]["flags"] = "throttled"  # each run is ranked by the flags that are given
+        assert out.splitlines()[0] == "**16 same, 1 ok in neither of 17 points: passed.**"
+    lines[1]["flags"] = "throttled"  # each run is ranked by the flags that are given
     _, out, _ = compare(lines, lines, "--unranked-flags", "throttled")
     assert "| not ranked in NEW: throttled |" in out
 
@@ -99,15 +99,21 @@ def test_an_unclear_point_says_why():
 
 
 def test_a_point_that_broke_or_is_slower_than_the_threshold_fails(tmp_path, compare):
-    """Only a failure exits with 1. The Markdown that is printed is written beside a figure."""
+    """Each has an exit code. The Markdown that is printed is written beside a figure."""
     fine, made = rows(1, variants=MINE), tmp_path / "made"
     slower = rows(2, {("mine_3", 2048): 1.05}, variants=MINE)
     broken = [*fine[1:], synthetic.row(variant=MINE[0], N=SIZES[0], status="crash")]
     for old, new, options, expected, words in (
         (broken, fine, ["--output-dir", made], 0, ["1 works now", ": passed.**"]),
-        (fine, broken, ["--output-dir", made], 1, ["**1 broke, ", "ok, then crash"]),
+        (fine, broken, ["--output-dir", made], 4, ["**1 broke, ", "ok, then crash"]),
         (fine, slower, ["--threshold", "8"], 0, ["**1 slower, "]),
-        (fine, slower, [], 1, ["**1 slower, ", ": 1 point failed.**", "| mine_3 |"]),
+        (
+            fine,
+            slower,
+            [],
+            exit_codes.SLOWER,
+            ["**1 slower, ", ": 1 point failed.**", "| mine_3 |"],
+        ),
     ):
         code, out, err = compare(old, new, *options)
         assert (code, err.count("\n")) == (expected, 1)
@@ -151,6 +157,86 @@ def test_every_replicate_counts_as_a_condition(tmp_path, compare):
     assert set(loaded["unranked_by"][loaded["gpu_uuid"] == "GPU-2"]) == {"other_environment"}
 
 
+EDITED = {"kernel_sha256": "e" * 64}
+
+
+def failing(status, **given):
+    """Rows of a run of which no point was timed."""
+    return [
+        row if row["variant"] == "torch_softmax" else synthetic.row(**name | CODE | given)
+        for row in rows(2)
+        for name in [{"variant": row["variant"], "N": row["N"], "status": status}]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "words"),
+    [
+        (rows(1), failing("compile_error"), 4, "6 points failed; nothing of triton_online, trit"),
+        (failing("crash"), failing("crash"), 4, "nothing of triton_online, triton_row could be"),
+        # a machine whose GPU is gone measures torch, and interprets what is in Triton
+        (failing("interpreted"), failing("interpreted", **EDITED), 4, "nothing of triton_online"),
+        (failing("unavailable"), rows(2, **EDITED), 4, "nothing of triton_online, triton_row"),
+    ],
+)
+def test_what_was_not_compared_has_not_passed(old, new, code, words, compare):
+    found, out, err = compare(old, new)
+    assert found == code
+    assert words in out.splitlines()[0]
+    assert "passed" not in out
+    assert "Traceback" not in err
+
+
+def test_a_changed_kernel_must_have_been_compared(compare):
+    """At a point at least; a kernel that did not change may be unsupported everywhere."""
+
+    def without(name, **code):
+        kept = [row for row in rows(2, variants=MINE) if row["variant"] != name]
+        given = {"variant": name, "status": "unsupported"} | CODE | code
+        return [*kept, *(synthetic.row(**given, N=n) for n in SIZES)]
+
+    assert compare(rows(1, variants=MINE), without("mine_0", **EDITED))[0] == exit_codes.BROKE
+    assert compare(without("mine_0"), without("mine_0"))[0] == exit_codes.DONE
+    code, out, _ = compare(without("mine_0"), without("mine_0", **EDITED))
+    assert code == exit_codes.BROKE
+    assert "nothing of mine_0 could be compared" in out.splitlines()[0]
+
+
+def test_rows_of_an_older_code_and_of_another_seed_do_not_count(tmp_path, compare):
+    """As an interrupted run leaves them, and a folder of rows whose `seed` was changed once."""
+    old, new = rows(1, variants=MINE), rows(2, variants=MINE)
+    new[0] |= EDITED | {"started_at": "2026-11-21T10:00:00Z"}  # of mine_0, at the first size
+    other_seed = new[1] | {"seed": "1", "time_us": "99", "started_at": "2026-11-01T10:00:00Z"}
+    for row in [*new, other_seed]:
+        synthetic.write_row(tmp_path, row)
+    code, out, _ = compare(old, tmp_path / "rows")
+    assert code == 0
+    assert "| 99" not in out
+    assert out.count("not ranked in NEW: other_code") == len(SIZES) - 1
+
+
+def test_torch_s_own_rows_make_nothing_the_same(monkeypatch):
+    """Its ratio over itself is 1 with certainty: such p-values would let doubtful ones pass."""
+    seen = []
+    verdicts = rooms._verdicts
+    monkeypatch.setattr(rooms, "_verdicts", lambda r, limits: verdicts(seen.append(r) or r, limits))
+    found = judged(rows(1), rows(2))
+    assert "torch_softmax" not in found.index.get_level_values("variant")
+    assert len(seen[0]) == len(found) == 6
+    found = judged(rows(1), rows(2, driver="580.1"), allow=True)  # over the copy it may change
+    assert "torch_softmax" in found.index.get_level_values("variant")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word"),
+    [("k" * 64, "k" * 64, "same"), ("k" * 64, "e" * 64, "changed"), ("", "k" * 64, ""),
+     ("k" * 64, "", "")],
+)  # fmt: skip
+def test_the_code_is_the_same_changed_or_unknown(before, after, word):
+    runs = (rows(i, kernel_sha256=sha, variants=MINE[:1]) for i, sha in ((1, before), (2, after)))
+    assert set(judged(*runs)["code"]) == {word}
+
+
 def test_an_error_of_measurement_is_unclear(compare):
     old, new = rows(1), rows(2)
     new[4]["flags"] = "faster_than_copy"
@@ -185,3 +271,10 @@ def test_a_percentage_is_one_and_a_flag_is_known(capsys):
         assert stopped.value.code == 2
     said = capsys.readouterr().err
     assert all(flag in said for flag in ("'thortled'", *schema.FLAGS))
+
+
+def test_a_version_is_shown_as_text(compare):
+    """What a table says is neither HTML nor Markdown."""
+    _, out, _ = compare(rows(1), rows(2, triton="<img src=x> `a`|[b](c)"), "--allow")
+    assert "&lt;img src=x&gt; \\`a\\`|\\[b](c)" in out
+    assert "<img" not in out

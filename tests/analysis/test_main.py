@@ -3,7 +3,7 @@
 import pytest
 
 from analysis import __main__ as cli
-from analysis import schema
+from analysis import exit_codes, schema
 from analysis.merge import mark_ranked
 from measure import ROOT
 from tests import processes
@@ -34,7 +34,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
     (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
     before = sorted(tmp_path.rglob("*"))
-    assert cli.main(command.split()) == 1
+    assert cli.main(command.split()) == exit_codes.BAD_INPUT
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert complaint in said
@@ -49,3 +49,13 @@ def test_torch_is_not_imported():
         "print([m for m in ('torch', 'triton') if m in sys.modules])"
     )
     assert processes.run_code(program).strip() == "[]"
+
+
+def test_the_usage_puts_the_runs_where_they_are_read(capsys):
+    """Behind --unranked-flags they would be flags."""
+    with pytest.raises(SystemExit):
+        cli.main(["compare", "--help"])
+    said = capsys.readouterr().out
+    assert said.startswith("usage: python -m analysis compare OLD NEW [-h] [--unranked-flags ")
+    given = cli.parser().parse_args(["compare", "a", "b", "--unranked-flags", "throttled"])
+    assert (str(given.old), str(given.new)) == ("a", "b")

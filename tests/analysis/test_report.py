@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from analysis import claims
+from analysis import claims, frame
 from analysis.markdown import number, with_interval
 from analysis.report import trust, write
 from analysis.schema import UNRANKED
@@ -153,3 +153,24 @@ def test_numbers():
     assert [number(value) for value in values] == ["1.353", "131072", "1.500e-11", ""]
     assert with_interval(1.5, 1.4, 1.6) == "1.500 [1.400, 1.600]"
     assert with_interval(1.5, float("nan"), float("nan")) == "1.500"
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t"])
+def test_a_message_is_neither_a_formula_nor_html(sign, written):
+    """In tables that a spreadsheet opens, and in the Markdown; numbers stay as they are."""
+    message = f"{sign}cmd('x') <script>alert(1)</script> `a` [b](c)"
+    crash = {"status": "crash", "message": message, "variant": "triton_row"}
+    rows = [*synthetic.sweep_rows(), synthetic.row(**crash, M=7)]
+    folder, text = written(frame_of(rows))
+    assert "<script>" not in text
+    assert r"&lt;script&gt;alert(1)&lt;/script&gt; \`a\` \[b](c)" in text
+    tables = [path.read_text() for path in (folder / "report").glob("*.csv")]
+    assert any(f"'{message}" in table for table in tables)
+    assert not any(f",{message}" in table or f'"{message}' in table for table in tables)
+
+
+def test_a_table_for_people_keeps_its_numbers(tmp_path):
+    table = pd.DataFrame({"x": ["-1.5e-3", "-x", "+2", "=1+1", ""], "y": [-1.0, -2, 3, 4, None]})
+    frame.write(tmp_path / "table.csv", table)
+    lines = (tmp_path / "table.csv").read_text().splitlines()
+    assert lines == ["x,y", "-1.5e-3,-1.0", "'-x,-2.0", "+2,3.0", "'=1+1,4.0", ","]

@@ -72,7 +72,7 @@ NOT_RUN = {
     "python -m analysis compare OLD NEW": "OLD and NEW stand for two runs",
     "python -m tools.inserts": "test_numbers.py does; here config.yaml is another one",
     "snakemake --cores 1 --use-conda": "it needs conda",
-    "snakemake --cores all --config 'gpus=[a100, h200]'": "it needs the GPUs, or their rows",
+    "snakemake --cores all --config 'gpus=[a100_sxm4_80gb, h200]'": "it needs the GPUs",
     "snakemake --workflow-profile": "it needs Slurm, which tests/slurm start",
 }
 ABSENT_HERE = tuple(NOT_RUN) + tuple(INSTALLING)
