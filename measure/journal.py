@@ -25,5 +25,7 @@ class Journal:
         print(f"{time.monotonic() - self._begin:7.3f} s  {name}", file=sys.stderr, flush=True)
         temporary = self._path.with_suffix(".tmp")
         # default=float: numpy's numbers
-        temporary.write_text(json.dumps({"stage": name, "row": self.row} | more, default=float))
+        temporary.write_text(
+            json.dumps({"stage": name, "row": self.row} | more, default=float), encoding="utf-8"
+        )
         temporary.replace(self._path)

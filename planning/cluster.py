@@ -40,7 +40,7 @@ def profile(name: str | None, root: Path) -> str:
 
 def table(file: Path) -> Table:
     """Return the table of a profile: GPU -> how to request one, and points per allocation."""
-    lines = yaml.safe_load(file.read_text()) or {}
+    lines = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     for gpu, line in lines.items():
         if "points" not in (line or {}):
             example = f'{gpu}: {{gres: "gpu:{gpu}:1", points: 60}}'

@@ -19,7 +19,7 @@ def recorded_tables(measured: Collection[str], folder: Path) -> list[Path]:
 
 def gpus(recorded: Iterable[Path], published: Path) -> list[str]:
     """Return the GPUs of recorded tables, and of those that sources.yaml in `published` names."""
-    sources = yaml.safe_load((published / SOURCES).read_text()).values()
+    sources = yaml.safe_load((published / SOURCES).read_text(encoding="utf-8")).values()
     return sorted({path.parent.name for path in recorded} | {each["gpu"] for each in sources})
 
 

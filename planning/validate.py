@@ -48,7 +48,7 @@ def _validator():
     strict = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int
     )
-    schema = yaml.safe_load(SCHEMA_FILE.read_text())
+    schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
     schema["properties"]["op"]["enum"] = list(kernels.OPS)
     schema["properties"]["blocks"]["minimum"] = MIN_BLOCKS
     schema["properties"]["unranked_flags"]["items"]["enum"] = list(SCHEMA["flags"].allowed)

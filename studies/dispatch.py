@@ -195,7 +195,7 @@ def measure(path: Path) -> None:
     """Time all variants at all shapes, and write a compressed table of COLUMNS."""
     plans = {shape: plans_for(shape) for shape in timed_shapes()}
     compile_kernels([plan for each in plans.values() for plan in each.values()])
-    with gzip.open(path, "wt", newline="") as file:
+    with gzip.open(path, "wt", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(COLUMNS)
         for number, (shape, each) in enumerate(plans.items(), 1):

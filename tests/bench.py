@@ -49,7 +49,7 @@ class Bench:
 
     def add(self, name: str, source: str) -> None:
         """Make `source` the kernel `name`."""
-        (self.project / "kernels/contributed" / f"{name}.py").write_text(source)
+        (self.project / "kernels/contributed" / f"{name}.py").write_text(source, encoding="utf-8")
 
     def begin(self, variant: str, served: bool = True, **options) -> subprocess.Popen:
         """Start the command that measures a point.
@@ -67,6 +67,7 @@ class Bench:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            encoding="utf-8",
         )
 
     def run(self, variant: str, **options) -> tuple[dict | None, subprocess.CompletedProcess]:

@@ -31,7 +31,9 @@ def pages() -> list[Path]:
 def output(block: re.Match) -> str:
     """Return a block with the output of its command. Raises CalledProcessError."""
     command = [sys.executable, *shlex.split(block[2])]
-    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
     return f"{block[1]}{done.stdout.strip()}\n{block[3]}"
 
 
@@ -49,12 +51,12 @@ def bullets(lines: Iterable[str]) -> str:
 
 def stale(documents: Iterable[Path]) -> dict[Path, str]:
     """Return each document that its commands would change, with its new text."""
-    texts = {path: path.read_text() for path in documents}
+    texts = {path: path.read_text(encoding="utf-8") for path in documents}
     current = {path: BLOCK.sub(output, text) for path, text in texts.items()}
     return {path: text for path, text in current.items() if text != texts[path]}
 
 
 if __name__ == "__main__":
     for path, text in stale(pages()).items():
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         print(f"{path} was not what its commands print")

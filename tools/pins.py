@@ -44,7 +44,9 @@ dependencies:
 
 def groups() -> dict[str, list[Requirement]]:
     """Return the dependency groups of pyproject.toml."""
-    given = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "dependency-groups"
+    ]
     return {name: [Requirement(line) for line in lines] for name, lines in given.items()}
 
 
@@ -89,5 +91,5 @@ def _lines(versions: dict[str, str], indent: str = "") -> str:
 
 if __name__ == "__main__":
     for path, text in files().items():
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")

@@ -69,7 +69,7 @@ def fault_of(wanted: Sequence[str]) -> str | None:
     if fault := missing_tool():
         return fault
     command = ["git", "status", "--porcelain", "--", *provenance.GIT_PATHS]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         return "this is no git checkout, so rows could not name their commit; clone the project"
     if edited := done.stdout.splitlines():

@@ -29,7 +29,9 @@ CALLED_BY_RULES = {"collect", "summary", "claims", "figures", "report"}
 
 def commands() -> str:
     """Return each target of make, and each command of the three programs with its arguments."""
-    targets = re.findall(r"^([a-z-]+):.*  ## (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    targets = re.findall(
+        r"^([a-z-]+):.*  ## (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
     named = (f"`{name}` ({text})" for name, text in targets)
     lines = [f"`make TARGET`, where TARGET is one of {', '.join(named)}"]
     for program, parser in PROGRAMS.items():
@@ -46,7 +48,7 @@ def commands() -> str:
 
 def config() -> str:
     """Return each key of config.yaml with its default and its comment."""
-    text = (ROOT / "config.yaml").read_text().split("\n\n", 1)[1]
+    text = (ROOT / "config.yaml").read_text(encoding="utf-8").split("\n\n", 1)[1]
     lines = []
     for part in text.split("\n\n"):
         comment = " ".join(re.findall(r"^# (.+)$", part, re.MULTILINE))
@@ -81,10 +83,10 @@ def documented(points_: Iterable[Point]) -> list[Point]:
 
 def sweeps() -> str:
     """Return each file of sweeps/, the points that it measures on a GPU, and its first line."""
-    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    default = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     lines = []
     for path in sorted((ROOT / "sweeps").glob("*.yaml")):
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         about = text.splitlines()[0].removeprefix("# ")
         given = default | yaml.safe_load(text)
         measures = given["gpus"] != ["recorded"]

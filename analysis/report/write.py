@@ -61,11 +61,17 @@ def write(
     tables["profile.csv"] = profile(content["ranks"])
     for name, table in tables.items():
         frame.write(folder / "report" / name, table)
-    script = "\n".join((HERE / name).read_text() for name in ("answer.js", "explore.js"))
+    script = "\n".join(
+        (HERE / name).read_text(encoding="utf-8") for name in ("answer.js", "explore.js")
+    )
     content |= {
         "command": command,
         "recorded": [
-            (path.parent.name, path.stem, yaml.safe_load(path.read_text())["command"])
+            (
+                path.parent.name,
+                path.stem,
+                yaml.safe_load(path.read_text(encoding="utf-8"))["command"],
+            )
             for path in recorded
         ],
         "links": [
@@ -74,7 +80,7 @@ def write(
         ],
         "images": [base64.b64encode(p.read_bytes()).decode() for _, p in content["figures"][:1]],
         "payload": payload(published, content),
-        "styles": Markup((HERE / "page.css").read_text()),
+        "styles": Markup((HERE / "page.css").read_text(encoding="utf-8")),
         "script": Markup(script),
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "most": MOST_SHOWN,

@@ -38,7 +38,7 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
             raise BadKernel(f"{str(path)!r} exists already; choose another name")
     try:
         for path, text in texts.items():
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         for new in texts:  # none of them existed before
             new.unlink(missing_ok=True)
@@ -58,7 +58,7 @@ def _why_refused(name: str) -> str | None:
 
 
 def _text(template: str, here: bool) -> str:
-    text = (TEMPLATES / template).read_text()
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
     return text.replace("from kernels.", "from ..") if here else text
 
 

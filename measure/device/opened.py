@@ -66,7 +66,7 @@ def _gpu(index: int, properties, slug: str) -> Device:
 
 
 def _cpu_name() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()
     return "CPU"
@@ -75,7 +75,7 @@ def _cpu_name() -> str:
 def _last_level_cache_bytes() -> int:
     """Return the largest cache that Linux reports for the first core; 32 MiB if it reports none."""
     sizes = [
-        int(path.read_text().strip().removesuffix("K")) * 1024
+        int(path.read_text(encoding="utf-8").strip().removesuffix("K")) * 1024
         for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     ]
     return max(sizes, default=0) or 32 * 2**20

@@ -54,7 +54,7 @@ def run_worker(
     environment = _environment(point, lock)
     job = {"point": asdict(point), "first_row": first_row}
     job |= {"environment": environment, "directory": os.getcwd()}
-    (folder / "job.json").write_text(json.dumps(job))
+    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     fds = [sys.stderr.fileno(), *([lock.fd] if lock else [])]
     try:
         with reaper.open_pidfd(owner) as pidfd:

@@ -90,7 +90,7 @@ def main(listener: int, owner: int, bare: bool) -> None:
     gc.freeze()  # otherwise a child's first collection writes to, and so copies, all objects
     print(f"fork server: ready after {time.monotonic() - begin:.2f} s", file=sys.stderr, flush=True)
     # Close the log of the point that started the server: its reader waits until all have closed it.
-    with open(os.devnull, "w") as nowhere:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
         for standard in (1, 2):
             os.dup2(nowhere.fileno(), standard)
     with socket.socket(fileno=listener) as listening:

@@ -41,7 +41,7 @@ def serve(connection: socket.socket) -> None:
     message, fds, _, _ = socket.recv_fds(connection, 4096, 2)
     connection.settimeout(None)
     folder = Path(os.fsdecode(message))
-    job = json.loads((folder / "job.json").read_text())
+    job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     for standard in (1, 2):
         os.dup2(fds[0], standard)  # prints of a kernel go into the log
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -80,7 +80,7 @@ def measure(job: dict, journal: Journal) -> None:
     """Measure the point of a job; write its row and samples to the journal."""
     # When memory runs out, Linux must kill this process and what it starts, not the sweep.
     with contextlib.suppress(OSError):  # some containers forbid it
-        Path("/proc/self/oom_score_adj").write_text("1000")
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
     point = Point(**job["point"])
     journal.stage("importing torch")
 

@@ -69,7 +69,7 @@ def _measured(
 def oom_kills() -> int:
     """Return how many processes Linux has killed since its start because memory ran out."""
     with contextlib.suppress(OSError):
-        counts = dict(line.split() for line in COUNTERS.read_text().splitlines())
+        counts = dict(line.split() for line in COUNTERS.read_text(encoding="utf-8").splitlines())
         return int(counts.get("oom_kill", 0))
     return 0
 
@@ -79,7 +79,7 @@ def _row_of_worker(
 ) -> tuple[dict, list[tuple]]:
     """Return the row and samples. Raises NoRow, and OSError if a full disk has ended the worker."""
     path = folder / "progress.json"
-    progress = json.loads(path.read_text()) if path.exists() else {"row": {}}
+    progress = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"row": {}}
     row, stage = progress["row"], progress.get("stage")
     if "refused" in progress:
         raise NoRow(progress["refused"])

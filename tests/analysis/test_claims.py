@@ -155,7 +155,7 @@ def test_noise_only_makes_a_verdict_inconclusive(wider, i):
     ],
 )
 def test_a_typo_in_the_claims_is_named(right, typo, complaint):
-    text = (ROOT / "analysis/claims/claims.yaml").read_text()
+    text = (ROOT / "analysis/claims/claims.yaml").read_text(encoding="utf-8")
     assert text.count(right) == 1
     with pytest.raises(InputError, match=f"^claims.yaml: {complaint}"):
         claims.load(text.replace(right, typo))

@@ -119,7 +119,7 @@ def test_a_point_that_broke_or_is_slower_than_the_threshold_fails(tmp_path, comp
         assert (code, err.count("\n")) == (expected, 1)
         assert all(text in out for text in words), out
         if "--output-dir" in options:
-            assert (made / "compare.md").read_text().startswith(out)
+            assert (made / "compare.md").read_text(encoding="utf-8").startswith(out)
     assert sorted(path.suffix for path in made.iterdir()) == [".md", ".png", ".svg"]
 
 

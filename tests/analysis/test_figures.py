@@ -283,13 +283,15 @@ def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert {path.read_bytes()[:5] for path in first} == {b"\x89PNG\r", b"<?xml"}
     # text stays text
-    assert "cuda_oneflow</text>" in (tmp_path / "a/h200/float32_oneflow_time.svg").read_text()
+    assert "cuda_oneflow</text>" in (tmp_path / "a/h200/float32_oneflow_time.svg").read_text(
+        encoding="utf-8"
+    )
     # times of a CPU stand beside no GPU's, and a table without torch has no speed-up
     cpu = write.write(frame, tables, "cpu", tmp_path)
     assert {path.stem for path in cpu} == expected - {"float32_oneflow_published"}
     shared = write.write(frame, tables, write.ALL, tmp_path)
     assert {path.stem for path in shared} == {"hero", "gpus_float32_oneflow"}
     write.write(frame[frame["gpu"] == "cpu"], tables, write.ALL, tmp_path)
-    assert "no timed rows" in (tmp_path / "all/hero.svg").read_text()
+    assert "no timed rows" in (tmp_path / "all/hero.svg").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="no rows of gpu h100; there are rows of: a100, cpu, h200"):
         write.write(frame, tables, "h100", tmp_path)

@@ -32,7 +32,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     monkeypatch.chdir(tmp_path)
     (collected,) = mark_ranked([{"sweep": "s", "origin": "measured"} | synthetic.row()])
     synthetic.write_csv(tmp_path / "all.csv", [collected], schema.COLLECTED)
-    (tmp_path / "bad.csv").write_text("one,two\n1,2\n")
+    (tmp_path / "bad.csv").write_text("one,two\n1,2\n", encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     assert cli.main(command.split()) == exit_codes.BAD_INPUT
     said = capsys.readouterr().err

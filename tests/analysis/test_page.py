@@ -13,12 +13,12 @@ from tests.browser import made
 
 def data_of(page):
     """The data of a page."""
-    packed = re.search(r'id="payload">(.*?)</script>', page.read_text())[1]
+    packed = re.search(r'id="payload">(.*?)</script>', page.read_text(encoding="utf-8"))[1]
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def test_nothing_may_be_loaded_and_only_own_scripts_run(tmp_path):
-    page = made.page(frame_of(made.rows()), tmp_path).read_text()
+    page = made.page(frame_of(made.rows()), tmp_path).read_text(encoding="utf-8")
     assert made.MARKUP not in page
     assert page.count("<script") == 2
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)

@@ -45,16 +45,24 @@ def test_recomputed_claims(tables):
 
 
 def test_a_table_without_its_source_its_column_or_its_times_is_refused(tmp_path):
-    entry = yaml.safe_load((FOLDER / "sources.yaml").read_text())["a100_online_softmax_2024.csv"]
-    (tmp_path / "t.csv").write_text("gpu,gpu_name,dtype,M,N,variant\na100,A,float32,1,2,x\n")
+    entry = yaml.safe_load((FOLDER / "sources.yaml").read_text(encoding="utf-8"))[
+        "a100_online_softmax_2024.csv"
+    ]
+    (tmp_path / "t.csv").write_text(
+        "gpu,gpu_name,dtype,M,N,variant\na100,A,float32,1,2,x\n", encoding="utf-8"
+    )
     for sources, complaint in (
         ([], "t.csv: no entry in sources.yaml"),
         (["t.csv", "gone.csv"], "gone.csv: an entry but no table"),
         (["t.csv"], "column time_ms is missing"),
     ):
-        (tmp_path / "sources.yaml").write_text(yaml.safe_dump(dict.fromkeys(sources, entry)))
+        (tmp_path / "sources.yaml").write_text(
+            yaml.safe_dump(dict.fromkeys(sources, entry)), encoding="utf-8"
+        )
         with pytest.raises(InputError, match=complaint):
             published.load(tmp_path)
-    (tmp_path / "t.csv").write_text("gpu,gpu_name,dtype,M,N,variant,time_ms\na,A,float32,1,2,x,0\n")
+    (tmp_path / "t.csv").write_text(
+        "gpu,gpu_name,dtype,M,N,variant,time_ms\na,A,float32,1,2,x,0\n", encoding="utf-8"
+    )
     with pytest.raises(InputError, match="M, N and time_ms must be above 0"):
         published.load(tmp_path)

@@ -41,7 +41,7 @@ def test_rows_say_whether_they_rank(some, unranked, expected):
 
 
 def test_the_default_is_that_of_the_configuration():
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     assert config["unranked_flags"] == list(schema.UNRANKED)
 
 

@@ -12,7 +12,7 @@ from measure import ROOT
 from tests.analysis import synthetic
 
 COMMAND = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-HEAD = subprocess.run(COMMAND, capture_output=True, text=True).stdout.strip()
+HEAD = subprocess.run(COMMAND, capture_output=True, text=True, encoding="utf-8").stdout.strip()
 GPU = {"gpu": "rtx4090", "gpu_name": "NVIDIA GeForce RTX 4090", "git_commit": HEAD}
 
 pytestmark = pytest.mark.skipif(not HEAD, reason="this is no git checkout")
@@ -57,12 +57,12 @@ def test_rows_that_nobody_could_follow_up_are_refused(tmp_path):
 
 def test_provenance_that_lacks_a_fact_or_contradicts_its_rows_is_refused(folder):
     path = folder / "online_softmax.yaml"
-    facts = yaml.safe_load(path.read_text())
+    facts = yaml.safe_load(path.read_text(encoding="utf-8"))
     for fact, value in (("rows_by_status", {"ok": 3}), ("driver", "1.2")):
-        path.write_text(recorded.to_yaml(facts | {fact: value}))
+        path.write_text(recorded.to_yaml(facts | {fact: value}), encoding="utf-8")
         refused(folder, "not the provenance of its rows")
     for text in ("driver: 1.2", "{"):
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         refused(folder, "has no command that measured the rows")
 
 
@@ -97,7 +97,7 @@ def test_record_keeps_rows_samples_and_provenance(folder, tmp_path):
     assert head == f"{identity},block,order,series,time_us"
     assert first.startswith("rtx4090,softmax,float32,uniform,1024,1024,torch_jit,3407,51,1,0,0,var")
     assert len(more) == 3
-    facts = yaml.safe_load(about.read_text())
+    facts = yaml.safe_load(about.read_text(encoding="utf-8"))
     assert facts["title"] == "online_softmax on NVIDIA GeForce RTX 4090"
     assert facts["command"] == "make record"
     assert facts["recorded"] == "2026-11-20"

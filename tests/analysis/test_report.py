@@ -25,7 +25,7 @@ def written(tables, tmp_path_factory):
             Image.new("RGB", (1, 1)).save(path)
         checked = claims.check(frame, tables)
         write.write(frame, checked, tables, folder / "figures", folder, "make run")
-        return folder, (folder / "report.md").read_text()
+        return folder, (folder / "report.md").read_text(encoding="utf-8")
 
     return make
 
@@ -58,7 +58,7 @@ def test_a_run_of_one_sweep_is_one_page_of_six_parts(online):
     for link in ("figures/h200/map.png", "report/profile.csv"):
         assert f"]({link})" in text
         assert (folder / link).is_file()
-    page = (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<code>make run</code>" in page
     assert 'src="data:image/png;base64,' in page, "the map"
 
@@ -164,7 +164,7 @@ def test_a_message_is_neither_a_formula_nor_html(sign, written):
     folder, text = written(frame_of(rows))
     assert "<script>" not in text
     assert r"&lt;script&gt;alert(1)&lt;/script&gt; \`a\` \[b](c)" in text
-    tables = [path.read_text() for path in (folder / "report").glob("*.csv")]
+    tables = [path.read_text(encoding="utf-8") for path in (folder / "report").glob("*.csv")]
     assert any(f"'{message}" in table for table in tables)
     assert not any(f",{message}" in table or f'"{message}' in table for table in tables)
 
@@ -172,5 +172,5 @@ def test_a_message_is_neither_a_formula_nor_html(sign, written):
 def test_a_table_for_people_keeps_its_numbers(tmp_path):
     table = pd.DataFrame({"x": ["-1.5e-3", "-x", "+2", "=1+1", ""], "y": [-1.0, -2, 3, 4, None]})
     frame.write(tmp_path / "table.csv", table)
-    lines = (tmp_path / "table.csv").read_text().splitlines()
+    lines = (tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()
     assert lines == ["x,y", "-1.5e-3,-1.0", "'-x,-2.0", "+2,3.0", "'=1+1,4.0", ","]

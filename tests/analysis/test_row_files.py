@@ -27,13 +27,13 @@ def test_schema_is_the_contract():
 
 
 def test_wrong_header_names_the_column(row_file):
-    text = row_file.read_text()
+    text = row_file.read_text(encoding="utf-8")
     for old, new, complaint in (
         ("speedup_low,", "", "column speedup_low is missing"),
         ("wall_s\n", "wall_s,extra\n", "column extra is unknown"),
         ("gpu,op,", "op,gpu,", "its columns come in another order, or twice"),
     ):
-        row_file.write_text(text.replace(old, new, 1))
+        row_file.write_text(text.replace(old, new, 1), encoding="utf-8")
         with pytest.raises(InputError, match=f"triton_online.1.csv: wrong header: {complaint}"):
             row_files.read_row_file(row_file)
 
@@ -43,7 +43,7 @@ def test_a_row_from_before_the_latest_columns_has_them_empty_and_nan_is_an_accur
     row_file = synthetic.write_row(tmp_path, wrong)
     row = row_files.read_row_file(row_file)
     earlier = {name: value for name, value in row.items() if name not in schema.LATER}
-    row_file.write_text(row_files.csv_text([*earlier], [earlier]))
+    row_file.write_text(row_files.csv_text([*earlier], [earlier]), encoding="utf-8")
     assert row_files.read_row_file(row_file) == row
     assert {row[name] for name in schema.LATER} == {""}
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 UNFOLD = "document.querySelectorAll('details').forEach(d => d.open = true)"
 # functions of JavaScript, beside this file
 OVERLAPS, CONTRAST, FOCUSED = (
-    Path(__file__).with_name(f"{name}.js").read_text()
+    Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8")
     for name in ("overlaps", "contrast", "focused")
 )
 
@@ -79,7 +79,7 @@ def test_paper_has_at_most_six_pages_and_the_question(opened, recorded):
 
 def test_a_page_of_2000_rows_is_small(recorded):
     data, path = recorded
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     payload = len(text[text.index('id="payload"') :])
     picture = 150_000  # of the map of all recorded rows; the one here is blank
     assert len(text) + picture + payload * (2000 / len(data) - 1) < 400_000

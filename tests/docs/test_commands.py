@@ -86,7 +86,9 @@ def tiny_project(folder: Path) -> Path:
         if path.stem != "recorded":
             config = yaml.safe_load(path.read_text(encoding="utf-8"))
             config |= {key: value for key, value in TINY.items() if key in config}
-            path.write_text(yaml.safe_dump(config | {"blocks": 6}, sort_keys=False))
+            path.write_text(
+                yaml.safe_dump(config | {"blocks": 6}, sort_keys=False), encoding="utf-8"
+            )
     for path in (folder / "data/recorded").glob("*/*"):
         if path.stem != "oneflow":  # each recorded sweep has figures to draw
             path.unlink()
@@ -134,7 +136,7 @@ def test_each_reason_is_that_of_a_command():
 
 def anchors(path: Path) -> set[str]:
     """Return what GitHub makes of the titles of a page."""
-    titles = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
+    titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
@@ -147,7 +149,7 @@ def test_what_is_no_command_can_be_read_and_every_link_leads_somewhere(path):
             assert yaml.safe_load(text)
         else:
             assert language in (*SHELL, "toml", "text")
-    for target in re.findall(r"\]\(([^)\s]+)[^)]*\)", path.read_text()):
+    for target in re.findall(r"\]\(([^)\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
         if target.startswith(("https://", "../../actions/")):  # the second: of GitHub, not a file
             continue
         name, _, anchor = target.partition("#")

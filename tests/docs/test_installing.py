@@ -45,7 +45,12 @@ def test_a_new_machine_installs_what_the_documents_say(clone):
     # the last one needs a GPU, and says so
     script = script.replace("python -m softmax_bench warm-up", "! python -m softmax_bench warm-up")
     done = subprocess.run(
-        ["bash", "-c", script], cwd=clone, env=bare_environment(), capture_output=True, text=True
+        ["bash", "-c", script],
+        cwd=clone,
+        env=bare_environment(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
     assert "no GPU" in done.stderr

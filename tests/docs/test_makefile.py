@@ -8,7 +8,7 @@ from pathlib import Path
 from measure import ROOT
 from tests.workflow.runner import environment
 
-MAKEFILE = (ROOT / "Makefile").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 ODD = 'a $HOME "b" it\'s #c {d} e\\f'  # all that a shell, make or a format string may take
 
 
@@ -18,7 +18,12 @@ def make(folder: Path, *words: str) -> subprocess.CompletedProcess:
     shutil.copy(ROOT / "Makefile", folder)
     (folder / "requirements.txt").touch()
     return subprocess.run(
-        ["make", *words], cwd=folder, env=environment(), capture_output=True, text=True
+        ["make", *words],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
 
 
@@ -33,9 +38,11 @@ def test_any_folder_has_an_environment_and_its_commands_come_first(tmp_path):
     done = make(folder, "INSTALL=-c 'import pip'", ".venv/.ready")
     assert done.returncode == 0, done.stderr
     assert (folder / ".venv/.ready").exists()
-    with (folder / "Makefile").open("a") as file:
+    with (folder / "Makefile").open("a", encoding="utf-8") as file:
         file.write("\nwhere:\n\t@command -v python3\n")
-    said = subprocess.check_output(["make", "where"], cwd=folder, env=environment(), text=True)
+    said = subprocess.check_output(
+        ["make", "where"], cwd=folder, env=environment(), text=True, encoding="utf-8"
+    )
     assert said == f"{folder}/.venv/bin/python3\n"
 
 

@@ -47,13 +47,13 @@ USER_PAGES = [p for p in ALL_PAGES if re.match("README|docs/(?!notebook/|gallery
 @pytest.mark.parametrize("page", USER_PAGES)
 def test_a_measured_number_is_printed_by_its_command_or_checked_here(page):
     stated = STATED.get(page, {})
-    found = MEASURED.findall(PRINTED.sub("", (ROOT / page).read_text()))
+    found = MEASURED.findall(PRINTED.sub("", (ROOT / page).read_text(encoding="utf-8")))
     assert set(found) <= set(stated)
     assert all(float(number) == value for number, value in stated.items())
 
 
 def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     gpu = reference.documented(points.expand(config, "h100"))
     on_cpu = reference.documented(points.expand(config, "cpu"))
     cpu = len(points.within_limits(on_cpu, config["cpu"]))
@@ -61,10 +61,14 @@ def test_readme_has_the_points_and_the_minutes_of_the_default_sweep():
     walls = rows.set_index(["dtype", "M", "N", "variant"])["wall_s"]
     seconds = sum(walls[p.dtype, p.M, p.N, p.variant] + JOB_S for p in gpu)
     text = f"{len(gpu)} points, {math.ceil(seconds / 60)} minutes on an H100; "
-    assert f"{text}{cpu} points on two CPU cores" in (ROOT / "README.md").read_text()
+    assert f"{text}{cpu} points on two CPU cores" in (ROOT / "README.md").read_text(
+        encoding="utf-8"
+    )
 
 
-PAGES = [page for page in ALL_PAGES if inserts.BLOCK.search((ROOT / page).read_text())]
+PAGES = [
+    page for page in ALL_PAGES if inserts.BLOCK.search((ROOT / page).read_text(encoding="utf-8"))
+]
 
 
 # README.md reads rows, config.md reads a source; the other pages take a minute together.

@@ -22,7 +22,7 @@ def test_the_base_is_checked_out_again_on_a_runner_that_kept_the_last_one(tmp_pa
     for base, change in (("first", "second"), ("second", "third")):
         run(f"cd new && {commit.format(change)}")
         run(checkout)
-        assert (tmp_path / "old/kernel.py").read_text() == f"{base}\n"
+        assert (tmp_path / "old/kernel.py").read_text(encoding="utf-8") == f"{base}\n"
         (tmp_path / "old/results").mkdir()  # which the next job must not find
     run(checkout)
     assert not (tmp_path / "old/results").exists()

@@ -43,7 +43,9 @@ def finished(measured_sweep, tmp_path):
 def mounting():
     """Words before a script that may mount what nobody else sees."""
     words = ("unshare", "--map-root-user", "--mount", "bash", "-euo", "pipefail", "-c")
-    tried = subprocess.run([*words, "mount -t tmpfs none /mnt"], capture_output=True, text=True)
+    tried = subprocess.run(
+        [*words, "mount -t tmpfs none /mnt"], capture_output=True, text=True, encoding="utf-8"
+    )
     if tried.returncode:
         pytest.skip(f"this user may not mount anything: {tried.stderr.strip()}")
     return words

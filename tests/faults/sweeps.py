@@ -28,7 +28,9 @@ class Sweep(runner.Runner):
 
     def write_kernel(self, name: str, act: str, head: str = "") -> None:
         """A kernel that is right, and does what `act` says; `head` comes before all."""
-        (self.folder / "kernels/contributed" / f"{name}.py").write_text(kernel(act, head))
+        (self.folder / "kernels/contributed" / f"{name}.py").write_text(
+            kernel(act, head), encoding="utf-8"
+        )
 
     def processes(self) -> list[psutil.Process]:
         """Those that this sweep has started, and that still run."""

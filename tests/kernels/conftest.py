@@ -12,7 +12,7 @@ def exclusive_gpu_memory(tmp_path_factory):
     """Give tests with tens of gigabytes on the GPU turns, among all processes of this run."""
     import torch  # not above: by then the number of threads is set
 
-    with (tmp_path_factory.getbasetemp().parent / "large.lock").open("w") as file:
+    with (tmp_path_factory.getbasetemp().parent / "large.lock").open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
         torch.cuda.empty_cache()  # what torch would keep is the next test's, in another process

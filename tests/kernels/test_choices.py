@@ -119,14 +119,16 @@ def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
 
 
 def test_constants_that_python_and_cuda_share_are_the_same():
-    header = (INCLUDE / "grid_workspace.cuh").read_text()
+    header = (INCLUDE / "grid_workspace.cuh").read_text(encoding="utf-8")
     names = "kMaxStates", "kSlots"
     states, slots = (int(re.search(rf"int {name} = (\d+);", header)[1]) for name in names)
     assert states == grid_workspace.MAX_STATES
     lines, words = map(int, re.search(r"counters\[(\d+)\]\[(\d+)\];", header).groups())
     assert lines * words == read_meet_write.MAX_GROUPS
     assert slots * states * 16 + 128 + lines * words * 4 == grid_workspace.BYTES
-    packed = dict(re.findall(r"int (kPacked\w+) = (\d+);", frontier_packed.SOURCE.read_text()))
+    packed = dict(
+        re.findall(r"int (kPacked\w+) = (\d+);", frontier_packed.SOURCE.read_text(encoding="utf-8"))
+    )
     of_python = {"kPackedThreads": frontier_packed.THREADS, "kPackedSums": frontier_packed.SUMS}
     assert {name: int(value) for name, value in packed.items()} == of_python
 

@@ -50,7 +50,7 @@ def unsupported(x):
 
 @pytest.mark.slow
 def test_all_tests_that_list_the_kernels_pass(with_contributed):
-    with (with_contributed / "kernels/contributed/softly.py").open("a") as file:
+    with (with_contributed / "kernels/contributed/softly.py").open("a", encoding="utf-8") as file:
         file.write(NARROW)
     ignored = (f"--ignore-glob=*/tests/{name}" for name in OTHERS)
     said = run(*PYTEST, "tests", *ignored, cwd=with_contributed)

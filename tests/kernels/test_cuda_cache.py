@@ -18,7 +18,7 @@ from tests import processes
 
 def test_a_source_that_does_not_compile_raises_with_the_compilers_words(tmp_path):
     broken = tmp_path / "broken.cu"
-    broken.write_text("__global__ void f() { nonsense; }")
+    broken.write_text("__global__ void f() { nonsense; }", encoding="utf-8")
     with pytest.raises(Exception, match=r"broken\.cu\(1\): error: identifier \"nonsense\""):
         nvrtc.build(broken, ("f",), "sm_90")
 
@@ -54,7 +54,7 @@ def test_a_kernel_is_compiled_once_for_an_architecture_and_its_sources(built):
     assert second.symbol_mapping == first.symbol_mapping
     once("sm_80")
     for path in (spec.source, sources.INCLUDE / "pack.cuh"):
-        with path.open("a") as file:
+        with path.open("a", encoding="utf-8") as file:
             file.write(f"\nstruct Edited_{path.stem};\n")
         once()
     assert len(built) == 4
@@ -151,8 +151,10 @@ nvrtc.build(source, ("{launched().kernel}",), "sm_90")
 
 def test_a_message_names_the_header_and_its_line(tmp_path):
     """Also where a header lies beside the source, and what follows it is wrong."""
-    (tmp_path / "own.cuh").write_text("#pragma once\nint right;\nint wrong\n;nonsense;\n")
+    (tmp_path / "own.cuh").write_text(
+        "#pragma once\nint right;\nint wrong\n;nonsense;\n", encoding="utf-8"
+    )
     source = tmp_path / "own.cu"
-    source.write_text('#include "own.cuh"\n#include "own.cuh"\n\nrubbish;\n')
+    source.write_text('#include "own.cuh"\n#include "own.cuh"\n\nrubbish;\n', encoding="utf-8")
     with pytest.raises(Exception, match=r"(?s)own\.cuh\(4\): error.*own\.cu\(4\): error"):
         nvrtc.build(source, ("f",), "sm_90")

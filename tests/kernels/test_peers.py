@@ -222,9 +222,9 @@ def test_a_package_without_its_init(modules, tmp_path, monkeypatch):
     package = tmp_path / "quack" / "inner"
     package.mkdir(parents=True)
     for folder in (package, package.parent):
-        (folder / "__init__.py").write_text("import no_such_package")
-    (package / "light.py").write_text("from . import other")
-    (package / "other.py").write_text("")
+        (folder / "__init__.py").write_text("import no_such_package", encoding="utf-8")
+    (package / "light.py").write_text("from . import other", encoding="utf-8")
+    (package / "other.py").write_text("", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     _package.skip_init("quack", "quack.inner")
     assert importlib.import_module("quack.inner.light").other.__name__ == "quack.inner.other"

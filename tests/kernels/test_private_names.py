@@ -58,7 +58,7 @@ for name in json.loads(sys.argv[1]):
 """
 
 
-NODES = [node for path in SOURCES for node in ast.walk(ast.parse(path.read_text()))]
+NODES = [node for path in SOURCES for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
 
 
 def looked_up() -> set[str]:

@@ -35,7 +35,7 @@ def write(tmp_path):
     def write(name, text=KERNEL):
         path = tmp_path / 'it\'s "mine"; $(touch x)' / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         return path
 
     return write
@@ -52,7 +52,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", kernels.names())
 def test_every_variant_has_the_interface(name):
-    text = ast.get_docstring(ast.parse(kernels.variant_file(name).read_text()))
+    text = ast.get_docstring(ast.parse(kernels.variant_file(name).read_text(encoding="utf-8")))
     for part in ("Source:", "Bytes:"):
         assert part in text, f"the docstring of {name} lacks {part}"
     variant = loaded(name)
@@ -101,9 +101,9 @@ def test_a_config_is_a_variant_with_the_hash_of_its_file():
 
 
 def test_what_an_editor_leaves_is_no_variant_and_a_broken_file_is_one(folder):
-    (folder / "mine.py").write_text("def softmax(x, out=None)\n")
-    (folder / "my-kernel.py").write_text("")
-    (folder / "_helper.py").write_text("")
+    (folder / "mine.py").write_text("def softmax(x, out=None)\n", encoding="utf-8")
+    (folder / "my-kernel.py").write_text("", encoding="utf-8")
+    (folder / "_helper.py").write_text("", encoding="utf-8")
     (folder / ".#mine.py").symlink_to("nobody@nowhere")
     assert kernels.names() == ["mine"]
     assert len(kernels.kernel_sha256("mine")) == 64
@@ -134,7 +134,7 @@ def test_two_files_of_one_name_or_a_bad_name_are_refused(folder, write):
         kernels.add_variant(write("other/mine.py"))
     (folder / "deeper").mkdir()
     for path in (folder / "a.py", folder / "deeper" / "a.py"):
-        path.write_text("")
+        path.write_text("", encoding="utf-8")
     discover._files.cache_clear()
     with pytest.raises(kernels.BadKernel, match=r"two kernels are named 'a'.*rename one"):
         kernels.names()
@@ -224,7 +224,7 @@ def test_what_lies_beside_a_file_is_part_of_its_hash(write, line):
     forget()
     kernels.add_variant(moved)
     assert kernels.kernel_sha256("mine") == before, "the place of a file means nothing"
-    moved.with_name("helper.py").write_text("f = 2\n")
+    moved.with_name("helper.py").write_text("f = 2\n", encoding="utf-8")
     forget()
     kernels.add_variant(moved)
     assert kernels.kernel_sha256("mine") != before

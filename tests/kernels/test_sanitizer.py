@@ -31,7 +31,7 @@ RACECHECK = "exit code 66\n========= RACECHECK SUMMARY: 1 hazard displayed (1 er
 @pytest.mark.skipif(not sanitize.SANITIZER, reason="compute-sanitizer (CUDA toolkit) is not here")
 def test_the_kernels_are_clean_and_broken_ones_are_not():
     command = [sys.executable, "-m", "tests.kernels.helpers.sanitize"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, encoding="utf-8")
     assert done.returncode == 0, (done.stdout + done.stderr)[-20_000:]
     assert len(re.findall(r"[1-9]\d* launches of [1-9]\d* kernels, 0 errors", done.stdout)) == 4
 

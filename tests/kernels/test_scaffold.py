@@ -38,7 +38,7 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
         assert words in row["message"]
     here = bench.project / f"kernels/contributed/{inside}.py"
     for part in ("Idea:", "Bytes:", "Limits:", "Source:"):
-        assert part in here.read_text()
+        assert part in here.read_text(encoding="utf-8")
     for words in (["check"], ["format", "--check"]):
         run(*PYTHON, "ruff", *words, here, cwd=bench.project)  # it looks for packages there
     tool = Path(sys.executable).with_name("clang-format")
@@ -48,7 +48,7 @@ def test_a_new_kernel_passes_the_gate_and_has_the_style(bench, tmp_path, languag
 
 def test_a_name_or_a_place_that_cannot_be_is_refused_in_one_line(tmp_path, capsys):
     taken = tmp_path / "mine.cu"
-    taken.write_text("")
+    taken.write_text("", encoding="utf-8")
     for name, output, words in (
         ("my-kernel", None, "name 'my-kernel': a name has letters, digits and underscores"),
         ("class", None, "a keyword of Python"),
@@ -102,6 +102,8 @@ def test_what_is_printed_measures_the_new_kernel(project, tmp_path):
 def test_a_reader_of_the_list_may_stop_early():
     """As ``| head`` does."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-m", "kernels"], cwd=ROOT, text=True, **pipes) as ours:
+    with subprocess.Popen(
+        [sys.executable, "-m", "kernels"], cwd=ROOT, text=True, **pipes, encoding="utf-8"
+    ) as ours:
         ours.stdout.close()
         assert ours.stderr.read() == ""

@@ -63,14 +63,14 @@ def test_code_means_something_and_prose_nothing(tmp_path, same):
         text = {"a.py": PYTHON, "a.cu": CUDA}[name]
         assert before in text
         paths = [tmp_path / f"{number}{each}{name}" for each in "xy"]  # nor does a file's name
-        paths[0].write_text(text)
-        paths[1].write_text(text.replace(before, after))
+        paths[0].write_text(text, encoding="utf-8")
+        paths[1].write_text(text.replace(before, after), encoding="utf-8")
         assert (code_sha256(paths[:1]) == code_sha256(paths[1:])) == same, (before, after)
 
 
 def test_other_files_are_taken_as_they_are_in_any_order(tmp_path):
     paths = [tmp_path / name for name in ("broken.py", "table.csv")]
     for path in paths:
-        path.write_text(f"def {path.stem}( # ?\n")
+        path.write_text(f"def {path.stem}( # ?\n", encoding="utf-8")
         assert meaning(path) == path.read_bytes()
     assert code_sha256(paths) == code_sha256(paths[::-1]) != code_sha256(paths[:1])

@@ -45,12 +45,14 @@ def with_delays(tmp_path, monkeypatch):
 
     def begin() -> None:
         folder = shutil.copytree(sources.INCLUDE, tmp_path / "include")
-        with (folder / "state.cuh").open("a") as file:
+        with (folder / "state.cuh").open("a", encoding="utf-8") as file:
             file.write(DELAY)
         for name, line in PUBLISHES.items():
-            text = (folder / name).read_text()
+            text = (folder / name).read_text(encoding="utf-8")
             assert text.count(line) == 1
-            (folder / name).write_text(text.replace(line, f"  stress_delay();\n{line}"))
+            (folder / name).write_text(
+                text.replace(line, f"  stress_delay();\n{line}"), encoding="utf-8"
+            )
         monkeypatch.setattr(sources, "INCLUDE", folder)
         forget()
 

@@ -40,7 +40,9 @@ def test_it_holds_the_folder_kernels_and_nothing_else(wheel):
 
 
 def test_it_asks_for_few_packages_in_ranges():
-    given = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
     needed = {(r := Requirement(line)).name: r.specifier for line in given}
     assert {*needed} == {"torch", "triton", "cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"}
     for specifier in needed.values():
@@ -69,7 +71,7 @@ def python(wheel, tmp_path_factory) -> Path:
     run(*pip, "--no-deps", wheel)
     (packages,) = (folder / "lib").glob("python*/site-packages")
     # torch takes gigabytes; what is installed here comes first
-    (packages / "outer.pth").write_text(sysconfig.get_paths()["purelib"])
+    (packages / "outer.pth").write_text(sysconfig.get_paths()["purelib"], encoding="utf-8")
     return python
 
 
@@ -79,7 +81,12 @@ def outside(tmp_path) -> Path:
     for name in ("tests", "measure"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in tmp_path.rglob("*.py"):
-        path.write_text(re.sub(r"(?<![\w./])kernels\b(?![/=])", "softmax_bench", path.read_text()))
+        path.write_text(
+            re.sub(
+                r"(?<![\w./])kernels\b(?![/=])", "softmax_bench", path.read_text(encoding="utf-8")
+            ),
+            encoding="utf-8",
+        )
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 

@@ -7,8 +7,8 @@ import pytest
 from tests.bench import kernel
 from tests.measure.cheats import on_cpu
 
-ON_CPU = Path(on_cpu.__file__).read_text()
-ON_GPU = Path(on_cpu.__file__).with_name("on_gpu.py").read_text()
+ON_CPU = Path(on_cpu.__file__).read_text(encoding="utf-8")
+ON_GPU = Path(on_cpu.__file__).with_name("on_gpu.py").read_text(encoding="utf-8")
 # Let the clock of timed samples run at half speed, from the import on.
 HALF_SPEED = "import time\nreal = time.perf_counter_ns\ntime.perf_counter_ns = lambda: real() // 2"
 SPECIAL = "wrong on special values: "

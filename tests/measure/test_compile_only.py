@@ -26,7 +26,9 @@ def test_a_variant_of_its_own_kind_is_not_compiled(bench):
 def test_without_cuda_core_it_is_unavailable(bench):
     absent = bench.project / "cuda"
     absent.mkdir()
-    (absent / "__init__.py").write_text("raise ModuleNotFoundError('no cuda.core')")
+    (absent / "__init__.py").write_text(
+        "raise ModuleNotFoundError('no cuda.core')", encoding="utf-8"
+    )
     try:
         row = bench.row("cuda_oneflow", N=2048, served=False)
         assert bench.row("torch_softmax", served=False)["status"] == "ok", "others do not need it"

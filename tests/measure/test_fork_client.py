@@ -109,7 +109,7 @@ raise RuntimeError(f"{{of}} {{os.environ['TMPDIR']}} {{os.getcwd()}} {{missing}}
 def test_a_process_that_has_opened_the_driver_cannot_be_forked(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)  # it may have a context
     monkeypatch.setattr(fork_server, "DRIVER", str(tmp_path / "nvidia"))
-    with (tmp_path / "nvidiactl").open("w"):
+    with (tmp_path / "nvidiactl").open("w", encoding="utf-8"):
         assert "the driver is in use" in fork_server.why_not_forkable()
 
 
@@ -195,7 +195,7 @@ def test_without_a_server_that_can_be_forked_with_torch_the_row_is_the_same(
     size = {"M": 8, "N": 32}
     forked = shared.row("torch_softmax", **size)
     thread = "threading.Thread(target=time.sleep, args=[600], daemon=True).start()"
-    (tmp_path / "pynvml.py").write_text(f"import threading, time\n{thread}")
+    (tmp_path / "pynvml.py").write_text(f"import threading, time\n{thread}", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     fresh, done = shared.run("torch_softmax", served=False, **size)
     assert "loading nothing, as 2 threads" in done.stderr

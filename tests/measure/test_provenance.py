@@ -14,14 +14,14 @@ def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path,
     recorded = tmp_path / "data/recorded/h200.csv"
     recorded.parent.mkdir(parents=True)
     for path in (tmp_path / "file", recorded):
-        path.write_text("one\n")
+        path.write_text("one\n", encoding="utf-8")
     git = "git", "-c", "user.name=a", "-c", "user.email=a@b"
     for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "one"]):
         subprocess.run([*git, *words], cwd=tmp_path, check=True)
-    recorded.write_text("two\n")
+    recorded.write_text("two\n", encoding="utf-8")
     (tmp_path / "another").touch()  # not of the project
     clean = provenance.git_state()
-    (tmp_path / "file").write_text("two\n")
+    (tmp_path / "file").write_text("two\n", encoding="utf-8")
     assert (len(clean["git_commit"]), clean["git_dirty"]) == (40, False)
     assert provenance.git_state() == clean | {"git_dirty": True}
 
@@ -32,7 +32,7 @@ def test_cuda_code_that_measures_counts_and_its_comments_do_not(tmp_path, monkey
     (tmp_path / "measure/clock.py").touch()
     found = []
     for text in ("int a;", "int a;  // more", "int b;", '#include "vec.cuh"'):
-        (tmp_path / "measure/clock.cu").write_text(text)
+        (tmp_path / "measure/clock.cu").write_text(text, encoding="utf-8")
         kernels.used_files.cache_clear()
         found.append(provenance.measure_sha256.__wrapped__())
     assert found[0] == found[1] != found[2]

@@ -38,7 +38,9 @@ def reaped(tmp_path):
         here.settimeout(PATIENCE_S)
         stack.enter_context(here)
         job = {"point": {"timeout_s": PATIENCE_S}, "environment": dict(os.environ)}
-        (tmp_path / "job.json").write_text(json.dumps(job | {"directory": str(tmp_path)}))
+        (tmp_path / "job.json").write_text(
+            json.dumps(job | {"directory": str(tmp_path)}), encoding="utf-8"
+        )
         command = [sys.executable, "-c", REAPER.replace("ACT", act), str(there.fileno())]
         with there:
             subprocess.Popen(command, cwd=ROOT, pass_fds=[there.fileno()], start_new_session=True)

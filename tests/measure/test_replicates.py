@@ -31,7 +31,9 @@ def test_what_could_not_be_timed_is_not_tried_again(bench, tmp_path):
     assert second["message"] == f"repeated from replicate 1: {first['message']}"
     changed = {"message", "replicate", "started_at", "wall_s"}
     assert {k for k in first if first[k] != second[k]} <= changed
-    assert len((tmp_path / "calls").read_text()) == 2, "those of the first replicate"
+    assert len((tmp_path / "calls").read_text(encoding="utf-8")) == 2, (
+        "those of the first replicate"
+    )
 
 
 def test_memory_that_was_missing_may_be_there_for_the_next_replicate(bench, tmp_path):

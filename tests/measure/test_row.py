@@ -15,7 +15,7 @@ def test_a_row_has_all_columns_and_messages_of_one_line_and_samples_lie_beside_i
     message = 'first, "quoted"\nsecond\r\n\tthird'
     given = GOOD | {"time_us": 1.23456789012, "git_dirty": False, "message": message}
     row.write_row(path, given, [(0, 0, "copy", 1.5), (0, 1, "variant", 2.5)])
-    header, _ = path.read_text().splitlines()
+    header, _ = path.read_text(encoding="utf-8").splitlines()
     assert header == ",".join(row.COLUMNS)
     written = {"M": "4", "time_us": "1.23456789", "git_dirty": "false", "copy_us": ""}
     assert read_row(path).items() >= written.items()
@@ -35,7 +35,7 @@ def test_what_is_not_in_the_schema_is_not_written(tmp_path, bad):
 def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path, monkeypatch):
     path = tmp_path / "row.csv"
     row.write_row(path, GOOD, [])
-    before = path.read_text()
+    before = path.read_text(encoding="utf-8")
 
     def disk_full(descriptor):
         raise OSError(28, "No space left on device")
@@ -43,5 +43,5 @@ def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path, monkeypatch):
     monkeypatch.setattr(row.os, "fsync", disk_full)
     with pytest.raises(OSError, match="No space"):
         row.write_row(path, GOOD | {"M": 5}, [])
-    assert path.read_text() == before
+    assert path.read_text(encoding="utf-8") == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]

@@ -23,7 +23,7 @@ POINT = point(timeout_s=7)
 )
 def test_an_early_end_is_a_status(tmp_path, returncode, kills, status, words):
     progress = {"stage": "timing", "row": {"gpu": "cpu"}}
-    (tmp_path / "progress.json").write_text(json.dumps(progress))
+    (tmp_path / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
     row, samples = run_point._row_of_worker(POINT, tmp_path, returncode, kills)
     assert (row["status"], samples) == (status, [])
     assert words in row["message"]
@@ -47,5 +47,5 @@ def test_what_keeps_a_point_from_starting_is_told(monkeypatch):
 def test_kills_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(run_point, "COUNTERS", tmp_path / "vmstat")
     assert run_point.oom_kills() == 0
-    run_point.COUNTERS.write_text("nr_free_pages 12\noom_kill 3\nswap_ra 1\n")
+    run_point.COUNTERS.write_text("nr_free_pages 12\noom_kill 3\nswap_ra 1\n", encoding="utf-8")
     assert run_point.oom_kills() == 3

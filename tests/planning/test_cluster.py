@@ -48,7 +48,7 @@ def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
         ("{partition: gpu}", r"a100 lacks 'points'; for example a100: \{gres"),
         ("", "a100 lacks 'points'"),
     ):
-        (tmp_path / "gpus.yaml").write_text(f"a100: {line}\n")
+        (tmp_path / "gpus.yaml").write_text(f"a100: {line}\n", encoding="utf-8")
         with pytest.raises(ConfigError, match=words):
             cluster.table(tmp_path / "gpus.yaml")
 
@@ -90,6 +90,6 @@ def test_each_allocation_is_one_group(project):
 
 def test_the_profile_of_a_cluster_says_again_what_it_replaces():
     files = [ROOT / f"profiles/{name}/profile.yaml" for name in ("default", "slurm")]
-    default, slurm = (yaml.safe_load(file.read_text()) for file in files)
+    default, slurm = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
     for_one_machine = {"resources", "show-failed-logs"}
     assert {key: default[key] for key in default.keys() - for_one_machine}.items() <= slurm.items()

@@ -23,10 +23,10 @@ def test_a_gpu_needs_a_compiler_and_headers(monkeypatch, tmp_path):
     with pytest.raises(WorkflowError, match="a C compiler"):
         machine.check({"h200"})
     machine.check({"cpu"})
-    (tmp_path / "gcc").write_text("#!/bin/sh\n")
+    (tmp_path / "gcc").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "gcc").chmod(0o755)
     monkeypatch.setattr(machine.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
     with pytest.raises(WorkflowError, match="python3-dev"):
         machine.check({"h200"})
-    (tmp_path / "Python.h").write_text("")
+    (tmp_path / "Python.h").write_text("", encoding="utf-8")
     machine.check({"h200"})

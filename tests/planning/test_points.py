@@ -15,7 +15,7 @@ from tests.planning.test_validate import DEFAULT
 
 
 def overlay(name):
-    return DEFAULT | yaml.safe_load((ROOT / f"sweeps/{name}.yaml").read_text())
+    return DEFAULT | yaml.safe_load((ROOT / f"sweeps/{name}.yaml").read_text(encoding="utf-8"))
 
 
 def expand(gpu="h200", **change):

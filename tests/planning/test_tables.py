@@ -19,7 +19,9 @@ def test_the_gpus_are_those_recorded_elsewhere_and_published(tmp_path):
 
 
 def test_what_is_said_of_a_published_table_is_true():
-    for name, source in yaml.safe_load((PUBLISHED / "sources.yaml").read_text()).items():
+    for name, source in yaml.safe_load(
+        (PUBLISHED / "sources.yaml").read_text(encoding="utf-8")
+    ).items():
         rows = read_csv(PUBLISHED / name)
         assert {(row["gpu"], row["dtype"]) for row in rows} == {(source["gpu"], source["dtype"])}
 

@@ -8,7 +8,7 @@ import yaml
 from measure import ROOT
 from planning import validate
 
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 
 
 def edited(**change):
@@ -16,18 +16,18 @@ def edited(**change):
 
 
 def test_every_sweep_that_ships_is_accepted_and_the_schema_has_the_keys_of_the_default():
-    schema = yaml.safe_load(validate.SCHEMA_FILE.read_text())
+    schema = yaml.safe_load(validate.SCHEMA_FILE.read_text(encoding="utf-8"))
     assert set(schema["required"]) == schema["properties"].keys() == DEFAULT.keys()
     assert all(each["description"] for each in schema["properties"].values())
     validate.check(DEFAULT, [])
     for overlay in sorted((ROOT / "sweeps").glob("*.yaml")):
-        given = yaml.safe_load(overlay.read_text())
+        given = yaml.safe_load(overlay.read_text(encoding="utf-8"))
         assert given.keys() <= DEFAULT.keys()
         validate.check(DEFAULT | given, [given])
 
 
 def test_every_key_of_the_default_has_a_comment_above_it():
-    lines = (ROOT / "config.yaml").read_text().splitlines()
+    lines = (ROOT / "config.yaml").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines):
         if line and not line.startswith((" ", "#")):
             assert lines[number - 1].startswith("#"), f"no comment above {line!r}"

@@ -117,7 +117,9 @@ class Lab:
 
     def ask(self, *command: str) -> str:
         """What a command of Slurm prints; nothing where it fails."""
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, encoding="utf-8"
+        )
         return done.stdout if done.returncode == 0 else ""
 
     def tell(self, *command: str) -> None:
@@ -140,7 +142,10 @@ class Lab:
     def logs(self) -> str:
         """The ends of what the daemons print, for somebody who looks for what went wrong."""
         paths = sorted(self.folder.glob("*.out"))
-        return "\n".join(f"--- {p.name}\n{p.read_text(errors='replace')[-3000:]}" for p in paths)
+        return "\n".join(
+            f"--- {p.name}\n{p.read_text(errors='replace', encoding='utf-8')[-3000:]}"
+            for p in paths
+        )
 
     def _write(self) -> None:
         for name in ("state", "dev"):
@@ -152,13 +157,14 @@ class Lab:
             for name, kind in NODES.items()
         ]
         (self.folder / "slurm.conf").write_text(
-            CONF.format(folder=self.folder, host=host, ports=ports, nodes="\n".join(nodes))
+            CONF.format(folder=self.folder, host=host, ports=ports, nodes="\n".join(nodes)),
+            encoding="utf-8",
         )
         for index in range(GPUS):
             _fake_gpu(self.folder / f"dev/nvidia{index}")
         files = f"{self.folder}/dev/nvidia[0-{GPUS - 1}]"
         lines = [f"NodeName={n} Name=gpu Type={kind} File={files}\n" for n, kind in NODES.items()]
-        (self.folder / "gres.conf").write_text("".join(lines))
+        (self.folder / "gres.conf").write_text("".join(lines), encoding="utf-8")
 
     def _daemon(self, name: str, *command: str) -> None:
         # it ends with the thread that started it, should nobody be left to end it

@@ -45,7 +45,9 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
 
 def _held() -> bool:
     with contextlib.suppress(FileNotFoundError):  # released between two looks
-        return int(HOLD.read_text()) < VISITS.read_text().count('"begin"')
+        return int(HOLD.read_text(encoding="utf-8")) < VISITS.read_text(encoding="utf-8").count(
+            '"begin"'
+        )
     return False
 
 

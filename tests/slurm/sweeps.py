@@ -37,9 +37,9 @@ class Sweep(runner.Runner):
         shutil.copy(HERE / "standin.py", folder / "measure")
         for status in ("ok", "crash"):
             synthetic.write_csv(folder / f"{status}.csv", [synthetic.row(status=status)])
-        with (folder / "measure/process/run_point.py").open("a") as file:
+        with (folder / "measure/process/run_point.py").open("a", encoding="utf-8") as file:
             file.write("\n\nfrom ..standin import measure_point\n")
-        (folder / "profiles/slurm/gpus.yaml").write_text(yaml.safe_dump(TABLE))
+        (folder / "profiles/slurm/gpus.yaml").write_text(yaml.safe_dump(TABLE), encoding="utf-8")
 
     def environment(self) -> dict[str, str]:
         return self.lab.environment
@@ -47,7 +47,7 @@ class Sweep(runner.Runner):
     def start_and_hold(self, after: int) -> subprocess.Popen:
         """Start, let so many more points pass, and return once the next one is held."""
         count = len(self.visits()) + after
-        (self.folder / "hold").write_text(str(count))
+        (self.folder / "hold").write_text(str(count), encoding="utf-8")
         run = self.start(*runner.UNTIL_MERGED)
         until(lambda: len(self.visits()) > count or run.poll() is not None, 240)
         assert run.poll() is None, self.printed()
@@ -61,7 +61,7 @@ class Sweep(runner.Runner):
         """Points that began, in order; with `end` where they ended."""
         file = self.folder / "visits.jsonl"
         begun = {}
-        for line in file.read_text().splitlines() if file.exists() else []:
+        for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else []:
             visit = json.loads(line)
             begun.setdefault(visit["id"], {}).update(visit)
         return list(begun.values())

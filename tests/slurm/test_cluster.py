@@ -171,7 +171,7 @@ def test_two_types_end_in_one_report_and_the_second_call_has_nothing_to_do(playe
     """Also with a kernel that crashes: that is a row, and takes no other down."""
     sweep, first, _, second, _ = played("two types")
     assert first[0] == 0, first[1]
-    report = (sweep.folder / "results/report.md").read_text()
+    report = (sweep.folder / "results/report.md").read_text(encoding="utf-8")
     assert "NVIDIA A100" in report
     assert "NVIDIA H200" in report
     rows = read_csv(sweep.folder / "results/measurements.csv")

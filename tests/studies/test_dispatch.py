@@ -46,7 +46,7 @@ def test_a_rule_is_fitted_to_what_is_fastest(tmp_path, capsys):
             del times[FAST]
         lines += [f"designed,float32,8,{N},{name},{us}" for name, us in times.items()]
         lines += [f"random,float32,8,{N + 1},{name},{1 + (name != LAST)}" for name in times]
-    with gzip.open(tmp_path / "times.csv.gz", "wt") as file:
+    with gzip.open(tmp_path / "times.csv.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(lines))
     shapes, variants, loss = dispatch.load(tmp_path / "times.csv.gz")
     rule = dispatch.fitted(shapes, variants, loss)

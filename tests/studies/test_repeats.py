@@ -34,7 +34,9 @@ def test_spread_between_runs_by_length_of_the_call(folders, capsys):
 
 def test_runs_of_other_code_are_compared_as_well(folders, capsys):
     for path in folders[1].rglob("*.csv"):
-        path.write_text(path.read_text().replace("m" * 64, "n" * 64))
+        path.write_text(
+            path.read_text(encoding="utf-8").replace("m" * 64, "n" * 64), encoding="utf-8"
+        )
     assert repeats.main([str(folder) for folder in folders[:2]]) == 0
     assert "| rows, rows |" in capsys.readouterr().out
 

@@ -11,18 +11,20 @@ CONDA = ["environment.yml", "workflow/envs/analysis.yml"]
 
 
 def conda_pins(name):
-    given = yaml.safe_load((ROOT / name).read_text())["dependencies"]
+    given = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))["dependencies"]
     (pip,) = [entry["pip"] for entry in given if isinstance(entry, dict)]
     return dict(line.split("==") for line in pip)
 
 
 def test_what_is_generated_is_what_is_there():
     for path, text in pins.files().items():
-        assert path.read_text() == text, f"{path.name} is out of date: run `make lock`"
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path.name} is out of date: run `make lock`"
+        )
 
 
 def test_every_direct_dependency_is_pinned_and_locked():
-    locked = (ROOT / "requirements.txt").read_text().splitlines()
+    locked = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     for name, requirements in pins.groups().items():
         for requirement in requirements:
             assert [pin.operator for pin in requirement.specifier] == ["=="]
@@ -30,7 +32,7 @@ def test_every_direct_dependency_is_pinned_and_locked():
             assert pinned in locked or name in pins.OPTIONAL
     for name in CONDA:
         assert {"==".join(pin) for pin in conda_pins(name).items()} <= set(locked)
-        assert not re.search(r"-r |-e ", (ROOT / name).read_text())
+        assert not re.search(r"-r |-e ", (ROOT / name).read_text(encoding="utf-8"))
 
 
 def test_what_is_optional_need_not_be_installed(monkeypatch):
@@ -51,7 +53,7 @@ def test_only_jobs_that_measure_have_torch():
 def test_every_rule_that_runs_something_names_an_environment_that_exists():
     seen = set()
     for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        for rule in re.split(r"^rule ", path.read_text(), flags=re.MULTILINE)[1:]:
+        for rule in re.split(r"^rule ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             if re.search(r"^ +(shell|script):", rule, re.MULTILINE):
                 (name,) = re.findall(r'conda:\s+"(.+)"', rule)
                 assert (path.parent / name).resolve() in {ROOT / n for n in CONDA}

@@ -20,13 +20,14 @@ def refusal(project, *sweeps: str, gpu: bool = True) -> str:
     """The one line of `python -m tools.record`; `gpu`: with NVML, which shows some."""
     fake = project.parent / "nvml"
     fake.mkdir(exist_ok=True)
-    (fake / "pynvml.py").write_text(nvml.FAKE)
+    (fake / "pynvml.py").write_text(nvml.FAKE, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "tools.record", *sweeps],
         cwd=project,
         env={"PATH": "/usr/bin:/bin", "CC": sys.executable, "PYTHONPATH": str(fake) if gpu else ""},
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
@@ -42,7 +43,7 @@ def test_what_cannot_be_recorded_is_refused_in_one_line(project):
     name = "-c user.name=test -c user.email=test@localhost"
     script = f"git init && git add --all && git {name} commit --message all"
     subprocess.run(["bash", "-c", script], cwd=project, check=True, capture_output=True)
-    (project / "kernels/contributed/mine.py").write_text("")
+    (project / "kernels/contributed/mine.py").write_text("", encoding="utf-8")
     edited = "files are not committed (?? kernels/contributed/mine.py, 1 in all)"
     assert edited in refusal(project)
     assert not (project / "results").exists()

@@ -14,7 +14,7 @@ _context.set_forkserver_preload(["snakemake.cli", "pytest"])
 
 def snakemake(*options: str, cwd: Path, env: dict[str, str], fails: bool = False) -> str:
     """Run `snakemake OPTIONS` in `cwd`; return what it prints, after checking that it `fails`."""
-    with tempfile.NamedTemporaryFile("r") as output:
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
         child = _context.Process(target=_run, args=(options, cwd, env, output.name))
         child.start()
         child.join()

@@ -31,8 +31,8 @@ def environment() -> dict[str, str]:
 
 
 def configure(folder: Path, **change) -> None:
-    config = yaml.safe_load((ROOT / "config.yaml").read_text()) | TINY | change
-    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")) | TINY | change
+    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -60,7 +60,9 @@ class Runner:
     def start(self, *options: str, words: list[str] | None = None, **more) -> subprocess.Popen:
         """Start what a user types, or the command `words`, in a new session; see `printed`."""
         command = [sys.executable, "-m", "snakemake", *self.how, *options]
-        with self._output.open("w") as output:  # a pipe would stay open in what a kernel leaves
+        with self._output.open(
+            "w", encoding="utf-8"
+        ) as output:  # a pipe would stay open in what a kernel leaves
             return subprocess.Popen(
                 words or command,
                 cwd=self.folder,
@@ -83,7 +85,7 @@ class Runner:
 
     def printed(self) -> str:
         """The output of the latest that was started."""
-        return self._output.read_text()
+        return self._output.read_text(encoding="utf-8")
 
     def jobs(self, *options: str) -> dict[str, int]:
         """rule -> number of jobs that a run would start now."""
@@ -94,14 +96,14 @@ class Runner:
 
     def edit(self, path: str, old: str, new: str, count: int = -1) -> None:
         file = self.folder / path
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
         assert old in text
-        file.write_text(text.replace(old, new, count))
+        file.write_text(text.replace(old, new, count), encoding="utf-8")
 
     def change(self, path: str) -> None:
         """Change the code of a Python file, not what it does."""
         file = self.folder / path
-        file.write_text(file.read_text() + "\nCHANGED = True\n")
+        file.write_text(file.read_text(encoding="utf-8") + "\nCHANGED = True\n", encoding="utf-8")
 
     def rows(self) -> list[Path]:
         found = (self.folder / "results/rows").rglob("*.csv")

@@ -36,7 +36,7 @@ def test_rows_of_two_machines_are_merged_and_nothing_is_measured_again(runner):
         os.utime(path, (1e9 + index % 3, 1e9 + index % 3))
     runner(*UNTIL_MERGED)
     for gpu in GPUS:
-        merged = (runner.folder / f"results/measurements/{gpu}.csv").read_text()
+        merged = (runner.folder / f"results/measurements/{gpu}.csv").read_text(encoding="utf-8")
         assert len(merged.splitlines()) == 7
     assert "point" not in runner.jobs()
 

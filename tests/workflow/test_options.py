@@ -47,7 +47,9 @@ def test_touch_takes_the_rows_of_an_edited_kernel_as_they_are(runner):
 def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(project, tmp_path):
     other = tmp_path / "other place"
     other.mkdir()
-    (other / "config.yaml").write_text(yaml.safe_dump({"sweep": "mine", "gpus": ["recorded"]}))
+    (other / "config.yaml").write_text(
+        yaml.safe_dump({"sweep": "mine", "gpus": ["recorded"]}), encoding="utf-8"
+    )
     run, there = Runner(project), ("--directory", str(other))
     run(*there, "summary")
     assert (other / "results/summary.csv").stat().st_size > 10_000

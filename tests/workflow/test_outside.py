@@ -28,8 +28,8 @@ def mine(tmp_path):
     """A kernel outside the project, and what it imports beside it."""
     folder = tmp_path / NAME
     folder.mkdir()
-    (folder / "helper.py").write_text(HELPER)
-    (folder / "mine.py").write_text(KERNEL)
+    (folder / "helper.py").write_text(HELPER, encoding="utf-8")
+    (folder / "mine.py").write_text(KERNEL, encoding="utf-8")
     yield folder / "mine.py"
     forget()
 
@@ -47,7 +47,7 @@ def test_all_includes_the_files_and_each_point_names_only_its_own(mine):
 def test_the_options_of_a_point_name_the_file(mine, monkeypatch, name):
     monkeypatch.chdir(mine.parent)
     (mine.parent / "--mine").mkdir()
-    (mine.parent / "--mine" / "mine.py").write_text(KERNEL)
+    (mine.parent / "--mine" / "mine.py").write_text(KERNEL, encoding="utf-8")
     config = edited(kernel_files=[name], shapes=[{"M": 4, "N": 8}], variants=["mine"])
     (point,) = points.expand(config, "h200")
     words = ["point", *points.options(point), "--variant", "mine", "--M", "4", "--N", "8"]
@@ -60,7 +60,7 @@ def test_a_sweep_measures_it_again_when_its_import_was_edited(project, mine, mon
     elsewhere = mine.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "far_helper.py").touch()
-    mine.write_text(f"import far_helper\n{KERNEL}")
+    mine.write_text(f"import far_helper\n{KERNEL}", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(elsewhere))
     given = f"../{NAME}/mine.py"
     change = {"shapes": [{"M": 4, "N": 8}], "variants": ["torch_softmax", "mine"]}
@@ -68,7 +68,7 @@ def test_a_sweep_measures_it_again_when_its_import_was_edited(project, mine, mon
     runner = Runner(project)
     helper = mine.parent / "helper.py"
     for text in (HELPER, f"{HELPER}EDITED = True\n"):  # the second: by a server that has the first
-        helper.write_text(text)
+        helper.write_text(text, encoding="utf-8")
         assert runner.jobs("rows")["point"] == (2 if text == HELPER else 1)
         runner("rows")
         forget()
@@ -77,7 +77,7 @@ def test_a_sweep_measures_it_again_when_its_import_was_edited(project, mine, mon
         assert (row["status"], row["variant"]) == ("ok", "mine")
         assert row["kernel_sha256"] == kernels.kernel_sha256("mine")
     assert not list(project.rglob("gone")) + list(mine.parent.rglob("gone"))
-    (mine.parent / "another.py").write_text(KERNEL)
+    (mine.parent / "another.py").write_text(KERNEL, encoding="utf-8")
     change["variants"] = [*change["variants"], "another"]
     configure(project, kernel_files=[given, f"../{NAME}/another.py"], **change)
     # the new one's; that it is in the list measures nothing again

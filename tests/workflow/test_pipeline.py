@@ -20,7 +20,7 @@ def test_from_empty_to_a_report(finished_sweep):
     assert len(measured) == POINTS
     statuses = {(r["variant"].split("_")[0], r["status"]) for r in measured}
     assert statuses == {("torch", "ok"), ("triton", "interpreted")}
-    report = (folder / "results/report.md").read_text()
+    report = (folder / "results/report.md").read_text(encoding="utf-8")
     assert "torch_softmax" in report
     assert "snakemake --cores all" in report
     figures = folder / "results/figures"
@@ -116,12 +116,14 @@ def test_a_bad_config_is_refused_before_anything_runs(project):
 def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project, tmp_path):
     shutil.copytree(make(tmp_path), project / "data/recorded/rtx4090")  # a contributed GPU
     for name in ("torch", "triton"):  # the working directory comes first on the path
-        (project / f"{name}.py").write_text("raise ImportError('there is no torch here')\n")
+        (project / f"{name}.py").write_text(
+            "raise ImportError('there is no torch here')\n", encoding="utf-8"
+        )
     Runner(project)("--configfile", "sweeps/recorded.yaml")
     origins = {r["origin"] for r in read_csv(project / "results/measurements.csv")}
     assert origins == {"recorded"}
-    report = (project / "results/report.md").read_text()
+    report = (project / "results/report.md").read_text(encoding="utf-8")
     assert "NVIDIA H200 (h200), recorded " in report
     assert (project / "results/figures/rtx4090/float32_online_softmax_throughput.svg").exists()
-    for document in (report, (project / "results/report.html").read_text()):
+    for document in (report, (project / "results/report.html").read_text(encoding="utf-8")):
         assert "NVIDIA GeForce RTX 4090" in document

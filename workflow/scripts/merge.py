@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-sys.stderr = open(snakemake.log[0], "w", buffering=1)
+sys.stderr = open(snakemake.log[0], "w", encoding="utf-8", buffering=1)
 
 import kernels
 from analysis import InputError

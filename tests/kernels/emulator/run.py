@@ -103,7 +103,7 @@ def _compiled(text: str) -> Path:
         if not (header := _folder / "cuda.h.gch").exists():  # a third of the time that a file takes
             _compile(header, "-x", "c++-header", str(HERE / "cuda.h"))
         source = library.with_suffix(f".{os.getpid()}.cpp")
-        source.write_text(text)
+        source.write_text(text, encoding="utf-8")
         _compile(library, "-shared", f"-I{_folder}", f"-I{HERE}", str(source))
     return library
 

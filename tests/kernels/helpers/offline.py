@@ -48,7 +48,7 @@ def dumped(cubin: bytes, what: str) -> str:
     """Return what cuobjdump prints of machine code."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         Path(file.name).write_bytes(cubin)
-        return subprocess.check_output([CUOBJDUMP, what, file.name], text=True)
+        return subprocess.check_output([CUOBJDUMP, what, file.name], text=True, encoding="utf-8")
 
 
 def resources(cubin: bytes) -> dict[str, tuple[int, int]]:
