@@ -12,6 +12,7 @@ from pathlib import Path
 
 from analysis import InputError, exit_codes, schema
 from analysis.compare import Limits
+from kernels.terminal import replace_missing_characters
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -191,4 +192,5 @@ def _tables(given: Namespace) -> tuple:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     sys.exit(main())

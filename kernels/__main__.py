@@ -9,6 +9,7 @@ from . import DTYPES, BadKernel, configs, names, ops, packages, variant_file
 from .contract import LONGEST_ROW
 from .registry import scaffold, source_scan
 from .registry.discover import PACKAGE
+from .terminal import replace_missing_characters
 
 IN_REPOSITORY = PACKAGE == "kernels"  # where a new kernel can be measured
 
@@ -77,4 +78,5 @@ def listing() -> str:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` is not an error
+    replace_missing_characters()
     sys.exit(main())

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import kernels
+from kernels.terminal import replace_missing_characters
 
 from .device import gpus
 from .errors import BadPoint, NoRow
@@ -139,6 +140,7 @@ def summary(row: dict) -> str:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()

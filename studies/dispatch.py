@@ -26,6 +26,7 @@ from kernels.contract import DTYPES, VEC_BYTES
 from kernels.cuda import launch, nvrtc
 from kernels.cuda.plan import LaunchPlan, Problem, widest_pack
 from kernels.frontier import frontier
+from kernels.terminal import replace_missing_characters
 from measure import inputs
 from measure.clock import graph
 
@@ -225,4 +226,5 @@ def main(argv: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     main()

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import torch
 
 import kernels
+from kernels.terminal import replace_missing_characters
 
 ROUNDS, CALLS = 15, 400
 SHAPE, LONG = (64, 1024), (2, 400_000)  # LONG: blocks of the whole GPU share a row
@@ -79,4 +80,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     main()

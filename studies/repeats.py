@@ -16,6 +16,7 @@ import pandas as pd
 from analysis import InputError, compare
 from analysis.markdown import table
 from analysis.schema import POINT
+from kernels.terminal import replace_missing_characters
 
 BANDS = {"below 5 µs": (0, 5), "5 to 10 µs": (5, 10), "10 µs and more": (10, np.inf)}
 HEADS = ("calls", "points", "`time_us` spread, median", "95 % of points", "worst",
@@ -71,4 +72,5 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     sys.exit(main())

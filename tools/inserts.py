@@ -10,6 +10,7 @@ and replaces what stands between the two lines.
 """
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from kernels.terminal import replace_missing_characters
 from measure import ROOT
 
 BLOCK = re.compile(r"(<!-- output of: python (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -31,14 +33,14 @@ def pages() -> list[Path]:
 def output(block: re.Match) -> str:
     """Return a block with the output of its command. Raises CalledProcessError."""
     command = [sys.executable, *shlex.split(block[2])]
-    done = subprocess.run(
-        command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    return f"{block[1]}{done.stdout.strip()}\n{block[3]}"
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
+    return f"{block[1]}{done.stdout.decode().strip()}\n{block[3]}"
 
 
 def print_block(blocks: Mapping[str, Callable[..., str]], *given: Callable[[], object]) -> None:
     """Print the block that the command line names, in Markdown, made from what `given` returns."""
+    replace_missing_characters()
     parser = argparse.ArgumentParser()
     parser.add_argument("block", choices=blocks)
     print(blocks[parser.parse_args().block](*(make() for make in given)))
@@ -57,6 +59,7 @@ def stale(documents: Iterable[Path]) -> dict[Path, str]:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     for path, text in stale(pages()).items():
         path.write_text(text, encoding="utf-8")
         print(f"{path} was not what its commands print")

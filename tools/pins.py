@@ -13,6 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from kernels.terminal import replace_missing_characters
 from measure import ROOT
 
 CONDA_PYTHON = "3.12"
@@ -90,6 +91,7 @@ def _lines(versions: dict[str, str], indent: str = "") -> str:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     for path, text in files().items():
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")

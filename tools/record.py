@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from analysis import InputError, recorded
+from kernels.terminal import replace_missing_characters
 from measure import ROOT, provenance
 from measure.device import gpus
 from measure.point import nearest
@@ -91,4 +92,5 @@ def command(sweep: str, gpu: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     sys.exit(main(sys.argv[1:]))

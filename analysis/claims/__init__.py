@@ -38,7 +38,7 @@ def load(text: str) -> list[Claim]:
     return claims
 
 
-CLAIMS = load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
+CLAIMS = load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
 
 
 def check(measurements: pd.DataFrame, published: Published) -> pd.DataFrame:

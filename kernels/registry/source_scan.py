@@ -84,7 +84,7 @@ def named_files(path: Path) -> set[str]:
     name a CUDA source by a relative path.
     """
     if path.suffix != ".py":
-        text = path.read_text("utf-8", "replace")
+        text = path.read_text(encoding="utf-8", errors="replace")
         return set(re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.MULTILINE))
     constants = (n for n in ast.walk(parsed(path)) if isinstance(n, ast.Constant))
     texts = {str(constant.value) for constant in constants}

@@ -9,7 +9,7 @@ from planning import cluster, internals, machine, points, tables, validate
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of the same names beside results/
 shell.prefix(
-    "set -euo pipefail; export PYTHONSAFEPATH=1"
+    "set -euo pipefail; export PYTHONSAFEPATH=1 PYTHONUTF8=1"
     " PYTHONPATH={workflow.basedir:q}${{PYTHONPATH:+:$PYTHONPATH}}; "
 )
 # relative, so that a copy of the project has the same file names

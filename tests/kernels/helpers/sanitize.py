@@ -18,6 +18,7 @@ from pathlib import Path
 
 import torch
 
+from kernels.terminal import replace_missing_characters
 from measure import ROOT
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -123,4 +124,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    replace_missing_characters()
     sys.exit(main())
