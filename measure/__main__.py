@@ -79,9 +79,10 @@ def _point(options: dict) -> None:
         options["variant"] = Path(options["files"][0]).stem
     with _writing(output):  # tried before time is spent on the measurement
         output.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=output.parent).close()
         if output.is_dir():
             raise IsADirectoryError(0, f"it is a folder; name a file, as {output}/row.csv")
+        if output.is_file() or not output.exists():  # a device is written through
+            tempfile.TemporaryFile(dir=Path(os.path.realpath(output)).parent).close()
     point = Point(**options)
     row, samples = measure_point(point, owner, checked and read_first(checked, point))
     with _writing(output):

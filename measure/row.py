@@ -77,8 +77,9 @@ def write_row(path: Path, row: dict, samples: list[tuple]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rounded = ((*place, round(time_us, 6)) for *place, time_us in samples)
     text = csv_text(SAMPLE_COLUMNS, rounded)
-    # mtime=0: the same samples give the same file
-    write_atomically(samples_path(path), gzip.compress(text.encode(), mtime=0))
+    if path.is_file() or not path.exists():  # nothing is made beside a device
+        # mtime=0: the same samples give the same file
+        write_atomically(samples_path(path), gzip.compress(text.encode(), mtime=0))
     line = [_cell(column, row.get(column)) for column in COLUMNS]
     write_atomically(path, csv_text(COLUMNS, [line]).encode())
 
@@ -110,7 +111,14 @@ def _cell(column: str, value) -> str:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write ``content`` to a file atomically: the file is complete, or as it was before."""
+    """Write ``content`` to a file atomically: the file is complete, or as it was before.
+
+    A link stays a link, to the file that is replaced. A device or a pipe is written through.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
     # Remove what killed jobs have left while they wrote this file.
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         leftover.unlink(missing_ok=True)

@@ -34,7 +34,7 @@ def write(name: str, language: str, output: Path | None = None) -> list[Path]:
     if language == "cuda":
         texts[path.with_suffix(".cu")] = _text("cuda.cu.in", here)
     for path in texts:
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise BadKernel(f"{str(path)!r} exists already; choose another name")
     try:
         for path, text in texts.items():

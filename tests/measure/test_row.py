@@ -1,9 +1,13 @@
 """Rows and samples reach the disk whole, or not at all."""
 
 import gzip
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from analysis import row_files
 from measure import row
 from tests.bench import read_row
 
@@ -45,3 +49,47 @@ def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path, monkeypatch):
         row.write_row(path, GOOD | {"M": 5}, [])
     assert path.read_text(encoding="utf-8") == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["row.csv", "row.samples.csv.gz"]
+
+
+@pytest.fixture(params=[row.write_atomically, row_files.write])
+def write(request):
+    """Each function that writes a file: of a row, and of the analysis."""
+    return request.param
+
+
+def test_a_link_stays_a_link_to_the_file_that_is_replaced(write, tmp_path):
+    (tmp_path / "kept").mkdir()
+    target, link = tmp_path / "kept/file", tmp_path / "link"
+    for there in (False, True):  # at first the link leads nowhere
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        write(link, b"new" if there else b"old")
+        assert link.is_symlink()
+        assert target.read_bytes() == (b"new" if there else b"old")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "kept", "link"]
+
+
+def test_a_pipe_and_a_device_are_written_through(write, tmp_path):
+    """Replaced by a regular file, /dev/null would be gone for the whole machine."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        write(pipe, b"content")
+        assert read.result(timeout=60) == b"content"
+    assert pipe.is_fifo()
+    device = tmp_path / "null"
+    device.symlink_to(os.devnull)
+    write(device, b"content")
+    assert Path(os.devnull).is_char_device()
+    assert sorted(tmp_path.iterdir()) == [device, pipe]
+
+
+def test_a_row_that_goes_to_a_pipe_leaves_no_samples_beside_it(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text, encoding="utf-8")
+        row.write_row(pipe, {"M": 3}, [(0, 0, "variant", 1.0)])
+        assert read.result(timeout=60).startswith("gpu,op,")
+    assert [*tmp_path.iterdir()] == [pipe]
