@@ -4,6 +4,7 @@ A command imports what it needs when it runs, so that ranking does not wait for 
 """
 
 import argparse
+import functools
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -160,7 +161,8 @@ def _compare(given: Namespace) -> str:
     """compare two runs; exit with 3 when a point became slower, 4 when one broke or a changed \
 kernel was not compared, 2 for bad input"""
     from analysis import compare, row_files
-    from analysis.figures import heatmap, style
+    from analysis.figures import heatmap
+    from analysis.figures.write import draw
 
     if given.threshold < given.margin:
         raise InputError(
@@ -173,7 +175,7 @@ kernel was not compared, 2 for bad input"""
     print(text := compare.to_markdown(comparison, limits, (given.old, given.new)), end="")
     if folder := given.output_dir:
         row_files.write(folder / "compare.md", f"{text}\n![Every point](compare.png)\n")
-        style.save(heatmap.draw_changes(comparison.changes), folder / "compare")
+        draw({"compare": functools.partial(heatmap.draw_changes, comparison.changes)}, folder)
     given.code, _ = compare.verdict(comparison)
     return compare.counts(comparison.changes)
 

@@ -14,7 +14,6 @@ import yaml
 
 from analysis import InputError, row_files, schema
 from analysis.row_files import Row
-from measure import ROOT
 from measure.device import gpus
 from measure.row import SAMPLE_COLUMNS, samples_path
 
@@ -160,13 +159,15 @@ def _check_commits(path: Path, part: list[Row]) -> None:
         fault = f"{dirty} rows were measured with edited code; commit, and measure them again"
         raise InputError(f"{path}: {fault}")
     for commit in sorted({row["git_commit"] for row in part}):
-        command = ["git", "-C", str(ROOT), "cat-file", "-e", f"{commit}^{{commit}}"]
-        whole = re.fullmatch("[0-9a-f]{40}", commit)
-        if not whole or subprocess.run(command, capture_output=True).returncode:
+        try:
+            if not re.fullmatch("[0-9a-f]{40}", commit):
+                raise LookupError
+            git("cat-file", "-e", f"{commit}^{{commit}}")
+        except (LookupError, OSError, subprocess.SubprocessError):
             raise InputError(
                 f"{path}: measured at commit {commit!r}, which this checkout does not have; "
                 "push it with the rows, or fetch all of the history"
-            )
+            ) from None
 
 
 def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:

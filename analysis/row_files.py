@@ -6,6 +6,7 @@ They use csv and not pandas: a merge reads up to 10,000 files of one row.
 import csv
 import gzip
 import io
+import math
 import re
 import zlib
 from collections.abc import Iterable, Sequence
@@ -155,6 +156,12 @@ def _check_values(path: Path, number: int, row: Row) -> None:
     for name, (pattern, allowed) in schema.VALUES.items():
         if (value := row.get(name)) and not re.fullmatch(pattern, value):
             raise _broken(path, f"line {number}: {name} is {value!r}, expected {allowed}")
+    for name in schema.POSITIVE:
+        if (value := row.get(name)) and not 0 < float(value) < math.inf:
+            raise _broken(path, f"line {number}: {name} is {value!r}, expected a number above 0")
+    for name in ("M", "N"):
+        if row[name] and int(row[name]) > schema.LARGEST_INT:
+            raise _broken(path, f"line {number}: {name} is {row[name]!r}, expected less than 2^63")
     timed = schema.TIMED if row["status"] == "ok" else ()
     for name in (*schema.IDENTITY, "status", "ranked", "stale", *timed):
         if row.get(name) == "":

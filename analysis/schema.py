@@ -116,6 +116,22 @@ def _values(column: Column) -> tuple[str, str] | None:
     return _KINDS.get(column.type)
 
 
+# Names that paths of figures and tables carry.
+_NAMES = {
+    "sweep": (r"[a-z0-9_]{1,100}", "lower-case letters, digits and underscores, at most 100"),
+    "gpu": (r"[a-z0-9_]{1,100}", "lower-case letters, digits and underscores, at most 100"),
+    "variant": (r"[A-Za-z][A-Za-z0-9_]{0,120}", "letters, digits and underscores, at most 121"),
+    "origin": ("measured|recorded", "measured or recorded"),
+}
+# Columns of which a ratio or a logarithm is taken, and counts: above 0.
+POSITIVE = {"M", "N", "blocks", "replicate"} | {
+    column.name
+    for column in SCHEMA.values()
+    if column.type == "float" and column.group in ("times", "controls", "derived")
+    if column.unit in ("us", "ratio", "GB/s")
+}
+LARGEST_INT = 2**63 - 1
+
 # Column -> the pattern of its values, and what it allows; columns of free text are not in it.
 VALUES = {name: values for name, column in SCHEMA.items() if (values := _values(column))}
-VALUES |= dict.fromkeys(("ranked", "stale"), _KINDS["bool"])
+VALUES |= _NAMES | dict.fromkeys(("ranked", "stale"), _KINDS["bool"])

@@ -5,6 +5,7 @@ Imports no torch, so that a sweep can be planned without it.
 
 import functools
 import hashlib
+import os
 import platform
 import subprocess
 import sys
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 # All but recorded rows, which no measurement depends on: after the first sweep, every other one
 # would find a dirty checkout.
 GIT_PATHS = (".", ":!data/recorded")
+# Variables that name another repository than the one in the folder.
+GIT_VARIABLES = {
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
+    *("GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
+}
 WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns of their own
 
 
@@ -100,15 +106,31 @@ def _cuda_versions() -> dict:
     return {"cuda_core": _version("cuda-core"), "nvrtc": compiler}
 
 
-def git_state() -> dict:
-    """Return ``git_commit`` and ``git_dirty`` of this checkout; None without a checkout or git."""
+def git(*words: str) -> str:
+    """Return what git says of this checkout, and of no repository that the project lies in.
+
+    Raises OSError without git, and subprocess.SubprocessError where git refuses or fails.
+    """
+    # A hook of another repository, for example, runs with its GIT_DIR.
+    environment = {k: v for k, v in os.environ.items() if k not in GIT_VARIABLES}
+    environment["GIT_CEILING_DIRECTORIES"] = str(ROOT.parent)
     # --no-optional-locks: otherwise git may lock the index, and a commit at that time would fail.
-    command = ["git", "--no-optional-locks", "-C", str(ROOT), "status", "--porcelain=v2"]
-    command += ["--branch", "--untracked-files=no", "--", *GIT_PATHS]
+    command = ["git", "--no-optional-locks", "-C", str(ROOT), *words]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=60, check=True)
+    return done.stdout.decode(errors="replace")
+
+
+def git_state() -> dict:
+    """Return ``git_commit`` and ``git_dirty`` of this checkout.
+
+    Both are None without a checkout of this project, a commit, or a git that may read it.
+    """
+    words = ["status", "--porcelain=v2", "--branch", "--untracked-files=no", "--", *GIT_PATHS]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+        lines = git(*words).splitlines()
     except (OSError, subprocess.SubprocessError):
         return {"git_commit": None, "git_dirty": None}
-    lines = done.stdout.decode(errors="replace").splitlines()
     (commit,) = (line.split()[-1] for line in lines if line.startswith("# branch.oid "))
+    if commit == "(initial)":  # nothing is committed yet
+        return {"git_commit": None, "git_dirty": None}
     return {"git_commit": commit, "git_dirty": any(not line.startswith("# ") for line in lines)}

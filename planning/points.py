@@ -21,6 +21,7 @@ RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
+MAX_SIZES = 10**6  # of a range
 MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
 
 
@@ -116,6 +117,9 @@ def _sizes(given) -> Iterable[int]:
         sizes = range(given["from"], given["to"] + 1, given["step"])
         if not sizes:
             raise ConfigError(f"no sizes from {given['from']} to {given['to']}: 'to' is smaller")
+        if len(sizes) > MAX_SIZES:
+            span = f"from {given['from']} to {given['to']} in steps of {given['step']}"
+            raise ConfigError(f"{len(sizes)} sizes {span}: at most {MAX_SIZES}; raise 'step'")
         return sizes
     return [given] if isinstance(given, int) else given
 

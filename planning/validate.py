@@ -1,6 +1,7 @@
 """Check a config, and name every fault by its key, what was given and what is allowed."""
 
 import functools
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ TYPES = {
     "object": "must be a table, as {key: value}",
     "array": "must be a list, as [this, that]",
     "string": "must be text",
-    "number": "must be a number",
+    "number": "must be a finite number",
     "integer": "must be a whole number",
 }
 SCHEMA_FILE = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
@@ -44,10 +45,13 @@ def check(config: dict, layers: Iterable[dict]) -> None:
 
 @functools.cache
 def _validator():
-    # YAML's 1024.0 is an integer to JSON Schema, but not to a matrix
-    strict = Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: type(value) is int
-    )
+    # YAML's 1024.0 is an integer to JSON Schema, but not to a matrix; and its .nan is a number,
+    # which no comparison with a limit refuses.
+    kinds = {
+        "integer": lambda _, value: type(value) is int,
+        "number": lambda _, value: type(value) in (int, float) and math.isfinite(value),
+    }
+    strict = Draft202012Validator.TYPE_CHECKER.redefine_many(kinds)
     schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
     schema["properties"]["op"]["enum"] = list(kernels.OPS)
     schema["properties"]["blocks"]["minimum"] = MIN_BLOCKS
@@ -76,6 +80,7 @@ def _message(error) -> str:
         "minItems": "the list is empty; name at least one",
         "minimum": f"must be at least {error.validator_value}",
         "maximum": f"must be at most {error.validator_value}",
+        "maxLength": f"at most {error.validator_value} letters, as names of files have it",
         "exclusiveMinimum": f"must be above {error.validator_value}",
         "pattern": "only lower-case letters, digits"
         + (" and underscores" if "_" in str(error.validator_value) else ""),

@@ -69,11 +69,11 @@ def fault_of(wanted: Sequence[str]) -> str | None:
         )
     if fault := missing_tool():
         return fault
-    command = ["git", "status", "--porcelain", "--", *provenance.GIT_PATHS]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
-    if done.returncode:
+    try:
+        status = provenance.git("status", "--porcelain", "--", *provenance.GIT_PATHS)
+    except (OSError, subprocess.SubprocessError):
         return "this is no git checkout, so rows could not name their commit; clone the project"
-    if edited := done.stdout.splitlines():
+    if edited := status.splitlines():
         return (
             f"files are not committed ({edited[0].strip()}, {len(edited)} in all), and rows must "
             "name their commit; commit the files, or `git stash --include-untracked`"

@@ -23,6 +23,8 @@ rcParams.update({"font.size": TEXT, "font.sans-serif": ["DejaVu Sans", "Verdana"
 rcParams.update({"axes.titlesize": TEXT, "axes.titlelocation": "left"})
 rcParams.update({"axes.linewidth": 0.6, "grid.linewidth": 0.5, "legend.frameon": False})
 rcParams.update({"xtick.major.size": 0, "ytick.major.size": 0})
+# A name of a table may have a $, which would begin a formula, and need not be one.
+rcParams["text.parse_math"] = False
 rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "softmax-bench"})
 WIDTH, LINE, TITLE, FOOTER = 9, 0.14, 108, 140  # inches: figure, height of a line; letters of one
 DPI, COLOURS = 150, 128  # of a PNG; enough for lines and letters

@@ -31,6 +31,7 @@ PACKAGE = __package__.partition(".")[0]
 KERNELS = Path(__file__).parents[1]
 FAMILIES = ("published", "frontier", "peers", "contributed")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # part of a row's path
+MAX_NAME = 100  # letters; a file name has at most 255 bytes
 
 _added: dict[str, Path] = {}  # name -> file from elsewhere
 
@@ -62,6 +63,8 @@ def why_bad_name(name: str) -> str | None:
     """Return None, or why this cannot be a variant's name."""
     if not NAME.fullmatch(name):
         return "a name has letters, digits and underscores, and begins with a letter"
+    if len(name) > MAX_NAME:
+        return f"a name has at most {MAX_NAME} letters, because files carry it"
     if CONFIG_MARK in name:
         return "two underscores stand between a kernel and its config"
     return None

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from analysis import InputError, compare, palette, ranking
-from analysis.figures import heatmap, lines, write
+from analysis.figures import heatmap, lines, style, write
 from analysis.panels import CONTROL, select, with_controls
 from tests.analysis import synthetic
 from tests.analysis.synthetic import PAIR, frame_of, ranked
@@ -295,3 +295,27 @@ def test_the_files_of_a_gpu_are_the_same_twice(tables, tmp_path):
     assert "no timed rows" in (tmp_path / "all/hero.svg").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="no rows of gpu h100; there are rows of: a100, cpu, h200"):
         write.write(frame, tables, "h100", tmp_path)
+
+
+def test_a_name_is_text_and_no_formula(tables, tmp_path):
+    r"""A broken formula would end the drawing; `$\frac{` may be in any text of a table."""
+    name = r"NVIDIA $\frac{ _^$ H200"
+    table = frame_of(synthetic.sweep_rows(gpu_name=name, driver="$x^"))
+    written = write.write(table, tables, "h200", tmp_path)
+    svgs = [path.read_text(encoding="utf-8") for path in written if path.suffix == ".svg"]
+    assert len(svgs) >= 4
+    assert all(name in svg for svg in svgs)
+    assert "$x^" in svgs[0]
+
+
+def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, capsys):
+    drawings = {
+        "good": lambda: style.page(1, "a title", []),
+        "bad": lambda: 1 / 0,
+        "last": lambda: style.page(1, "a title", []),
+    }
+    written = write.draw(drawings, tmp_path)
+    assert [path.name for path in written] == ["good.svg", "good.png", "last.svg", "last.png"]
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "no figure bad, as drawing it failed: ZeroDivisionError" in said

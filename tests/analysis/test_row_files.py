@@ -52,6 +52,13 @@ def test_value_that_is_not_allowed(tmp_path):
     for change, complaint in (
         ({"time_us": "fast"}, "time_us is 'fast', expected a finite number"),
         ({"time_us": "nan"}, "time_us is 'nan', expected a finite number"),
+        ({"time_us": "0"}, "time_us is '0', expected a number above 0"),
+        ({"speedup": "-1"}, "speedup is '-1', expected a number above 0"),
+        ({"N": "0"}, "N is '0', expected a number above 0"),
+        ({"M": "-4"}, "M is '-4', expected a number above 0"),
+        ({"N": str(2**63)}, "N is '9223372036854775808', expected less than 2\\^63"),
+        ({"gpu": "../../out"}, "gpu is '../../out', expected lower-case letters, digits"),
+        ({"variant": "x/../y"}, "variant is 'x/../y', expected letters, digits"),
         ({"n_samples": "4.5"}, "n_samples is '4.5', expected a whole number"),
         ({"git_dirty": "yes"}, "git_dirty is 'yes', expected true or false"),
         ({"status": "fine"}, "status is 'fine', expected one of ok, interpreted"),
@@ -62,6 +69,14 @@ def test_value_that_is_not_allowed(tmp_path):
         path = synthetic.write_csv(tmp_path / "x.csv", [synthetic.row() | change])
         with pytest.raises(InputError, match=complaint):
             row_files.read_rows(path)
+
+
+def test_a_sweep_of_a_foreign_table_names_no_folder(tmp_path):
+    """Figures would lie outside of the folder that was asked for."""
+    table = [synthetic.row() | {"sweep": "x/../../out", "origin": "measured"}]
+    path = synthetic.write_csv(tmp_path / "x.csv", table, schema.SOURCE_COLUMNS)
+    with pytest.raises(InputError, match=r"sweep is 'x/\.\./\.\./out', expected lower-case"):
+        row_files.read_rows(path, None)
 
 
 def test_a_row_file_has_one_row_in_its_place(row_file):

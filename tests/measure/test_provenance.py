@@ -4,9 +4,12 @@ import os
 import subprocess
 
 import numpy
+import pytest
 
 import kernels
-from measure import provenance, replicate, row
+from measure import ROOT, provenance, replicate, row
+
+NOTHING = {"git_commit": None, "git_dirty": None}
 
 
 def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path, monkeypatch):
@@ -24,6 +27,36 @@ def test_a_checkout_is_dirty_if_a_file_is_edited_but_for_recorded_rows(tmp_path,
     (tmp_path / "file").write_text("two\n", encoding="utf-8")
     assert (len(clean["git_commit"]), clean["git_dirty"]) == (40, False)
     assert provenance.git_state() == clean | {"git_dirty": True}
+
+
+@pytest.fixture
+def other_repository(tmp_path):
+    """The folder of another project, with a commit."""
+    begin = "git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one"
+    subprocess.run(["bash", "-c", begin], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_the_commit_of_another_project_is_not_ours(other_repository, monkeypatch):
+    """Of one around this folder, or of one that the environment names, as in a hook of git."""
+    inner = other_repository / "unpacked"
+    inner.mkdir()
+    monkeypatch.setattr(provenance, "ROOT", inner)
+    assert provenance.git_state() == NOTHING
+    monkeypatch.setenv("GIT_DIR", str(other_repository / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other_repository))
+    assert provenance.git_state() == NOTHING
+    monkeypatch.setattr(provenance, "ROOT", ROOT)
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    head = subprocess.check_output(command, env=environment).decode().strip()
+    assert provenance.git_state()["git_commit"] == head
+
+
+def test_before_a_first_commit_there_is_none(tmp_path, monkeypatch):
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    assert provenance.git_state() == NOTHING
 
 
 def test_cuda_code_that_measures_counts_and_its_comments_do_not(tmp_path, monkeypatch):
@@ -44,7 +77,7 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     for path in (os.environ["PATH"], "/nowhere"):
         monkeypatch.setenv("PATH", path)
-        assert provenance.git_state() == {"git_commit": None, "git_dirty": None}
+        assert provenance.git_state() == NOTHING
 
 
 def test_the_row_of_other_code_or_of_another_version_of_a_package_is_not_taken(monkeypatch):
