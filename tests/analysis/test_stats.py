@@ -117,18 +117,21 @@ def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_na
 def test_replicates_count_with_their_own_variance():
     """Smyth (2004): (d0 · prior + d · own) / (d0 + d), over the number of processes."""
     rows = frame_of(
-        synthetic.with_speedup(value, variant="mine", N=8192, replicate=i)
+        synthetic.with_speedup(value, 0.05, variant="mine", N=8192, replicate=i)
         for i, value in enumerate((1.4, 1.5, 1.6), start=1)
     )
     (point,) = stats.point_estimates(rows).to_dict("records")
     own = np.var(np.log([1.4, 1.5, 1.6]), ddof=1)
     a, b, d = spread.DEFAULT
     us = rows[["time_us", "torch_us"]].min(axis=None)
-    within = np.log((rows["speedup"] + 0.002) / (rows["speedup"] - 0.002)) / (2 * ratio.Z)
+    within = np.log((rows["speedup"] + 0.05) / (rows["speedup"] - 0.05)) / (2 * ratio.Z)
     prior = (within**2).mean() + a**2 + (b / us) ** 2
     assert point["variance"] == pytest.approx((d * prior + 2 * own) / (d + 2) / 3, rel=1e-3)
     assert (point["degrees"], point["processes"]) == (d + 2, 3)
     assert point["speedup"] == pytest.approx((1.4 * 1.5 * 1.6) ** (1 / 3))
+    half = math.exp(ratio.t_quantile(d + 2) * math.sqrt(point["variance"]))
+    assert point["speedup_low"] == pytest.approx(point["speedup"] / half)
+    assert point["speedup_high"] == pytest.approx(point["speedup"] * half)
 
 
 def test_replicates_give_the_median_of_a_time_and_the_largest_error():
@@ -151,6 +154,8 @@ def test_torch_is_1_by_pairing_and_a_flagged_replicate_is_left_out():
     (point,) = stats.point_estimates(frame_of(rows)).to_dict("records")
     assert (point["speedup"], point["variance"], point["processes"]) == (1.0, 0.0, 1)
     assert (point["status"], point["unranked_by"]) == ("ok", "")
+    assert math.isnan(point["speedup_low"])
+    assert math.isnan(point["speedup_high"])
 
 
 @pytest.mark.parametrize("sizes", [2, 98])
