@@ -63,6 +63,7 @@ def test_the_best_set(second, half, tied):
         part = part.set_index("variant")
         assert bool(part.at["triton_online", "in_best_set"]) is tied
         assert part["competitors"].tolist() == [4] * 4
+        assert sorted(part["rank"]) == [1, 2, 3, 4]
         behind = part.loc["triton_online", ["behind_best", "behind_low", "behind_high"]]
         assert behind.iloc[0] == pytest.approx(1.5 / second)
         assert behind.iloc[1] < behind.iloc[0] < behind.iloc[2]
