@@ -2,6 +2,7 @@
 
 import sys
 import types
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.measure import nvml
 def fake_nvml(monkeypatch):
     """NVML of two boards, the second cut in two, in place of the package pynvml."""
     module = types.ModuleType("pynvml")
+    module.__spec__ = ModuleSpec("pynvml", None)  # where there is a driver, it is asked for
     exec(nvml.FAKE, vars(module))
     monkeypatch.setitem(sys.modules, "pynvml", module)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
