@@ -81,6 +81,14 @@ def test_an_operation_is_named_only_where_chance_does_not_explain_it():
     assert spread.binomial_tail(800, 15000, 0.05) == pytest.approx(0.0328, rel=0.01)
 
 
+@pytest.mark.parametrize(("excluding", "biased"), [(3, []), (8, [("h200", "softmax")])])
+def test_a_control_is_biased_beyond_what_chance_explains(excluding, biased):
+    off = {"aa_ratio": 1.002, "aa_low": 1.001, "aa_high": 1.003}
+    rows = [synthetic.row(N=n, **(off if n <= excluding else {})) for n in range(1, 21)]
+    assert spread.biased_operations(frame_of(rows)).index.tolist() == biased
+    assert spread.biased_operations(frame_of(rows[:19])).empty, "fewer than MIN_ROWS"
+
+
 def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero():
     rows = run(2, MINE[:12], spread=0.004)
     ((a, b, _),) = spread.process_spread(rows).to_numpy()
@@ -199,9 +207,9 @@ def test_of_equal_variants_none_is_slower_in_95_percent_of_sweeps(sweeps, heavy)
 
 
 def test_quotients_and_means():
-    a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(0.0, 0.04**2, 5)
+    a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(math.log(0.5), 0.04**2, 5)
     ratio = a.over(b)
-    assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((2, 0.05**2, 5))
+    assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((4, 0.05**2, 5))
     assert a.over(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
     mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
     assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
@@ -220,6 +228,10 @@ def test_nothing_is_beyond_a_margin_that_it_is_within():
     assert p[0] > 0.999
     assert p[1] == pytest.approx(0.5, abs=1e-3)
     assert p[2] < 1e-5
+    within = [Estimate(log, 0.001**2).p_within(0.01) for log in (0.0, 0.01, -0.02)]
+    assert within == pytest.approx([0, 0.5, 1], abs=1e-3)
+    exact = [Estimate(log).p_within(0.01) for log in (0.0, 0.02)]  # from the literature
+    assert exact == [0, 1]
 
 
 def test_corrections_as_in_their_papers():
@@ -229,4 +241,7 @@ def test_corrections_as_in_their_papers():
     assert (stats.benjamini_hochberg(p[::-1])[::-1] <= 0.05).tolist() == [True] * 4 + [False] * 11
     assert (stats.holm(p) <= 0.05).tolist() == [True] * 3 + [False] * 12
     assert stats.holm([0.02, 0.01]).tolist() == pytest.approx([0.02, 0.02])
+    assert (
+        stats.holm([0.9, 0.8]).tolist() == stats.benjamini_hochberg([1.0, 1.0]).tolist() == [1, 1]
+    )
     assert len(stats.holm([])) == len(stats.benjamini_hochberg(pd.Series(dtype=float))) == 0
