@@ -104,6 +104,22 @@ def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero():
     assert (found["speedup_high"] / found["speedup_low"] > 1.02).all()
 
 
+@pytest.mark.parametrize(("degrees", "low", "high"), [(3, 2.9, 3), (6, 5.5, 6), (20, 18, 20)])
+@pytest.mark.parametrize(
+    ("a", "b", "us"), [(spread.A_GRID[18], 0.0, 1e6), (5e-5, spread.B_GRID_US[15], 2)]
+)
+def test_the_spread_of_simulated_processes_is_fitted(degrees, low, high, a, b, us):
+    """Smyth's model: sample variances are the prior's, times F of n - 1 and d degrees."""
+    rng, n, prior = np.random.default_rng(1), 4, a**2 + (b / us) ** 2
+    variance = prior * rng.f(n - 1, degrees, 3000)
+    controls = pd.DataFrame({"var": variance, "n": n, "length": us})
+    found_a, found_b, found_degrees = spread._fit(controls)
+    assert math.hypot(found_a, found_b / us) == pytest.approx(math.sqrt(prior), rel=0.15)
+    assert low <= found_degrees < high
+    assert spread._fit(controls[:3]) is None
+    assert spread._fit(controls[:4]) is not None
+
+
 def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_name():
     """`cuda_oneflow` launches one of three variants, by N; of 20 pairs one may have p <= 5 %.
 
@@ -210,7 +226,10 @@ def test_quotients_and_means():
     a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(math.log(0.5), 0.04**2, 5)
     ratio = a.over(b)
     assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((4, 0.05**2, 5))
-    assert a.over(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
+    heavy = Estimate(0.1, 0.01, 3)
+    for one in (a, heavy):
+        assert one.over(Estimate(0.0)) == one, "one uncertain term stays t-distributed"
+    assert heavy.over(heavy).variance > 0.02, "the tails of two are heavier than those of one"
     mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
     assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
     assert math.isnan(Estimate(0.3).interval[0])  # from the literature
