@@ -30,7 +30,7 @@ CONTEST = ["origin", "gpu", "op", "dtype"]
 # Statuses, and `ok` with a flag that excludes the time, that leave open how fast a variant is.
 UNTRIED = ("ok", "interpreted", "unavailable")
 WRONG_ELSEWHERE = "incorrect"  # the reason in `unranked_by` of a variant that is wrong in a sweep
-NO_RIVAL = "only torch was timed beside it"
+NO_RIVAL, NOTHING_ELSE = "only torch was timed beside it", "nothing else was timed"
 BETWEEN_SWEEPS = 0.02  # relative, of a speed-up, where no variant is in two sweeps
 MIN_MATRICES = 20  # of a performance profile; a share of fewer says little
 
@@ -115,11 +115,11 @@ def _contest(places: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     favourite is missing: the variant most often in the best set of the GPU, operation and dtype. A
     favourite that fails at a size is not missing: it has lost.
     """
-    first = places["variant"].where(places["rank"] == 1).groupby([places[n] for n in SIZE])
-    rival = (places["variant"] != BASELINE) & (places["variant"] != first.transform("first"))
-    rival |= (first.transform("first") == BASELINE) & (places["variant"] != BASELINE)
-    raced = rival.groupby([places[name] for name in SIZE]).transform("any")
-    places["no_winner"] = np.where(raced, "", NO_RIVAL)
+    size, others = [places[name] for name in SIZE], places["variant"] != BASELINE
+    first = places["variant"].where(places["rank"] == 1).groupby(size).transform("first")
+    raced = (others & (places["variant"] != first)).groupby(size).transform("any")
+    alone = np.where(first == BASELINE, NOTHING_ELSE, NO_RIVAL)
+    places["no_winner"] = np.where(raced, "", alone)
     tried = table[is_ranked(table, any_board=True) | ~table["status"].isin(UNTRIED)]
     for key, part in places[raced & places["in_best_set"]].groupby(CONTEST):
         wins = part["variant"].value_counts()

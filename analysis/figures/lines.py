@@ -31,7 +31,7 @@ SHARES = (0, 1, 4, 10, 30, 100, 300)  # per cent; linear up to 1, then logarithm
 NEAR = 5  # per cent behind the fastest: the legend of a profile has this share
 PROFILE = (
     "of matrices where two variants rank; what cannot run or is wrong counts as slow, a time that "
-    "a flag or its board excludes does not count (Dolan and Moré, Math. Programming 91, 2002)"
+    "a flag or its environment excludes does not count (Dolan and Moré, Math. Programming 91, 2002)"
 )
 
 

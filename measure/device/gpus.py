@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import os
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -40,7 +41,7 @@ def slug(name: str) -> str:
     return "_".join([_RECORDED.get(board) or "_".join([family, *details]), *of_slice])
 
 
-_NUMBER = re.compile(r"\s*\+?(\d+)")  # whatever follows it
+KINDS = "GPU-", "MIG-"  # the beginnings of UUIDs
 
 
 class VisibleGpu(NamedTuple):
@@ -81,27 +82,41 @@ def visible_gpus() -> list[VisibleGpu]:
 def _chosen(
     boards: list[tuple[str, list[VisibleGpu]]], visible_devices: str | None
 ) -> list[VisibleGpu]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES names, read as CUDA reads it.
+    """Return the GPUs that CUDA_VISIBLE_DEVICES names, read as CUDA 13.0 was seen to read it.
 
-    A word is a number, as C's strtol reads it, or the beginning of one UUID. CUDA takes the words
-    up to the first that names no GPU, or several; where one GPU comes twice, it takes none.
-    ``boards``: the UUID and the slices of each. A board's number or UUID stands for all its slices.
+    The first word says whether all are numbers or UUIDs. CUDA takes the words up to the first that
+    names no GPU, or several; where one GPU comes twice, it takes none. ``boards``: the UUID and the
+    slices of each. A board's number or UUID stands for all its slices.
     """
-    named = {gpu.uuid: [gpu] for _, slices in boards for gpu in slices} | dict(boards)
     if visible_devices is None:
         return [gpu for _, slices in boards for gpu in slices]
+    kind = next((kind for kind in KINDS if visible_devices.startswith(kind)), None)
+    named = {gpu.uuid: [gpu] for _, slices in boards for gpu in slices} | dict(boards)
     chosen: list[VisibleGpu] = []
     for word in visible_devices.split(","):
-        if number := _NUMBER.match(word):
-            matching = [slices for _, slices in boards][int(number[1]) :][:1]
+        if kind:
+            matching = [gpus for uuid, gpus in named.items() if _begins(uuid, word, kind)]
         else:
-            matching = [gpus for uuid, gpus in named.items() if word and uuid.startswith(word)]
+            matching = [slices for _, slices in boards][_number(word) :][:1]
         if len(matching) != 1:
             break
         if set(matching[0]) & set(chosen):
             return []
         chosen += matching[0]
     return chosen
+
+
+def _begins(uuid: str, word: str, kind: str) -> bool:
+    """Return whether a word is a UUID's beginning; what follows a whole UUID does not count."""
+    same_kind = word.startswith(kind) and uuid.startswith(kind)
+    return same_kind and uuid.lower().startswith(word[: len(uuid)].lower())
+
+
+def _number(word: str) -> int:
+    """Return the number at the beginning of a word, as C's strtol; one beyond all GPUs for none."""
+    number = re.match(r"\s*([+-]?\d+)", word)
+    # CUDA keeps 32 bits, so a negative number is a large one here
+    return int(number[1]) % 2**32 if number else sys.maxsize
 
 
 def _slices(nvml: ModuleType, board) -> list[VisibleGpu]:

@@ -63,6 +63,7 @@ def test_the_best_set(second, half, tied):
         part = part.set_index("variant")
         assert bool(part.at["triton_online", "in_best_set"]) is tied
         assert part["competitors"].tolist() == [4] * 4
+        assert sorted(part["rank"]) == [1, 2, 3, 4]
         behind = part.loc["triton_online", ["behind_best", "behind_low", "behind_high"]]
         assert behind.iloc[0] == pytest.approx(1.5 / second)
         assert behind.iloc[1] < behind.iloc[0] < behind.iloc[2]
@@ -146,6 +147,9 @@ def test_a_size_has_one_ranking_over_all_sweeps():
         assert found.index[0] == "frontier"
         assert found["competitors"].tolist() == [4] * 4
         assert found.loc["triton_row", "sweep"] == "one two"
+        low, value, high = found.loc["triton_row", ["speedup_low", "speedup", "speedup_high"]]
+        alone = ranked(with_speedups({"triton_row": 1.5})).iloc[0]
+        assert low <= alone["speedup_low"] < value < alone["speedup_high"] <= high
         assert found.index[found["in_best_set"]].tolist() == best
     apart = over_two_sweeps({"a": 1.5}, {"b": 1.6}).loc["a"]
     assert apart["behind_low"] < 1.02, "without a common matrix sweeps differ by 2 %"

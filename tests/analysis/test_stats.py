@@ -81,6 +81,14 @@ def test_an_operation_is_named_only_where_chance_does_not_explain_it():
     assert spread.binomial_tail(800, 15000, 0.05) == pytest.approx(0.0328, rel=0.01)
 
 
+@pytest.mark.parametrize(("excluding", "biased"), [(3, []), (8, [("h200", "softmax")])])
+def test_a_control_is_biased_beyond_what_chance_explains(excluding, biased):
+    off = {"aa_ratio": 1.002, "aa_low": 1.001, "aa_high": 1.003}
+    rows = [synthetic.row(N=n, **(off if n <= excluding else {})) for n in range(1, 21)]
+    assert spread.biased_operations(frame_of(rows)).index.tolist() == biased
+    assert spread.biased_operations(frame_of(rows[:19])).empty, "fewer than MIN_ROWS"
+
+
 def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero():
     rows = run(2, MINE[:12], spread=0.004)
     ((a, b, _),) = spread.process_spread(rows).to_numpy()
@@ -94,6 +102,22 @@ def test_the_spread_is_that_of_the_boards_own_controls_and_never_zero():
     assert (beside.iloc[0] == beside.iloc[1]).all(), "a short sweep has the spread of its board"
     found = stats.point_estimates(run(2, ["mine"]))
     assert (found["speedup_high"] / found["speedup_low"] > 1.02).all()
+
+
+@pytest.mark.parametrize(("degrees", "low", "high"), [(3, 2.9, 3), (6, 5.5, 6), (20, 18, 20)])
+@pytest.mark.parametrize(
+    ("a", "b", "us"), [(spread.A_GRID[18], 0.0, 1e6), (5e-5, spread.B_GRID_US[15], 2)]
+)
+def test_the_spread_of_simulated_processes_is_fitted(degrees, low, high, a, b, us):
+    """Smyth's model: sample variances are the prior's, times F of n - 1 and d degrees."""
+    rng, n, prior = np.random.default_rng(1), 4, a**2 + (b / us) ** 2
+    variance = prior * rng.f(n - 1, degrees, 3000)
+    controls = pd.DataFrame({"var": variance, "n": n, "length": us})
+    found_a, found_b, found_degrees = spread._fit(controls)
+    assert math.hypot(found_a, found_b / us) == pytest.approx(math.sqrt(prior), rel=0.15)
+    assert low <= found_degrees < high
+    assert spread._fit(controls[:3]) is None
+    assert spread._fit(controls[:4]) is not None
 
 
 def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_name():
@@ -117,18 +141,21 @@ def test_a_recorded_kernel_does_not_differ_from_the_same_kernel_under_another_na
 def test_replicates_count_with_their_own_variance():
     """Smyth (2004): (d0 · prior + d · own) / (d0 + d), over the number of processes."""
     rows = frame_of(
-        synthetic.with_speedup(value, variant="mine", N=8192, replicate=i)
+        synthetic.with_speedup(value, 0.05, variant="mine", N=8192, replicate=i)
         for i, value in enumerate((1.4, 1.5, 1.6), start=1)
     )
     (point,) = stats.point_estimates(rows).to_dict("records")
     own = np.var(np.log([1.4, 1.5, 1.6]), ddof=1)
     a, b, d = spread.DEFAULT
     us = rows[["time_us", "torch_us"]].min(axis=None)
-    within = np.log((rows["speedup"] + 0.002) / (rows["speedup"] - 0.002)) / (2 * ratio.Z)
+    within = np.log((rows["speedup"] + 0.05) / (rows["speedup"] - 0.05)) / (2 * ratio.Z)
     prior = (within**2).mean() + a**2 + (b / us) ** 2
     assert point["variance"] == pytest.approx((d * prior + 2 * own) / (d + 2) / 3, rel=1e-3)
     assert (point["degrees"], point["processes"]) == (d + 2, 3)
     assert point["speedup"] == pytest.approx((1.4 * 1.5 * 1.6) ** (1 / 3))
+    half = math.exp(ratio.t_quantile(d + 2) * math.sqrt(point["variance"]))
+    assert point["speedup_low"] == pytest.approx(point["speedup"] / half)
+    assert point["speedup_high"] == pytest.approx(point["speedup"] * half)
 
 
 def test_replicates_give_the_median_of_a_time_and_the_largest_error():
@@ -151,6 +178,8 @@ def test_torch_is_1_by_pairing_and_a_flagged_replicate_is_left_out():
     (point,) = stats.point_estimates(frame_of(rows)).to_dict("records")
     assert (point["speedup"], point["variance"], point["processes"]) == (1.0, 0.0, 1)
     assert (point["status"], point["unranked_by"]) == ("ok", "")
+    assert math.isnan(point["speedup_low"])
+    assert math.isnan(point["speedup_high"])
 
 
 @pytest.mark.parametrize("sizes", [2, 98])
@@ -194,10 +223,13 @@ def test_of_equal_variants_none_is_slower_in_95_percent_of_sweeps(sweeps, heavy)
 
 
 def test_quotients_and_means():
-    a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(0.0, 0.04**2, 5)
+    a, b = Estimate(math.log(2), 0.03**2, 8), Estimate(math.log(0.5), 0.04**2, 5)
     ratio = a.over(b)
-    assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((2, 0.05**2, 5))
-    assert a.over(Estimate(0.0)) == a, "one uncertain term stays t-distributed"
+    assert (ratio.value, ratio.variance, ratio.degrees) == pytest.approx((4, 0.05**2, 5))
+    heavy = Estimate(0.1, 0.01, 3)
+    for one in (a, heavy):
+        assert one.over(Estimate(0.0)) == one, "one uncertain term stays t-distributed"
+    assert heavy.over(heavy).variance > 0.02, "the tails of two are heavier than those of one"
     mean = stats.geometric_mean([Estimate(math.log(2), 0.02**2), Estimate(math.log(8), 0.02**2)])
     assert (mean.value, mean.variance) == pytest.approx((4, 0.02**2 / 2))
     assert math.isnan(Estimate(0.3).interval[0])  # from the literature
@@ -215,6 +247,10 @@ def test_nothing_is_beyond_a_margin_that_it_is_within():
     assert p[0] > 0.999
     assert p[1] == pytest.approx(0.5, abs=1e-3)
     assert p[2] < 1e-5
+    within = [Estimate(log, 0.001**2).p_within(0.01) for log in (0.0, 0.01, -0.02)]
+    assert within == pytest.approx([0, 0.5, 1], abs=1e-3)
+    exact = [Estimate(log).p_within(0.01) for log in (0.0, 0.02)]  # from the literature
+    assert exact == [0, 1]
 
 
 def test_corrections_as_in_their_papers():
@@ -224,4 +260,7 @@ def test_corrections_as_in_their_papers():
     assert (stats.benjamini_hochberg(p[::-1])[::-1] <= 0.05).tolist() == [True] * 4 + [False] * 11
     assert (stats.holm(p) <= 0.05).tolist() == [True] * 3 + [False] * 12
     assert stats.holm([0.02, 0.01]).tolist() == pytest.approx([0.02, 0.02])
+    assert (
+        stats.holm([0.9, 0.8]).tolist() == stats.benjamini_hochberg([1.0, 1.0]).tolist() == [1, 1]
+    )
     assert len(stats.holm([])) == len(stats.benjamini_hochberg(pd.Series(dtype=float))) == 0

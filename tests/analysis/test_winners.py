@@ -64,6 +64,18 @@ def test_of_two_environments_at_a_size_the_newest_ranks(sweeps, change):
     assert found.loc["frontier", "status"] == "ok"
 
 
+def test_an_older_environment_ranks_on_no_board():
+    older = with_speedups({"a": 2.0, "b": 1.5}) + with_speedups({"c": 3.0}, gpu_uuid="GPU-2")
+    newer = with_speedups({"a": 1.8, "d": 1.2}, **NEW)
+    frames = [frame_of(older, "one"), frame_of(newer, "two")]
+    found = ranking.rank_variants(pd.concat(frames, ignore_index=True))
+    assert found.loc[found["rank"].notna(), ["sweep", "variant"]].to_numpy().tolist() == [
+        ["two", "a"],
+        ["two", "d"],
+    ]
+    assert set(found.loc[found["sweep"] == "one", "unranked_by"]) == {"other_environment"}
+
+
 def test_of_two_codes_of_a_variant_the_newest_ranks():
     other = {"kernel_sha256": "2", "started_at": NEW["started_at"], "replicate": 2}
     rows = with_speedups({"a": 2.0, "b": 1.0}, kernel_sha256="1")
@@ -93,7 +105,7 @@ USUAL = {"a": 2.0, "b": 1.5, TORCH: 1.0}
         ({"a": 2.0, "b": 1.5}, "", ""),
         ({"a": 2.0, TORCH: 1.0}, "", ranking.NO_RIVAL),
         ({"a": 2.0}, "", ranking.NO_RIVAL),
-        ({TORCH: 1.0}, "", ranking.NO_RIVAL),
+        ({TORCH: 1.0}, "", ranking.NOTHING_ELSE),
         ({"a": 0.5, TORCH: 1.0}, "", ""),  # torch has beaten another
         ({"b": 1.5, "c": 1.2}, "", "a, the usual winner, was not timed"),
         ({"b": 1.5, "c": 1.2}, "unavailable", "a, the usual winner, was not timed"),
@@ -110,6 +122,16 @@ def test_a_winner_has_beaten_others_than_torch_and_the_usual_winner(speeds, fail
     assert asked["in_best_set"].any() == (no_winner == "")
     fastest = max(speeds, key=speeds.get)
     assert asked.loc[asked["rank"] == 1, "variant"].tolist() == [fastest]
+
+
+def test_the_usual_winner_is_that_of_the_gpu_the_operation_and_the_dtype():
+    """`a` wins in float32 on one GPU, which says nothing about the others."""
+    rows = with_speedups(USUAL, [8192, 65536])
+    for other in ({"dtype": "float16"}, {"op": "log_softmax"}, {"gpu": "a100"}):
+        rows += with_speedups({"b": 1.5, "c": 1.2}, [65536], **other)
+    found = ranked(rows)
+    assert set(found["no_winner"]) == {""}
+    assert found.loc[found["in_best_set"], "variant"].tolist() == ["a", "a", "b", "b", "b"]
 
 
 def test_a_sweep_shows_the_winner_that_another_sweep_has_timed():

@@ -2,6 +2,7 @@
 
 import sys
 import types
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.measure import nvml
 def fake_nvml(monkeypatch):
     """NVML of two boards, the second cut in two, in place of the package pynvml."""
     module = types.ModuleType("pynvml")
+    module.__spec__ = ModuleSpec("pynvml", None)  # where there is a driver, it is asked for
     exec(nvml.FAKE, vars(module))
     monkeypatch.setitem(sys.modules, "pynvml", module)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -30,10 +32,22 @@ def fake_nvml(monkeypatch):
         ("GPU-a", ["GPU-aaaa"]),
         ("GPU-bbbb", ["MIG-1111", "MIG-2222"]),
         ("0,7,1", ["GPU-aaaa"]),
-        # as CUDA 13.0 reads them on a machine of two boards
+        # as CUDA 13.0 read them on a machine of two boards
         ("0,0", []),
         ("0,1,0", []),
-        ("GPU-aaaa,0", []),
+        ("GPU-aaaa,GPU-aa", []),
+        ("GPU-aaaa,0", ["GPU-aaaa"]),
+        ("0,GPU-aaaa", ["GPU-aaaa"]),
+        ("0,GPU-bbbb", ["GPU-aaaa"]),
+        ("GPU-aaaa,GPU-bbbb", ["GPU-aaaa", "MIG-1111", "MIG-2222"]),
+        ("GPU-aaaa, GPU-bbbb", ["GPU-aaaa"]),
+        (" GPU-aaaa", []),
+        ("GPU-AAAA", ["GPU-aaaa"]),
+        ("GPU-aaaa ", ["GPU-aaaa"]),
+        ("GPU-aaaazz", ["GPU-aaaa"]),
+        ("1x,0:y", ["MIG-1111", "MIG-2222", "GPU-aaaa"]),
+        ("4294967297", ["MIG-1111", "MIG-2222"]),
+        ("-0", ["GPU-aaaa"]),
         ("1,,0", ["MIG-1111", "MIG-2222"]),
         (",0", []),
         ("0,", ["GPU-aaaa"]),
@@ -47,7 +61,7 @@ def fake_nvml(monkeypatch):
         ("GPU-", []),
         ("MIG-", []),
         ("MIG-1,MIG-2", ["MIG-1111", "MIG-2222"]),
-        ("MIG-1111,GPU-bbbb", []),
+        ("MIG-1111,GPU-bbbb", ["MIG-1111"]),
         ("gpu-aaaa", []),
         ("aaaa", []),
         ("all", []),
