@@ -15,6 +15,7 @@ import yaml
 from analysis import InputError, row_files, schema
 from analysis.row_files import Row
 from measure.device import gpus
+from measure.provenance import git
 from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
