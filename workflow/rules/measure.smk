@@ -12,6 +12,8 @@ ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER els
 
 
 onstart:
+    if PLANS_CLUSTER:
+        cluster.check_commands()
     machine.check(internals.gpus_to_measure(workflow))
 
 
