@@ -52,8 +52,8 @@ def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(pro
     )
     run, there = Runner(project), ("--directory", str(other))
     run(*there, "summary")
-    assert (other / "results/summary.csv").stat().st_size > 10_000
-    assert not (project / "results/summary.csv").exists()
+    assert (other / "results/recorded/summary.csv").stat().st_size > 10_000
+    assert not (project / "results/recorded/summary.csv").exists()
     assert "sweep mine" in run(*there, "-n", "--config", "gpus=[cpu]")
 
 
