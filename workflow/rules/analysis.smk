@@ -30,7 +30,7 @@ rule merge:
     log:
         "results/logs/merge/{gpu}.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
         sweep=config["sweep"],
@@ -46,13 +46,13 @@ rule collect:
     """Collect measured rows, and the recorded rows of other GPUs."""
     input:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
-        recorded=lambda wildcards: RECORDED,
+        recorded=RECORDED,
     output:
         f"{MADE}/measurements.csv",
     log:
         f"{MADE}/logs/collect.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
         measuring_sha256=MEASURING_SHA256,  # the code that decides which recorded rows are stale
@@ -74,7 +74,7 @@ rule summary:
     log:
         f"{MADE}/logs/summary.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
     message:
@@ -87,13 +87,13 @@ rule claims:
     """Check the published claims on every GPU with rows."""
     input:
         measurements=f"{MADE}/measurements.csv",
-        published=lambda wildcards: PUBLISHED_FILES,
+        published=PUBLISHED_FILES,
     output:
         in_report(f"{MADE}/claims.csv", "claims", "Tables", table="claims"),
     log:
         f"{MADE}/logs/claims.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
     message:
@@ -107,7 +107,7 @@ rule gpu_figures:
     """Draw the figures of one GPU, or those that no GPU owns; Snakemake's report has the SVG."""
     input:
         measurements=f"{MADE}/measurements.csv",
-        published=lambda wildcards: PUBLISHED_FILES,
+        published=PUBLISHED_FILES,
     output:
         report(
             directory(f"{MADE}/figures/{{gpu}}"),
@@ -120,7 +120,7 @@ rule gpu_figures:
     log:
         f"{MADE}/logs/figures/{{gpu}}.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
         folder=f"{MADE}/figures",
@@ -137,8 +137,8 @@ rule report:
     input:
         measurements=f"{MADE}/measurements.csv",
         claims=f"{MADE}/claims.csv",
-        published=lambda wildcards: PUBLISHED_FILES,
-        recorded=lambda wildcards: RECORDED_PROVENANCE,
+        published=PUBLISHED_FILES,
+        recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
     output:
         in_report(f"{MADE}/report.md", "report", "Report", format="Markdown"),
@@ -147,7 +147,7 @@ rule report:
     log:
         f"{MADE}/logs/report.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
         unranked=config["unranked_flags"],

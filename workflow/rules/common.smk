@@ -14,6 +14,11 @@ shell.prefix(
 )
 # relative, so that a copy of the project has the same file names
 ROOT = Path(os.path.relpath(workflow.basedir))
+if set("{}") & set(str(ROOT)):
+    raise validate.ConfigError(
+        f"{ROOT}: braces in the name of the project's folder would be wildcards to Snakemake; "
+        "rename the folder, or call Snakemake inside it, without --directory"
+    )
 
 CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
 validate.check(config, internals.config_layers(workflow))
@@ -55,6 +60,18 @@ REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, 
 
 wildcard_constraints:
     **dict.fromkeys(row.IDENTITY, r"\w+"),
+
+
+def conda_env(name):
+    """Return what a rule's `conda` needs for a file of the project.
+
+    Snakemake formats the file's path with the wildcards, so braces in the project's folder are
+    doubled; a string in the rule could not have them.
+    """
+    path = os.path.join(workflow.basedir, name)
+    if not set("{}") & set(path):
+        return path
+    return lambda wildcards: path.replace("{", "{{").replace("}", "}}")
 
 
 def require_in_sweep(known, name, what):

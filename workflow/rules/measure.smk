@@ -43,7 +43,7 @@ rule point:
     # allocation each point would take 3 s more, to start the step and another Snakemake.
     localrule: internals.is_in_allocation(workflow)
     conda:
-        "../../environment.yml"
+        conda_env("environment.yml")
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
