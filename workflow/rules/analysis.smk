@@ -123,7 +123,7 @@ rule gpu_figures:
         conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
-        folder=f"{MADE}/figures",
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:
         "Drawing the figures of {wildcards.gpu}"
     shell:
@@ -153,7 +153,7 @@ rule report:
         unranked=config["unranked_flags"],
         # a function, because braces in a string are wildcards
         command=lambda wildcards: REPEAT_COMMAND,
-        folder=MADE,
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:
         "Writing {output[0]} and {output[1]}"
     shell:
