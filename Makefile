@@ -16,6 +16,7 @@ SWEEPS ?=
 .PHONY: run report record test test-all lint format lock docs rulegraph clean help
 
 run: $(VENV)/.ready  ## set up .venv, run the default sweep
+	@python3 -m planning.arguments $(ARGS)
 	$(SNAKEMAKE) --cores all $(ARGS)
 
 report: $(VENV)/.ready  ## report recorded and published rows; measure nothing
@@ -51,7 +52,7 @@ lock: $(VENV)/.ready  ## pin the installed versions of pyproject.toml's packages
 
 docs: report rulegraph  ## draw the figures of the documents, print their tables again
 	python3 -m tools.figures copy
-	python3 -m tests.browser.screenshots results/report.html docs/figures
+	python3 -m tests.browser.screenshots results/recorded/report.html docs/figures
 	python3 -m tools.inserts
 
 rulegraph: $(VENV)/.ready  ## draw the rules; needs dot, of the package graphviz

@@ -28,10 +28,10 @@ rule all:
     """Make everything: rows, tables, figures, reports."""
     input:
         # every file by name: Snakemake makes a missing file again only if it is asked for
-        "results/report.md",
-        "results/report.html",
-        "results/summary.csv",
-        "results/claims.csv",
+        f"{MADE}/report.md",
+        f"{MADE}/report.html",
+        f"{MADE}/summary.csv",
+        f"{MADE}/claims.csv",
         FIGURES,
         ROW_FILES,
 

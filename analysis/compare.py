@@ -72,7 +72,9 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
             f"{path}: no rows to compare; give results/rows of a run, or a table with rows "
             "measured there"
         )
-    row_files.refuse_duplicates((row_files.identity_of(row), file) for row, file in entries)
+    # Several sweeps of a table may list one row.
+    keyed = ((row.get("sweep", ""), *row_files.identity_of(row)) for row, _ in entries)
+    row_files.refuse_duplicates(zip(keyed, (file for _, file in entries), strict=True))
     # Both runs get one name of the sweep: together their controls give the spread of a board.
     run = [row | dict.fromkeys(schema.SOURCE_COLUMNS, "") for row in _newest_rows(entries)]
     run = mark_ranked(run, unranked)

@@ -2,11 +2,14 @@
 
 import itertools
 import math
+import os
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
+from snakemake.exceptions import WorkflowError
 
 from measure.device import gpus
 from measure.point import Point, nearest
@@ -28,19 +31,44 @@ def profile(name: str | None, root: Path) -> str:
     Raises ConfigError if it has no gpus.yaml.
     """
     name = name or str(root / PROFILE)
-    places = [Path(name), Path("profiles", name), root / "profiles" / name]
-    found = next((place for place in places if (place / TABLE).is_file()), None)
-    if found is None:
+    folder = folder_with_table(name, root)
+    if folder is None:
         raise ConfigError(
             f"the profile {name} has no {TABLE}, which says how the cluster gives each type of "
             f"GPU; copy {root / PROFILE / TABLE} beside its profile.yaml, and edit it"
         )
-    return str(found)
+    return str(folder)
+
+
+def folder_with_table(name: str | None, root: Path) -> Path | None:
+    """Return the folder of the profile of that name, or None if it has no gpus.yaml."""
+    # Snakemake looks from where it is called, and then changes to --directory.
+    called_from = Path(os.environ.get("PWD", "."))
+    parents = (Path(), called_from, root) if name else ()
+    places = (parent / part / name for parent in parents for part in ("", "profiles"))
+    return next((place for place in places if (place / TABLE).is_file()), None)
+
+
+def check_commands() -> None:
+    """Raise WorkflowError without Slurm's commands: Snakemake would wait for them for ever."""
+    if shutil.which("sbatch") is None:
+        raise WorkflowError(
+            "the profile submits jobs to Slurm, and this machine has no sbatch; call Snakemake on "
+            "a login node of the cluster, or without --workflow-profile to measure here"
+        )
 
 
 def table(file: Path) -> Table:
-    """Return the table of a profile: GPU -> how to request one, and points per allocation."""
-    lines = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    """Return the table of a profile: GPU -> how to request one, and points per allocation.
+
+    Raises ConfigError, naming the file, if it is not such a table.
+    """
+    try:
+        lines = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: it is no YAML ({' '.join(str(error).split())})") from error
+    if not isinstance(lines, dict):
+        raise ConfigError(f"{file}: it must be a table, a line for each GPU; see its comments")
     for gpu, line in lines.items():
         if "points" not in (line or {}):
             example = f'{gpu}: {{gres: "gpu:{gpu}:1", points: 60}}'
@@ -50,8 +78,8 @@ def table(file: Path) -> Table:
     return lines
 
 
-def check(wanted: Iterable[str], known: Table) -> None:
-    """Raise ConfigError unless the table has every GPU of the config."""
+def check(wanted: Iterable[str], known: Table, file: Path) -> None:
+    """Raise ConfigError unless the table, of this file, has every GPU of the config."""
     if gpus.AUTO in wanted:
         raise ConfigError(
             "gpus: 'auto' is the GPU of the machine that plans the sweep, not of the cluster. Name "
@@ -61,8 +89,8 @@ def check(wanted: Iterable[str], known: Table) -> None:
         if gpu not in {*known, RECORDED_ONLY}:
             boards = [name for name in known if name.startswith(f"{gpu}_")]
             raise ConfigError(
-                f"gpus: the profile's table has no line for {gpu!r}, which would say how to get "
-                f"such a GPU{nearest(gpu, boards or known)}"
+                f"gpus: {file} has no line for {gpu!r}, which would say how to get such a GPU; "
+                f"add one there, or name a GPU that it has{nearest(gpu, boards or known)}"
             )
 
 

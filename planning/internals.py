@@ -8,7 +8,9 @@ import os
 import sys
 from pathlib import Path
 
+import yaml
 from snakemake.common.configfile import load_configfile
+from snakemake.resources import Resources
 
 
 def given_configs(workflow) -> tuple[list[Path], dict]:
@@ -29,9 +31,34 @@ def named_profile() -> str | None:
     return parser.parse_known_args(sys.argv[1:])[0].profile
 
 
-def is_on_cluster(workflow) -> bool:
-    """Return whether the profile of a cluster is used; a dry run counts, too."""
-    return "slot" in workflow.resource_settings.resources
+def is_on_cluster(workflow, profile: Path | None) -> bool:
+    """Return whether the profile of a cluster is used; a dry run counts, too.
+
+    ``profile``: the folder of the named profile if that is a cluster's. The resource `slot` alone
+    would not do: --resources on the command line replaces all resources of a profile.
+    """
+    slot = "slot" in workflow.resource_settings.resources
+    return slot or (profile is not None and not is_in_allocation(workflow))
+
+
+def keep_profile(workflow, profile: Path) -> None:
+    """Add what --resources and --set-resources on the command line have replaced in a profile.
+
+    Snakemake takes either the option or the profile's whole list. Without `slot` the points of an
+    allocation would be timed side by side.
+    """
+    settings = workflow.resource_settings
+    files = (profile / f"{stem}.yaml" for stem in ("profile", "config"))
+    lines = yaml.safe_load(next(filter(Path.is_file, files)).read_text(encoding="utf-8"))
+    for entry in lines.get("resources", ()):
+        name, _, value = entry.partition("=")
+        if name not in workflow.global_resources:
+            workflow.global_resources[name] = int(value)
+    for rule, resources in lines.get("set-resources", {}).items():
+        given = settings._parsed_overwrite_resources.setdefault(rule, Resources.from_mapping({}))
+        for name, resource in Resources.from_mapping(resources).items():
+            if name not in given:
+                given[name] = resource
 
 
 def as_one_group(workflow, name: str) -> str:

@@ -49,6 +49,8 @@ def expand(config: dict, gpu: str) -> list[Point]:
     for shape in config["shapes"]:
         variants = shape.get("variants", config["variants"])
         variants = kernels.default_variants(config["op"], files) if variants == "all" else variants
+        # a sweep of one operation may be asked for another one, on the command line
+        variants = [name for name in variants if config["op"] in kernels.ops(name)]
         dtypes = shape.get("dtypes", config["dtypes"])
         replicates = range(1, config["replicates"] + 1)
         matrices = _matrices(shape, dtypes, config["seed"])
@@ -58,6 +60,8 @@ def expand(config: dict, gpu: str) -> list[Point]:
             own = (files[stem],) if stem in files else ()
             point = Point(gpu, dtype, M, N, variant, replicate=replicate, files=own, **settings)
             points.setdefault(row_path(point), point)
+    if not points:
+        raise ConfigError(f"no variant of the sweep {config['sweep']} computes {config['op']}")
     return list(points.values())
 
 
@@ -124,13 +128,14 @@ def _sizes(given) -> Iterable[int]:
     return [given] if isinstance(given, int) else given
 
 
-def within_limits(points: Iterable[Point], limits: dict) -> list[Point]:
-    """Return the points of a GPU, or those of a CPU within its limits, the config's `cpu`.
+def within_limits(expanded: Mapping[str, list[Point]], limits: dict) -> dict[str, list[Point]]:
+    """Return the points of each GPU, and those of a CPU within its limits, the config's `cpu`.
 
-    Raises ConfigError if none remains.
+    A GPU without points is left out. Raises ConfigError if none remains.
     """
-    fitting = [point for point in points if _fits(point, limits)]
-    if not fitting:
+    fitting = {gpu: [p for p in points if _fits(p, limits)] for gpu, points in expanded.items()}
+    fitting = {gpu: points for gpu, points in fitting.items() if points}
+    if expanded and not fitting:
         raise ConfigError(
             "nothing to measure on cpu: every point is larger than the limits under 'cpu'; "
             "raise them or choose smaller shapes"

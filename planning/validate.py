@@ -87,6 +87,9 @@ def _message(error) -> str:
         "const": "must be a list of variants, or the word all",
         "type": error.schema.get("title") or TYPES.get(error.validator_value),
     }.get(error.validator, error.message)
+    if isinstance(given, str) and given.isdecimal():
+        rule += "; --config gives text inside of lists and tables, so write them into a file for "
+        rule += "--configfile"
     return f"  {where} = {given!r}: {rule}"
 
 

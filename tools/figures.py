@@ -1,4 +1,4 @@
-"""Copy the figures of the documents from results/figures, or print links to those of every GPU.
+"""Copy the figures of the documents from results/recorded, or print links to those of every GPU.
 
 `make docs` calls `python -m tools.figures copy`, and puts `links` into docs/gallery.md.
 """
@@ -8,7 +8,7 @@ import shutil
 from measure import ROOT
 from tools.inserts import print_block
 
-DRAWN, SHOWN = ROOT / "results/figures", ROOT / "docs/figures"
+DRAWN, SHOWN = ROOT / "results/recorded/figures", ROOT / "docs/figures"
 SHARED = ("all/hero", "all/gpus_float32_online_softmax")
 SHARED += ("a100/float32_online_softmax_time", "a100/float32_online_softmax_throughput")
 OF_GPU = ("map", "float32_fused_softmax_throughput", "float32_online_softmax_speedup")

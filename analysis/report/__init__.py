@@ -1,1 +1,1 @@
-"""results/report.md and results/report.html: one content (`model`), two templates."""
+"""report.md and report.html: one content (`model`), two templates."""

@@ -41,6 +41,7 @@ const FIELDS = ["gpu", "op", "dtype", "M", "N"];
 const RANKED = PAGE.sizes.filter((row) => row.rank !== null);
 const question = find("#question");
 let asked, frame; // the last valid question
+let addressFault = ""; // what the address asks for in vain
 const N_WEIGHT = 4; // N decides which kernel is the fastest: its factor counts as a fourth power
 const FAR = 4; // beyond this factor in N no kernel is named
 const [NEAREST, MOST_NAMED] = [6, 4]; // sizes of the table; kernels of a tie
@@ -133,7 +134,7 @@ function missing(asked) {
   const { gpu, op, dtype } = asked;
   const there = RANKED.filter((row) => alike(row, asked, ["op", "dtype"])).map((row) => row.gpu);
   const see = distinct(there).flatMap((gpu) => [link({ ...asked, gpu }, `see ${gpuName(gpu)}`), " "]);
-  const config = `op=${op} 'dtypes=[${dtype}]' sweep=${op}_${dtype}`;
+  const config = `'gpus=[${gpu}]' op=${op} 'dtypes=[${dtype}]' sweep=${op}_${dtype}`;
   return [
     `${op} in ${dtype} was not measured on ${gpuName(gpu)}: `, ...see,
     see.length ? "or measure it: " : "measure it: ",
@@ -196,7 +197,7 @@ function ask() {
     given[name] = Number(given[name]);
   }
   const valid = !question.querySelector("[aria-invalid=true]");
-  say("#fault", valid ? "" : "M and N are whole numbers from 1 up, such as 1024 and 8192.");
+  say("#fault", valid ? addressFault : "M and N are whole numbers from 1 up, such as 1024 and 8192.");
   if (!valid) return; // the reply is still that to the last valid question
   asked = given;
   answer(asked);
@@ -211,11 +212,22 @@ function ask() {
 
 const fill = (values) => FIELDS.forEach((name, i) => (question.elements[name].value = values[i]));
 
-// Fills the form from the address; null if the address asks nothing.
+// Fills the form from the address, or says which parts of it name nothing on this page. Returns
+// whether the address is a question; else it is a section of the page.
 function read() {
-  const match = location.hash.match(/^#([^/]+)\/(\w+)\/(\w+)\/(\d+)x(\d+)$/);
-  if (match) fill(match.slice(1).map(decodeURIComponent));
-  return match;
+  const words = location.hash.slice(1).split("/");
+  if (words.length < 2) return false;
+  const [gpu, op, dtype, ...rest] = words;
+  const size = rest.join("/").match(/^([1-9]\d{0,11})x([1-9]\d{0,11})$/);
+  const faults = Object.entries({ gpu, op, dtype }).flatMap(([name, value]) => {
+    const here = [...question.elements[name].options].map((option) => option.value);
+    return here.includes(value) ? [] : `${name} “${value ?? ""}”, where this page has ${here.join(", ")}`;
+  });
+  if (!size) faults.push(`the size “${rest.join("/")}”, which is M x N, such as 1024x8192`);
+  addressFault = faults.length
+    ? `The address asks for ${faults.join("; and for ")}. The answer is that to another question.` : "";
+  if (!addressFault) fill([gpu, op, dtype, size[1], size[2]]);
+  return true;
 }
 
 document.documentElement.classList.add("js");
@@ -229,7 +241,10 @@ if (RANKED.length) {
     question.elements[name].append(...values.map((value) => h("option", { value }, gpuName(value))));
   const [first] = nearest(RANKED.filter((row) => row.gpu === RANKED[0].gpu), { M: 1024, N: 8192 });
   fill(FIELDS.map((name) => first[name]));
-  question.addEventListener("input", ask);
+  question.addEventListener("input", () => {
+    addressFault = "";
+    ask();
+  });
   addEventListener("hashchange", () => read() && ask());
   read();
 } else for (const part of document.querySelectorAll("#answer .script")) part.remove();

@@ -6,6 +6,8 @@ import pytest
 from analysis import ranking
 from analysis.figures.heatmap import draw_map
 from analysis.panels import select
+from analysis.report import trust
+from analysis.schema import UNRANKED
 from analysis.stats import spread
 from tests.analysis import synthetic
 from tests.analysis.synthetic import frame_of, ranked, with_speedups
@@ -62,6 +64,18 @@ def test_of_two_environments_at_a_size_the_newest_ranks(sweeps, change):
     assert found["rank"].dropna().to_dict() == {"triton_row": 1}
     assert found["unranked_by"].to_dict() == {"frontier": "other_environment", "triton_row": ""}
     assert found.loc["frontier", "status"] == "ok"
+
+
+def test_the_newest_environment_is_that_of_the_last_row_and_trust_counts_the_others():
+    days = {"a": ("2.13.0", "2026-11-01"), "b": ("2.11.0", "2026-12-01")}
+    days |= {"c": ("2.13.0", "2026-12-03")}
+    speeds = [(name, {"torch": v, "started_at": day}) for name, (v, day) in days.items()]
+    rows = [row for name, given in speeds for row in with_speedups({name: 1.5}, **given)]
+    rows += with_speedups({"d": 9.0}, flags="faster_than_copy", **speeds[-1][1])
+    frame = frame_of(rows)
+    assert frame.loc[frame["ranked"] == "true", "variant"].tolist() == ["a", "c"]
+    (flags,) = (each for each in trust.findings(frame, UNRANKED) if each.title == "Flags")
+    assert "they exclude 1 row. 1 row of another model of GPU, driver, CUDA, torch" in flags.text
 
 
 def test_an_older_environment_ranks_on_no_board():

@@ -1,6 +1,6 @@
 """The first screen of a report as a picture, for the README. By hand:
 
-python3 -m tests.browser.screenshots results/report.html docs/figures
+python3 -m tests.browser.screenshots results/recorded/report.html docs/figures
 
 Writes report_1440.png, a screen of a desk, light, and report_375.png, one of a phone, dark.
 """

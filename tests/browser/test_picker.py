@@ -108,7 +108,8 @@ def test_what_was_not_measured_says_where_it_was_and_changes_no_other_field(open
     assert values(page) == ["a100", "log_softmax", "float32", "1024", "512"]
     notice = page.locator("#notice")
     assert "was not measured on" in notice.inner_text()
-    assert "snakemake --cores all --config op=log_softmax" in notice.inner_text()
+    config = "'gpus=[a100]' op=log_softmax 'dtypes=[float32]'"
+    assert f"snakemake --cores all --config {config}" in notice.inner_text()
     notice.locator("a", has_text="see NVIDIA H200").click()
     expect(page.locator("[name=gpu]")).to_have_value("h200")
     assert values(page)[1] == "log_softmax"
@@ -122,6 +123,28 @@ def test_the_question_is_in_the_address(opened):
     page.locator("[name=N]").fill("4096")
     page.wait_for_url("**#h200/softmax/float16/1000x4096")
     assert page.locator("#link").get_attribute("href") == "#h200/softmax/float16/1000x4096"
+
+
+@pytest.mark.parametrize(
+    ("address", "fault"),
+    [
+        ("#a100x/softmax/float32/4x8", "gpu “a100x”, where this page has"),
+        ("#h200/softmin/float32/4x8", "op “softmin”, where this page has softmax, "),
+        ("#h200/softmax/float23/4x8", "dtype “float23”, where this page has float32, "),
+        ("#h200/softmax/float32/abcx12", "the size “abcx12”, which is M x N"),
+        ("#h200/softmax/float32/4x8/9", "the size “4x8/9”"),
+        ("#h200", ""),  # a section of the page, which it lacks
+    ],
+)
+def test_an_address_that_asks_for_what_is_not_here_says_which_part(address, fault, opened):
+    page = opened(asks=address)
+    said = page.locator("#fault").inner_text()
+    assert fault in said
+    assert bool(said) == bool(fault)
+    assert "undefined" not in page.locator("#answer").inner_text()
+    assert all(values(page)), "the form has another question"
+    page.locator("[name=N]").fill("256")
+    assert page.locator("#fault").inner_text() == ""
 
 
 def test_other_words_are_refused(opened):

@@ -2,14 +2,18 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake.exceptions import WorkflowError
+from snakemake.resources import Resources
 
 from measure import ROOT
 from measure.point import Point
 from planning import cluster, internals, points
 from planning.validate import ConfigError
+from tests.marks import slow
 from tests.workflow.runner import Runner, configure
 
 TABLE = {"a100": {"gres": "gpu:a100:1", "points": 5}, "h200": {"gres": "gpu:1", "points": 2}}
@@ -32,14 +36,15 @@ def test_the_table_is_that_of_the_profile_in_use(tmp_path, monkeypatch):
 
 
 def test_a_gpu_that_the_table_lacks_is_refused():
-    cluster.check(["h200", "a100", "recorded"], TABLE)
+    file = Path("mine/gpus.yaml")
+    cluster.check(["h200", "a100", "recorded"], TABLE, file)
     for wanted, words in (
-        (["a100", "h100"], "no line for 'h100'.*did you mean 'h200'"),
+        (["a100", "h100"], "mine/gpus.yaml has no line for 'h100'.*did you mean 'h200'"),
         (["cpu"], "no line for 'cpu'.*allowed: a100, h200"),
         (["auto"], r"for example 'gpus: \[a100, h200\]'"),
     ):
         with pytest.raises(ConfigError, match=words):
-            cluster.check(wanted, TABLE)
+            cluster.check(wanted, TABLE, file)
 
 
 def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
@@ -53,10 +58,24 @@ def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
             cluster.table(tmp_path / "gpus.yaml")
 
 
+@pytest.mark.parametrize("content", [b"a: {b: [c", b"\xff\xfe\0", b"- a100\n", b"a100: [1]\n"])
+def test_a_table_that_is_none_is_named(content, tmp_path):
+    file = tmp_path / "gpus.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"gpus\.yaml: .*(no YAML|a table|lacks 'points')"):
+        cluster.table(file)
+
+
+def test_without_slurm_s_commands_nothing_waits_for_them(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(WorkflowError, match="no sbatch; call Snakemake on a login node"):
+        cluster.check_commands()
+
+
 def test_a_family_of_gpus_is_answered_by_the_names_of_its_boards():
     table = {"a100_sxm4_80gb": {}, "a100_pcie_40gb": {}, "h200": {}}
     with pytest.raises(ConfigError, match=r"'a100'.*llowed: a100_sxm4_80gb, a100_pcie_40gb$"):
-        cluster.check(["a100"], table)
+        cluster.check(["a100"], table, Path("gpus.yaml"))
 
 
 def test_minutes_cover_the_time_out_and_what_comes_around_it():
@@ -86,6 +105,33 @@ def test_each_allocation_is_one_group(project):
     assert sorted(groups) == [f"points_{gpu}_{n}" for gpu in types for n in (1, 2, 3)]
     configure(project, gpus=["h100"])
     assert "no line for 'h100'" in Runner(project)(*options, fails=True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--resources", "mem_mb=64000"],
+        slow(["--set-resources", "point:mem_mb=32000"]),
+        slow(["--directory", "{elsewhere}"]),
+    ],
+)
+def test_an_option_does_not_end_the_cluster_mode(more, project, tmp_path):
+    """Snakemake replaces a profile's list by the option; only the named entry may change."""
+    configure(project, gpus=["h200"], shapes=[{"M": 4, "N": [8, 9]}])
+    words = [word.format(elsewhere=tmp_path) for word in more]
+    printed = Runner(project)("-n", "--workflow-profile", "profiles/slurm", *words)
+    assert re.findall(r"Group job (points_\w+) ", printed) == ["points_h200_1"]
+
+
+def test_what_options_replace_in_a_profile_is_kept_but_for_what_they_name():
+    replaced = {"point": Resources.from_mapping({"mem_mb": 32000})}
+    settings = SimpleNamespace(_parsed_overwrite_resources=replaced)
+    given = Resources.from_mapping({"mem_mb": 64000})
+    workflow = SimpleNamespace(resource_settings=settings, global_resources=given)
+    internals.keep_profile(workflow, ROOT / "profiles/slurm")
+    assert {name: given[name].value for name in given} == {"mem_mb": 64000, "slot": 1}
+    found = {name: resource.value for name, resource in replaced["point"].items()}
+    assert found == {"gpu": 0, "cpus_per_task": 4, "mem_mb": 32000, "slot": 1}
 
 
 def test_the_profile_of_a_cluster_says_again_what_it_replaces():

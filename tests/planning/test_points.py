@@ -25,12 +25,13 @@ def expand(gpu="h200", **change):
 
 def test_on_a_cpu_large_matrices_and_long_interpreted_rows_are_left_out():
     every, on_gpu = expand("cpu"), expand()
-    points = planned.within_limits(every, DEFAULT["cpu"])
+    both = planned.within_limits({"cpu": every, "h200": on_gpu}, DEFAULT["cpu"])
+    points = both["cpu"]
     assert max(p.M * p.N for p in points) == DEFAULT["cpu"]["max_elements"]
     assert max(p.N for p in points if p.interpreted) == DEFAULT["cpu"]["max_interpreted_N"]
     left = len(every) - len(points)
     assert f"({left} left out" in planned.announce(DEFAULT, "cpu", every, points)
-    assert planned.within_limits(on_gpu, DEFAULT["cpu"]) == on_gpu
+    assert both["h200"] == on_gpu
     assert "left out" not in planned.announce(DEFAULT, "h200", on_gpu, on_gpu)
 
 
@@ -91,7 +92,28 @@ def test_nothing_to_measure_is_an_error():
         ({"M": 4, "N": {"from": 9, "to": 8, "step": 1}}, "'to' is smaller"),
     ):
         with pytest.raises(ConfigError, match=words):
-            planned.within_limits(expand("cpu", shapes=[shape]), DEFAULT["cpu"])
+            planned.within_limits({"cpu": expand("cpu", shapes=[shape])}, DEFAULT["cpu"])
+
+
+def test_a_cpu_that_can_measure_nothing_costs_no_gpu_its_part():
+    large = [{"M": 2**20, "N": 2**20}]
+    expanded = {gpu: expand(gpu, shapes=large) for gpu in ("h200", "cpu")}
+    kept = planned.within_limits(expanded, DEFAULT["cpu"])
+    assert kept == {"h200": expanded["h200"]}
+    count = len(expanded["cpu"])
+    line = planned.announce(DEFAULT, "cpu", expanded["cpu"], [])
+    assert f"on cpu: 0 points ({count} left out: too large for it" in line
+    assert planned.within_limits({}, DEFAULT["cpu"]) == {}
+
+
+def test_another_operation_plans_the_variants_that_compute_it():
+    """As the page suggests: op=softmax_backward for a sweep whose variants are named."""
+    named = ["torch_softmax", "triton_fused", "triton_backward"]
+    (shape,) = [{"M": 4, "N": 8}]
+    found = expand(op="softmax_backward", variants=named, shapes=[shape])
+    assert {point.variant for point in found} == {"torch_softmax", "triton_backward"}
+    with pytest.raises(ConfigError, match=r"no variant of the sweep .* computes soft"):
+        expand(op="softmax_backward", shapes=[shape | {"variants": ["triton_fused"]}])
 
 
 RANDOM = overlay("random")

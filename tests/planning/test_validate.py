@@ -57,6 +57,7 @@ RANDOM = {"random": 9, "M": RANGE, "N": RANGE, "elements": RANGE}
         ({"shapes": [4]}, "shapes[0] = 4: must be a table, as {key: value}"),
         ({"op": "log_sotfmax"}, "op: unknown value 'log_sotfmax'; did you mean 'log_softmax'?"),
         ({"shapes": [{"M": 4, "N": [8, -8]}]}, "shapes[0].N[1] = -8: must be at least 1"),
+        ({"shapes": [{"M": "4", "N": 8}]}, "so write them into a file for --configfile"),
         ({"timeout_s": float("nan")}, "timeout_s = nan: must be a finite number"),
         ({"timeout_s": float("inf")}, "timeout_s = inf: must be a finite number"),
         ({"shapes": [{"M": 2**63, "N": 8}]}, "shapes[0].M = 9223372036854775808: must be at most"),

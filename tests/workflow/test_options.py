@@ -52,8 +52,8 @@ def test_another_directory_has_all_that_is_made_and_may_have_keys_of_its_own(pro
     )
     run, there = Runner(project), ("--directory", str(other))
     run(*there, "summary")
-    assert (other / "results/summary.csv").stat().st_size > 10_000
-    assert not (project / "results/summary.csv").exists()
+    assert (other / "results/recorded/summary.csv").stat().st_size > 10_000
+    assert not (project / "results/recorded/summary.csv").exists()
     assert "sweep mine" in run(*there, "-n", "--config", "gpus=[cpu]")
 
 
@@ -69,3 +69,14 @@ def test_a_file_of_no_point_of_the_sweep_is_refused_in_words(finished_sweep):
         ("results/measurements/h200.csv", "the sweep tiny has no GPU h200: see its config"),
     ):
         assert words in Runner(finished_sweep[0])("-n", name, fails=True)
+
+
+def test_a_project_in_a_folder_with_braces_and_quotes_reports_what_is_recorded(project, tmp_path):
+    """From elsewhere the paths of its tables would have the name, which is refused in words."""
+    odd = project.rename(project.with_name('odd {x} $HOME "a" it\'s'))
+    configure(odd, gpus=["recorded"])
+    run = Runner(odd)
+    run("results/recorded/claims.csv")
+    assert (odd / "results/recorded/claims.csv").stat().st_size > 1000
+    said = run("-n", "--directory", str(tmp_path / "elsewhere"), fails=True)
+    assert "braces in the name of the project's folder" in said

@@ -20,7 +20,7 @@ def softmax(x, out=None):
     y = (y / y.sum(-1, keepdim=True)).to(x.dtype)
     return y if out is None else out.copy_(y)
 """
-NAME = 'it\'s; $(touch gone) "mine"'  # a folder that a shell would take for several words
+NAME = 'it\'s {x}; $(touch gone) "mine"'  # a folder that a shell would take for several words
 
 
 @pytest.fixture

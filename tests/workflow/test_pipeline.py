@@ -120,10 +120,14 @@ def test_all_that_is_recorded_is_drawn_and_reported_without_torch(project, tmp_p
             "raise ImportError('there is no torch here')\n", encoding="utf-8"
         )
     Runner(project)("--configfile", "sweeps/recorded.yaml")
-    origins = {r["origin"] for r in read_csv(project / "results/measurements.csv")}
+    made = project / "results/recorded"
+    origins = {r["origin"] for r in read_csv(made / "measurements.csv")}
     assert origins == {"recorded"}
-    report = (project / "results/report.md").read_text(encoding="utf-8")
+    report = (made / "report.md").read_text(encoding="utf-8")
     assert "NVIDIA H200 (h200), recorded " in report
-    assert (project / "results/figures/rtx4090/float32_online_softmax_throughput.svg").exists()
-    for document in (report, (project / "results/report.html").read_text(encoding="utf-8")):
+    assert (made / "figures/rtx4090/float32_online_softmax_throughput.svg").exists()
+    for document in (
+        report,
+        (made / "report.html").read_text(encoding="utf-8"),
+    ):
         assert "NVIDIA GeForce RTX 4090" in document

@@ -1,9 +1,9 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
 onsuccess:
-    if os.path.exists("results/report.html"):
-        files = "results/report.html (for a browser), results/report.md"
-        logger.info(f"Report: {files}    Figures: results/figures/")
+    if os.path.exists(f"{MADE}/report.html"):
+        files = f"{MADE}/report.html (for a browser), {MADE}/report.md"
+        logger.info(f"Report: {files}    Figures: {MADE}/figures/")
 
 
 localrules:
@@ -30,11 +30,12 @@ rule merge:
     log:
         "results/logs/merge/{gpu}.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
         sweep=config["sweep"],
-        kernel_files=config["kernel_files"],
+        # a function, because braces in a string are wildcards
+        kernel_files=lambda wildcards: config["kernel_files"],
     message:
         "Merging the rows of {wildcards.gpu}"
     script:
@@ -47,11 +48,11 @@ rule collect:
         merged=expand("results/measurements/{gpu}.csv", gpu=POINTS),
         recorded=RECORDED,
     output:
-        "results/measurements.csv",
+        f"{MADE}/measurements.csv",
     log:
-        "results/logs/collect.log",
+        f"{MADE}/logs/collect.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
         measuring_sha256=MEASURING_SHA256,  # the code that decides which recorded rows are stale
@@ -67,13 +68,13 @@ rule collect:
 rule summary:
     """Rank the variants of every matrix."""
     input:
-        "results/measurements.csv",
+        f"{MADE}/measurements.csv",
     output:
-        in_report("results/summary.csv", "summary", "Tables", table="summary"),
+        in_report(f"{MADE}/summary.csv", "summary", "Tables", table="summary"),
     log:
-        "results/logs/summary.log",
+        f"{MADE}/logs/summary.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
     message:
@@ -85,14 +86,14 @@ rule summary:
 rule claims:
     """Check the published claims on every GPU with rows."""
     input:
-        measurements="results/measurements.csv",
+        measurements=f"{MADE}/measurements.csv",
         published=PUBLISHED_FILES,
     output:
-        in_report("results/claims.csv", "claims", "Tables", table="claims"),
+        in_report(f"{MADE}/claims.csv", "claims", "Tables", table="claims"),
     log:
-        "results/logs/claims.log",
+        f"{MADE}/logs/claims.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
     message:
@@ -105,11 +106,11 @@ rule claims:
 rule gpu_figures:
     """Draw the figures of one GPU, or those that no GPU owns; Snakemake's report has the SVG."""
     input:
-        measurements="results/measurements.csv",
+        measurements=f"{MADE}/measurements.csv",
         published=PUBLISHED_FILES,
     output:
         report(
-            directory("results/figures/{gpu}"),
+            directory(f"{MADE}/figures/{{gpu}}"),
             patterns=["{figure}.svg"],
             caption="../report/figures.rst",
             category="Figures",
@@ -117,44 +118,47 @@ rule gpu_figures:
             labels={"figure": "{figure}"},
         ),
     log:
-        "results/logs/figures/{gpu}.log",
+        f"{MADE}/logs/figures/{{gpu}}.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:
         "Drawing the figures of {wildcards.gpu}"
     shell:
         "python3 -m analysis figures --gpu {wildcards.gpu}"
         " --measurements {input.measurements:q} --published {input.published[0]:q}"
-        " --output-dir results/figures > {log:q} 2>&1"
+        " --output-dir {params.folder} > {log:q} 2>&1"
 
 
 rule report:
-    """Write results/report.md and results/report.html, and the tables behind them."""
+    """Write report.md and report.html, and the tables behind them."""
     input:
-        measurements="results/measurements.csv",
-        claims="results/claims.csv",
+        measurements=f"{MADE}/measurements.csv",
+        claims=f"{MADE}/claims.csv",
         published=PUBLISHED_FILES,
         recorded=RECORDED_PROVENANCE,
         figures=FIGURES,
     output:
-        in_report("results/report.md", "report", "Report", format="Markdown"),
-        in_report("results/report.html", "report", "Report", format="HTML"),
-        directory("results/report"),
+        in_report(f"{MADE}/report.md", "report", "Report", format="Markdown"),
+        in_report(f"{MADE}/report.html", "report", "Report", format="HTML"),
+        directory(f"{MADE}/report"),
     log:
-        "results/logs/report.log",
+        f"{MADE}/logs/report.log",
     conda:
-        "../envs/analysis.yml"
+        conda_env("workflow/envs/analysis.yml")
     params:
         analysis_sha256=ANALYSIS_SHA256,
         unranked=config["unranked_flags"],
-        command=REPEAT_COMMAND,
+        # a function, because braces in a string are wildcards
+        command=lambda wildcards: REPEAT_COMMAND,
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     message:
-        "Writing results/report.md and results/report.html"
+        "Writing {output[0]} and {output[1]}"
     shell:
         "python3 -m analysis report --measurements {input.measurements:q}"
         " --claims {input.claims:q} --published {input.published[0]:q}"
-        " --figures-dir results/figures --command {params.command:q}"
+        " --figures-dir {params.folder}/figures --command {params.command:q}"
         " --recorded {input.recorded:q} --unranked-flags {params.unranked:q}"
-        " --output-dir results > {log:q} 2>&1"
+        " --output-dir {params.folder} > {log:q} 2>&1"

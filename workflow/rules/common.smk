@@ -14,33 +14,43 @@ shell.prefix(
 )
 # relative, so that a copy of the project has the same file names
 ROOT = Path(os.path.relpath(workflow.basedir))
+if set("{}") & set(str(ROOT)):
+    raise validate.ConfigError(
+        f"{ROOT}: braces in the name of the project's folder would be wildcards to Snakemake; "
+        "rename the folder, or call Snakemake inside it, without --directory"
+    )
 
 CONFIG_FILES, CONFIG_OPTIONS = internals.given_configs(workflow)
 validate.check(config, internals.config_layers(workflow))
-ON_CLUSTER = internals.is_on_cluster(workflow)
+NAMED_PROFILE = internals.named_profile()
+ON_CLUSTER = internals.is_on_cluster(workflow, cluster.folder_with_table(NAMED_PROFILE, ROOT))
 # an allocation is given its points, and not the profile
 PLANS_CLUSTER = ON_CLUSTER and not internals.is_in_allocation(workflow)
-PROFILE = cluster.profile(internals.named_profile(), ROOT) if PLANS_CLUSTER else None
-CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE)) if PLANS_CLUSTER else {}
+PROFILE = cluster.profile(NAMED_PROFILE, ROOT) if PLANS_CLUSTER else None
+CLUSTER = {}
 if PLANS_CLUSTER:
-    cluster.check(config["gpus"], CLUSTER)
+    internals.keep_profile(workflow, Path(PROFILE))
+    CLUSTER = cluster.table(Path(PROFILE, cluster.TABLE))
+    cluster.check(config["gpus"], CLUSTER, Path(PROFILE, cluster.TABLE))
 
 EXPANDED = {gpu: points.expand(config, gpu) for gpu in points.gpu_names(config)}
-POINTS = {gpu: points.within_limits(each, config["cpu"]) for gpu, each in EXPANDED.items()}
+POINTS = points.within_limits(EXPANDED, config["cpu"])
 POINT_BY_ROW = {points.row_path(p): p for chosen in POINTS.values() for p in chosen}
 ROW_FILES = [*POINT_BY_ROW, *(str(row.samples_path(Path(path))) for path in POINT_BY_ROW)]
 if not internals.is_in_allocation(workflow):
-    for gpu, chosen in POINTS.items():
-        logger.info(points.announce(config, gpu, EXPANDED[gpu], chosen))
+    for gpu, expanded in EXPANDED.items():
+        logger.info(points.announce(config, gpu, expanded, POINTS.get(gpu, [])))
 
 PUBLISHED = ROOT / "data" / "published"
 PUBLISHED_FILES = [PUBLISHED / tables.SOURCES, *sorted(PUBLISHED.glob("*.csv"))]
 RECORDED = tables.recorded_tables(POINTS, ROOT / "data" / "recorded")
 RECORDED_PROVENANCE = [path.with_suffix(".yaml") for path in RECORDED]
+# the page of recorded rows is not in the place of a run's own
+MADE = "results" if POINTS else "results/recorded"
 # a run draws what it measured, and the A100 of the literature
 DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 # `all` has the figures that no GPU owns
-FIGURES = expand("results/figures/{gpu}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
+FIGURES = expand(f"{MADE}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS_SHA256 = tables.code_sha256(ROOT / "analysis")
 MEASURING_SHA256 = [tables.code_sha256(ROOT / "kernels"), provenance.measure_sha256()]
@@ -50,6 +60,18 @@ REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, 
 
 wildcard_constraints:
     **dict.fromkeys(row.IDENTITY, r"\w+"),
+
+
+def conda_env(name):
+    """Return what a rule's `conda` needs for a file of the project.
+
+    Snakemake formats the file's path with the wildcards, so braces in the project's folder are
+    doubled; a string in the rule could not have them.
+    """
+    path = os.path.join(workflow.basedir, name)
+    if not set("{}") & set(path):
+        return path
+    return lambda wildcards: path.replace("{", "{{").replace("}", "}}")
 
 
 def require_in_sweep(known, name, what):

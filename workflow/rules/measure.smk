@@ -12,6 +12,8 @@ ALLOCATIONS = cluster.allocations(MEASURING_ORDER, CLUSTER) if PLANS_CLUSTER els
 
 
 onstart:
+    if PLANS_CLUSTER:
+        cluster.check_commands()
     machine.check(internals.gpus_to_measure(workflow))
 
 
@@ -41,7 +43,7 @@ rule point:
     # allocation each point would take 3 s more, to start the step and another Snakemake.
     localrule: internals.is_in_allocation(workflow)
     conda:
-        "../../environment.yml"
+        conda_env("environment.yml")
     threads: lambda wildcards: points.threads(point_of(wildcards))
     resources:
         gpu=lambda wildcards: 1 if point_of(wildcards).timed else 0,
