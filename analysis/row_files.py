@@ -128,7 +128,10 @@ def write(target: Path, content: str | bytes) -> None:
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        row.write_atomically(target, content.encode() if isinstance(content, str) else content)
+        if isinstance(content, str):
+            # An argument whose bytes are not UTF-8, such as a path, has lone surrogates.
+            content = content.encode("utf-8", "backslashreplace")
+        row.write_atomically(target, content)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; give another output") from error
 
@@ -140,7 +143,7 @@ def _broken(path: Path, fault: str) -> InputError:
 
 def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")  # spreadsheets begin a file with a mark
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the step that writes it first") from error
     except OSError as error:

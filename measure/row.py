@@ -87,7 +87,7 @@ def write_row(path: Path, row: dict, samples: list[tuple]) -> None:
 
 def read_row(path: Path) -> dict:
     """Return the row of a file. Raises OSError, and ValueError if it is no row."""
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         lines = list(csv.DictReader(file))
     if len(lines) != 1 or tuple(lines[0]) != COLUMNS:
         raise ValueError(f"{path} is not a row of this version")
