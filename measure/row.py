@@ -45,6 +45,8 @@ IDENTITY = (*POINT, "seed", "blocks", "replicate")  # identifies a row
 PATH = "{gpu}/{op}/{dtype}/{distribution}/seed{seed}_blocks{blocks}/M{M}_N{N}/"
 PATH += "{variant}.{replicate}.csv"
 
+MAX_ELEMENTS = 2**59  # of a matrix; the bytes of three of them fit in 64 bits
+
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")
 _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
 
