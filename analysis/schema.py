@@ -112,16 +112,18 @@ _KINDS = {
     "int": (r"[+-]?[0-9]{1,20}", "a whole number"),
     "float": (_FINITE, "a finite number"),
     "bool": ("true|false", "true or false"),
+    # A control character would make an SVG unreadable; a text of pages, a figure.
+    "str": (r"[^\x00-\x1f\x7f]{0,1000}", "a line of at most 1000 printable letters"),
 }
 
 
-def _values(column: Column) -> tuple[str, str] | None:
+def _values(column: Column) -> tuple[str, str]:
     if words := "|".join(column.allowed):
         pattern = f"({words})( ({words}))*" if column.name == "flags" else words
         return pattern, f"one of {', '.join(column.allowed)}"
     if column.group == "accuracy":  # a kernel may return NaN
         return f"{_FINITE}|[+-]?inf|nan", "a number"
-    return _KINDS.get(column.type)
+    return _KINDS[column.type]
 
 
 # Names that paths of figures and tables carry.
@@ -149,6 +151,7 @@ def _bounds(column: Column) -> tuple[float, float] | None:
 # Column -> its least and its largest number; those of accuracy have none.
 BOUNDS = {name: bounds for name, column in SCHEMA.items() if (bounds := _bounds(column))}
 
-# Column -> the pattern of its values, and what it allows; columns of free text are not in it.
-VALUES = {name: values for name, column in SCHEMA.items() if (values := _values(column))}
+# Column -> the pattern of its values, and what it allows. A message may be any text: it is the
+# kernel's, and no figure has it.
+VALUES = {name: _values(column) for name, column in SCHEMA.items() if name != "message"}
 VALUES |= _NAMES | dict.fromkeys(("ranked", "stale"), _KINDS["bool"])

@@ -18,6 +18,8 @@ from .process.run_point import measure_point
 from .replicate import read_first
 from .row import check_writable, write_row
 
+MAX_PID = 2**22  # of Linux
+
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m measure", description=__doc__)
@@ -51,8 +53,14 @@ def parser() -> argparse.ArgumentParser:
     add("--output", type=Path, required=True, help="file of the row; samples are written beside")
     owner = "use the fork server of the process PID, which has torch loaded and ends with that "
     owner += "process; without this option the point starts a server for itself"
-    add("--served-for", type=int, metavar="PID", help=owner)
+    add("--served-for", type=_process, metavar="PID", help=owner)
     return top
+
+
+def _process(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MAX_PID:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a process")
+    return int(text)
 
 
 def main(argv: list[str] | None = None) -> int:

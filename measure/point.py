@@ -12,7 +12,7 @@ DISTRIBUTIONS = SCHEMA["distribution"].allowed
 ALLOWED = {"op": kernels.OPS, "dtype": kernels.DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
 MAX_TIMEOUT_S = 10**6  # config.schema.yaml says it, too; `select` cannot wait for ever longer
-MAX_BLOCKS = 10**6  # config.schema.yaml says it, too
+MAX_BLOCKS, MAX_REPLICATES = 10**6, 10**4  # config.schema.yaml says them, too
 MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
 
 
@@ -52,8 +52,9 @@ class Point:
                 raise BadPoint(f"{name} = {value!r}: a whole number of at least {least} is needed")
         if self.M * self.N > MAX_ELEMENTS:
             raise BadPoint(f"M·N = {self.M * self.N}: at most {MAX_ELEMENTS} elements (2^59)")
-        if self.blocks > MAX_BLOCKS:
-            raise BadPoint(f"blocks = {self.blocks}: at most {MAX_BLOCKS}")
+        for name, most in (("blocks", MAX_BLOCKS), ("replicate", MAX_REPLICATES)):
+            if getattr(self, name) > most:
+                raise BadPoint(f"{name} = {getattr(self, name)}: at most {most}")
         if not 0 <= self.seed < 2**32:
             raise BadPoint(f"seed = {self.seed!r}: a whole number from 0 to {2**32 - 1} is needed")
         if not 0 < self.timeout_s <= MAX_TIMEOUT_S:

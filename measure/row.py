@@ -6,6 +6,7 @@ import glob
 import gzip
 import io
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ def one_line(text: object) -> str:
     """Return any text as one line of at most 500 characters, fit for ``message``."""
     # UTF-8 has no code for a lone surrogate, which a file name may contain
     line = " ".join(str(text).encode("utf-8", "backslashreplace").decode().split())
+    line = re.sub(r"[\x00-\x1f\x7f]", "?", line)  # such as the colours of a compiler's message
     return line if len(line) <= _MESSAGE_LENGTH else line[: _MESSAGE_LENGTH - 1] + "…"
 
 

@@ -62,6 +62,8 @@ def test_value_that_is_not_allowed(tmp_path):
         ({"N": str(2**63)}, "N is '9223372036854775808', expected a number from 1"),
         ({"M": str(2**30), "N": str(2**30)}, "M·N is 1152921504606846976, more than 57646075"),
         ({"blocks": "٣"}, "blocks is '٣', expected a whole number"),
+        ({"gpu_name": "H200\x1b[31m"}, "expected a line of at most 1000 printable letters"),
+        ({"driver": "5" * 1001}, "expected a line of at most 1000 printable letters"),
         ({"registers": "9" * 30}, "expected a whole number"),
         ({"gpu": "../../out"}, "gpu is '../../out', expected lower-case letters, digits"),
         ({"variant": "x/../y"}, "variant is 'x/../y', expected letters, digits"),

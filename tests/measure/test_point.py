@@ -20,6 +20,7 @@ from tests.bench import point
         ({"M": 2**63}, "at most 576460752303423488 elements"),
         ({"M": 2**31, "N": 2**31}, "M·N = 4611686018427387904: at most"),
         ({"blocks": 10**7}, "blocks = 10000000: at most 1000000"),
+        ({"replicate": 10**5}, "replicate = 100000: at most 10000"),
         ({"blocks": 5}, "blocks = 5: a whole number of at least 6"),
         ({"timeout_s": float("nan")}, "timeout_s = nan: it must be above 0"),
         ({"timeout_s": float("inf")}, "timeout_s = inf: it must be above 0 and at most 1000000"),
@@ -84,3 +85,11 @@ def test_where_no_row_can_be_written_nothing_is_measured(tmp_path, monkeypatch, 
         given = ["--gpu", "cpu", "--M", "4", "--N", "8", "--variant", "torch_softmax"]
         assert command_line.main(["point", *given, "--output", str(output)]) == 2
         assert f"error: cannot write {output}: {why}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["-1", "0", "x", "9" * 20])
+def test_what_is_no_process_owns_no_server(number, capsys):
+    given = ["--M", "4", "--N", "8", "--output", "row.csv", "--served-for", number]
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(["point", *given])
+    assert f"{number!r} is not the number of a process" in capsys.readouterr().err
