@@ -1,5 +1,6 @@
 """Merge the rows of a sweep, and collect those of all GPUs, measured or recorded."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
@@ -73,7 +74,10 @@ def collected_rows(
     Raises InputError for broken, misplaced and duplicate rows.
     """
     entries = [(row, path) for path in merged for row in row_files.read_rows(path, None)]
+    pattern, allowed = schema.VALUES["sweep"]
     for path in recorded:
+        if not re.fullmatch(pattern, path.stem):
+            raise InputError(f"{path}: its name is that of its sweep: {allowed}; rename the file")
         leading = {"sweep": path.stem, "origin": "recorded"}
         for number, row in enumerate(row_files.read_rows(path), start=2):
             if row["gpu"] != path.parent.name:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
-from analysis import InputError, schema
+from analysis import InputError, row_files, schema
 from analysis.frame import from_rows
 from analysis.schema import BASELINE
 
@@ -121,4 +121,8 @@ def _table(path: Path, source: Source) -> pd.DataFrame:
         speedup=torch.transform("first") / us,
     ).astype("str")
     columns = [*schema.COLLECTED, *schema.COLUMNS]
-    return from_rows(table.reindex(columns=columns, fill_value="")).assign(table=path.stem)
+    table = table.reindex(columns=columns, fill_value="").fillna("")
+    checked = table.drop(columns=["origin", "distribution"])  # a source may have others than we
+    for number, line in enumerate(checked.to_dict("records"), start=2):
+        row_files.check_values(path, number, line)
+    return from_rows(table).assign(table=path.stem)

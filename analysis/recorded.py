@@ -84,6 +84,16 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
     }
 
 
+def read_command(path: Path) -> tuple[str, str]:
+    """Return the command that {sweep}.yaml names, and all of its text. Raises InputError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return yaml.safe_load(text)["command"], text
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        fault = f"has no command that measured the rows ({type(error).__name__})"
+        raise InputError(f"{path}: {fault}; record the sweep again") from error
+
+
 def _samples(row: Row, rows_folder: Path) -> list[Row]:
     """Return the samples of a row, each with the row's identity."""
     path = samples_path(row_files.row_path(rows_folder, row))
@@ -173,13 +183,8 @@ def _check_commits(path: Path, part: list[Row]) -> None:
 
 def _check_provenance(path: Path, part: list[Row], sweep: str) -> None:
     """Check that the file is what `record` writes of the rows, with any command."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        expected = to_yaml(provenance(part, sweep, yaml.safe_load(text)["command"]))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
-        fault = f"has no command that measured the rows ({type(error).__name__})"
-        raise InputError(f"{path}: {fault}; record the sweep again") from error
-    if text != expected:
+    command, text = read_command(path)
+    if text != to_yaml(provenance(part, sweep, command)):
         raise InputError(f"{path}: not the provenance of its rows; record the sweep again")
 
 

@@ -6,7 +6,6 @@ They use csv and not pandas: a merge reads up to 10,000 files of one row.
 import csv
 import gzip
 import io
-import math
 import re
 import zlib
 from collections.abc import Iterable, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from analysis import InputError, schema
 from measure import row
-from measure.row import PATH, samples_path
+from measure.row import MAX_ELEMENTS, PATH, samples_path
 
 Row = dict[str, str]
 _NO_LINE_END = "the last line has no line end: a truncated line"
@@ -51,7 +50,8 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
             counts = f"line {number} has {len(line)} values, the header {len(given)}"
             raise _broken(path, f"{counts}: a truncated line")
         rows.append(dict.fromkeys(expected, "") | dict(zip(given, line, strict=True)))
-        _check_values(path, number, rows[-1])
+        check_values(path, number, rows[-1])
+        _check_complete(path, number, rows[-1])
     # A file cut inside its last value has the right number of values but no line end.
     if not text.endswith("\n"):
         raise _broken(path, _NO_LINE_END)
@@ -128,7 +128,10 @@ def write(target: Path, content: str | bytes) -> None:
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        row.write_atomically(target, content.encode() if isinstance(content, str) else content)
+        if isinstance(content, str):
+            # An argument whose bytes are not UTF-8, such as a path, has lone surrogates.
+            content = content.encode("utf-8", "backslashreplace")
+        row.write_atomically(target, content)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; give another output") from error
 
@@ -140,7 +143,7 @@ def _broken(path: Path, fault: str) -> InputError:
 
 def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")  # spreadsheets begin a file with a mark
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; run the step that writes it first") from error
     except OSError as error:
@@ -152,16 +155,21 @@ def _text(path: Path) -> str:
     return text
 
 
-def _check_values(path: Path, number: int, row: Row) -> None:
+def check_values(path: Path, number: int, row: Row) -> None:
+    """Raise InputError for a value of a line of a file that its column does not allow."""
     for name, (pattern, allowed) in schema.VALUES.items():
         if (value := row.get(name)) and not re.fullmatch(pattern, value):
             raise _broken(path, f"line {number}: {name} is {value!r}, expected {allowed}")
-    for name in schema.POSITIVE:
-        if (value := row.get(name)) and not 0 < float(value) < math.inf:
-            raise _broken(path, f"line {number}: {name} is {value!r}, expected a number above 0")
-    for name in ("M", "N"):
-        if row[name] and int(row[name]) > schema.LARGEST_INT:
-            raise _broken(path, f"line {number}: {name} is {row[name]!r}, expected less than 2^63")
+    for name, (least, most) in schema.BOUNDS.items():
+        if (value := row.get(name)) and not least <= float(value) <= most:
+            limits = f"a number from {least:g} to {most:g}"
+            raise _broken(path, f"line {number}: {name} is {value!r}, expected {limits}")
+    if (elements := int(row["M"] or 0) * int(row["N"] or 0)) > MAX_ELEMENTS:
+        fault = f"M·N is {elements}, more than {MAX_ELEMENTS}"
+        raise _broken(path, f"line {number}: {fault}")
+
+
+def _check_complete(path: Path, number: int, row: Row) -> None:
     timed = schema.TIMED if row["status"] == "ok" else ()
     for name in (*schema.IDENTITY, "status", "ranked", "stale", *timed):
         if row.get(name) == "":

@@ -3,7 +3,15 @@
 from typing import NamedTuple
 
 from kernels import DTYPES as ITEMSIZE  # noqa: F401  torch's name of a dtype -> bytes of an element
-from measure.row import COLUMNS, IDENTITY, MATRIX, POINT, SCHEMA, Column  # noqa: F401
+from measure.row import (  # noqa: F401
+    COLUMNS,
+    IDENTITY,
+    MATRIX,
+    MAX_ELEMENTS,
+    POINT,
+    SCHEMA,
+    Column,
+)
 
 # torch's own function, timed in every point.
 BASELINE = "torch_softmax"
@@ -99,9 +107,9 @@ OVER_PROCESSES = {
 # What a process that ends `ok` has timed: its variant, beside torch and a copy.
 TIMED = ("time_us", "torch_us", "copy_us", "speedup", "speedup_low", "speedup_high", "of_copy")
 
-_FINITE = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_FINITE = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _KINDS = {
-    "int": (r"[+-]?\d+", "a whole number"),
+    "int": (r"[+-]?[0-9]{1,20}", "a whole number"),
     "float": (_FINITE, "a finite number"),
     "bool": ("true|false", "true or false"),
 }
@@ -123,14 +131,23 @@ _NAMES = {
     "variant": (r"[A-Za-z][A-Za-z0-9_]{0,120}", "letters, digits and underscores, at most 121"),
     "origin": ("measured|recorded", "measured or recorded"),
 }
-# Columns of which a ratio or a logarithm is taken, and counts: above 0.
-POSITIVE = {"M", "N", "blocks", "replicate"} | {
-    column.name
-    for column in SCHEMA.values()
-    if column.type == "float" and column.group in ("times", "controls", "derived")
-    if column.unit in ("us", "ratio", "GB/s")
-}
-LARGEST_INT = 2**63 - 1
+# Units of numbers whose ratios and logarithms are taken.
+_POSITIVE_UNITS = ("us", "ratio", "GB/s")
+_LEAST, _MOST = 1e-15, 1e15  # beyond all that can be measured, and products of them are finite
+
+
+def _bounds(column: Column) -> tuple[float, float] | None:
+    if column.name in ("M", "N", "blocks", "replicate"):
+        return 1, MAX_ELEMENTS
+    if column.type == "int":
+        return -(2**63), 2**63 - 1
+    if column.type == "float" and column.group != "accuracy":
+        return _LEAST if column.unit in _POSITIVE_UNITS else -_MOST, _MOST
+    return None
+
+
+# Column -> its least and its largest number; those of accuracy have none.
+BOUNDS = {name: bounds for name, column in SCHEMA.items() if (bounds := _bounds(column))}
 
 # Column -> the pattern of its values, and what it allows; columns of free text are not in it.
 VALUES = {name: values for name, column in SCHEMA.items() if (values := _values(column))}

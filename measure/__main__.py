@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from .errors import BadPoint, NoRow
 from .point import DISTRIBUTIONS, Point
 from .process.run_point import measure_point
 from .replicate import read_first
-from .row import write_row
+from .row import check_writable, write_row
 
 
 def parser() -> argparse.ArgumentParser:
@@ -78,11 +77,7 @@ def _point(options: dict) -> None:
             raise BadPoint("no variant is named; give --variant NAME, or one --kernel FILE")
         options["variant"] = Path(options["files"][0]).stem
     with _writing(output):  # tried before time is spent on the measurement
-        output.parent.mkdir(parents=True, exist_ok=True)
-        if output.is_dir():
-            raise IsADirectoryError(0, f"it is a folder; name a file, as {output}/row.csv")
-        if output.is_file() or not output.exists():  # a device is written through
-            tempfile.TemporaryFile(dir=Path(os.path.realpath(output)).parent).close()
+        check_writable(output)
     point = Point(**options)
     row, samples = measure_point(point, owner, checked and read_first(checked, point))
     with _writing(output):

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import kernels
 
 from .errors import BadPoint
-from .row import SCHEMA
+from .row import MAX_ELEMENTS, SCHEMA
 
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
 ALLOWED = {"op": kernels.OPS, "dtype": kernels.DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
 MAX_TIMEOUT_S = 10**6  # config.schema.yaml says it, too; `select` cannot wait for ever longer
 MAX_BLOCKS = 10**6  # config.schema.yaml says it, too
-MAX_ELEMENTS = 2**60  # so that bytes and offsets fit in 64 bits
 MIN_BLOCKS = 6  # fewer have no 95 % interval of the median from order statistics
 
 
@@ -52,7 +51,7 @@ class Point:
             if type(value) is not int or value < least:
                 raise BadPoint(f"{name} = {value!r}: a whole number of at least {least} is needed")
         if self.M * self.N > MAX_ELEMENTS:
-            raise BadPoint(f"M·N = {self.M * self.N}: at most {MAX_ELEMENTS} elements (2^60)")
+            raise BadPoint(f"M·N = {self.M * self.N}: at most {MAX_ELEMENTS} elements (2^59)")
         if self.blocks > MAX_BLOCKS:
             raise BadPoint(f"blocks = {self.blocks}: at most {MAX_BLOCKS}")
         if not 0 <= self.seed < 2**32:

@@ -1,6 +1,7 @@
 """Read the schema of a row; write the row and the samples of a point atomically."""
 
 import csv
+import errno
 import glob
 import gzip
 import io
@@ -44,6 +45,8 @@ IDENTITY = (*POINT, "seed", "blocks", "replicate")  # identifies a row
 PATH = "{gpu}/{op}/{dtype}/{distribution}/seed{seed}_blocks{blocks}/M{M}_N{N}/"
 PATH += "{variant}.{replicate}.csv"
 
+MAX_ELEMENTS = 2**59  # of a matrix; the bytes of three of them fit in 64 bits
+
 SAMPLE_COLUMNS = ("block", "order", "series", "time_us")
 _MESSAGE_LENGTH = 500  # a compiler's message can be pages; the log has the rest
 
@@ -77,7 +80,7 @@ def write_row(path: Path, row: dict, samples: list[tuple]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rounded = ((*place, round(time_us, 6)) for *place, time_us in samples)
     text = csv_text(SAMPLE_COLUMNS, rounded)
-    if path.is_file() or not path.exists():  # nothing is made beside a device
+    if not is_written_through(path):
         # mtime=0: the same samples give the same file
         write_atomically(samples_path(path), gzip.compress(text.encode(), mtime=0))
     line = [_cell(column, row.get(column)) for column in COLUMNS]
@@ -86,7 +89,7 @@ def write_row(path: Path, row: dict, samples: list[tuple]) -> None:
 
 def read_row(path: Path) -> dict:
     """Return the row of a file. Raises OSError, and ValueError if it is no row."""
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         lines = list(csv.DictReader(file))
     if len(lines) != 1 or tuple(lines[0]) != COLUMNS:
         raise ValueError(f"{path} is not a row of this version")
@@ -110,19 +113,51 @@ def _cell(column: str, value) -> str:
     return str(to_text.get(SCHEMA[column].type, one_line)(value))
 
 
+def is_written_through(path: Path) -> bool:
+    """Return whether a path is a device or a pipe: it is not replaced, and has no samples."""
+    # The link /dev/stdout to a pipe leads to a name that does not exist, so links are not resolved.
+    return path.exists() and not path.is_file()
+
+
+def check_writable(path: Path) -> None:
+    """Raise OSError if ``write_row`` could not write there, for example for a name too long."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(0, f"it is a folder; name a file, as {path}/row.csv")
+    if not is_written_through(path):
+        for target in (path, samples_path(path)):
+            if target.is_dir():
+                raise IsADirectoryError(0, f"{target} is a folder")
+            temporary = _temporary(_replaced_file(target))
+            temporary.touch()
+            temporary.unlink()
+
+
+def _replaced_file(path: Path) -> Path:
+    """Return the file to which a path leads over any links. Raises OSError for a ring of links."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return target
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write ``content`` to a file atomically: the file is complete, or as it was before.
 
     A link stays a link, to the file that is replaced. A device or a pipe is written through.
     """
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
+    if is_written_through(path):
         path.write_bytes(content)
         return
+    path = _replaced_file(path)
     # Remove what killed jobs have left while they wrote this file.
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         leftover.unlink(missing_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
         with temporary.open("wb") as file:
             file.write(content)

@@ -5,13 +5,14 @@ import itertools
 import os
 import random
 import shlex
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from decimal import Decimal
 from pathlib import Path
 
 import kernels
 from measure.device import gpus
 from measure.device.gpu_lock import assigned_gpu
+from measure.errors import BadPoint
 from measure.point import Point
 from measure.row import MATRIX, PATH
 
@@ -21,7 +22,7 @@ RECORDED_ONLY = "recorded"  # in place of a GPU: measure nothing, report what is
 ROW = f"results/rows/{PATH}"
 LOG = f"results/logs/points/{PATH.removesuffix('.csv')}.log"
 KINDS_OF_N = ((2, 1), (2, 0), (8, 0))  # (divisor, remainder): odd, even, words of 16 bytes
-MAX_SIZES = 10**6  # of a range
+MAX_SIZES = 10**6  # of a range, and matrices of an entry of shapes
 MAX_DRAWS = 10_000  # for one shape; sweeps/random.yaml needs 2 on average
 
 
@@ -58,7 +59,10 @@ def expand(config: dict, gpu: str) -> list[Point]:
             # only the point's own file, so that a change of another file measures nothing again
             stem = kernels.split_config(variant)[0]
             own = (files[stem],) if stem in files else ()
-            point = Point(gpu, dtype, M, N, variant, replicate=replicate, files=own, **settings)
+            try:
+                point = Point(gpu, dtype, M, N, variant, replicate=replicate, files=own, **settings)
+            except BadPoint as error:  # the product of M and N is too large
+                raise ConfigError(f"shapes: {error}") from None
             points.setdefault(row_path(point), point)
     if not points:
         raise ConfigError(f"no variant of the sweep {config['sweep']} computes {config['op']}")
@@ -72,7 +76,11 @@ def _matrices(shape: dict, dtypes: list[str], seed: int) -> list[tuple[str, int,
     if "elements" in shape:
         each = [(max(1, shape["elements"] // N), N) for N in _sizes(shape["N"])]
     else:
-        each = itertools.product(_sizes(shape["M"]), _sizes(shape["N"]))
+        rows, columns = _sizes(shape["M"]), _sizes(shape["N"])
+        if len(rows) * len(columns) > MAX_SIZES:
+            count = f"{len(rows)} M times {len(columns)} N"
+            raise ConfigError(f"shapes: {count} are more than {MAX_SIZES} matrices; name fewer")
+        each = itertools.product(rows, columns)
     return [(dtype, *matrix) for dtype, matrix in itertools.product(dtypes, each)]
 
 
@@ -116,7 +124,7 @@ def _log_uniform(generator: random.Random, low: int, high: int) -> int:
     return int(low * (Decimal(generator.random()) * ratio.ln()).exp())
 
 
-def _sizes(given) -> Iterable[int]:
+def _sizes(given) -> Sequence[int]:
     if isinstance(given, dict):
         sizes = range(given["from"], given["to"] + 1, given["step"])
         if not sizes:

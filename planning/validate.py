@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 
 import kernels
 from measure.point import MIN_BLOCKS, nearest
-from measure.row import SCHEMA
+from measure.row import MAX_ELEMENTS, SCHEMA
 
 TYPES = {
     "object": "must be a table, as {key: value}",
@@ -56,6 +56,7 @@ def _validator():
     schema["properties"]["op"]["enum"] = list(kernels.OPS)
     schema["properties"]["blocks"]["minimum"] = MIN_BLOCKS
     schema["properties"]["unranked_flags"]["items"]["enum"] = list(SCHEMA["flags"].allowed)
+    schema["$defs"]["size"]["maximum"] = MAX_ELEMENTS
     schema["$defs"]["dtypes"]["items"]["enum"] = list(kernels.DTYPES)
     return validators.extend(Draft202012Validator, type_checker=strict)(schema)
 

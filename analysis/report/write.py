@@ -10,7 +10,6 @@ from pathlib import Path
 
 import jinja2
 import pandas as pd
-import yaml
 from markupsafe import Markup
 
 import kernels
@@ -18,6 +17,7 @@ from analysis import frame, markdown, palette, ranking, row_files
 from analysis.frame import mark, outcomes
 from analysis.panels import describe_m, rule_of_m, select, split_by_m
 from analysis.published import Published
+from analysis.recorded import read_command
 from analysis.report import model
 from analysis.schema import BASELINE, UNRANKED
 from kernels.registry import source_scan
@@ -66,14 +66,7 @@ def write(
     )
     content |= {
         "command": command,
-        "recorded": [
-            (
-                path.parent.name,
-                path.stem,
-                yaml.safe_load(path.read_text(encoding="utf-8"))["command"],
-            )
-            for path in recorded
-        ],
+        "recorded": [(path.parent.name, path.stem, read_command(path)[0]) for path in recorded],
         "links": [
             (text, Path(os.path.relpath(path, folder)).as_posix())
             for text, path in content["figures"]

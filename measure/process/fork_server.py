@@ -17,6 +17,8 @@ import socket
 import sys
 import time
 
+from kernels.terminal import replace_missing_characters
+
 from .. import provenance
 from . import reaper
 
@@ -78,6 +80,7 @@ def serve(listener: socket.socket, owner: int) -> None:
 def main(listener: int, owner: int, bare: bool) -> None:
     """Load and serve. If the process cannot be forked then, become a bare server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner
+    replace_missing_characters()  # what a kernel prints must not end it
     begin = time.monotonic()
     if not bare:
         load()

@@ -41,6 +41,9 @@ def test_collect_adds_recorded_gpus_that_lie_in_their_folder(tmp_path):
     with pytest.raises(InputError, match="line 2 is of gpu a100, its folder says h200"):
         collect([], [table], tmp_path / "none.csv")
     assert not (tmp_path / "none.csv").exists()
+    misnamed = synthetic.write_csv(tmp_path / "h200/My sweep.csv", [synthetic.row()])
+    with pytest.raises(InputError, match="its name is that of its sweep: lower-case letters"):
+        collect([], [misnamed], tmp_path / "all.csv")
 
 
 def test_of_a_matrix_on_several_boards_that_of_most_rows_ranks(tmp_path):

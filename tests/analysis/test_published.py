@@ -61,8 +61,19 @@ def test_a_table_without_its_source_its_column_or_its_times_is_refused(tmp_path)
         )
         with pytest.raises(InputError, match=complaint):
             published.load(tmp_path)
-    (tmp_path / "t.csv").write_text(
-        "gpu,gpu_name,dtype,M,N,variant,time_ms\na,A,float32,1,2,x,0\n", encoding="utf-8"
-    )
-    with pytest.raises(InputError, match="M, N and time_ms must be above 0"):
+    heads = "gpu,gpu_name,dtype,M,N,variant,time_ms\n"
+    for line, complaint in (
+        ("a,A,float32,1,2,x,0", "M, N and time_ms must be above 0"),
+        ("a,A,float32,1,2,x,inf", "time_us is 'inf', expected a finite number"),
+        ("../a,A,float32,1,2,x,1", "line 2: gpu is '../a', expected lower-case letters"),
+        ("a,A,../x,1,2,x,1", "dtype is '../x', expected one of float32"),
+    ):
+        (tmp_path / "t.csv").write_text(f"{heads}{line}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=complaint):
+            published.load(tmp_path)
+    (tmp_path / "t.csv").write_text(f"{heads}a,A,float32,1,2,x,1\n", encoding="utf-8")
+    assert len(published.load(tmp_path).rows) == 1
+    sources = {"t.csv": entry | {"sweep": "x/../../out"}}
+    (tmp_path / "sources.yaml").write_text(yaml.safe_dump(sources), encoding="utf-8")
+    with pytest.raises(InputError, match=r"sweep is 'x/\.\./\.\./out', expected"):
         published.load(tmp_path)

@@ -17,7 +17,7 @@ from tests.bench import point
         ({"M": 0}, "M = 0: a whole number of at least 1"),
         ({"M": True}, "M = True"),
         ({"seed": 2**64}, "seed = 18446744073709551616: a whole number from 0"),
-        ({"M": 2**63}, "at most 1152921504606846976 elements"),
+        ({"M": 2**63}, "at most 576460752303423488 elements"),
         ({"M": 2**31, "N": 2**31}, "M·N = 4611686018427387904: at most"),
         ({"blocks": 10**7}, "blocks = 10000000: at most 1000000"),
         ({"blocks": 5}, "blocks = 5: a whole number of at least 6"),

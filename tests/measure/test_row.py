@@ -85,6 +85,34 @@ def test_a_pipe_and_a_device_are_written_through(write, tmp_path):
     assert sorted(tmp_path.iterdir()) == [device, pipe]
 
 
+def test_a_pipe_behind_a_descriptor_is_written_through(write):
+    """As in `--output /dev/stdout | head`, and `--output >(head)`: the link leads to no file."""
+    end, other_end = os.pipe()
+    write(Path(f"/dev/fd/{other_end}"), b"content")
+    os.close(other_end)
+    with os.fdopen(end, "rb") as pipe:
+        assert pipe.read() == b"content"
+
+
+def test_a_ring_of_links_is_refused_and_stays(tmp_path):
+    ring = [tmp_path / "one", tmp_path / "two"]
+    ring[0].symlink_to(ring[1])
+    ring[1].symlink_to(ring[0])
+    with pytest.raises(OSError, match="symbolic links"):
+        row.write_atomically(ring[0], b"content")
+    assert sorted(tmp_path.iterdir()) == ring
+
+
+def test_a_place_where_no_row_can_be_written_is_known_before_measuring(tmp_path):
+    (tmp_path / "taken.samples.csv.gz").mkdir()
+    # Its samples and their temporary file have longer names than the row.
+    for name, why in (("a" * 240 + ".csv", "name too long"), ("taken.csv", "is a folder")):
+        with pytest.raises(OSError, match=why):
+            row.check_writable(tmp_path / name)
+    row.check_writable(tmp_path / "new/row.csv")
+    assert not any((tmp_path / "new").iterdir())
+
+
 def test_a_row_that_goes_to_a_pipe_leaves_no_samples_beside_it(tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)

@@ -86,6 +86,19 @@ def test_a_further_replicate_takes_the_row_of_the_first():
     assert planned.options(second) == [f"--checked={folder}/triton_row.1.csv"]
 
 
+@pytest.mark.parametrize(
+    ("M", "N", "fault"),
+    [
+        (2**40, 2**40, "M·N = 1208925819614629174706176: at most"),
+        (8, {"from": 1, "to": 2**59, "step": 1}, "576460752303423488 sizes from 1 to"),
+        (list(range(1, 2000)), list(range(1, 2000)), "1999 M times 1999 N are more than 1000000"),
+    ],
+)
+def test_sizes_that_no_machine_can_plan_or_hold_are_refused(M, N, fault):
+    with pytest.raises(ConfigError, match=fault):
+        expand(shapes=[{"M": M, "N": N}], variants=["triton_row"])
+
+
 def test_nothing_to_measure_is_an_error():
     for shape, words in (
         ({"M": 2**20, "N": 2**20}, "nothing to measure on cpu"),

@@ -4,8 +4,11 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
+from kernels.terminal import replace_missing_characters
 from measure import provenance, row
 from planning import cluster, internals, machine, points, tables, validate
+
+replace_missing_characters()  # a dry run and --summary print to standard output
 
 # PYTHONSAFEPATH: jobs import this project's packages, not folders of the same names beside results/
 shell.prefix(
