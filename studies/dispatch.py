@@ -38,7 +38,7 @@ REFUSED = 3.0  # of a row that neither an entry's variant nor the next entry's t
 HEADS = "kind", "itemsize", "rows", "shapes", "loss, mean", "≤ 1 %", "≤ 2 %", "≤ 4 %", "worst", "at"
 # Of --measure.
 COLUMNS = ["kind", "dtype", "M", "N", "variant", "us"]
-ELEMENTS = 2**25, 2**21, 2**17  # memory, L2 and latency bound them
+ELEMENTS = 2**28, 2**25, 2**21, 2**17  # memory bounds the first two, L2 and latency the others
 BLOCKS, INSTANCES = 6, 2
 # Shorter than in a sweep, for there are ten thousand series: µs of a replay, trials before it.
 REPLAY_US, TRIALS = 500.0, 3
@@ -122,7 +122,7 @@ def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
 
 
 def timed_shapes(seed: int = 1) -> list[Shape]:
-    """Return 4 N an octave, aligned and not, in three sizes of a matrix; powers of 2; random ones.
+    """Return 4 N an octave, aligned and not, in four sizes of a matrix; powers of 2; random ones.
 
     Of the random ones N and M·N are log-uniform. A third of N is any, even, or a multiple of 8.
     """
