@@ -12,6 +12,7 @@ from analysis import InputError, exit_codes, row_files, schema, stats
 from analysis import markdown as md
 from analysis.frame import distinct, from_rows, is_ranked, legend, mark
 from analysis.merge import keep_newest, mark_ranked
+from kernels import split_config
 
 POINT = list(schema.POINT)
 # From worst to best.
@@ -83,11 +84,19 @@ def load_run(path: Path, unranked: Collection[str] = schema.UNRANKED) -> pd.Data
 
 
 def _newest_rows(entries: list[tuple[row_files.Row, Path]]) -> list[row_files.Row]:
-    """Return the newest row of each replicate of a point: another seed or `blocks` adds a row."""
-    newest = {}
+    """Return the rows of each point that have its newest seed and `blocks`, each replicate once.
+
+    Another seed or another `blocks` adds rows beside the old ones.
+    """
+    newest, rows = {}, {}
     for row, _ in sorted(entries, key=lambda entry: entry[0]["started_at"]):
-        newest[tuple(row[name] for name in (*POINT, "replicate"))] = row
-    return [*newest.values()]
+        newest[tuple(row[name] for name in POINT)] = row["seed"], row["blocks"]
+        rows[row_files.identity_of(row)] = row
+    return [
+        row
+        for row in rows.values()
+        if newest[tuple(row[name] for name in POINT)] == (row["seed"], row["blocks"])
+    ]
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -> Comparison:
@@ -113,6 +122,11 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, limits: Limits, allow: bool) -
     paired = not OF_TORCH & set(differences)
     if paired:
         both = both[both.get_level_values("variant") != schema.BASELINE]
+    if both.empty:
+        raise InputError(
+            f"the only points in common are of {schema.BASELINE}, over which the ratios are taken; "
+            "compare runs of a kernel"
+        )
     return Comparison(old, new, judge(old, new, both, limits, paired), differences, paired)
 
 
@@ -190,19 +204,29 @@ def _verdicts(ratios: list[stats.Estimate], limits: Limits) -> Iterator[tuple[st
 
 
 def uncompared(comparison: Comparison) -> list[str]:
-    """Return the variants whose kernel changed between the runs, and no point of which has a ratio.
+    """Return the kernels whose code changed between the runs, and no point of which has a ratio.
 
-    If no point of any variant has one, all variants of the runs.
+    If no point of any kernel has one, all kernels of the runs. A kernel is a file; one of its
+    configs may be unsupported everywhere.
     """
-    compared = comparison.changes[comparison.changes["ratio"].notna()].reset_index()["variant"]
-    old, new = (
-        run[run["kernel_sha256"] != ""].groupby("variant")["kernel_sha256"].agg(set)
-        for run in comparison[:2]
+    changes = comparison.changes
+    compared = set(
+        map(_kernel, changes[changes["ratio"].notna()].index.get_level_values("variant"))
     )
-    names = old.index.union(new.index).difference([schema.BASELINE])
-    if len(compared):
-        names = [name for name in names if name in old and name in new and old[name] != new[name]]
-    return sorted(set(names) - set(compared))
+    codes = [
+        run[run["kernel_sha256"] != ""]
+        .groupby(run["variant"].map(_kernel))["kernel_sha256"]
+        .agg(set)
+        for run in comparison[:2]
+    ]
+    old, new = ({k: v for k, v in code.items() if k != schema.BASELINE} for code in codes)
+    if not compared:
+        return sorted({*old, *new})
+    return sorted(k for k in old.keys() & new.keys() - compared if old[k] != new[k])
+
+
+def _kernel(variant: str) -> str:
+    return split_config(variant)[0]
 
 
 def verdict(comparison: Comparison) -> tuple[int, str]:
@@ -212,7 +236,9 @@ def verdict(comparison: Comparison) -> tuple[int, str]:
     words = [f"{md.counted(failed, 'point')} failed"] if failed else []
     if missing := uncompared(comparison):
         words += [f"nothing of {', '.join(missing)} could be compared"]
-    if missing or (changes["change"] == BROKE).any():
+    if older := int(changes["note"].str.contains(schema.OTHER_CODE).sum()):
+        words += [f"{md.counted(older, 'point')} of an older code, so finish the run"]
+    if missing or older or (changes["change"] == BROKE).any():
         return exit_codes.BROKE, "; ".join(words)
     return (exit_codes.SLOWER, words[0]) if failed else (exit_codes.DONE, "passed")
 

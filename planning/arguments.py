@@ -1,6 +1,7 @@
-"""Check the arguments of `make run`, which Snakemake would answer with a traceback or not at all.
+"""Check the arguments of `make run`, and the files of its config, which Snakemake reads first.
 
-`python -m planning.arguments WORDS` prints one line and exits with 2 where a word cannot be meant.
+It would answer with a traceback, or without the name of the file. `python -m planning.arguments
+WORDS` prints one line and exits with 2 where a word or a file cannot be meant.
 """
 
 import sys
@@ -10,39 +11,44 @@ from pathlib import Path
 import yaml
 
 CONFIG_OPTIONS = ("--configfile", "--configfiles")
+DEFAULTS = Path("config.yaml")
 YAML = (".yaml", ".yml")
 
 
 def fault_of(words: Sequence[str]) -> str | None:
     """Return None, or what is wrong with the arguments of Snakemake."""
-    targets = next((words[:i] for i, word in enumerate(words) if word.startswith("-")), words)
-    for word in targets:
-        if word.endswith(YAML):
+    if fault := _fault_of_config(DEFAULTS):
+        return fault
+    for option, word in _with_options(words):
+        if option in CONFIG_OPTIONS:
+            if fault := _fault_of_config(Path(word)):
+                return f"--configfile {fault}"
+        elif word.endswith(YAML) and "=" not in word:
             return f"{word} is no target of Snakemake; a sweep is given by --configfile {word}"
-    return next(filter(None, map(_fault_of_config, _config_files(words))), None)
+    return None
 
 
-def _config_files(words: Iterable[str]) -> Iterable[Path]:
+def _with_options(words: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Yield each word that is no option, after the last option before it."""
     option = ""
     for word in words:
         if word.startswith("-"):
-            option, _, value = word.partition("=")
-            word = value
-        if word and option in CONFIG_OPTIONS:
-            yield Path(word)
+            option, _, word = word.partition("=")
+        if word:
+            yield option, word
 
 
 def _fault_of_config(path: Path) -> str | None:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
-        return f"--configfile {path}: {error.strerror}; the project's sweeps are in sweeps/"
+        return f"{path}: {error.strerror}; the project's sweeps are in sweeps/"
     except UnicodeDecodeError:
-        return f"--configfile {path}: it is not UTF-8 text"
+        return f"{path}: it is not UTF-8 text"
     except yaml.YAMLError as error:
-        return f"--configfile {path}: it is no YAML: {' '.join(str(error).split())}"
+        return f"{path}: it is no YAML: {' '.join(str(error).split())}"
     if not isinstance(content, dict):
-        return f"--configfile {path}: it must have keys and values, as config.yaml has"
+        return f"{path}: it must have keys and values, as config.yaml has"
     return None
 
 

@@ -69,12 +69,21 @@ def table(file: Path) -> Table:
         raise ConfigError(f"{file}: it is no YAML ({' '.join(str(error).split())})") from error
     if not isinstance(lines, dict):
         raise ConfigError(f"{file}: it must be a table, a line for each GPU; see its comments")
+    if not lines:
+        raise ConfigError(f"{file}: it names no GPU; add a line for each type, see its comments")
     for gpu, line in lines.items():
-        if "points" not in (line or {}):
+        if not isinstance(line, dict) or "points" not in line:
             example = f'{gpu}: {{gres: "gpu:{gpu}:1", points: 60}}'
             raise ConfigError(f"{file}: {gpu} lacks 'points'; for example {example}")
         for key in set(line) - set(COLUMNS):
             raise ConfigError(f"{file}: {gpu} has an unknown key {key!r}{nearest(key, COLUMNS)}")
+        for key, value in line.items():
+            if key == "points" and (type(value) is not int or value < 1):
+                raise ConfigError(
+                    f"{file}: {gpu} has points: {value!r}; a whole number of at least 1 is needed"
+                )
+            if key != "points" and not isinstance(value, str):
+                raise ConfigError(f"{file}: {gpu} has {key}: {value!r}; text is needed")
     return lines
 
 

@@ -6,11 +6,15 @@ They exist in Snakemake 9.19 and 9.27. If another version renames one, change it
 import argparse
 import os
 import sys
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-import yaml
+from snakemake import cli
 from snakemake.common.configfile import load_configfile
+from snakemake.profiles import ProfileConfigFileParser
 from snakemake.resources import Resources
+
+UNDIVIDED = 10**6  # jobs of a group; no allocation has so many
 
 
 def given_configs(workflow) -> tuple[list[Path], dict]:
@@ -42,31 +46,39 @@ def is_on_cluster(workflow, profile: Path | None) -> bool:
 
 
 def keep_profile(workflow, profile: Path) -> None:
-    """Add what --resources and --set-resources on the command line have replaced in a profile.
+    """Add what options on the command line have replaced in a profile, but for what they name.
 
     Snakemake takes either the option or the profile's whole list. Without `slot` the points of an
     allocation would be timed side by side.
     """
+    _, file = cli.get_profile_dir(str(profile))
+    with file.open(encoding="utf-8") as stream:
+        lists = ProfileConfigFileParser().parse(stream)
     settings = workflow.resource_settings
-    files = (profile / f"{stem}.yaml" for stem in ("profile", "config"))
-    lines = yaml.safe_load(next(filter(Path.is_file, files)).read_text(encoding="utf-8"))
-    for entry in lines.get("resources", ()):
-        name, _, value = entry.partition("=")
-        if name not in workflow.global_resources:
-            workflow.global_resources[name] = int(value)
-    for rule, resources in lines.get("set-resources", {}).items():
-        given = settings._parsed_overwrite_resources.setdefault(rule, Resources.from_mapping({}))
-        for name, resource in Resources.from_mapping(resources).items():
-            if name not in given:
-                given[name] = resource
+    resources = Resources.parse(lists.get("resources", []), allow_expressions=False)
+    _add(workflow.global_resources, resources)
+    for rule, resources in cli.parse_set_resources(lists.get("set-resources")).items():
+        replaced = settings._parsed_overwrite_resources
+        _add(replaced.setdefault(rule, Resources.from_mapping({})), resources)
+    scopes = cli.parse_set_resource_scope(lists.get("set-resource-scopes"))
+    _add(settings.overwrite_resource_scopes, scopes)
+    _add(workflow.resource_scopes, scopes)
+
+
+def _add(kept: MutableMapping, more: Mapping) -> None:
+    for name in more:
+        if name not in kept:
+            kept[name] = more[name]
 
 
 def as_one_group(workflow, name: str) -> str:
-    """Return the name of a group, after naming `points` as its parent in --group-components.
+    """Return the name of a group that Snakemake does not divide into several.
 
-    Snakemake itself does so only for a name with wildcards, and an allocation has several matrices.
+    --group-components has its parent `points`. Snakemake itself names a parent only for a name with
+    wildcards, and an allocation has several matrices.
     """
     workflow.parent_groupids[name] = "points"
+    workflow.group_settings.group_components["points"] = UNDIVIDED
     return name
 
 

@@ -164,7 +164,16 @@ def announce(config: dict, gpu: str, expanded: Sized, points: Sized) -> str:
     count, left = len(points) // replicates, (len(expanded) - len(points)) // replicates
     each = f", {replicates} replicates each" if replicates > 1 else ""
     note = f" ({left} left out: too large for it, see 'cpu' in the config)" if left else ""
+    if names := _without_op(config):
+        note += f" ({', '.join(names)} left out: no {config['op']})"
     return f"sweep {config['sweep']} on {gpu}: {count} points{each}{note}"
+
+
+def _without_op(config: dict) -> list[str]:
+    """Return the named variants that do not compute the operation of the sweep."""
+    lists = [config["variants"], *(shape.get("variants", "all") for shape in config["shapes"])]
+    named = dict.fromkeys(name for names in lists if names != "all" for name in names)
+    return [name for name in named if config["op"] not in kernels.ops(name)]
 
 
 def in_measuring_order(

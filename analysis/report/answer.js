@@ -216,7 +216,7 @@ const fill = (values) => FIELDS.forEach((name, i) => (question.elements[name].va
 // whether the address is a question; else it is a section of the page.
 function read() {
   const words = location.hash.slice(1).split("/");
-  if (words.length < 2) return false;
+  if (words.length < 2 && (!words[0] || document.getElementById(words[0]))) return false;
   const [gpu, op, dtype, ...rest] = words;
   const size = rest.join("/").match(/^([1-9]\d{0,11})x([1-9]\d{0,11})$/);
   const faults = Object.entries({ gpu, op, dtype }).flatMap(([name, value]) => {

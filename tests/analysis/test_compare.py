@@ -202,16 +202,39 @@ def test_a_changed_kernel_must_have_been_compared(compare):
     assert "nothing of mine_0 could be compared" in out.splitlines()[0]
 
 
-def test_rows_of_an_older_code_and_of_another_seed_do_not_count(tmp_path, compare):
-    """As an interrupted run leaves them, and a folder of rows whose `seed` was changed once."""
+def test_a_config_may_be_unsupported_where_another_of_its_kernel_was_compared(compare):
+    configs = ["triton_row", "triton_row__b1"]
+    old, new = (rows(i, variants=configs, **code) for i, code in ((1, {}), (2, EDITED)))
+    lost = {"variant": configs[1], "status": "unsupported"}
+    for run, code in ((old, CODE), (new, CODE | EDITED)):
+        kept = [row for row in run if row["variant"] == configs[0]]
+        run[:] = [*kept, *(synthetic.row(**lost | code, N=n) for n in SIZES)]
+    assert compare(old, new)[0] == exit_codes.DONE
+
+
+def test_rows_of_another_seed_do_not_count(tmp_path, compare):
+    """As a folder of rows keeps them after `seed` was changed: also further replicates."""
     old, new = rows(1, variants=MINE), rows(2, variants=MINE)
-    new[0] |= EDITED | {"started_at": "2026-11-21T10:00:00Z"}  # of mine_0, at the first size
-    other_seed = new[1] | {"seed": "1", "time_us": "99", "started_at": "2026-11-01T10:00:00Z"}
-    for row in [*new, other_seed]:
+    for replicate in ("1", "2"):
+        other = {"seed": "1", "time_us": "99", "started_at": "2026-11-01T10:00:00Z"}
+        synthetic.write_row(tmp_path, new[1] | other | {"replicate": replicate})
+    for row in new:
         synthetic.write_row(tmp_path, row)
     code, out, _ = compare(old, tmp_path / "rows")
     assert code == 0
     assert "| 99" not in out
+    loaded = rooms.load_run(tmp_path / "rows")
+    assert len(loaded) == len(new)
+    assert set(loaded["seed"]) == {3407}
+
+
+def test_a_run_that_was_interrupted_has_not_passed(compare):
+    """Its points of an older code are named, and do not count."""
+    old, new = rows(1, variants=MINE), rows(2, variants=MINE)
+    new[0] |= EDITED | {"started_at": "2026-11-21T10:00:00Z"}  # of mine_0, at the first size
+    code, out, _ = compare(old, new)
+    assert code == exit_codes.BROKE
+    assert "2 points of an older code, so finish the run" in out.splitlines()[0]
     assert out.count("not ranked in NEW: other_code") == len(SIZES) - 1
 
 
@@ -252,6 +275,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path, compare):
     collect([], [], tmp_path / "none_measured.csv")
     for new, complaint in (
         (other, "no point in common: OLD has gpu h200"),
+        (lines[:1], "the only points in common are of torch_softmax"),
         (lines[:1] * 2, "duplicate row"),
         (tmp_path / "empty", "no rows to compare"),
         (tmp_path / "none.csv", "no such file"),

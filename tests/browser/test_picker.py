@@ -133,7 +133,9 @@ def test_the_question_is_in_the_address(opened):
         ("#h200/softmax/float23/4x8", "dtype “float23”, where this page has float32, "),
         ("#h200/softmax/float32/abcx12", "the size “abcx12”, which is M x N"),
         ("#h200/softmax/float32/4x8/9", "the size “4x8/9”"),
-        ("#h200", ""),  # a section of the page, which it lacks
+        ("#a100x", "gpu “a100x”, where this page has"),
+        ("#h200/softmax", "dtype “”, where this page has"),
+        ("#compare", ""),  # a section of the page
     ],
 )
 def test_an_address_that_asks_for_what_is_not_here_says_which_part(address, fault, opened):

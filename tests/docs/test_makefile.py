@@ -6,7 +6,9 @@ import subprocess
 from pathlib import Path
 
 from measure import ROOT
-from tests.workflow.runner import environment
+from tests.docs.test_commands import tiny_project
+from tests.processes import run
+from tests.workflow.runner import configure, environment, read_csv
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 ODD = 'a $HOME "b" it\'s #c {d} e\\f'  # all that a shell, make or a format string may take
@@ -44,6 +46,15 @@ def test_any_folder_has_an_environment_and_its_commands_come_first(tmp_path):
         ["make", "where"], cwd=folder, env=environment(), text=True, encoding="utf-8"
     )
     assert said == f"{folder}/.venv/bin/python3\n"
+
+
+def test_any_folder_can_be_measured_in(tmp_path):
+    """By an environment in it, whose Python has the folder's name in its path."""
+    folder = tiny_project(tmp_path / ODD)
+    configure(folder, shapes=[{"M": 4, "N": 8}], variants=["torch_softmax"])
+    words = ["make", "run", "ARGS=results/measurements/cpu.csv"]
+    run(*words, cwd=folder, env=environment())
+    assert [row["status"] for row in read_csv(folder / "results/measurements/cpu.csv")] == ["ok"]
 
 
 def test_a_folder_that_can_have_no_environment_is_refused_in_a_sentence(tmp_path):

@@ -19,8 +19,9 @@ BROKEN = "sweep: a\nshapes: [{M: 4\n"
         ("--configfile=none.yaml", "--configfile none.yaml: No such file"),
         ("--configfiles sweeps/smoke.yaml none.yaml -n", "none.yaml: No such file"),
         ("--configfile {broken}", "broken.yaml: it is no YAML: .* line 3"),
-        ("--configfile {text}", "text.yaml: it must have keys and values"),
         ("sweeps/smoke.yaml", "no target of Snakemake; .* --configfile sweeps/smoke.yaml"),
+        ("rows -n sweeps/smoke.yaml", "sweeps/smoke.yaml is no target"),
+        ("--configfile {text}", "text.yaml: it must have keys and values"),
     ],
 )
 def test_an_argument_that_cannot_be_meant_is_one_line(words, complaint, tmp_path):
@@ -36,7 +37,18 @@ def test_an_argument_that_cannot_be_meant_is_one_line(words, complaint, tmp_path
 
 @pytest.mark.parametrize(
     "words",
-    ["", "-n", "summary --configfile sweeps/smoke.yaml --config seed=3", "results/report.html"],
+    [
+        "",
+        "-n",
+        "summary --configfile sweeps/smoke.yaml --config seed=3",
+        "results/report.html",
+    ],
 )
 def test_other_arguments_are_snakemake_s(words):
     assert arguments.fault_of(words.split()) is None
+
+
+def test_the_defaults_are_checked_too(tmp_path, monkeypatch):
+    (tmp_path / "config.yaml").write_text(BROKEN)
+    monkeypatch.chdir(tmp_path)
+    assert re.match(r"config\.yaml: it is no YAML: .* line 3", arguments.fault_of([]))

@@ -52,17 +52,24 @@ def test_a_line_of_the_table_that_cannot_be_used_is_refused(tmp_path):
         ("{partitoin: gpu, points: 60}", r"a100 has an unknown key 'partitoin'; .* 'partition'"),
         ("{partition: gpu}", r"a100 lacks 'points'; for example a100: \{gres"),
         ("", "a100 lacks 'points'"),
+        ("{points: sixty}", "points: 'sixty'; a whole number of at least 1 is needed"),
+        ("{points: 0}", "points: 0; a whole"),
+        ("{gres: 1, points: 60}", "gres: 1; text is needed"),
     ):
         (tmp_path / "gpus.yaml").write_text(f"a100: {line}\n", encoding="utf-8")
         with pytest.raises(ConfigError, match=words):
             cluster.table(tmp_path / "gpus.yaml")
 
 
-@pytest.mark.parametrize("content", [b"a: {b: [c", b"\xff\xfe\0", b"- a100\n", b"a100: [1]\n"])
+BROKEN = [b"a: {b: [c", b"\xff\xfe\0", b"- a100\n", b"a100: [1]\n", b"a100: 5", b""]
+
+
+@pytest.mark.parametrize("content", BROKEN)
 def test_a_table_that_is_none_is_named(content, tmp_path):
     file = tmp_path / "gpus.yaml"
     file.write_bytes(content)
-    with pytest.raises(ConfigError, match=r"gpus\.yaml: .*(no YAML|a table|lacks 'points')"):
+    words = "no YAML|a table|lacks 'points'|names no GPU"
+    with pytest.raises(ConfigError, match=rf"gpus\.yaml: .*({words})"):
         cluster.table(file)
 
 
@@ -113,6 +120,8 @@ def test_each_allocation_is_one_group(project):
         ["--resources", "mem_mb=64000"],
         slow(["--set-resources", "point:mem_mb=32000"]),
         slow(["--directory", "{elsewhere}"]),
+        slow(["--group-components", "others=5"]),
+        slow(["--set-resource-scopes", "mem_mb=local"]),
     ],
 )
 def test_an_option_does_not_end_the_cluster_mode(more, project, tmp_path):
@@ -123,15 +132,28 @@ def test_an_option_does_not_end_the_cluster_mode(more, project, tmp_path):
     assert re.findall(r"Group job (points_\w+) ", printed) == ["points_h200_1"]
 
 
-def test_what_options_replace_in_a_profile_is_kept_but_for_what_they_name():
-    replaced = {"point": Resources.from_mapping({"mem_mb": 32000})}
-    settings = SimpleNamespace(_parsed_overwrite_resources=replaced)
-    given = Resources.from_mapping({"mem_mb": 64000})
-    workflow = SimpleNamespace(resource_settings=settings, global_resources=given)
-    internals.keep_profile(workflow, ROOT / "profiles/slurm")
-    assert {name: given[name].value for name in given} == {"mem_mb": 64000, "slot": 1}
-    found = {name: resource.value for name, resource in replaced["point"].items()}
-    assert found == {"gpu": 0, "cpus_per_task": 4, "mem_mb": 32000, "slot": 1}
+def test_what_options_replace_in_a_profile_is_kept_but_for_what_they_name(tmp_path):
+    """In either form of a list in a profile."""
+    lists = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text(encoding="utf-8"))
+    as_tables = lists | {"resources": {"slot": 1}, "set-resource-scopes": {"slot": "local"}}
+    for content in (lists, as_tables):
+        (tmp_path / "profile.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+        replaced = {"point": Resources.from_mapping({"mem_mb": 32000})}
+        settings = SimpleNamespace(
+            _parsed_overwrite_resources=replaced, overwrite_resource_scopes={"mem": "local"}
+        )
+        workflow = SimpleNamespace(
+            resource_settings=settings,
+            global_resources=Resources.from_mapping({"mem_mb": 64000}),
+            resource_scopes={},
+        )
+        internals.keep_profile(workflow, tmp_path)
+        given = workflow.global_resources
+        assert {name: given[name].value for name in given} == {"mem_mb": 64000, "slot": 1}
+        found = {name: resource.value for name, resource in replaced["point"].items()}
+        assert found == {"gpu": 0, "cpus_per_task": 4, "mem_mb": 32000, "slot": 1}
+        assert settings.overwrite_resource_scopes == {"mem": "local", "slot": "local"}
+        assert workflow.resource_scopes == {"slot": "local"}
 
 
 def test_the_profile_of_a_cluster_says_again_what_it_replaces():

@@ -125,6 +125,9 @@ def test_another_operation_plans_the_variants_that_compute_it():
     (shape,) = [{"M": 4, "N": 8}]
     found = expand(op="softmax_backward", variants=named, shapes=[shape])
     assert {point.variant for point in found} == {"torch_softmax", "triton_backward"}
+    config = DEFAULT | {"op": "softmax_backward", "variants": named, "shapes": [shape]}
+    line = planned.announce(config, "h200", found, found)
+    assert line.endswith("2 points (triton_fused left out: no softmax_backward)")
     with pytest.raises(ConfigError, match=r"no variant of the sweep .* computes soft"):
         expand(op="softmax_backward", shapes=[shape | {"variants": ["triton_fused"]}])
 

@@ -24,8 +24,9 @@ UNTIL_MERGED = ("--until", "merge")  # options of Snakemake: all rows and sample
 
 def environment() -> dict[str, str]:
     """That of a user who has activated the project's Python."""
-    # the tests' own; the second would give each test a separate server, which is known by these
-    hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST")
+    # The tests' own; the second would give each test a separate server, which is known by these.
+    # Those of make would be told to a make that a test calls.
+    hidden = ("TRITON_INTERPRET", "PYTEST_CURRENT_TEST", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     found = {k: v for k, v in os.environ.items() if k not in hidden}
     return found | {"PATH": f"{Path(sys.executable).parent}:{found['PATH']}"}
 

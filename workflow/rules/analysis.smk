@@ -1,5 +1,8 @@
 # Merge rows, rank variants, check claims, draw figures, write the reports. No rule needs a GPU or
 # torch.
+import json
+
+
 onsuccess:
     if os.path.exists(f"{MADE}/report.html"):
         files = f"{MADE}/report.html (for a browser), {MADE}/report.md"
@@ -35,11 +38,11 @@ rule merge:
         analysis_sha256=ANALYSIS_SHA256,
         sweep=config["sweep"],
         # a function, because braces in a string are wildcards
-        kernel_files=lambda wildcards: config["kernel_files"],
+        kernel_files=lambda wildcards: json.dumps(config["kernel_files"]),
     message:
         "Merging the rows of {wildcards.gpu}"
     script:
-        "../scripts/merge.py"
+        "../scripts/merge.sh"
 
 
 rule collect:

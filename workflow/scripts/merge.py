@@ -1,18 +1,18 @@
-"""Merge the rows of one GPU; a script, because 10,000 paths do not fit on a command line."""
+"""Merge the rows of the files that standard input names; the arguments are those of merge.sh."""
 
+import json
 import sys
 from pathlib import Path
-
-sys.stderr = open(snakemake.log[0], "w", encoding="utf-8", buffering=1)
 
 import kernels
 from analysis import InputError
 from analysis.merge import merge_rows
 
-for path in snakemake.params.kernel_files:
+output, sweep, kernel_files = sys.argv[1:]
+for path in json.loads(kernel_files):
     kernels.add_variant(path)
-paths = map(Path, snakemake.input)
+paths = sorted(map(Path, sys.stdin.read().splitlines()))
 try:
-    merge_rows(paths, snakemake.params.sweep, Path(snakemake.output[0]), only_current=True)
+    merge_rows(paths, sweep, Path(output), only_current=True)
 except InputError as error:
     sys.exit(f"error: {error}")
