@@ -141,7 +141,8 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write into {folder}: {error.strerror}; give another output") from error
+        fault = f"cannot write into {folder}: {error.strerror}"
+        raise InputError(f"{fault}; give another output") from error
 
 
 def _broken(path: Path, fault: str) -> InputError:
