@@ -126,14 +126,23 @@ def write(target: Path, content: str | bytes) -> None:
 
     Raises InputError when the folder cannot be made or written.
     """
+    make_folder(target.parent)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, str):
             # An argument whose bytes are not UTF-8, such as a path, has lone surrogates.
             content = content.encode("utf-8", "backslashreplace")
         row.write_atomically(target, content)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; give another output") from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there. Raises InputError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fault = f"cannot write into {folder}: {error.strerror}"
+        raise InputError(f"{fault}; give another output") from error
 
 
 def _broken(path: Path, fault: str) -> InputError:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis import InputError, ranking
+from analysis import InputError, ranking, row_files
 from analysis.figures import heatmap, lines, style
 from analysis.frame import distinct
 from analysis.panels import select
@@ -32,9 +32,11 @@ def write(measurements: pd.DataFrame, tables: Published, gpu: str, folder: Path)
 def draw(figures: Mapping[str, Drawing], folder: Path) -> list[Path]:
     """Draw figures and write them to `folder` by their names; return the paths.
 
-    A figure that fails is named on standard error and left out: it must not cost the report.
+    A figure that fails is named on standard error and left out: it must not cost the report. The
+    folder is there even if all of them fail, because the workflow expects it.
     """
     paths = []
+    row_files.make_folder(folder)
     for name, drawing in figures.items():
         try:
             paths += style.save(drawing(), folder / name)

@@ -319,3 +319,5 @@ def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "no figure bad, as drawing it failed: ZeroDivisionError" in said
+    assert write.draw({"bad": lambda: 1 / 0}, tmp_path / "none") == []
+    assert (tmp_path / "none").is_dir()
