@@ -25,7 +25,7 @@ from kernels.registry import source_scan
 HERE = Path(__file__).resolve().parent
 MOST_SHOWN = 40  # lines of a table of the page; its CSV has all
 ABOUT = {
-    "frontier": "This project's kernel. “from kernels import softmax” calls it in place of "
+    "frontier": "This project's kernel. “from softmax_bench import softmax” calls it in place of "
     "torch.softmax; docs/explanation/frontier.md says how it works.",
     BASELINE: "PyTorch's own function, which every other kernel is compared with.",
 }

@@ -86,7 +86,7 @@ def test_a_size_that_was_not_measured_is_answered_by_both_neighbours(opened, tmp
     alone, *_, won = said
     assert alone["lead"].endswith(", but only torch was timed beside it.")
     assert won["lead"].startswith("triton_row is next, 1.33")
-    assert "from kernels import softmax" in page.locator("#about").inner_text()
+    assert "from softmax_bench import softmax" in page.locator("#about").inner_text()
 
 
 def test_beyond_four_times_in_n_no_kernel_is_named(opened):
