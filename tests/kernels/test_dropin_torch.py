@@ -156,7 +156,7 @@ def test_exported_for_a_gpu(strict, monkeypatch):
             return kernels.softmax(a, 1), wide, kernels.softmax(a, 0, dtype=torch.float64)
 
     monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index=0: (9, 0))
     eligible.runs_triton_kernels.cache_clear()
     with FakeTensorMode(allow_non_fake_inputs=True):
         a = torch.empty(3, 4, device="cuda", dtype=torch.bfloat16)
