@@ -73,7 +73,7 @@ def _reclaim() -> None:
 class GraphEnd:
     """Know when a graph is gone: CUDA then calls the C library's sem_post on a semaphore.
 
-    CUDA calls it in a thread of its own. A Python function there would wait for Python's lock,
+    CUDA calls it in one of its threads. A Python function there would wait for Python's lock,
     while the thread that holds the lock may wait for CUDA.
     """
 
