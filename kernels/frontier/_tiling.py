@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, next_power_of_2
 
-TILE_EPILOGUES = "OnlineSoftmax", "LogSoftmax"  # in epilogue.cuh
+TILE_EPILOGUES = "OnlineSoftmax", "OnlineLogSoftmax"  # in epilogue.cuh
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks
 # Shared memory of a block that its tiles leave free. The states of 16 blocks of 16 warps take
 # 2 KiB, CUDA takes 1 KiB.

@@ -87,15 +87,15 @@ struct LaneElements {
   }
 
   // Compute the state of all lanes; each of them gets it.
+  template <typename Sums>
   __device__ SoftmaxState state() {
     top = max_of_lanes<LANES>(fmaxf(lowest(), tree_reduce<Max, K>(value)));  // not NaN
-    SoftmaxState state{top, 0.0f};
-    const float pivot = state.pivot();
+    Summation<Sums> summation(top);
+    summation.shift(value);
     float sum[SUMS] = {};
 #pragma unroll
     for (int i = 0; i < K; ++i) {
-      const float shifted = value[i] - pivot;
-      const float exp_x = KEEP_EXP ? exp_for<T>(shifted) : exp_approx(shifted);
+      const float exp_x = summation.term(value[i]);
       sum[i % SUMS] = i < SUMS ? exp_x : sum[i % SUMS] + exp_x;
       if constexpr (KEEP_EXP) value[i] = exp_x;
     }
@@ -104,23 +104,22 @@ struct LaneElements {
 #pragma unroll
       for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
     }
-    state.sum = warp_reduce<Sum, LANES>(sum[0]);
-    return state;
+    return summation.template state<LANES>(sum[0]);
   }
 
-  // Store the output, where `max` is that of the row.
+  // Store the output.
   template <typename Epilogue>
-  __device__ void store(T* first, float max, const Epilogue& epilogue) const {
-    float factor = 0.0f;
-    if constexpr (KEEP_EXP)  // of one warp, top is max
-      factor = STEP > kWarp ? epilogue.template factor<T>(top - max) : epilogue.scale;
+  __device__ void store(T* first, const Epilogue& epilogue) {
+    float factor = 1.0f;
+    // of one warp, top is the maximum
+    if constexpr (KEEP_EXP) factor = STEP > kWarp ? epilogue.factor(value, top) : epilogue.scale;
 #pragma unroll
     for (int i = 0; i < K; ++i) {
       if (!exists(i)) continue;
       if constexpr (KEEP_EXP) {
         from_float(first[STEP * i], value[i] * factor);
       } else {
-        from_float(first[STEP * i], epilogue.template from_shifted<T>(value[i] - max));
+        from_float(first[STEP * i], epilogue.from_x(value[i]));
       }
     }
   }
@@ -160,17 +159,18 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
-  const SoftmaxState state = RowPart<WARPS, 1>().merge(mine.state());
-  const Epilogue epilogue(state.sum);
+  using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp>;
+  const typename Epilogue::template Of<T> epilogue(
+      RowPart<WARPS, 1>().template merge<Sums>(mine.template state<Sums>()));
   if (!store_packed) {
-    if (row < row_count) mine.store(out_rows + row * out_stride + lane, state.max, epilogue);
+    if (row < row_count) mine.store(out_rows + row * out_stride + lane, epilogue);
     return;
   }
   const int out_off = AlignedRow<T>(out_rows).elements_off();
   // Without a shift, lanes overwrite only their elements, and threads without a row read, for
   // nothing, those of the last one. The merge of several warps has a barrier.
   if (WARPS == 1 && load_packed && (out_off != in_off || row_count < kRows)) __syncthreads();
-  if (row < row_count) mine.store(elements + out_off + row * width + lane, state.max, epilogue);
+  if (row < row_count) mine.store(elements + out_off + row * width + lane, epilogue);
   __syncthreads();
   store_run<T, kThreads, kVecs>(out_rows, smem, row_count * width, thread);
 }

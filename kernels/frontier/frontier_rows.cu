@@ -3,7 +3,7 @@
 #include "epilogue.cuh"
 #include "row_tile.cuh"
 
-constexpr int kThreadsPerSm = 2048;
+constexpr int kThreadsPerSm = 1536;  // of 40 registers
 
 // Return for how many resident blocks the compiler limits registers; 0: the compiler decides. More
 // blocks hide the exchange inside a cluster, as long as nothing spills. Found by measuring on
@@ -35,6 +35,7 @@ __global__ void __launch_bounds__(
   tile.begin_load(x_row);
   part.listen();
   tile.end_load(x_row);
-  const SoftmaxState state = part.merge(tile.state());
-  tile.store(out + part.row * out_stride, state.max, Epilogue(state.sum));
+  using Sums = typename Epilogue::template SumsOf<T, KEEP_EXP>;
+  const SoftmaxState state = part.template merge<Sums>(tile.template state<Sums>());
+  tile.store(out + part.row * out_stride, typename Epilogue::template Of<T>(state));
 }

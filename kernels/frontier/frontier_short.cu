@@ -1,6 +1,5 @@
 // Rows of a few hundred bytes: several lanes of a warp share a row.
 #include "epilogue.cuh"
-#include "reduce.cuh"
 
 // UNIT: adjacent elements of a lane. K: units of a lane. LANES: lanes of a row, a power of two. All
 // three follow from cols alone, so sums do not depend on the address. PACK: elements moved at once,
@@ -28,30 +27,26 @@ __global__ void __launch_bounds__(THREADS)
     }
   }
 
-  float value[K][UNIT], row_max = lowest(), sum = 0.0f;
+  float value[K * UNIT], row_max = lowest(), sum = 0.0f;
 #pragma unroll
-  for (int k = 0; k < K; ++k) {
+  for (int i = 0; i < K * UNIT; ++i) {
+    const int k = i / UNIT, in_unit = i % UNIT;
     const bool inside = FULL || (k * LANES + lane) * UNIT < width;
-#pragma unroll
-    for (int i = 0; i < UNIT; ++i) {
-      value[k][i] = inside ? to_float(loaded[k][i / PACK].elems[i % PACK]) : lowest();
-      row_max = fmaxf(row_max, value[k][i]);
-    }
+    value[i] = inside ? to_float(loaded[k][in_unit / PACK].elems[in_unit % PACK]) : lowest();
+    row_max = fmaxf(row_max, value[i]);
   }
   row_max = warp_reduce<Max, LANES>(row_max);
+  Summation<typename Epilogue::template SumsOf<T, Epilogue::kScalesExp>> summation(row_max);
+  summation.shift(value);
 #pragma unroll
-  for (int k = 0; k < K; ++k) {
-#pragma unroll
-    for (int i = 0; i < UNIT; ++i) {
-      const float shifted = value[k][i] - row_max;
-      // Columns beyond the row add nothing, even if the row is all -inf and shifted is NaN.
-      const bool inside = FULL || (k * LANES + lane) * UNIT < width;
-      const float exponential = inside ? exp_for<T>(shifted) : 0.0f;
-      sum += exponential;
-      value[k][i] = Epilogue::first_pass(shifted, exponential);
-    }
+  for (int i = 0; i < K * UNIT; ++i) {
+    const float term = summation.term(value[i]);
+    sum += term;
+    if constexpr (Epilogue::kScalesExp) value[i] = term;
   }
-  const Epilogue epilogue(warp_reduce<Sum, LANES>(sum));
+  const typename Epilogue::template Of<T> epilogue(summation.template state<LANES>(sum));
+  float factor = 1.0f;
+  if constexpr (Epilogue::kScalesExp) factor = epilogue.scale;
   if (row >= rows) return;
 #pragma unroll
   for (int k = 0; k < K; ++k) {
@@ -61,7 +56,14 @@ __global__ void __launch_bounds__(THREADS)
     for (int p = 0; p < kPacks; ++p) {
       float result[PACK];
 #pragma unroll
-      for (int i = 0; i < PACK; ++i) result[i] = epilogue.from_kept(value[k][p * PACK + i]);
+      for (int i = 0; i < PACK; ++i) {
+        const float kept = value[k * UNIT + p * PACK + i];
+        if constexpr (Epilogue::kScalesExp) {
+          result[i] = kept * factor;
+        } else {
+          result[i] = epilogue.from_x(kept);
+        }
+      }
       store(out + row * out_stride + col + p * PACK, result);
     }
   }

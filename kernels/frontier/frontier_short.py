@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..cuda import launch
 from ..cuda.plan import VEC_BYTES, WARP, LaunchPlan, Problem, ceil_div, instantiate_for
-from ._tiling import lanes_of, parse
+from ._tiling import TILE_EPILOGUES, lanes_of, parse
 
 ON_REQUEST = True  # ``frontier`` is measured by default
 
@@ -46,7 +46,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     unit, per_lane, lanes = sizes
     full = per_lane * lanes * unit == problem.cols
     sizes = unit, problem.pack, per_lane, lanes, full, THREADS
-    kernel = instantiate_for("frontier_short", problem, *sizes)
+    kernel = instantiate_for("frontier_short", problem, *sizes, epilogues=TILE_EPILOGUES)
     blocks = ceil_div(problem.rows, THREADS // lanes)
     return (LaunchPlan(SOURCE, kernel, THREADS, blocks),)
 

@@ -35,6 +35,8 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
                     int saved_tiles) {
   // in 16 bits, exps take twice the registers of the elements
   constexpr bool kKeepExp = Epilogue::kScalesExp && sizeof(T) == sizeof(float);
+  using Sums = typename Epilogue::template SumsOf<T, kKeepExp>;
+  using EarlySums = typename Epilogue::template SumsOf<T, false>;
   constexpr int kThreads = kWarp * WARPS;
   constexpr int kBlockVecs = K * kThreads;
   constexpr int kInFlight = K < 8 ? 4 : 2;  // polls of a lane; registers are scarce
@@ -61,7 +63,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
     const auto slot = [&](int tile) {
       return smem + (tiles - 2 - tile) * kBlockVecs + threadIdx.x;
     };
-    SoftmaxState state = SoftmaxState::identity();
+    SoftmaxState before = SoftmaxState::identity();  // of the tiles before the last
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {
@@ -69,30 +71,31 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         early.begin_load(x_row);
         if (threadIdx.x == 0) prefetch_tile(x_row, tile + 1);
         early.end_load(x_row);
-        state = merge({state, early.state()});
+        before = merge<Sums>({before, early.template state<EarlySums>()});
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
     RowTile<T, K, UNALIGNED, kKeepExp, BYPASS> last(tile_vec(STREAMED ? tiles - 1 : 0), cols);
     last.load(x_row);
-    state = STREAMED ? merge({state, last.state()}) : last.state();
+    SoftmaxState state = last.template state<Sums>();
+    if constexpr (STREAMED) state = merge<Sums>({before, state});
     if (threadIdx.x % kWarp == 0) warp_states[warp] = state;
     reducer.ready();
     __syncthreads();
     if (warp == 0) {
-      state = merge_all(warp_states);
+      state = merge_all<Sums>(warp_states);
       if (threadIdx.x == 0) {
         reducer.publish(state, row_block, row == first_row);
         if (row + row_step < rows) prefetch_tile(x_row + row_step * x_stride, 0);
       }
     }
-    state = reducer.collect<kInFlight, WARPS>(warp);
+    state = reducer.template collect<Sums, kInFlight, WARPS>(warp);
     if (threadIdx.x % kWarp == 0) row_states[warp] = state;
     __syncthreads();
-    state = row_blocks > kInFlight * kWarp ? merge_all(row_states) : row_states[0];
-    const Epilogue epilogue(state.sum);
+    state = row_blocks > kInFlight * kWarp ? merge_all<Sums>(row_states) : row_states[0];
+    const typename Epilogue::template Of<T> epilogue(state);
     T* const out_row = out + opaque(row) * out_stride;  // opaque: computed here, not kept
-    last.store(out_row, state.max, epilogue);
+    last.store(out_row, epilogue);
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = tiles - 2; tile >= 0; --tile) {
@@ -102,7 +105,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         } else {
           again.load(x_row);
         }
-        again.store(out_row, state.max, epilogue);
+        again.store(out_row, epilogue);
       }
     }
     if (threadIdx.x == 0) reducer.next();

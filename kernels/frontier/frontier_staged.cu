@@ -69,29 +69,30 @@ struct LaneVecs {
   }
 
   // Compute the state of the warp's elements; each lane gets it.
+  template <typename Sums>
   __device__ SoftmaxState state() const {
     uint4 largest = (*this)[0];
 #pragma unroll
     for (int k = 1; k < K; ++k) largest = vec_max<T>(largest, (*this)[k]);
-    SoftmaxState state{max_of_lanes(max_element<T>(largest)), 0.0f};
-    const float pivot = state.pivot();
+    Summation<Sums> summation(max_of_lanes(max_element<T>(largest)));
+    float sum = 0.0f;
     // otherwise the compiler keeps all vectors in registers, and fewer warps are resident
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       float value[kVecElems<T>];
-      exp_elements<T, false>((*this)[k], pivot, value);
-      state.sum += tree_reduce<Sum, kVecElems<T>>(value);
+      unpack<T>((*this)[k], value);
+#pragma unroll
+      for (int i = 0; i < kVecElems<T>; ++i) value[i] = summation.term(value[i]);
+      sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
-    state.sum = warp_reduce<Sum>(state.sum);
-    return state;
+    return summation.state(sum);
   }
 };
 
 // Store `vecs` output vectors, at most K for each lane.
 template <int K, typename T, typename Epilogue>
-__device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, float max,
-                           const Epilogue& epilogue) {
+__device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, const Epilogue& epilogue) {
   const int lane = threadIdx.x % kWarp;
   if (tile.off == 0) {
     // In 32 bits, stores of whole cache lines are worth one more iteration.
@@ -101,14 +102,14 @@ __device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, float m
     for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
       const int i = first_vec + k * kWarp;
       if (i < vecs && (k > 0 || i >= 0))
-        store_vec(to + i, apply_epilogue<T>(tile.vecs[i], max, epilogue));
+        store_vec(to + i, apply_epilogue<T>(tile.vecs[i], epilogue));
     }
   } else {
     dispatch_quarter(tile.off, [&](auto quarter) {
       uint4* next = to + lane;
 #pragma unroll 1
       for (int i = lane; i < vecs; i += kWarp, next += kWarp) {
-        store_vec(next, apply_epilogue<T>(tile.template vec<quarter.value>(i), max, epilogue));
+        store_vec(next, apply_epilogue<T>(tile.template vec<quarter.value>(i), epilogue));
       }
     });
   }
@@ -149,22 +150,21 @@ __global__ void __maxnreg__(kRegisters<K>)
   cp_async_wait();
   __syncwarp();
   const SmemTile<T> tile(smem, smem_off);
+  using Sums = typename Epilogue::template SumsOf<T, false>;
   SoftmaxState state;
   dispatch_quarter(tile.off, [&](auto quarter) {
-    state = LaneVecs<T, K, quarter.value>{tile, state_elems}.state();
+    state = LaneVecs<T, K, quarter.value>{tile, state_elems}.template state<Sums>();
   });
-  state = part.merge(state);
+  const typename Epilogue::template Of<T> epilogue(part.template merge<Sums>(state));
 
-  const Epilogue epilogue(state.sum);
   const int out_vecs = (loaded_elems - out_shift) / kVecElems<T>;
   store_tile<K>(reinterpret_cast<uint4*>(out_tile + out_shift),
-                SmemTile<T>(smem, smem_off + out_shift), out_vecs, state.max, epilogue);
+                SmemTile<T>(smem, smem_off + out_shift), out_vecs, epilogue);
   // Store both ends of the row, which are partial vectors of the output, element by element.
   const T* const elements = reinterpret_cast<const T*>(smem) + smem_off;
   const bool row_begins = first_elem == 0;
   const int elem = lane + (row_begins ? 0 : out_shift + out_vecs * kVecElems<T>);
   if (elem < (row_begins ? out_shift : loaded_elems)) {
-    from_float(out_tile[elem],
-               epilogue.template from_shifted<T>(to_float(elements[elem]) - state.max));
+    from_float(out_tile[elem], epilogue.from_x(to_float(elements[elem])));
   }
 }

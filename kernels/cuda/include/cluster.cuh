@@ -37,7 +37,7 @@ __device__ inline void st_async(SoftmaxState* dest, Mbarrier* mbarrier, unsigned
 }
 
 // Merge all states; each lane gets the result. A whole warp must call it.
-template <int COUNT>
+template <typename Sums, int COUNT>
 __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
   // few states merge in fewer steps, with the same bits
   constexpr int kLanes = COUNT <= 4 ? 4 : COUNT <= 8 ? 8 : kWarp;
@@ -48,7 +48,7 @@ __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
   for (int i = 0; i < kEach; ++i)
     lane_states[i] =
         i * kLanes + lane < COUNT ? states[i * kLanes + lane] : SoftmaxState::identity();
-  return merge_lanes<kLanes>(merge(lane_states));
+  return merge_lanes<Sums, kLanes>(merge<Sums>(lane_states));
 }
 
 // The buffer in which each block of a cluster receives the states of all warps.
@@ -94,6 +94,7 @@ struct RowPart {
 
   // Merge the states of the row's warps; each lane has its warp's. All threads that share the row
   // get the result.
+  template <typename Sums>
   __device__ SoftmaxState merge(SoftmaxState state) const {
     const int lane = threadIdx.x % kWarp;
     if constexpr (WARPS * CLUSTER == 1) return state;
@@ -106,6 +107,6 @@ struct RowPart {
       if (lane < CLUSTER) st_async(buffer->states + place, &buffer->mbarrier, lane, state);
       buffer->mbarrier.wait();
     }
-    return merge_all(buffer->states);
+    return merge_all<Sums>(buffer->states);
   }
 };

@@ -73,7 +73,7 @@ struct GridReducer {
   // Poll and merge a share of the row's states; each lane of a warp gets that of the warp. A lane
   // has IN_FLIGHT loads at a time. No more warps poll than it takes, as polls delay the states that
   // they wait for.
-  template <int IN_FLIGHT, int WARPS>
+  template <typename Sums, int IN_FLIGHT, int WARPS>
   __device__ SoftmaxState collect(int warp) const {
     const unsigned epoch = *before + 1;
     const ulonglong2 absent = tagged(SoftmaxState::identity(), epoch);
@@ -101,9 +101,9 @@ struct GridReducer {
       for (int i = 0; i < IN_FLIGHT; ++i)
         state[i] = {__uint_as_float(static_cast<unsigned>(loaded[i].x)),
                     __uint_as_float(static_cast<unsigned>(loaded[i].y))};
-      state[IN_FLIGHT] = merge(state);
+      state[IN_FLIGHT] = merge<Sums>(state);
     }
-    return merge_lanes(state[IN_FLIGHT]);
+    return merge_lanes<Sums>(state[IN_FLIGHT]);
   }
   // One thread calls it for each row, between two barriers, when all warps have collected.
   __device__ void next() const { ++*before; }

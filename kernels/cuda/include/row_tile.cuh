@@ -28,48 +28,51 @@ struct RowTile : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {
   }
 
   // Compute the state of the warp's elements; each lane gets it.
+  template <typename Sums>
   __device__ SoftmaxState state() {
     top = max_of_lanes(max_element<T>(vec));
-    SoftmaxState state{top, 0.0f};
-    const float pivot = state.pivot();
-    float value[kVecElems<T>];
+    Summation<Sums> summation(top);
+    float sum = 0.0f;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      exp_elements<T, KEEP_EXP>(vec[k], pivot, value);
-      if constexpr (KEEP_EXP) {
+      float value[kVecElems<T>];
+      unpack<T>(vec[k], value);
+      summation.shift(value);
 #pragma unroll
-        for (int i = 0; i < kVecElems<T>; ++i) exp_x[k * kVecElems<T> + i] = value[i];
+      for (int i = 0; i < kVecElems<T>; ++i) {
+        value[i] = summation.term(value[i]);
+        if constexpr (KEEP_EXP) exp_x[k * kVecElems<T> + i] = value[i];
       }
-      state.sum += tree_reduce<Sum, kVecElems<T>>(value);
+      sum += tree_reduce<Sum, kVecElems<T>>(value);
     }
-    state.sum = warp_reduce<Sum>(state.sum);
-    return state;
+    return summation.state(sum);
   }
 
-  // Compute the output of vector k.
+  // Compute the output of vector k; `factor` is that of the kept exps.
   template <typename Epilogue>
-  __device__ uint4 result(int k, float max, const Epilogue& epilogue) {
+  __device__ uint4 result(int k, const Epilogue& epilogue, float factor) {
     if constexpr (KEEP_EXP) {
-      const float factor = epilogue.template factor<T>(top - max);
       float value[kVecElems<T>];
 #pragma unroll
       for (int i = 0; i < kVecElems<T>; ++i) value[i] = exp_x[k * kVecElems<T> + i] * factor;
       return pack<T>(value);
     } else {
       opaque<T>(vec[k], zero);
-      return apply_epilogue<T, true>(vec[k], max, epilogue);
+      return apply_epilogue<T, true>(vec[k], epilogue);
     }
   }
 
   template <typename Epilogue>
-  __device__ void store(T* out_row, float max, const Epilogue& epilogue) {
+  __device__ void store(T* out_row, const Epilogue& epilogue) {
     // In 16 bits the outputs are computed before the branches, in 32 bits inside them. Otherwise
     // the compiler hoists parts of a branch, which takes more registers.
     constexpr bool kBefore = UNALIGNED && sizeof(T) < sizeof(float);
+    float factor = 1.0f;
+    if constexpr (KEEP_EXP) factor = epilogue.factor(exp_x, top);
     if constexpr (kBefore) {
 #pragma unroll
-      for (int k = 0; k < K; ++k) vec[k] = result(k, max, epilogue);
+      for (int k = 0; k < K; ++k) vec[k] = result(k, epilogue, factor);
     }
-    Vecs::store(out_row, [&](int k) { return kBefore ? vec[k] : result(k, max, epilogue); });
+    Vecs::store(out_row, [&](int k) { return kBefore ? vec[k] : result(k, epilogue, factor); });
   }
 };

@@ -1,28 +1,59 @@
 // The state of the online softmax, and its merge inside a warp.
 #pragma once
 #include "reduce.cuh"
-#include "vec.cuh"
+#include "row_exp.cuh"
 
-// The state of the online softmax over some elements: their maximum, and the sum of exp(x - max).
+// The state of the online softmax over some elements: their maximum, and the sum that Sums says.
 struct alignas(8) SoftmaxState {  // one access moves both
   float max;
   float sum;
   __device__ static SoftmaxState identity() { return {lowest(), 0.0f}; }
-  // Return what to subtract before exp: the maximum, or 0 if it is -inf, as -inf - -inf is NaN.
-  __device__ float pivot() const { return max == lowest() ? 0.0f : max; }
 };
 
+// What a state sums for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
+template <typename Out, bool KEEP_EXP>
+struct Sums {
+  using Exp = RowExp<Out>;
+  static constexpr bool kKeepExp = KEEP_EXP, kRest = false, kShifts = Exp::kShifts;
+  __device__ static float sum_of(SoftmaxState state, bool) { return state.sum; }
+  __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
+};
+// exp(x - max) in float32, over all elements but one that equals the maximum. Where this one has
+// nearly the whole sum, the others alone say how nearly.
+struct RestSums {
+  using Exp = RowExp<Half>;
+  static constexpr bool kKeepExp = false, kRest = true, kShifts = false;
+  // Return the sum of all elements of a state, or, if `has_max`, of all but that one.
+  __device__ static float sum_of(SoftmaxState state, bool has_max) {
+    return has_max ? state.sum : state.sum + 1.0f;
+  }
+  __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
+};
+
+// Return whether this is the first of LANES adjacent lanes for which `mine` holds. A whole warp
+// must call it.
+template <int LANES>
+__device__ inline bool is_first_lane(bool mine) {
+  const int lane = threadIdx.x % kWarp, place = lane % LANES;
+  const unsigned before = __ballot_sync(kWholeWarp, mine) >> (lane - place);
+  return mine && (before & ((1u << place) - 1u)) == 0;
+}
+
 // Merge N states of one lane. With an explicit fmaf() all instances of a kernel give the same bits.
-template <int N>
+template <typename Sums, int N>
 __device__ inline SoftmaxState merge(const SoftmaxState (&states)[N]) {
   if constexpr (N == 1) return states[0];
   SoftmaxState merged = SoftmaxState::identity();
 #pragma unroll
   for (int i = 0; i < N; ++i) merged.max = fmaxf(merged.max, states[i].max);
-  const float pivot = merged.pivot();
+  bool found = false;
 #pragma unroll
-  for (int i = 0; i < N; ++i)
-    merged.sum = fmaf(states[i].sum, exp_approx(states[i].max - pivot), merged.sum);
+  for (int i = 0; i < N; ++i) {
+    const bool has_max = !found && states[i].max == merged.max;
+    found = found || has_max;
+    merged.sum =
+        fmaf(Sums::sum_of(states[i], has_max), Sums::weight(states[i].max, merged.max), merged.sum);
+  }
   return merged;
 }
 
@@ -39,9 +70,51 @@ __device__ inline float max_of_lanes(float value) {
 }
 
 // Merge the states of LANES adjacent lanes; each gets the result. No maximum may be NaN.
-template <int LANES = kWarp>
+template <typename Sums, int LANES = kWarp>
 __device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
-  SoftmaxState merged{max_of_lanes<LANES>(state.max), 0.0f};
-  merged.sum = warp_reduce<Sum, LANES>(state.sum * exp_approx(state.max - merged.pivot()));
-  return merged;
+  const float max = max_of_lanes<LANES>(state.max);
+  const bool has_max = Sums::kRest && is_first_lane<LANES>(state.max == max);
+  const float sum = __fmul_rn(Sums::sum_of(state, has_max), Sums::weight(state.max, max));
+  return {max, warp_reduce<Sum, LANES>(sum)};
 }
+
+// Sum elements of which `top` is the largest.
+template <typename Sums>
+struct Summation {
+  typename Sums::Exp exp;
+  float top;
+  float large = 0.0f;  // the sum of this lane's exps from 1/2 on
+
+  __device__ explicit Summation(float largest) : exp(largest), top(largest) {}
+
+  // Subtract from elements what RowExp wants subtracted, if it gets them.
+  template <int N>
+  __device__ void shift(float (&x)[N]) const {
+    if constexpr (Sums::kKeepExp && Sums::kShifts) {
+      if (exp.shift() == 0.0f) return;
+#pragma unroll
+      for (int i = 0; i < N; ++i) x[i] -= exp.shift();
+    }
+  }
+  // Return what an element adds to the sum of terms; if kKeepExp, the exp, after shift().
+  __device__ float term(float x) {
+    const float exp_x = Sums::kKeepExp ? exp(x) : exp.for_sum(x);
+    if constexpr (Sums::kRest) {
+      if (exp_x >= 0.5f) {
+        large += exp_x;
+        return 0.0f;
+      }
+    }
+    return exp_x;
+  }
+
+  // Return the state of LANES adjacent lanes, from each lane's sum of terms.
+  template <int LANES = kWarp>
+  __device__ SoftmaxState state(float lane_sum) const {
+    float sum = warp_reduce<Sum, LANES>(lane_sum);
+    // The maximum adds 1 exactly. Without another large exp nothing is left of it, nor rounded.
+    if constexpr (Sums::kRest) sum += warp_reduce<Sum, LANES>(large) - 1.0f;
+    if constexpr (!Sums::kKeepExp) sum *= exp.sum_unit();
+    return {top, sum};
+  }
+};

@@ -17,19 +17,14 @@ __device__ inline float exp2_approx(float x) {
   return y;
 }
 
-// The product is rounded: error 2 + |x| ulp, too small to matter in a sum or in 16 bits.
+// The product is rounded: error 2 + |x| ulp, too small to matter in 16 bits.
 __device__ inline float exp_approx(float x) { return exp2_approx(x * kLog2e); }
 
-// Compute an exp(x) that becomes an output of type T, x at most 0. For float32, make good what the
-// rounded product t lost: exp(x) = 2^t exp(x - t ln 2). 3 instructions more; expf() has 7 more.
-template <typename T>
-__device__ inline float exp_for(float x) {
-  if constexpr (sizeof(T) < sizeof(float)) return exp_approx(x);
-  constexpr float kLn2 = 0.693147180559945309f;
-  const float t = x * kLog2e, power = exp2_approx(t);
-  // -inf - -inf is NaN, of which the minimum is the number
-  const float rest = fminf(fmaf(t, -kLn2, x), 1.0f);
-  return fmaf(power, rest, power);
+// Return the larger number, or NaN if one of them is.
+__device__ inline float max_or_nan(float a, float b) {
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
 }
 
 // Compute the maximum element by element; of NaN and a number it is the number. A vector has four
@@ -137,24 +132,13 @@ __device__ inline uint4 pack(const float (&from)[kVecElems<T>]) {
   return make_uint4(part[0], part[1], part[2], part[3]);
 }
 
-// Compute exp(x - pivot) of a vector's elements, for an OUTPUT or only for a sum.
-template <typename T, bool OUTPUT>
-__device__ inline void exp_elements(uint4 vec, float pivot, float (&to)[kVecElems<T>]) {
-  unpack<T>(vec, to);
-#pragma unroll
-  for (int i = 0; i < kVecElems<T>; ++i) {
-    to[i] = OUTPUT ? exp_for<T>(to[i] - pivot) : exp_approx(to[i] - pivot);
-  }
-}
-
-// Compute the output of a vector from the row's maximum and epilogue. AGAIN: as in to_floats().
+// Compute the output of a vector. AGAIN: as in to_floats().
 template <typename T, bool AGAIN = false, typename Epilogue>
-__device__ inline uint4 apply_epilogue(uint4 vec, float max, const Epilogue& epilogue) {
+__device__ inline uint4 apply_epilogue(uint4 vec, const Epilogue& epilogue) {
   float value[kVecElems<T>];
   unpack<T, AGAIN>(vec, value);
 #pragma unroll
-  for (int i = 0; i < kVecElems<T>; ++i)
-    value[i] = epilogue.template from_shifted<T>(value[i] - max);
+  for (int i = 0; i < kVecElems<T>; ++i) value[i] = epilogue.from_x(value[i]);
   return pack<T>(value);
 }
 

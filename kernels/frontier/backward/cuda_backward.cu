@@ -61,7 +61,8 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
     opaque(y_tile.vec[k]);
   }
   // all states have one maximum, so merging adds their sums
-  const SoftmaxState merged = part.merge({0.0f, warp_reduce<Sum>(tree_reduce<Sum, K>(sum))});
+  const SoftmaxState merged =
+      part.template merge<Sums<Half, false>>({0.0f, warp_reduce<Sum>(tree_reduce<Sum, K>(sum))});
 
   const unsigned zero = static_cast<unsigned>(cols >> 32);
 #pragma unroll

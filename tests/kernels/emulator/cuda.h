@@ -128,6 +128,12 @@ V __shfl_xor_sync(unsigned mask, V value, int distance) {
   return __shfl_sync(mask, value, static_cast<int>(current->thread % kLanes) ^ distance);
 }
 
+inline unsigned __ballot_sync(unsigned mask, bool mine) {
+  unsigned ballot = mine ? 1u << current->thread % kLanes : 0;
+  for (int distance = kLanes / 2; distance > 0; distance /= 2)
+    ballot |= __shfl_xor_sync(mask, ballot, distance);
+  return ballot;
+}
 inline int __reduce_max_sync(unsigned mask, int value) {
   for (int distance = kLanes / 2; distance > 0; distance /= 2)
     value = max(value, __shfl_xor_sync(mask, value, distance));
@@ -155,6 +161,8 @@ inline unsigned __float_as_uint(float value) {
 }
 inline float __uint_as_float(unsigned bits) { return __int_as_float(static_cast<int>(bits)); }
 inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __log2f(float x) { return std::log2(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return std::exp(x); }

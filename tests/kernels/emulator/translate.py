@@ -26,6 +26,7 @@ BODIES = {
         " y.bits = x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;"
     ),
     "inline float exp2_approx(float x)": "return std::exp2(x);",
+    "inline float max_or_nan(float a, float b)": "return a != a || a > b ? a : b;",
     "inline unsigned cluster_rank()": "return current->block->rank;",
     "inline void cluster_arrive()": (
         "Cluster& all = *current->block->cluster; current->arrived_in = all.waiting.generation;"
