@@ -70,7 +70,7 @@ def run(
 
     Raises ValueError when no kernel takes x, cuda-core's errors, and RuntimeError with the driver's
     error name. The caller must not pass what ``Variant.unsupported`` refuses, nor an ``out`` unlike
-    x: checks would cost a tenth of the call.
+    x, except as ``launch_rows`` says: checks would cost a tenth of the call.
     """
     device, out = x.get_device(), empty_output(x, out)
     if device >= 0 and device == current_device():
@@ -198,9 +198,7 @@ def _prepare(key: Key) -> LoadedLaunch:
     if key.dtype not in TYPES:
         raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, TYPES))}")
     if key.narrow is not None and (key.dtype, key.narrow.itemsize) != (torch.float32, 2):
-        raise ValueError(
-            f"{key.narrow} beside {key.dtype}; only 16 bits beside float32 are allowed"
-        )
+        raise ValueError(f"{key.narrow} beside {key.dtype}; allowed: 16 bits beside float32")
     sizes = key.rows, key.cols, key.pack
     plans = key.planner(Problem(key.dtype, *sizes, key.log, gpu_info(device), key.narrow))
     if not plans:

@@ -173,10 +173,10 @@ def _as_contiguous_rows(x: Tensor, outer: int, n: int, stride: int) -> tuple[Ten
 
 
 def _aligned_output(out: Tensor, n: int) -> Tensor:
-    """Return a contiguous output of rows of n, or a tensor in its place that is aligned as most are.
+    """Return ``out``, whose rows of n are contiguous, or an aligned tensor to be copied to it.
 
-    The reason is that of ``_as_contiguous_rows``. Torch's allocator aligns every tensor, but a part
-    of one, as a compiler makes, may begin anywhere.
+    The reason is that of ``_as_contiguous_rows``. torch's allocator aligns every tensor, but a part
+    of one may begin anywhere.
     """
     if n % TRITON_ALIGNMENT or out.data_ptr() % TRITON_ALIGNMENT == 0:
         return out

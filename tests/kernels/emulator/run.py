@@ -60,7 +60,8 @@ def run(
 ) -> torch.Tensor:
     """Fill and return out (M, N) from (x,), or from (g, y), as ``kernels.cuda.launch`` does.
 
-    ``out`` may be float32 where x has 16 bits, or have 16 bits where g and y are float32. Raises AssertionError for what cuda.h finds wrong.
+    ``out`` may be float32 where x has 16 bits, or have 16 bits where g and y are float32.
+    Raises AssertionError for what cuda.h finds wrong.
     """
     x, y = read[0], read[-1]
     out = torch.full_like(x, torch.nan) if out is None else out

@@ -144,9 +144,8 @@ def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) ->
     # values that both dtypes have, so that only the output is rounded
     drawn_as = min(out_dtype, launch.dtype, key=lambda dtype: dtype.itemsize)
     drawn = inputs.draw_for(launch.op, "normal", drawn_as, *size, 1, torch.device("cpu"))
-    views = [
-        placed(each.to(launch.dtype), *at) for each, at in zip(drawn, itertools.cycle(read_at))
-    ]
+    read = (each.to(launch.dtype) for each in drawn)
+    views = [placed(each, *at) for each, at in zip(read, itertools.cycle(read_at))]
     views += [placed(torch.full(size, GUARD, dtype=out_dtype), *out_at)]
     given = [moved(view, device) for view in views]
     y = moved(run(*given), "cpu")
