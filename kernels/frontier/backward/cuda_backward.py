@@ -3,6 +3,7 @@
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
 vectors of g and y and keeps them in registers. Sums are merged, and vectors of unaligned rows
 assembled, as in ``frontier_rows``; g, y and dx may have different offsets from an aligned address.
+Of float32 g and y, dx may have 16 bits; then it is the dx of float32, rounded once.
 Bytes: 3·M·N·itemsize, the least possible.
 Limits: N up to 262,144 in float32, twice that in 16 bits; half of it with clusters of 8 blocks.
 Compute capability 9.0, or 8.0 where a block is enough.
