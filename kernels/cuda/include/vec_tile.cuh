@@ -12,6 +12,7 @@ struct VecTile {
   using Vec = typename VecOf<sizeof(T) * ELEMS>::type;
   using From = AlignedRow<const T, ELEMS>;
   using To = AlignedRow<T, ELEMS>;
+  static constexpr int kBytes = sizeof(Vec);
   static constexpr int kRoundElems = kWarp * ELEMS;  // between two vectors of a lane
   // from the begin of a lane's first vector to the end of its last
   static constexpr int kSpanElems = (K - 1) * kRoundElems + ELEMS;
@@ -53,7 +54,7 @@ struct VecTile {
   __device__ void end_load(const T* row) {
     if constexpr (!UNALIGNED) return;
     const From aligned(row);
-    dispatch_quarter<sizeof(Vec)>(aligned.off, [&](auto part) { shift<part.value>(aligned); });
+    dispatch_quarter<kBytes>(aligned.off, [&](auto part) { shift<part.value>(aligned); });
   }
 
   // Store output(k) for each vector k of the row.
@@ -62,7 +63,7 @@ struct VecTile {
     if constexpr (UNALIGNED) {
       const To out(out_row);
       if (out.off == 0) return store_aligned_but_the_last(out_row, output);
-      return dispatch_quarter<sizeof(Vec)>(sizeof(Vec) - out.off, [&](auto quarter) {
+      return dispatch_quarter<kBytes>(kBytes - out.off, [&](auto quarter) {
         store_shifted<quarter.value>(out_row, out, output);
       });
     }
