@@ -25,6 +25,7 @@ from .plan import (
     LaunchPlan,
     Planner,
     Problem,
+    as_wide,
     problem_of,
     widest_pack,
 )
@@ -56,6 +57,7 @@ class Key(NamedTuple):
     pack: int
     log: bool
     device: int
+    narrow: torch.dtype | None  # see ``Problem``
 
 
 _loaded: dict[Key, LoadedLaunch] = {}
@@ -68,7 +70,7 @@ def run(
 
     Raises ValueError when no kernel takes x, cuda-core's errors, and RuntimeError with the driver's
     error name. The caller must not pass what ``Variant.unsupported`` refuses, nor an ``out`` unlike
-    x: checks would cost a tenth of the call.
+    x, except as ``launch_rows`` says: checks would cost a tenth of the call.
     """
     device, out = x.get_device(), empty_output(x, out)
     if device >= 0 and device == current_device():
@@ -94,11 +96,15 @@ def launch_rows(
 
     Their device is the current one. Shape and strides are numbers, because each view would cost the
     host 0.8 µs. Returns ``launch(out, x, out_stride, x_stride, rows, cols)`` of ``submitter``, for
-    addresses and strides of the same alignment.
+    addresses and strides of the same alignment, and the same two dtypes. ``out`` may be float32
+    where x has 16 bits, if the planner's kernels convert.
     """
-    to, of = out.data_ptr(), x.data_ptr()
-    pack = widest_pack(x.element_size(), to | of, x_stride | out_stride | cols)
-    key = (planner, x.dtype, rows, cols, pack, log, x.get_device())
+    to, of, dtype = out.data_ptr(), x.data_ptr(), out.dtype
+    narrow, aligned_as = None, of
+    if x.dtype is not dtype:
+        narrow, aligned_as = x.dtype, as_wide(of, x.element_size(), out.element_size())
+    pack = widest_pack(out.element_size(), to | aligned_as, x_stride | out_stride | cols)
+    key = (planner, dtype, rows, cols, pack, log, x.get_device(), narrow)
     return launch_with(key, (to, of, out_stride, x_stride, rows, cols))
 
 
@@ -191,7 +197,10 @@ def _prepare(key: Key) -> LoadedLaunch:
     device = key.device
     if key.dtype not in TYPES:
         raise ValueError(f"x is {key.dtype}; allowed: {', '.join(map(str, TYPES))}")
-    plans = key.planner(Problem(key.dtype, key.rows, key.cols, key.pack, key.log, gpu_info(device)))
+    if key.narrow is not None and (key.dtype, key.narrow.itemsize) != (torch.float32, 2):
+        raise ValueError(f"{key.narrow} beside {key.dtype}; allowed: 16 bits beside float32")
+    sizes = key.rows, key.cols, key.pack
+    plans = key.planner(Problem(key.dtype, *sizes, key.log, gpu_info(device), key.narrow))
     if not plans:
         raise ValueError(f"N = {key.cols}: {TOO_LONG}, on cuda:{device}")
     loaded = [(_load(plan, device), plan) for plan in plans]

@@ -40,7 +40,11 @@ GPUS = {
 
 
 class Problem(NamedTuple):
-    """Hold what decides which kernel runs; addresses and strides count only through ``pack``."""
+    """Hold what decides which kernel runs; addresses and strides count only through ``pack``.
+
+    All matrices have ``dtype``, except where a call reads 16 bits and writes float32, or a backward
+    the other way round: then ``dtype`` is float32 and divides the row, and ``narrow`` is the other.
+    """
 
     dtype: torch.dtype
     rows: int
@@ -48,6 +52,7 @@ class Problem(NamedTuple):
     pack: int  # elements that one instruction may move: 8, 4, 2 or 1, at most 16 bytes
     log: bool  # log_softmax instead of softmax
     gpu: GpuProperties
+    narrow: torch.dtype | None = None  # the dtype of a forward's x, or of a backward's dx
 
 
 class LaunchPlan(NamedTuple):
@@ -96,6 +101,11 @@ def widest_pack(itemsize: int, addresses: int, counts: int) -> int:
     return min(elements & -elements, VEC_BYTES // itemsize)
 
 
+def as_wide(address: int, narrow: int, wide: int) -> int:
+    """Return an address whose elements of ``wide`` bytes are as aligned as narrow ones at this."""
+    return address * (wide // narrow)
+
+
 def problem_of(x: torch.Tensor, log: bool, gpu: GpuProperties) -> Problem:
     """Return the problem of x (M, N), with an output of x's alignment."""
     rows, cols = x.shape
@@ -113,5 +123,10 @@ def instantiate(template: str, *arguments: str | int | bool) -> str:
 def instantiate_for(
     template: str, problem: Problem, *arguments: int | bool, epilogues: tuple[str, str] = EPILOGUES
 ) -> str:
-    """Return an instance's C++ name; its first arguments are the element type and the epilogue."""
-    return instantiate(template, TYPES[problem.dtype], epilogues[problem.log], *arguments)
+    """Return an instance's C++ name.
+
+    Its first arguments are the element type and the epilogue. The last is the narrow type, which
+    only templates that convert have.
+    """
+    narrow = () if problem.narrow is None else (TYPES[problem.narrow],)
+    return instantiate(template, TYPES[problem.dtype], epilogues[problem.log], *arguments, *narrow)

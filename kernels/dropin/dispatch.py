@@ -1,13 +1,14 @@
 """Choose the kernel for a softmax over any dimension, and for its backward.
 
 A tensor is (outer, n, inner), and the softmax is over n; its rows are adjacent if inner is 1.
-Forward: ``frontier`` takes rows of one dtype in and out where the GPU can run it. Long rows whose
-dtype changes are widened first. ``triton_rows`` takes all others, and ``triton_inner_dim`` every
-larger inner. The choice depends on n, inner and the dtypes, never on outer: a row gives the same
-bits in any batch.
-Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and the dtypes
-are equal. ``triton_backward`` takes all other rows, ``triton_inner_dim`` every larger inner.
-``data/recorded/h200/softmax_backward.csv`` has both over the length of a row on an H200.
+Forward: ``frontier`` takes all rows where the GPU can run it. Rows of 16 bits that become float32
+have the bits of rows that were cast first. ``triton_rows`` takes all rows elsewhere, and
+``triton_inner_dim`` every larger inner. The choice depends on n, inner and the dtypes, never on
+outer or an address: a row gives the same bits in any batch and anywhere.
+Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and g has y's
+dtype, as it has under autocast, too. ``triton_backward`` takes all other rows, and
+``triton_inner_dim`` every larger inner. ``data/recorded/h200/softmax_backward.csv`` has both over
+the length of a row on an H200.
 
 Whatever fails on the way to a launch leaves the call to the next route: CUDA C++, then Triton, then
 torch. NVRTC may be missing, the driver too old, the cluster too large for a part of a GPU. The
@@ -30,13 +31,8 @@ from .eligible import runs_cuda_kernels
 # element by element. On an H100 it is 6 % faster at 514 bytes in 16 bits, and 1 to 2 % slower from
 # 1020 bytes on, in 32 bits from 508.
 MIN_BYTES = {True: 2**14, False: 768}
-# A row up to this many columns is widened in place, which saves a matrix. ``frontier`` reads the
-# whole row before its first store, because every store depends on the row's sum. __restrict__ would
-# permit a second load; test_frontier_gpu.py checks that there is none.
-MAX_IN_PLACE = 2**18
-TRITON_ALIGNMENT = (
-    16  # Triton compiles another instance for addresses and strides that are multiples
-)
+# Triton compiles another instance for addresses and strides that are multiples of this number.
+TRITON_ALIGNMENT = 16
 MAX_FAILED = 4096  # calls that are remembered
 
 logger = logging.getLogger(__package__.partition(".")[0])
@@ -116,11 +112,6 @@ def _is_out_of_memory(error: Exception) -> bool:
 def _cuda_forward(x, out, outer, n, inner, stride, log) -> Callable | None:
     if inner > 1 or not (launch := _cuda_launches(x.get_device())[0]):
         return None
-    if x.dtype is not out.dtype:
-        if n <= _triton().rows.LONGEST_BLOCK:
-            return None
-        wide = out if n <= MAX_IN_PLACE else torch.empty_like(out)
-        x, stride = wide.copy_(x), n
     return launch(x, out, outer, n, stride, n, log)
 
 
@@ -129,7 +120,10 @@ def _triton_forward(x, out, outer, n, inner, stride, log) -> bool:
         _triton().inner_dim.forward(x, out, outer, n, inner, log)
     else:
         x, stride = _as_contiguous_rows(x, outer, n, stride)
-        _triton().rows.forward(x, out, outer, n, stride, log)
+        y = _aligned_output(out, n)
+        _triton().rows.forward(x, y, outer, n, stride, log)
+        if y is not out:
+            out.copy_(y)
     return True
 
 
@@ -137,7 +131,7 @@ def _cuda_backward(g, y, dx, outer, n, inner, stride, log) -> bool:
     row_bytes = n * y.element_size()
     if inner > 1 or row_bytes <= MIN_BYTES[row_bytes % VEC_BYTES == 0]:
         return False
-    if not g.dtype is y.dtype is dx.dtype:
+    if g.dtype is not y.dtype or (dx.dtype is not y.dtype and y.dtype is not torch.float32):
         return False
     launch = _cuda_launches(y.get_device())[1]
     return bool(launch) and launch(g, y, dx, outer, n, (n, stride, n), log)
@@ -148,7 +142,11 @@ def _triton_backward(g, y, dx, outer, n, inner, stride, log) -> bool:
         _triton().inner_dim.backward(g, y, dx, outer, n, inner, log)
     else:
         g, stride = _as_contiguous_rows(g, outer, n, stride)
-        _triton().backward.launch(g, y, dx, outer, n, (n, stride, n), log)
+        y, _ = _as_contiguous_rows(y, outer, n, n)
+        aligned_dx = _aligned_output(dx, n)
+        _triton().backward.launch(g, y, aligned_dx, outer, n, (n, stride, n), log)
+        if aligned_dx is not dx:
+            dx.copy_(aligned_dx)
     return True
 
 
@@ -172,6 +170,17 @@ def _as_contiguous_rows(x: Tensor, outer: int, n: int, stride: int) -> tuple[Ten
     if aligned == (n % TRITON_ALIGNMENT == 0):
         return x, stride
     return x.clone(memory_format=torch.contiguous_format), n
+
+
+def _aligned_output(out: Tensor, n: int) -> Tensor:
+    """Return ``out``, whose rows of n are contiguous, or an aligned tensor to be copied to it.
+
+    The reason is that of ``_as_contiguous_rows``. torch's allocator aligns every tensor, but a part
+    of one may begin anywhere.
+    """
+    if n % TRITON_ALIGNMENT or out.data_ptr() % TRITON_ALIGNMENT == 0:
+        return out
+    return torch.empty_like(out)
 
 
 @functools.cache

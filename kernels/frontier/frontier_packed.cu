@@ -75,7 +75,8 @@ struct LaneElements {
 
   // Load the row's last element in place of absent ones. Loads under conditions would wait for each
   // other, as a thread has only 7 predicates.
-  __device__ void load(const T* first) {
+  template <typename In>
+  __device__ void load(const In* first) {
     const int last = opaque(left - 1);
 #pragma unroll
     for (int i = 0; i < K; ++i)
@@ -128,14 +129,14 @@ struct LaneElements {
 // LANES: adjacent lanes of a warp that share a row. WARPS: whole warps that share one. K: most
 // elements of a lane. SUMS: of a lane. The order of every sum follows from cols alone. `direct`: 1
 // if lanes access global memory though rows are contiguous; without kPackedSums they always do.
-// Dynamic shared memory: the rows of a block, and two vectors.
-template <typename T, typename Epilogue, int K, int LANES, int WARPS, int SUMS>
+// Dynamic shared memory: the rows of a block, and two vectors. In: the type of x.
+template <typename T, typename Epilogue, int K, int LANES, int WARPS, int SUMS, typename In = T>
 __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
-    frontier_packed(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
+    frontier_packed(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, int direct) {
   extern __shared__ __align__(16) uint4 smem[];
   constexpr int kStep = LANES * WARPS, kThreads = WARPS > 1 ? kStep : kPackedThreads;
-  constexpr int kRows = kThreads / kStep, kVecs = K / kVecElems<T> + 1;
+  constexpr int kRows = kThreads / kStep;
   // For a row of one warp K is the least even number that suffices, so each lane has at least K - 2
   // elements. A row of several warps has more than all warps but one can hold.
   constexpr int kSure = WARPS == 1 ? K - 2 : K * (WARPS - 1) / WARPS;
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   const Index first_row = static_cast<Index>(blockIdx.x) * kRows;
   const int row_count = rows - first_row < kRows ? static_cast<int>(rows - first_row) : kRows;
   T* const elements = reinterpret_cast<T*>(smem);
-  const T* const x_rows = x + first_row * x_stride;
+  const In* const x_rows = x + first_row * x_stride;
   T* const out_rows = out + first_row * out_stride;
   const bool packed = SUMS == kPackedSums && !direct;
   const bool load_packed = packed && x_stride == cols, store_packed = packed && out_stride == cols;
@@ -153,9 +154,10 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   LaneElements<T, K, kSure, kStep, LANES, SUMS, Epilogue::kScalesExp> mine(width - lane);
   int in_off = 0;  // of the first row in smem
   if (load_packed) {
-    in_off = load_run<T, kThreads, kVecs>(smem, x_rows, row_count * width, thread);
+    constexpr int kVecs = K / kVecElems<In> + 1;
+    in_off = load_run<In, kThreads, kVecs>(smem, x_rows, row_count * width, thread);
     __syncthreads();
-    mine.load(elements + in_off + loaded_row * width + lane);
+    mine.load(reinterpret_cast<const In*>(smem) + in_off + loaded_row * width + lane);
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
@@ -169,8 +171,10 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   const int out_off = AlignedRow<T>(out_rows).elements_off();
   // Without a shift, lanes overwrite only their elements, and threads without a row read, for
   // nothing, those of the last one. The merge of several warps has a barrier.
-  if (WARPS == 1 && load_packed && (out_off != in_off || row_count < kRows)) __syncthreads();
+  constexpr bool kInPlace = sizeof(In) == sizeof(T);
+  if (WARPS == 1 && load_packed && (!kInPlace || out_off != in_off || row_count < kRows))
+    __syncthreads();
   if (row < row_count) mine.store(elements + out_off + row * width + lane, epilogue);
   __syncthreads();
-  store_run<T, kThreads, kVecs>(out_rows, smem, row_count * width, thread);
+  store_run<T, kThreads, K / kVecElems<T> + 1>(out_rows, smem, row_count * width, thread);
 }

@@ -20,18 +20,19 @@ constexpr int min_blocks_per_sm() {
 
 // K, UNALIGNED, KEEP_EXP: as in RowTile. WARPS: warps of a block that share a row; 1 where a block
 // has ROWS rows, a warp each. CLUSTER: blocks that share a row. The order of every sum depends on
-// these parameters alone.
+// these parameters alone. In: the type of x.
 template <typename T, typename Epilogue, int K, int WARPS, int CLUSTER, int ROWS, bool UNALIGNED,
-          bool KEEP_EXP>
+          bool KEEP_EXP, typename In = T>
 __global__ void __launch_bounds__(
     kWarp * WARPS * ROWS,
     min_blocks_per_sm<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, UNALIGNED, KEEP_EXP>())
-    frontier_rows(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
+    frontier_rows(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
   const RowPart<WARPS, CLUSTER, ROWS> part;
   if (ROWS > 1 && part.row >= rows) return;
-  const T* const x_row = x + part.row * x_stride;
-  RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp> tile(part.tile * (K * kWarp), cols);
+  const In* const x_row = x + part.row * x_stride;
+  using Tile = RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp, 0, In>;
+  Tile tile(part.tile * (K * kWarp), cols);
   tile.begin_load(x_row);
   part.listen();
   tile.end_load(x_row);

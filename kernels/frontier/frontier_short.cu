@@ -4,25 +4,26 @@
 // UNIT: adjacent elements of a lane. K: units of a lane. LANES: lanes of a row, a power of two. All
 // three follow from cols alone, so sums do not depend on the address. PACK: elements moved at once,
 // fewer than UNIT where rows are unaligned. FULL: K * LANES * UNIT is cols. THREADS: of a block.
+// In: the type of x.
 template <typename T, typename Epilogue, int UNIT, int PACK, int K, int LANES, bool FULL,
-          int THREADS>
+          int THREADS, typename In = T>
 __global__ void __launch_bounds__(THREADS)
-    frontier_short(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
+    frontier_short(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
                    Index rows, Index cols) {
   constexpr int kPacks = UNIT / PACK;
   const int lane = threadIdx.x % LANES, width = static_cast<int>(cols);
   // Adjacent groups of lanes have adjacent rows, so that a warp's loads are coalesced.
   const Index row = static_cast<Index>(blockIdx.x) * (THREADS / LANES) + threadIdx.x / LANES;
 
-  Pack<T, PACK> loaded[K][kPacks];
+  Pack<In, PACK> loaded[K][kPacks];
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     const int col = (k * LANES + lane) * UNIT;
     if (row < rows && (FULL || col < width)) {
-      const T* const from = x + row * x_stride + col;
+      const In* const from = x + row * x_stride + col;
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
-        loaded[k][p].vec = *reinterpret_cast<const typename Pack<T, PACK>::Vec*>(from + p * PACK);
+        loaded[k][p].vec = *reinterpret_cast<const typename Pack<In, PACK>::Vec*>(from + p * PACK);
       }
     }
   }

@@ -26,11 +26,11 @@ constexpr int max_threads(int registers, int warps) {
 // at once. STREAMED: a row exceeds the registers of its blocks, so it has `tiles` tiles, each
 // shared by all blocks of the row. The last tile stays in registers, and `saved_tiles` tiles before
 // it stay in shared memory. The others are read again, from the end of the row, which L2 still
-// holds.
+// holds. In: the type of x.
 template <typename T, typename Epilogue, int K, int WARPS, int REGISTERS, bool UNALIGNED,
-          bool STREAMED, int BYPASS>
+          bool STREAMED, int BYPASS, typename In = T>
 __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks(REGISTERS, WARPS))
-    frontier_spread(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
+    frontier_spread(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks, int tiles,
                     int saved_tiles) {
   // in 16 bits, exps take twice the registers of the elements
@@ -50,14 +50,17 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
   GridReducer reducer(workspace, first_row * row_blocks, row_blocks);
   for (int row = first_row; row < rows; row += row_step) {
-    const T* const x_row = x + row * x_stride;
+    const In* const x_row = x + row * x_stride;
     const auto first_vec = [&](int tile) { return (tile * row_blocks + row_block) * kBlockVecs; };
     // opaque: otherwise the compiler keeps offsets for the next row, in a tile's registers
     const auto tile_vec = [&](int tile) { return opaque(first_vec(tile) + warp * K * kWarp); };
-    const auto prefetch_tile = [&](const T* of_row, int tile) {
+    const auto prefetch_tile = [&](const In* of_row, int tile) {
       const int left = opaque(static_cast<int>(cols)) / kVecElems<T> - first_vec(tile);
-      const AlignedRow<const T> aligned(of_row);
-      if (left > 0) prefetch(aligned.at(first_vec(tile)), min(kBlockVecs, left) * kVecBytes);
+      const AlignedRow<const In> aligned(of_row);
+      constexpr int kNarrow = sizeof(T) / sizeof(In);  // vectors that take the bytes of one
+      if (left / kNarrow > 0)
+        prefetch(aligned.at(first_vec(tile) / kNarrow),
+                 min(kBlockVecs, left) / kNarrow * kVecBytes);
     };
     // Each thread reads back only its own vectors, so no barrier is needed.
     const auto slot = [&](int tile) {
@@ -67,7 +70,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = 0; tile < tiles - 1; ++tile) {
-        RowTile<T, K, UNALIGNED, false, BYPASS> early(tile_vec(tile), cols);
+        RowTile<T, K, UNALIGNED, false, BYPASS, In> early(tile_vec(tile), cols);
         early.begin_load(x_row);
         if (threadIdx.x == 0) prefetch_tile(x_row, tile + 1);
         early.end_load(x_row);
@@ -75,7 +78,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
-    RowTile<T, K, UNALIGNED, kKeepExp, BYPASS> last(tile_vec(STREAMED ? tiles - 1 : 0), cols);
+    RowTile<T, K, UNALIGNED, kKeepExp, BYPASS, In> last(tile_vec(STREAMED ? tiles - 1 : 0), cols);
     last.load(x_row);
     SoftmaxState state = last.template state<Sums>();
     if constexpr (STREAMED) state = merge<Sums>({before, state});
@@ -99,7 +102,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = tiles - 2; tile >= 0; --tile) {
-        RowTile<T, K, UNALIGNED, false, BYPASS> again(tile_vec(tile), cols);
+        RowTile<T, K, UNALIGNED, false, BYPASS, In> again(tile_vec(tile), cols);
         if (tile >= tiles - 1 - saved_tiles) {
           again.restore(slot(tile), kThreads);
         } else {

@@ -4,7 +4,7 @@
 #include "cluster.cuh"
 #include "cp_async.cuh"
 #include "epilogue.cuh"
-#include "unaligned.cuh"
+#include "narrow.cuh"
 
 // Return the vectors between the beginning of a cache line and this one.
 __device__ inline int place_in_line(const void* vec) {
@@ -34,28 +34,36 @@ __device__ int load_tile(uint4* smem, const T* from, int count) {
   return before;
 }
 
-// Elements in shared memory; the first one may be anywhere in a vector.
-template <typename T>
+// Elements in shared memory, of type In; the first one may be anywhere in a vector.
+template <typename T, typename In>
 struct SmemTile {
-  const uint4* vecs;
+  using Vec = NarrowVec<In, T>;
+  const Vec* vecs;
   int off;  // bytes, in the first vector
 
   __device__ SmemTile(const uint4* smem, int before)
-      : vecs(smem + before / kVecElems<T>),
-        off(before % kVecElems<T> * static_cast<int>(sizeof(T))) {}
+      : vecs(reinterpret_cast<const Vec*>(smem) + before / kVecElems<T>),
+        off(before % kVecElems<T> * static_cast<int>(sizeof(In))) {}
 
-  // Vector i, counted from the first element; QUARTER: off / 4.
+  // Vector i of T, counted from the first element; QUARTER: off / 4.
   template <int QUARTER>
   __device__ uint4 vec(int i) const {
-    return funnel_shift<T, QUARTER>(vecs[i], vecs[i + 1], off % 4);
+    return widened<In>(funnel_shift<In, QUARTER>(vecs[i], vecs[i + 1], off % 4));
+  }
+  // The same where off is 0.
+  __device__ uint4 aligned_vec(int i) const { return widened<In>(vecs[i]); }
+  // Call run(Constant<off / 4>).
+  template <typename F>
+  __device__ void dispatch(const F& run) const {
+    dispatch_quarter<sizeof(Vec)>(off, run);
   }
 };
 
 // A lane's K vectors of its warp's tile, every 32nd.
-template <typename T, int K, int QUARTER>
+template <typename T, typename In, int K, int QUARTER>
 struct LaneVecs {
   static constexpr int kMaybeAbsent = 2;  // last vectors, which a tile may lack
-  const SmemTile<T>& tile;
+  const SmemTile<T, In>& tile;
   int end;  // elements of the tile
 
   __device__ uint4 operator[](int k) const {
@@ -91,8 +99,9 @@ struct LaneVecs {
 };
 
 // Store `vecs` output vectors, at most K for each lane.
-template <int K, typename T, typename Epilogue>
-__device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, const Epilogue& epilogue) {
+template <int K, typename T, typename In, typename Epilogue>
+__device__ void store_tile(uint4* to, const SmemTile<T, In>& tile, int vecs,
+                           const Epilogue& epilogue) {
   const int lane = threadIdx.x % kWarp;
   if (tile.off == 0) {
     // In 32 bits, stores of whole cache lines are worth one more iteration.
@@ -102,10 +111,10 @@ __device__ void store_tile(uint4* to, const SmemTile<T>& tile, int vecs, const E
     for (int k = 0; k < K + (kLines ? 1 : 0); ++k) {
       const int i = first_vec + k * kWarp;
       if (i < vecs && (k > 0 || i >= 0))
-        store_vec(to + i, apply_epilogue<T>(tile.vecs[i], epilogue));
+        store_vec(to + i, apply_epilogue<T>(tile.aligned_vec(i), epilogue));
     }
   } else {
-    dispatch_quarter(tile.off, [&](auto quarter) {
+    tile.dispatch([&](auto quarter) {
       uint4* next = to + lane;
 #pragma unroll 1
       for (int i = lane; i < vecs; i += kWarp, next += kWarp) {
@@ -122,13 +131,14 @@ constexpr int kRegisters = K <= 6 ? 32 : 40;
 
 // K: vectors of a lane. WARPS: warps of a block. CLUSTER: blocks that share a row. All three follow
 // from cols alone, and so does the order of every sum. Dynamic shared memory: the vectors of each
-// warp, and two more.
-template <typename T, typename Epilogue, int K, int WARPS, int CLUSTER>
+// warp, and two more. In: the type of x, a vector of which has the elements of kNarrow of T.
+template <typename T, typename Epilogue, int K, int WARPS, int CLUSTER, typename In = T>
 __global__ void __maxnreg__(kRegisters<K>)
-    frontier_staged(T* __restrict__ out, const T* __restrict__ x, Index out_stride, Index x_stride,
+    frontier_staged(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols) {
   extern __shared__ __align__(16) uint4 all_smem[];
-  constexpr int kTileVecs = K * kWarp + 2, kTiles = WARPS * CLUSTER;
+  constexpr int kNarrow = sizeof(T) / sizeof(In), kCopied = (K + kNarrow - 1) / kNarrow;
+  constexpr int kTileVecs = kCopied * kWarp + 2, kTiles = WARPS * CLUSTER;
   const RowPart<WARPS, CLUSTER> part;
   const int lane = threadIdx.x % kWarp;
   // the lengths of tiles differ by one vector at most
@@ -145,23 +155,24 @@ __global__ void __maxnreg__(kRegisters<K>)
   uint4* const smem = all_smem + part.warp * kTileVecs;
   const int state_elems = min(elems_left, tile_elems);
   const int loaded_elems = min(elems_left, tile_elems + out_shift);
-  const int smem_off = load_tile<T, K>(smem, x + part.row * x_stride + first_elem, loaded_elems);
+  const int smem_off =
+      load_tile<In, kCopied>(smem, x + part.row * x_stride + first_elem, loaded_elems);
   part.listen();
   cp_async_wait();
   __syncwarp();
-  const SmemTile<T> tile(smem, smem_off);
+  const SmemTile<T, In> tile(smem, smem_off);
   using Sums = typename Epilogue::template SumsOf<T, false>;
   SoftmaxState state;
-  dispatch_quarter(tile.off, [&](auto quarter) {
-    state = LaneVecs<T, K, quarter.value>{tile, state_elems}.template state<Sums>();
+  tile.dispatch([&](auto quarter) {
+    state = LaneVecs<T, In, K, quarter.value>{tile, state_elems}.template state<Sums>();
   });
   const typename Epilogue::template Of<T> epilogue(part.template merge<Sums>(state));
 
   const int out_vecs = (loaded_elems - out_shift) / kVecElems<T>;
   store_tile<K>(reinterpret_cast<uint4*>(out_tile + out_shift),
-                SmemTile<T>(smem, smem_off + out_shift), out_vecs, epilogue);
+                SmemTile<T, In>(smem, smem_off + out_shift), out_vecs, epilogue);
   // Store both ends of the row, which are partial vectors of the output, element by element.
-  const T* const elements = reinterpret_cast<const T*>(smem) + smem_off;
+  const In* const elements = reinterpret_cast<const In*>(smem) + smem_off;
   const bool row_begins = first_elem == 0;
   const int elem = lane + (row_begins ? 0 : out_shift + out_vecs * kVecElems<T>);
   if (elem < (row_begins ? out_shift : loaded_elems)) {

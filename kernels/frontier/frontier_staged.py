@@ -49,7 +49,9 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
         return ()
     kernel = instantiate_for("frontier_staged", problem, *shape[:3], epilogues=TILE_EPILOGUES)
     # a tile of every warp, and two vectors more, because it may begin and end inside a vector
-    shared = shape.warps * (shape.per_lane * WARP + 2) * VEC_BYTES
+    x_itemsize = (problem.narrow or problem.dtype).itemsize
+    copied = ceil_div(shape.per_lane * x_itemsize, problem.dtype.itemsize)  # vectors of a lane
+    shared = shape.warps * (copied * WARP + 2) * VEC_BYTES
     if shared > problem.gpu.max_shared_per_block - STATIC_BYTES:
         return ()
     return plan_of(SOURCE, kernel, shape, problem.rows, shared)

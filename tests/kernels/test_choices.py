@@ -8,10 +8,11 @@ import torch
 
 import kernels
 from kernels.cuda import grid_workspace
-from kernels.cuda.plan import GPUS, Problem
+from kernels.cuda.plan import GPUS, TYPES, Problem
 from kernels.cuda.sources import INCLUDE
 from kernels.frontier import frontier, frontier_packed, frontier_staged
 from kernels.frontier._tiling import parse
+from kernels.frontier.backward import cuda_backward
 from measure.clock import read_meet_write
 
 H200 = GPUS["sm_90"]
@@ -116,6 +117,21 @@ def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
         aligned = division(config, problem(cols, dtype, gpu=gpu))
         unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
         assert aligned == unaligned, (config, cols, gpu)
+
+
+@pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16], ids=str)
+def test_a_row_that_is_converted_is_divided_as_float32(narrow):
+    """So it has the bits of a row that was cast first, in any batch and at any address."""
+    lengths = [1, 3, 64, 100, 1000, 1001, 4096, 5001, 8320, 33_001, 131_072, 262_143, 5_000_001]
+    for plan_of, cols in itertools.product((frontier.plan, cuda_backward.plan), lengths):
+        for pack, rows in itertools.product({1, min(cols & -cols, 4)}, (1, 3000)):
+            wide = problem(cols, pack=pack, rows=rows)
+            plans, converting = plan_of(wide), plan_of(wide._replace(narrow=narrow))
+            for plan, other in zip(plans, converting, strict=True):
+                assert other.kernel == f"{plan.kernel[:-1]}, {TYPES[narrow]}>"
+                assert other.shared_bytes <= plan.shared_bytes
+                alike = {"kernel": plan.kernel, "shared_bytes": plan.shared_bytes}
+                assert other._replace(**alike) == plan
 
 
 def test_constants_that_python_and_cuda_share_are_the_same():

@@ -26,6 +26,7 @@ LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 26
 # One for each of the frontier's kernels that its rule picks: packed, short, rows, staged, spread,
 # and spread in tiles; of even lengths aligned and unaligned rows.
 FEW = [33, 256, 16384, 100_003, 2**20, 2**23]
+OURS = ["frontier", "cuda_backward"]
 TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
 # Long unaligned rows, each vector loaded twice: all the warps that fit are worth more on an H100.
 SPILLS = re.compile(r"frontier_spread<float, OnlineLogSoftmax, 8, \d+, 80, true, false, \d>")
@@ -33,12 +34,15 @@ SPILLED_BYTES = 8
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 
 
-def wanted(names, dtype, arch, columns) -> dict[tuple[Path, str], int]:
-    """(source, C++ name) -> threads of a block, of all that these variants may launch."""
+def wanted(names, dtype, arch, columns, narrow=None) -> dict[tuple[Path, str], int]:
+    """(source, C++ name) -> threads of a block, of all that these variants may launch.
+
+    `narrow`: as in ``Problem``.
+    """
     found, gpu = {}, GPUS[arch]
     for name, cols, rows, log in itertools.product(names, columns, (7, 8), (False, True)):
         for pack in (p for p in (1, 2, 4, 8) if cols % p == 0 and p * dtype.itemsize <= 16):
-            problem = Problem(dtype, rows, cols, pack, log, gpu)
+            problem = Problem(dtype, rows, cols, pack, log, gpu, narrow)
             for plan in kernels.load(name).module.plan(problem):
                 if plan.min_capability <= gpu.capability:
                     found[plan.source, plan.kernel] = plan.threads
@@ -82,11 +86,12 @@ def sources(arch: str) -> set[str]:
 
 
 def test_what_the_dispatch_picks_compiles_without_a_warning_or_a_spill():
-    """In one type each: float32, which the articles have, and bfloat16."""
+    """In one type each: float32, which the articles have, and bfloat16; float32 of it, too."""
     articles = wanted(CUDA, torch.float32, TUNED, (31, 1024, 1025))  # packs of 1, 4; beyond a warp
-    ours = wanted(["frontier", "cuda_backward"], torch.bfloat16, TUNED, FEW)
+    ours = wanted(OURS, torch.bfloat16, TUNED, FEW)
     check(articles, torch.float32, TUNED)
     check(ours, torch.bfloat16, TUNED)
+    check(wanted(OURS, torch.float32, TUNED, FEW, torch.bfloat16), torch.float32, TUNED)
     assert {source.stem for source, _ in articles | ours} == sources(TUNED)
 
 
@@ -107,3 +112,13 @@ def test_every_config_of_every_kernel_compiles_without_a_warning_or_a_spill(arch
     found |= wanted(ours, dtype, arch, LONG)
     assert {source.stem for source, _ in found} == sources(arch)
     check(found, dtype, arch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("arch", sorted(GPUS))
+def test_every_config_that_converts_compiles_without_a_warning_or_a_spill(arch, narrow):
+    configs = [v for v in launches.variants() if v.startswith("frontier_") and arch == TUNED]
+    found = wanted([*OURS, *configs], torch.float32, arch, LONG, narrow)
+    assert {source.stem for source, _ in found} <= sources(arch)
+    check(found, torch.float32, arch)

@@ -4,7 +4,9 @@ import pytest
 import torch
 
 import kernels
+from kernels.cuda import launch
 from kernels.cuda.plan import GPUS, Problem, widest_pack
+from kernels.frontier.backward import cuda_backward
 
 H200 = GPUS["sm_90"]
 LONGEST_SHARED = (H200.max_shared_per_block - 32) // 4  # 32: four warps have two floats each
@@ -25,6 +27,40 @@ def test_a_pack_is_as_wide_as_alignment_allows():
         (4, 0, 1024 | 1023, 1),  # an odd stride
     ):
         assert widest_pack(itemsize, address, counts) == pack
+
+
+@pytest.mark.parametrize(
+    ("start", "out_start", "cols", "pack"),
+    [
+        (0, 0, 64, 4),
+        (4, 0, 60, 4),  # 8 bytes into a vector, as much as a narrow one has
+        (2, 0, 64, 2),
+        (1, 0, 64, 1),
+        (0, 3, 64, 1),
+        (0, 0, 61, 1),
+    ],
+)
+def test_a_launch_that_converts_is_another_one(start, out_start, cols, pack, monkeypatch):
+    """The pack holds for the elements of both dtypes; forward and backward."""
+    launched = []
+    monkeypatch.setattr(launch, "launch_with", lambda key, _: launched.append(launch.Key(*key)))
+    monkeypatch.setattr(launch, "gpu_info", lambda _: H200)
+    x = torch.empty(3 * cols + 4, dtype=torch.bfloat16)[start:]
+    out = torch.empty(3 * cols + 4)[out_start:]
+    launch.launch_rows(plans, x, out, 3, cols, cols, cols)
+    cuda_backward.launch(out, out, x, 3, cols, (cols, 0, cols), False)
+    for key in launched:
+        assert (key.dtype, key.narrow, key.pack) == (torch.float32, torch.bfloat16, pack)
+    launch.launch_rows(plans, x, x, 3, cols, cols, cols)
+    assert (launched[-1].dtype, launched[-1].narrow) == (torch.bfloat16, None)
+
+
+def test_no_launch_rounds_a_float32_input(monkeypatch):
+    monkeypatch.setattr(launch, "_loaded", {})
+    monkeypatch.setattr(launch, "gpu_info", lambda _: H200)
+    x, out = torch.empty(4), torch.empty(4, dtype=torch.float16)
+    with pytest.raises(ValueError, match="allowed: 16 bits beside float32"):
+        launch.launch_rows(plans, x, out, 1, 4, 4, 4)
 
 
 def test_a_lane_never_holds_more_than_32_columns_and_all_columns_are_held():

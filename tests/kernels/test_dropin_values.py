@@ -100,9 +100,9 @@ def test_any_strides_of_the_incoming_gradient(op, view, launches, device):
         assert (launches[-1][1] == g.data_ptr()) == (in_place and dim == 2)
 
 
-# A row that is read as it is, and one that is widened first. On a GPU also the longest that is
-# widened in place, and one of several tiles for each block.
-WIDENED = 257, 33_001, 2**18 - 1, 2**23 + 1
+# Rows of a warp and of several blocks. On a GPU also a longer one in shared memory, and one of
+# several tiles for each block.
+CONVERTED = 257, 33_001, 2**18 - 1, 2**23 + 1
 
 
 @pytest.mark.parametrize("narrow", [slow(torch.float16), torch.bfloat16], ids=str)
@@ -114,7 +114,7 @@ def test_through_another_dtype(op, narrow, launches, device):
     """
     torch.manual_seed(2)
     for own, dtype in ((narrow, torch.float32), (torch.float32, narrow)):
-        for cols in WIDENED if device.type == "cuda" else WIDENED[:2]:
+        for cols in CONVERTED if device.type == "cuda" else CONVERTED[:2]:
             x = torch.randn(3, cols + 9, device=device).to(own)[:, :cols].requires_grad_()
             y = getattr(kernels, op)(x, 1, dtype=dtype)
             assert_right(y.detach(), x.detach().to(dtype), 1, op)
@@ -167,23 +167,28 @@ def test_a_result_that_was_changed_is_noticed(launches, device):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "cols", "by_cuda"),
+    ("dtype", "out_dtype", "cols", "by_cuda"),
     [
-        (torch.float32, 4096, False),
-        (torch.float32, 4100, True),
-        (torch.float32, 191, False),  # no multiple of 16 bytes
-        (torch.bfloat16, 385, True),
-        (torch.bfloat16, 513, True),
-        (torch.bfloat16, 2**22, False),  # cuda_backward returns False
+        (torch.float32, torch.float32, 4096, False),
+        (torch.float32, torch.float32, 4100, True),
+        (torch.float32, torch.float32, 191, False),  # no multiple of 16 bytes
+        (torch.float32, torch.bfloat16, 191, False),
+        (torch.float32, torch.bfloat16, 193, True),
+        (torch.bfloat16, torch.float32, 513, False),  # which no kernel in CUDA C++ takes
+        (torch.bfloat16, torch.bfloat16, 385, True),
+        (torch.bfloat16, torch.bfloat16, 513, True),
+        (torch.bfloat16, torch.bfloat16, 2**22, False),  # cuda_backward returns False
     ],
 )
-def test_the_length_of_a_row_chooses_its_backward(dtype, cols, by_cuda, monkeypatch):
+def test_the_length_and_dtypes_of_a_row_choose_its_backward(
+    dtype, out_dtype, cols, by_cuda, monkeypatch
+):
     asked, by_triton = mock.Mock(return_value=cols < 2**20), mock.Mock()
     monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (None, asked))
     monkeypatch.setattr(triton_backward, "launch", by_triton)
-    y = torch.empty(1, dtype=dtype)
+    y, dx = torch.empty(1, dtype=dtype), torch.empty(1, dtype=out_dtype)
     for rows in (1, 2**20):
-        dispatch.backward(y, y, y, rows, cols, 1, cols, False)
+        dispatch.backward(y, y, dx, rows, cols, 1, cols, False)
     assert by_triton.call_count == 2 * (not by_cuda)
     assert asked.call_count == 2 * (by_cuda or cols > 2**20)
 
@@ -262,15 +267,34 @@ def test_triton_gets_rows_aligned_as_contiguous_ones_are(cols, start, stride, co
     assert found == cols
 
 
+@pytest.mark.parametrize("cols", [64, 60])
+@pytest.mark.parametrize("op", OPS)
+def test_triton_gets_aligned_outputs(op, cols, device, monkeypatch):
+    """An output that begins elsewhere gets a copy, forward and backward."""
+    monkeypatch.setattr(dispatch, "_cuda_launches", lambda _: (None, None))
+    x, g = torch.randn(2, 3, cols, device=device)
+    log, results = "log" in op, []
+    for start in (0, 1):
+        stores = [torch.empty(3 * cols + 1, device=device) for _ in range(2)]
+        y, dx = (store[start:][: 3 * cols].view(3, cols) for store in stores)
+        assert (dispatch._aligned_output(y, cols) is y) == (start == 0 or cols == 60)
+        assert dispatch.forward(x, y, 3, cols, 1, cols, log) is True
+        assert dispatch.backward(g, y, dx, 3, cols, 1, cols, log) is True
+        assert_right(y, x, 1, op)
+        assert_gradient(dx, g, y, 1, op)
+        results.append((y, dx))
+    assert all(map(torch.equal, *results))
+
+
 @pytest.mark.gpu
-@pytest.mark.parametrize("cols", [100, 1024, 5000, 30_000])
+@pytest.mark.parametrize("cols", [64, 100, 1023, 1024, 5000, 30_000, 100_003])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_the_same_bits_at_any_address(dtype, cols, device):
     """Forward and backward, also where the dtype changes; in rows that are apart, or repeated."""
     wide = torch.randn(64, cols + 24, device=device).to(dtype)
     x, g = wide[:, 1 : cols + 1], torch.randn(cols, device=device)
     expected = None
-    for start, gap in ((0, 0), (1, 23), (8, 16), (3, 0)):
+    for start, gap in ((0, 0), (1, 23), (8, 16), (3, 0), (4, 4)):
         own = torch.empty(64 * (cols + gap) + 8, dtype=dtype, device=device)
         own = own[start:].as_strided((64, cols), (cols + gap, 1), start).copy_(x).requires_grad_()
         y = kernels.softmax(own, -1, dtype=torch.float32)
@@ -278,3 +302,19 @@ def test_the_same_bits_at_any_address(dtype, cols, device):
         found = kernels.softmax(own, -1), y, dx
         expected = expected or found
         assert all(map(torch.equal, found, expected))
+        one = kernels.softmax(own[5:6].detach(), -1, dtype=torch.float32)
+        assert torch.equal(one, y[5:6]), "in another batch"
+    assert torch.equal(y, kernels.softmax(x.float(), -1)), "not as a row that was cast first"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cols", [256, 781, 4100, 50_257])
+@pytest.mark.parametrize("op", OPS)
+def test_a_float32_output_at_any_address(op, cols, device):
+    """A caller may place it; torch's allocator aligns all others."""
+    x, log = torch.randn(16, cols, device=device).bfloat16(), "log" in op
+    expected = getattr(kernels, op)(x, -1, dtype=torch.float32)
+    for start in range(4):
+        out = torch.empty(16 * cols + 4, device=device)[start:][: 16 * cols].view(16, cols)
+        assert dispatch.forward(x, out, 16, cols, 1, cols, log)
+        assert torch.equal(out, expected)

@@ -1,4 +1,4 @@
-"""CUDA C++ kernels on a GPU, in every config: right, in place, and in any batch."""
+"""CUDA C++ kernels on a GPU, in every config: right, and in any batch."""
 
 import pytest
 import torch
@@ -27,8 +27,7 @@ def test_every_code_path_is_right(variant, every, device):
     "cols", [64, 201, 781, slow(1024), 8192, slow(8320), 50257, slow(131072), 2**20]
 )
 @pytest.mark.parametrize("dtype", [torch.float32, slow(torch.float16), torch.bfloat16], ids=str)
-def test_a_row_gives_the_same_bits_in_any_batch_and_in_place(cols, dtype, device):
-    """In place: as rows that the drop-in has widened, if a block reads them once."""
+def test_a_row_gives_the_same_bits_in_any_batch(cols, dtype, device):
     torch.manual_seed(cols)
     x = torch.randn(max(3, 2**24 // cols), cols, device=device).to(dtype)
     together = run("frontier", x)
@@ -40,8 +39,6 @@ def test_a_row_gives_the_same_bits_in_any_batch_and_in_place(cols, dtype, device
         assert torch.equal(run("frontier", moved[None]), together[row : row + 1])
     one = x[:1].expand(5, cols)
     assert torch.equal(run("frontier", one), together[:1].expand(5, cols))
-    if cols <= 2**18:
-        assert torch.equal(run("frontier", x, x), together)
 
 
 CASES = [("frontier", cols) for cols in (8, 256, 1024, 8191, 50257)]  # of each of its kernels

@@ -1,13 +1,13 @@
 // A warp's tile of a row, and its softmax state.
 #pragma once
+#include "narrow.cuh"
 #include "state.cuh"
-#include "vec_tile.cuh"
 
-// K, UNALIGNED, BYPASS: as in VecTile. FROM_LANE in 16 bits, because registers are scarce; in 32
-// bits loads from the cache are faster. KEEP_EXP: state() keeps the exps in float32 for the output.
-template <typename T, int K, bool UNALIGNED, bool KEEP_EXP, int BYPASS = 0>
-struct RowTile : VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))> {
-  using Vecs = VecTile<T, K, UNALIGNED, BYPASS, (sizeof(T) < sizeof(float))>;
+// K, UNALIGNED, BYPASS: as in VecTile. KEEP_EXP: state() keeps the exps in float32 for the output.
+// In: the type of the row that is loaded.
+template <typename T, int K, bool UNALIGNED, bool KEEP_EXP, int BYPASS = 0, typename In = T>
+struct RowTile : LoadedTile<T, In, K, UNALIGNED, BYPASS> {
+  using Vecs = LoadedTile<T, In, K, UNALIGNED, BYPASS>;
   using Vecs::vec;
 
   float exp_x[KEEP_EXP ? K * kVecElems<T> : 1];

@@ -18,40 +18,53 @@ __device__ inline uint4 funnel_shift(uint4 low, uint4 high, int rest) {
   return make_uint4(y[0], y[1], y[2], y[3]);
 }
 
+// The same of two narrow vectors (narrow.cuh), each with 8 bytes of elements of 16 bits.
+template <typename T, int QUARTER>
+__device__ inline uint2 funnel_shift(uint2 low, uint2 high, int rest) {
+  static_assert(sizeof(T) < 4 && QUARTER < 2, "a narrow vector has two registers");
+  const unsigned r[4] = {low.x, low.y, high.x, high.y};
+  return make_uint2(__funnelshift_r(r[QUARTER], r[QUARTER + 1], rest * 8),
+                    __funnelshift_r(r[QUARTER + 1], r[QUARTER + 2], rest * 8));
+}
+
 template <int N>
 struct Constant {
   static constexpr int value = N;
 };
 
 // Call run(Constant<bytes / 4>), so that one branch replaces many selects. `bytes` is even, below
-// 16 and uniform over the warp.
-template <typename F>
+// VEC and uniform over the warp.
+template <int VEC = kVecBytes, typename F>
 __device__ inline void dispatch_quarter(int bytes, const F& run) {
-  switch (bytes / 4) {
-    case 0:
-      return run(Constant<0>());
-    case 1:
-      return run(Constant<1>());
-    case 2:
-      return run(Constant<2>());
-    default:
-      return run(Constant<3>());
+  if constexpr (VEC < kVecBytes) {
+    return bytes / 4 == 0 ? run(Constant<0>()) : run(Constant<1>());
+  } else {
+    switch (bytes / 4) {
+      case 0:
+        return run(Constant<0>());
+      case 1:
+        return run(Constant<1>());
+      case 2:
+        return run(Constant<2>());
+      default:
+        return run(Constant<3>());
+    }
   }
 }
 
 // A row that may begin anywhere, and the aligned vectors that hold it. Vector v of the row begins
-// with element v * kVecElems, so sums do not depend on the address. Aligned vector v begins `off`
-// bytes before it.
-template <typename T>
+// with element v * ELEMS, so sums do not depend on the address. Aligned vector v begins `off` bytes
+// before it.
+template <typename T, int ELEMS = kVecElems<T>>
 struct AlignedRow {
   T* vecs;  // aligned
   int off;  // bytes
   __device__ explicit AlignedRow(T* row) {
     const unsigned long long address = reinterpret_cast<unsigned long long>(row);
-    off = static_cast<int>(address % kVecBytes);
+    off = static_cast<int>(address % (ELEMS * sizeof(T)));
     vecs = reinterpret_cast<T*>(address - off);
   }
-  __device__ T* at(int vec) const { return vecs + vec * kVecElems<T>; }
+  __device__ T* at(int vec) const { return vecs + vec * ELEMS; }
   __device__ int elements_off() const { return off / static_cast<int>(sizeof(T)); }
 };
 

@@ -53,15 +53,23 @@ __device__ inline void from_floats(unsigned& pair, float first, float second, BF
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
 }
 
-__device__ inline uint4 load_vec(const void* from) {
-  return __ldg(reinterpret_cast<const uint4*>(from));
+template <typename Vec = uint4>
+__device__ inline Vec load_vec(const void* from) {
+  return __ldg(reinterpret_cast<const Vec*>(from));
 }
 // The vector takes no line of L1.
-__device__ inline uint4 load_vec_once(const void* from) {
-  uint4 vec;
-  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(vec.x), "=r"(vec.y), "=r"(vec.z), "=r"(vec.w)
-      : "l"(from));
+template <typename Vec = uint4>
+__device__ inline Vec load_vec_once(const void* from) {
+  Vec vec;
+  if constexpr (sizeof(Vec) == kVecBytes) {
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(vec.x), "=r"(vec.y), "=r"(vec.z), "=r"(vec.w)
+        : "l"(from));
+  } else {
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(vec.x), "=r"(vec.y)
+        : "l"(from));
+  }
   return vec;
 }
 
@@ -143,12 +151,13 @@ __device__ inline uint4 apply_epilogue(uint4 vec, const Epilogue& epilogue) {
 }
 
 // Keep the first `count` elements of a vector. The others become `fill`; -inf changes no state.
-template <typename T>
-__device__ inline uint4 mask_tail(uint4 vec, int count, float fill = lowest()) {
-  Pack<T, kVecElems<T>> pack;
+template <typename T, typename Vec>
+__device__ inline Vec mask_tail(Vec vec, int count, float fill = lowest()) {
+  constexpr int kElems = sizeof(Vec) / sizeof(T);
+  Pack<T, kElems> pack;
   pack.vec = vec;
 #pragma unroll
-  for (int i = 0; i < kVecElems<T>; ++i) {
+  for (int i = 0; i < kElems; ++i) {
     if (i >= count) from_float(pack.elems[i], fill);
   }
   return pack.vec;

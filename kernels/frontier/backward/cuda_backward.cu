@@ -1,7 +1,7 @@
 // The backward of softmax or log-softmax: rows of g and y in the registers of a warp, a block, or a
 // cluster of blocks, so each element is read once.
 #include "cluster.cuh"
-#include "vec_tile.cuh"
+#include "narrow.cuh"
 
 // Compute dx from g, y and the row's sum of term(g, y). Explicit __fmul_rn() and fmaf(): all
 // instances of the kernel give the same bits.
@@ -34,11 +34,12 @@ template <int K, int WARPS>
 constexpr int kMinBlocksPerSm = (WARPS & (WARPS - 1)) == 0 ? 0 : 128 / (K * WARPS);
 
 // K, UNALIGNED: as in VecTile. WARPS, CLUSTER, ROWS: as in frontier_rows. The order of every sum
-// depends on all but UNALIGNED.
-template <typename T, typename Grad, int K, int WARPS, int CLUSTER, int ROWS, bool UNALIGNED>
+// depends on all but UNALIGNED. Out: the type of dx.
+template <typename T, typename Grad, int K, int WARPS, int CLUSTER, int ROWS, bool UNALIGNED,
+          typename Out = T>
 __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS>)
-    backward(T* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y, Index dx_stride,
-             Index g_stride, Index y_stride, Index rows, Index cols) {
+    backward(Out* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y,
+             Index dx_stride, Index g_stride, Index y_stride, Index rows, Index cols) {
   const RowPart<WARPS, CLUSTER, ROWS> part;
   if (ROWS > 1 && part.row >= rows) return;
   const T* const g_row = g + part.row * g_stride;
@@ -65,13 +66,24 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
       part.template merge<Sums<Half, false>>({0.0f, warp_reduce<Sum>(tree_reduce<Sum, K>(sum))});
 
   const unsigned zero = static_cast<unsigned>(cols >> 32);
+  constexpr bool kNarrow = sizeof(Out) < sizeof(T);
+  VecTile<Out, kNarrow ? K : 1, UNALIGNED, 0, true, kVecElems<T>> narrow(first, cols, 0.0f);
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     opaque<T>(g_tile.vec[k], zero), opaque<T>(y_tile.vec[k], zero);
     float value[kVecElems<T>];
     combine<T, true>(g_tile.vec[k], y_tile.vec[k], value,
                      [&](float a, float b) { return Grad::dx(a, b, merged.sum); });
-    g_tile.vec[k] = pack<T>(value);
+    if constexpr (kNarrow) {
+      narrow.vec[k] = narrowed<Out>(value);
+    } else {
+      g_tile.vec[k] = pack<T>(value);
+    }
   }
-  g_tile.store(dx + part.row * dx_stride, [&](int k) { return g_tile.vec[k]; });
+  Out* const dx_row = dx + part.row * dx_stride;
+  if constexpr (kNarrow) {
+    narrow.store(dx_row, [&](int k) { return narrow.vec[k]; });
+  } else {
+    g_tile.store(dx_row, [&](int k) { return g_tile.vec[k]; });
+  }
 }

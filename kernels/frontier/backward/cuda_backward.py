@@ -3,6 +3,7 @@
 Idea: dx = y·(g - Σ g·y), and of log-softmax dx = g - exp(y)·Σ g. Every lane loads its 16-byte
 vectors of g and y and keeps them in registers. Sums are merged, and vectors of unaligned rows
 assembled, as in ``frontier_rows``; g, y and dx may have different offsets from an aligned address.
+Of float32 g and y, dx may have 16 bits; then it is the dx of float32, rounded once.
 Bytes: 3·M·N·itemsize, the least possible.
 Limits: N up to 262,144 in float32, twice that in 16 bits; half of it with clusters of 8 blocks.
 Compute capability 9.0, or 8.0 where a block is enough.
@@ -13,7 +14,14 @@ from pathlib import Path
 
 from ...contract import VEC_BYTES, WARP
 from ...cuda import launch as cuda
-from ...cuda.plan import PORTABLE_CLUSTER, LaunchPlan, Problem, instantiate_for, widest_pack
+from ...cuda.plan import (
+    PORTABLE_CLUSTER,
+    LaunchPlan,
+    Problem,
+    as_wide,
+    instantiate_for,
+    widest_pack,
+)
 from ...tensors import backward_functions
 from .._tiling import is_unaligned, plan_of, vectors_of
 from ..frontier_rows import shape_of
@@ -40,15 +48,18 @@ def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
 
 
 def launch(g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool) -> bool:
-    """Launch as ``tensors.backward_functions`` says, for one dtype."""
+    """Launch as ``tensors.backward_functions`` says; of float32 g and y, dx may have 16 bits."""
     itemsize, device = y.element_size(), y.get_device()
     if cols * itemsize > BLOCK_BYTES * cuda.gpu_info(device).max_cluster:
         return False
     addresses = dx.data_ptr(), g.data_ptr(), y.data_ptr()
-    any_address = addresses[0] | addresses[1] | addresses[2]
+    narrow, dx_aligned_as = None, addresses[0]
+    if dx.dtype is not y.dtype:
+        narrow, dx_aligned_as = dx.dtype, as_wide(addresses[0], dx.element_size(), itemsize)
+    any_address = dx_aligned_as | addresses[1] | addresses[2]
     pack = widest_pack(itemsize, any_address, strides[0] | strides[1] | strides[2] | cols)
     arguments = *addresses, *strides, rows, cols
-    cuda.launch_with((plan, y.dtype, rows, cols, pack, log, device), arguments)
+    cuda.launch_with((plan, y.dtype, rows, cols, pack, log, device, narrow), arguments)
     return True
 
 

@@ -24,7 +24,7 @@ using std::min;
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 
-struct uint2 {
+struct alignas(8) uint2 {
   unsigned x, y;
 };
 struct alignas(16) uint4 {
@@ -171,14 +171,16 @@ inline unsigned atomicAdd(unsigned* to, unsigned value) {
   return (*to += value) - value;
 }
 
-inline void check_load(const void* from) {
+template <typename Vec>
+void check_load(const Vec* from) {
   const auto at = reinterpret_cast<uintptr_t>(from);
-  if (at % 16) stop("a load that is not aligned");
+  if (at % sizeof(Vec)) stop("a load that is not aligned");
   for (const auto& [begin, end] : readable)
-    if (at + 16 > begin && at < end) return;
+    if (at + sizeof(Vec) > begin && at < end) return;
   stop("a load that touches nothing of what is read");
 }
-inline uint4 __ldg(const uint4* from) {
+template <typename Vec>
+Vec __ldg(const Vec* from) {
   check_load(from);
   return *from;
 }
@@ -190,7 +192,10 @@ void checked_store(Vec* to, Vec vec) {
   *to = vec;
 }
 
-inline void __stcs(uint4* to, uint4 vec) { checked_store(to, vec); }
+template <typename Vec>
+void __stcs(Vec* to, Vec vec) {
+  checked_store(to, vec);
+}
 
 // A shared variable of this block, as undefined as on a GPU before it is written.
 template <typename V>

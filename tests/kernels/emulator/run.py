@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from kernels.cuda.plan import GPUS, Problem, widest_pack
+from kernels.cuda.plan import GPUS, TYPES, Problem, as_wide, widest_pack
 
 from .translate import translated
 
@@ -23,20 +23,21 @@ MAIN = """
 extern "C" const char* run(void* out, const void* x, const void* y, Index out_stride,
                            Index x_stride, Index y_stride, Index rows, Index cols, unsigned blocks,
                            int threads, int cluster, Index dynamic) {{
-  using T = {element};
-  readable = {{extent(static_cast<const T*>(x), x_stride, rows, cols),
-               extent(static_cast<const T*>(y), y_stride, rows, cols)}};
-  writable = extent(static_cast<const T*>(out), out_stride, rows, cols);
+  using In = {read_type};
+  using Out = {out_type};
+  readable = {{extent(static_cast<const In*>(x), x_stride, rows, cols),
+               extent(static_cast<const In*>(y), y_stride, rows, cols)}};
+  writable = extent(static_cast<const Out*>(out), out_stride, rows, cols);
   problem.clear();
   launch(blocks, threads, cluster, dynamic, {at_once}, [=] {{
-    {kernel}(static_cast<T*>(out), {read}, out_stride, {strides}, rows, cols{more});
+    {kernel}(static_cast<Out*>(out), {read}, out_stride, {strides}, rows, cols{more});
   }});
   {after}
   return problem.c_str();
 }}
 """
-ONE = "static_cast<const T*>(x)"  # matrix that is read
-TWO = f"{ONE}, static_cast<const T*>(y)"
+ONE = "static_cast<const In*>(x)"  # matrix that is read
+TWO = f"{ONE}, static_cast<const In*>(y)"
 WORKSPACE = "\nstatic GridWorkspace workspace;"
 # A launch must leave the workspace ready for the next one.
 CHECK_WORKSPACE = """
@@ -59,16 +60,22 @@ def run(
 ) -> torch.Tensor:
     """Fill and return out (M, N) from (x,), or from (g, y), as ``kernels.cuda.launch`` does.
 
+    ``out`` may be float32 where x has 16 bits, or have 16 bits where g and y are float32.
     Raises AssertionError for what cuda.h finds wrong.
     """
     x, y = read[0], read[-1]
     out = torch.full_like(x, torch.nan) if out is None else out
-    matrices, size = (out, x, y), x.element_size()
+    matrices, dtypes = (out, x, y), (x.dtype, out.dtype)
     addresses, strides = zip(*((m.data_ptr(), m.stride(0)) for m in matrices), strict=True)
+    wide = max(dtypes, key=lambda dtype: dtype.itemsize)
+    narrow = min(dtypes, key=lambda dtype: dtype.itemsize) if x.dtype != out.dtype else None
+    size = wide.itemsize
+    aligned_as = (as_wide(m.data_ptr(), m.element_size(), size) for m in matrices)
     either = functools.partial(functools.reduce, operator.or_)
-    pack = widest_pack(size, either(addresses), either(strides) | x.shape[1])
-    plan = planner(Problem(x.dtype, *x.shape, pack, log, SMALL))[0]
-    call = _library(plan.source, plan.kernel, plan.row_blocks > 0, plan.extra_args, len(read) > 1)
+    pack = widest_pack(size, either(aligned_as), either(strides) | x.shape[1])
+    plan = planner(Problem(wide, *x.shape, pack, log, SMALL, narrow))[0]
+    shares_rows, types = plan.row_blocks > 0, tuple(TYPES[dtype] for dtype in dtypes)
+    call = _library(plan.source, plan.kernel, shares_rows, plan.extra_args, len(read) > 1, types)
     launched = plan.blocks * plan.cluster, plan.threads, plan.cluster, plan.shared_bytes
     said = call(*addresses, *strides, *x.shape, *launched)
     assert said == b"", f"{plan.kernel} of {tuple(x.shape)}: {said.decode()}"
@@ -76,11 +83,19 @@ def run(
 
 
 @functools.cache
-def _library(source: Path, kernel: str, cooperative: bool, extra_args: tuple[int, ...], two: bool):
+def _library(
+    source: Path,
+    kernel: str,
+    cooperative: bool,
+    extra_args: tuple[int, ...],
+    two: bool,
+    types: tuple[str, str],
+):
     extra = [*(["&workspace"] if cooperative else []), *map(str, extra_args)]
     text = MAIN.format(
         source=translated(source) + (WORKSPACE if cooperative else ""),
-        element=kernel.split("<")[1].split(",")[0],
+        read_type=types[0],
+        out_type=types[1],
         kernel=kernel,
         read=TWO if two else ONE,
         strides="x_stride, y_stride" if two else "x_stride",

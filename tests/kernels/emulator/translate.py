@@ -56,7 +56,7 @@ BODIES = {
     "inline void cp_async_wait()": "end_copies();",
     "inline void fence_mbarrier_init()": "",
     "inline void prefetch(const void* from, int bytes)": "",
-    "inline uint4 load_vec_once(const void* from)": "return load_vec(from);",
+    "inline Vec load_vec_once(const void* from)": "return load_vec<Vec>(from);",
     "inline int opaque(int value)": "return value;",
     "inline float opaque(float value)": "return value;",
     "inline const T* opaque(const T* pointer)": "return pointer;",

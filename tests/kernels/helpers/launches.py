@@ -31,6 +31,8 @@ CHOSEN = [*(f"frontier_{config}" for config in CHOSEN), "cuda_backward"]
 BACKWARD = "softmax_backward", "log_softmax_backward"
 ONE_WAY = [("softmax", APART), ("log_softmax", TOUCHING)]
 ONE_WAY += [("softmax_backward", APART), ("log_softmax_backward", TOUCHING)]
+# (dtype of what is read, dtype of the output) that the kernels of CHOSEN take besides equal ones
+CONVERSIONS = [(torch.bfloat16, torch.float32), (torch.float16, torch.float32)]
 GUARD = 7.0  # around the rows of the output
 
 
@@ -44,6 +46,10 @@ class Launch(NamedTuple):
     cols: int
     layout: tuple[tuple[int, int], ...]  # of each matrix that is read, in turn, and of the output
     plan: LaunchPlan | None = None
+    out_dtype: torch.dtype | None = None  # the output's, where it is not ``dtype``
+
+    def __str__(self) -> str:
+        return "-".join(map(str, [*self[:5], *filter(None, [self.out_dtype])]))
 
 
 def variants(*families: str) -> list[str]:
@@ -78,29 +84,34 @@ def code_path(plan: LaunchPlan) -> tuple:
 def code_paths(gpu: GpuProperties, *families: str) -> list[Launch]:
     """Return a launch of each code path, for each variant, op and layout; the dtypes take turns.
 
-    `families`: see `variants`.
+    A conversion between two dtypes is another code path. `families`: see `variants`.
     """
     reached = {}
     for variant in variants(*families):
-        every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, DTYPES)
-        for op, layout, cols, dtype in every:
-            if each := _launch(variant, op, dtype, cols, layout, gpu):
-                key = variant, op, layout, code_path(each.plan)
-                reached.setdefault(key, {}).setdefault(dtype, each)
+        dtypes = [(dtype, None) for dtype in DTYPES] + CONVERSIONS * (variant in CHOSEN)
+        every = itertools.product(sorted(kernels.ops(variant)), (TOUCHING, APART), COLUMNS, dtypes)
+        for op, layout, cols, (dtype, out_dtype) in every:
+            pair = (out_dtype, dtype) if out_dtype and op in BACKWARD else (dtype, out_dtype)
+            if each := _launch(variant, op, *pair, cols, layout, gpu):
+                key = variant, op, layout, out_dtype, code_path(each.plan)
+                reached.setdefault(key, {}).setdefault(pair, each)
     each_way = (list(by_dtype.values()) for by_dtype in reached.values())
     return [ways[number % len(ways)] for number, ways in enumerate(each_way)]
 
 
-def _launch(variant, op, dtype, cols, layout, gpu) -> Launch | None:
+def _launch(variant, op, dtype, out_dtype, cols, layout, gpu) -> Launch | None:
     rows = 6 if cols < 200 else 3 if cols < 2**20 else 2
     counts = cols
     for start, gap in layout:
         counts |= start | (cols + gap)
-    pack = widest_pack(dtype.itemsize, 0, counts)
-    plans = kernels.load(variant).module.plan(Problem(dtype, rows, cols, pack, "log" in op, gpu))
+    wide = torch.float32 if out_dtype else dtype
+    narrow = None if out_dtype is None else dtype if out_dtype is wide else out_dtype
+    pack = widest_pack(wide.itemsize, 0, counts)
+    problem = Problem(wide, rows, cols, pack, "log" in op, gpu, narrow)
+    plans = kernels.load(variant).module.plan(problem)
     if not plans or plans[0].min_capability > gpu.capability:
         return None
-    return Launch(variant, op, dtype, rows, cols, layout, plans[0])
+    return Launch(variant, op, dtype, rows, cols, layout, plans[0], out_dtype)
 
 
 def placed(values: torch.Tensor, start: int, gap: int) -> torch.Tensor:
@@ -129,12 +140,16 @@ def problem_of(launch: Launch, device: torch.device | str = "cuda", run=None) ->
     run = run or kernels.load(launch.variant).function(launch.op)
     *read_at, out_at = launch.layout
     size = launch.rows, launch.cols
-    read = inputs.draw_for(launch.op, "normal", launch.dtype, *size, 1, torch.device("cpu"))
+    out_dtype = launch.out_dtype or launch.dtype
+    # values that both dtypes have, so that only the output is rounded
+    drawn_as = min(out_dtype, launch.dtype, key=lambda dtype: dtype.itemsize)
+    drawn = inputs.draw_for(launch.op, "normal", drawn_as, *size, 1, torch.device("cpu"))
+    read = (each.to(launch.dtype) for each in drawn)
     views = [placed(each, *at) for each, at in zip(read, itertools.cycle(read_at))]
-    views += [placed(torch.full(size, GUARD, dtype=launch.dtype), *out_at)]
+    views += [placed(torch.full(size, GUARD, dtype=out_dtype), *out_at)]
     given = [moved(view, device) for view in views]
     y = moved(run(*given), "cpu")
-    wrong = problem(y, read, launch.op)
+    wrong = problem(y, [each.to(out_dtype) for each in drawn], launch.op)
     kept = [torch.equal(a._base.cpu(), b._base) for a, b in zip(given, views, strict=True)]
     y.fill_(GUARD)
     if wrong is None and not all(kept[:-1]):
