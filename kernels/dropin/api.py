@@ -18,7 +18,7 @@ from torch.autograd import forward_ad
 
 from ..tensors import DTYPES
 from . import eligible, entry, operators
-from .eligible import FAKE_TENSORS, TYPES, plain
+from .eligible import FAKE_TENSORS, TYPES, in_memory, plain
 
 # By ``log``, kept because a user may put this module's functions in their places.
 FUNCTIONAL = torch.nn.functional.softmax, torch.nn.functional.log_softmax
@@ -71,22 +71,19 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     """Return the result without torch's layers in between, or None if they are needed."""
     if not plain(x) or type(dim) is not int:
         return None
+    if dtype is None and x.dtype is not torch.float32 and torch.is_autocast_enabled("cuda"):
+        dtype = torch.float32  # autocast's own rule for softmax
+    known = entry.known_launch(x, dim, log, dtype)
     differentiable = x.requires_grad and torch.is_grad_enabled()
-    # autocast's softmax is in float32
-    as_given = x.dtype is torch.float32 or not torch.is_autocast_enabled("cuda")
-    known = entry.known_launch(x, dim, log) if dtype is None and as_given else None
     if known is None:
-        if not _computes(x, dim, dtype) or not eligible.address_of(x):
+        if not in_memory(x) or not _computes(x, dim, dtype):
             return None
+        x, dtype = _cast(x, dtype)
         dim %= x.dim()
-        if dtype is not None or not as_given:
-            x, dtype = _cast(x, dtype)
-            known = entry.known_launch(x, dim, log) if dtype is None else None
-        if known is None and not differentiable:
-            return entry.launch_new(x, dim, log, dtype)
-    if differentiable:
-        return operators.apply(x, (dim, log, dtype, known))
-    return entry.repeat(x, dim, log, known)
+        if not differentiable:
+            return entry.launch_forward(x, dim, log, dtype)
+        known = entry.first_launch(x, dim, log, dtype)
+    return operators.apply(x, known) if differentiable else known.repeat(x)
 
 
 def _general(

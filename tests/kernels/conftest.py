@@ -68,18 +68,32 @@ def launches(device, monkeypatch):
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
     monkeypatch.setattr(entry, "_known", {})
-    made, launch, repeat = [], entry._launch, entry.repeat
+    monkeypatch.setattr(entry, "_known_gradients", {})
+    made, launch = [], entry._launch
+    known_launch, known_gradient = entry.known_launch, entry.known_gradient
 
     def note_and_launch(*words):
         made.append(tuple(w.data_ptr() if isinstance(w, torch.Tensor) else w for w in words))
         return launch(*words)
 
-    def note_and_repeat(x, *how):
-        y = repeat(x, *how)
-        made.append((entry._dispatch().forward, x.data_ptr(), y.data_ptr()))
-        return y
+    def noting(repeat, function):
+        def note_and_repeat(*tensors):
+            y = repeat(*tensors)
+            made.append((function, *(t.data_ptr() for t in (*tensors, y))))
+            return y
+
+        return note_and_repeat
+
+    def noting_launch(*words):
+        if known := known_launch(*words):
+            return known._replace(repeat=noting(known.repeat, entry._dispatch().forward))
+
+    def noting_gradient(*words):
+        if repeat := known_gradient(*words):
+            return noting(repeat, entry._dispatch().backward)
 
     monkeypatch.setattr(entry, "_launch", note_and_launch)
-    monkeypatch.setattr(entry, "repeat", note_and_repeat)
+    monkeypatch.setattr(entry, "known_launch", noting_launch)
+    monkeypatch.setattr(entry, "known_gradient", noting_gradient)
     yield made
     assert not replace._active, "a test left torch replaced"
