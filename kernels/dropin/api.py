@@ -9,12 +9,14 @@ A call takes one of three routes:
 
 Bytes: 2·M·N·itemsize if all rows have one stride and a row fits where the kernel keeps it. Any
 other tensor is made contiguous first, as torch does.
-Host: the direct route costs one allocation and one launch; see ``eligible``.
+Host: the direct route costs one allocation and one launch; see ``eligible``. Names are imported one
+by one where such a call reads them: each look-up in a module takes 0.03 µs.
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, is_autocast_enabled, is_grad_enabled
 from torch.autograd import forward_ad
+from torch.compiler import is_dynamo_compiling
 
 from ..tensors import DTYPES
 from . import eligible, entry, operators
@@ -22,6 +24,7 @@ from .eligible import FAKE_TENSORS, TYPES, in_memory, plain
 
 # By ``log``, kept because a user may put this module's functions in their places.
 FUNCTIONAL = torch.nn.functional.softmax, torch.nn.functional.log_softmax
+FLOAT32 = torch.float32
 
 
 def softmax(
@@ -40,7 +43,7 @@ def softmax(
     this function may stand.
     The result is contiguous and has input's shape. Raises what torch raises.
     """
-    if out is None and not torch.compiler.is_dynamo_compiling():
+    if out is None and not is_dynamo_compiling():
         y = _direct(input, dim, dtype, False)
         if y is not None:
             return y
@@ -56,7 +59,7 @@ def log_softmax(
     _stacklevel: int | None = None,
 ) -> Tensor:
     """Return ``torch.log_softmax(input, dim, dtype)``; see ``softmax``."""
-    if out is None and not torch.compiler.is_dynamo_compiling():
+    if out is None and not is_dynamo_compiling():
         y = _direct(input, dim, dtype, True)
         if y is not None:
             return y
@@ -71,10 +74,10 @@ def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor
     """Return the result without torch's layers in between, or None if they are needed."""
     if not plain(x) or type(dim) is not int:
         return None
-    if dtype is None and x.dtype is not torch.float32 and torch.is_autocast_enabled("cuda"):
-        dtype = torch.float32  # autocast's own rule for softmax
+    if dtype is None and x.dtype is not FLOAT32 and is_autocast_enabled("cuda"):
+        dtype = FLOAT32  # autocast's own rule for softmax
     known = entry.known_launch(x, dim, log, dtype)
-    differentiable = x.requires_grad and torch.is_grad_enabled()
+    differentiable = x.requires_grad and is_grad_enabled()
     if known is None:
         if not in_memory(x) or not _computes(x, dim, dtype):
             return None
@@ -112,11 +115,11 @@ def _cast(x: Tensor, dtype: torch.dtype | None) -> tuple[Tensor, torch.dtype | N
     torch casts the input, then computes the softmax. Only a cast to float32 loses nothing, so only
     then may a kernel read the input's dtype and write the other.
     """
-    if dtype is None and torch.is_autocast_enabled("cuda"):
-        dtype = torch.float32  # autocast's own rule for softmax
+    if dtype is None and is_autocast_enabled("cuda"):
+        dtype = FLOAT32
     if dtype is None or dtype is x.dtype:
         return x, None
-    return (x, dtype) if dtype is torch.float32 else (x.to(dtype), None)
+    return (x, dtype) if dtype is FLOAT32 else (x.to(dtype), None)
 
 
 def _takes(x: Tensor, dim: int, dtype: torch.dtype | None) -> bool:

@@ -147,7 +147,7 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     if not has_kernel(numel, n):
         return None
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    repeatable = inner == 1 and _are_known_by_shape(g, y)
+    repeatable = inner == 1 and _known_by_shape(g, y, shape, y.dtype)
     g, stride = _rows(g, n, inner)
     y = y.contiguous()
     dx = empty_like(y, dtype)
@@ -163,19 +163,20 @@ def known_gradient(
 ) -> Callable[[Tensor, Tensor], Tensor] | None:
     """Return what computes dx for g and y of this shape, or None if they need another launch."""
     try:
-        device = y.get_device()
-        known = _known_gradients.get((y.shape, y.dtype, dtype, device, dim, log))
-        alike = known and device == current_device() and _are_known_by_shape(g, y)
+        shape, y_dtype, device = y.shape, y.dtype, y.get_device()
+        known = _known_gradients.get((shape, y_dtype, dtype, device, dim, log))
+        if known is None or device != current_device() or device != g.get_device():
+            return None
+        return known if _known_by_shape(g, y, shape, y_dtype) else None
     except (RuntimeError, TypeError):
         return None
-    return known if alike else None
 
 
-def _are_known_by_shape(g: Tensor, y: Tensor) -> bool:
-    """Return whether y's shape, dtype and device say all of both. RuntimeError as data_ptr()."""
-    if g.dtype is not y.dtype or g.get_device() != y.get_device() or g.shape != y.shape:
+def _known_by_shape(g: Tensor, y: Tensor, shape: torch.Size, dtype: torch.dtype) -> bool:
+    """Return whether both are contiguous and aligned, and g has y's shape and dtype."""
+    if g.dtype is not dtype or g.shape != shape or g.is_neg() or y.is_neg():
         return False
-    if not (g.is_contiguous() and y.is_contiguous()) or g.is_neg() or y.is_neg():
+    if not (g.is_contiguous() and y.is_contiguous()):
         return False
     first, second = g.data_ptr(), y.data_ptr()
     return first != 0 != second and (first | second) % VEC_BYTES == 0

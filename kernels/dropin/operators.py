@@ -10,7 +10,8 @@ Source: torch's manual, "Custom Python operators".
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, is_grad_enabled
+from torch.compiler import is_dynamo_compiling
 from torch.library import custom_op
 
 from . import entry
@@ -111,9 +112,8 @@ class Softmax(torch.autograd.Function):
         dx = None
         # A compiler of the backward (compiled autograd) can see the operator alone. With gradients
         # enabled, the caller wants the derivative of this derivative.
-        if not (torch.compiler.is_dynamo_compiling() or torch.is_grad_enabled()) and (
-            plain(g) and type(y) in TYPES
-        ):
+        eager = not (is_dynamo_compiling() or is_grad_enabled())
+        if eager and plain(g) and type(y) in TYPES:
             dx = entry.launch_backward(g, y, dim, log, dtype)
         return softmax_backward(g, y, dim, log, dtype) if dx is None else dx, None
 

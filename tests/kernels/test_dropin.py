@@ -241,9 +241,11 @@ def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device,
     for dtype, out_dtype in KNOWN_DTYPES:
         out = torch.empty_like(x, dtype=out_dtype)
         entry._remember(x.to(dtype), out, 1, False, mock.Mock(bind=lambda *sizes: known))
-    if "autocast" in name:
-        monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
     call, takes_it = CALLS[name]
-    call(x)
+    torch.set_autocast_enabled("cuda", "autocast" in name)
+    try:
+        call(x)
+    finally:
+        torch.set_autocast_enabled("cuda", False)
     assert len(launches) == 1
     assert known.call_count == takes_it
