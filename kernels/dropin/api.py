@@ -18,9 +18,18 @@ from torch import Tensor, is_autocast_enabled, is_grad_enabled
 from torch.autograd import forward_ad
 from torch.compiler import is_dynamo_compiling
 
+from ..contract import VEC_BYTES
 from ..tensors import DTYPES
 from . import eligible, entry, operators
-from .eligible import FAKE_TENSORS, TYPES, in_memory, plain
+from .eligible import (
+    FAKE_TENSORS,
+    TYPES,
+    dispatch_modes,
+    function_modes,
+    in_memory,
+    tracing,
+    transforms,
+)
 
 # By ``log``, kept because a user may put this module's functions in their places.
 FUNCTIONAL = torch.nn.functional.softmax, torch.nn.functional.log_softmax
@@ -71,12 +80,30 @@ softmax.__module__ = log_softmax.__module__ = __package__.partition(".")[0]
 
 
 def _direct(x: Tensor, dim: int, dtype: torch.dtype | None, log: bool) -> Tensor | None:
-    """Return the result without torch's layers in between, or None if they are needed."""
-    if not plain(x) or type(dim) is not int:
+    """Return the result without torch's layers in between, or None if they are needed.
+
+    It begins as ``eligible.plain`` and ``entry.known_launch`` in full: their calls take 0.2 µs.
+    """
+    if type(x) not in TYPES or transforms() or dispatch_modes() or function_modes() or tracing():
         return None
-    if dtype is None and x.dtype is not FLOAT32 and is_autocast_enabled("cuda"):
+    if forward_ad._current_level >= 0 or type(dim) is not int:
+        return None
+    x_dtype = x.dtype
+    if dtype is None and x_dtype is not FLOAT32 and is_autocast_enabled("cuda"):
         dtype = FLOAT32  # autocast's own rule for softmax
-    known = entry.known_launch(x, dim, log, dtype)
+    try:
+        device = x.get_device()
+        known = entry.known_launches.get((x.shape, x_dtype, dtype, device, dim, log))
+        if known is not None and not (
+            device == entry.current_device()
+            and x.is_contiguous()
+            and not x.is_neg()
+            and (address := x.data_ptr())
+            and address % VEC_BYTES == 0
+        ):
+            known = None
+    except (RuntimeError, TypeError):
+        known = None
     differentiable = x.requires_grad and is_grad_enabled()
     if known is None:
         if not in_memory(x) or not _computes(x, dim, dtype):

@@ -37,7 +37,7 @@ _FOR_PLAIN = torch_private(
     "autograd.forward_ad:_current_level",
 )
 # No tensor is plain for a version of torch that cannot be asked: the operator then serves.
-_transforms, _dispatch_modes, _function_modes, _tracing, _ = _FOR_PLAIN or [lambda: True] * 5
+transforms, dispatch_modes, function_modes, tracing, _ = _FOR_PLAIN or [lambda: True] * 5
 _FOR_VMAP = torch_private(
     "_functorch.pyfunctorch:retrieve_all_functorch_interpreters",
     "_C._functorch:TransformType.Vmap",
@@ -57,7 +57,7 @@ def constant(function):
 def only_vmap() -> bool:
     """Return whether vmap is torch.func's only active transform; operators support no other."""
     if not _FOR_VMAP:  # vmap cannot be told from the others
-        return not _transforms()
+        return not transforms()
     interpreters, vmap = _FOR_VMAP
     return all(transform.key() == vmap for transform in interpreters())
 
@@ -93,9 +93,9 @@ def runs_cuda_kernels(index: int) -> bool:
 
 def plain(x: Tensor) -> bool:
     """Return whether x has torch's class and no transform, mode or trace needs to see the call."""
-    if type(x) not in TYPES or _transforms() or _dispatch_modes() or _function_modes():
+    if type(x) not in TYPES or transforms() or dispatch_modes() or function_modes() or tracing():
         return False
-    return not _tracing() and forward_ad._current_level < 0
+    return forward_ad._current_level < 0
 
 
 def in_memory(x: Tensor) -> bool:

@@ -33,7 +33,7 @@ class KnownLaunch(NamedTuple):
 
 # Contiguous, aligned tensors are known by shape, dtype, dtype of the result (None: the same),
 # device, dim and log. Nothing else decides.
-_known: dict[tuple, KnownLaunch] = {}
+known_launches: dict[tuple, KnownLaunch] = {}
 # The same for gradients, by those of the output. Each computes dx from g and y.
 _known_gradients: dict[tuple, Callable[[Tensor, Tensor], Tensor]] = {}
 
@@ -95,7 +95,7 @@ def known_launch(
     """
     try:
         device = x.get_device()
-        known = _known.get((x.shape, x.dtype, dtype, device, dim, log))
+        known = known_launches.get((x.shape, x.dtype, dtype, device, dim, log))
         if known is None or device != current_device() or not x.is_contiguous() or x.is_neg():
             return None
         address = x.data_ptr()
@@ -115,16 +115,16 @@ def _remember(x: Tensor, out: Tensor, dim: int, log: bool, launch: Callable[...,
         try:
             bound(out.data_ptr(), x.data_ptr(), n)
         except Exception:  # such as a context with fewer multiprocessors than before
-            _known.clear()
+            known_launches.clear()
             return forward(x, dim, log, dtype)  # tries again, then the other routes
         return out
 
-    if len(_known) >= MAX_KNOWN:
-        _known.clear()
+    if len(known_launches) >= MAX_KNOWN:
+        known_launches.clear()
     known = KnownLaunch(repeat, (dim, log, x.dtype))
     for dim_name in (dim, dim - x.dim()):
         for dtype_name in {dtype, None} if dtype is x.dtype else {dtype}:
-            _known[x.shape, x.dtype, dtype_name, x.get_device(), dim_name, log] = known
+            known_launches[x.shape, x.dtype, dtype_name, x.get_device(), dim_name, log] = known
 
 
 def _allocator(x: Tensor) -> Callable[[], Tensor]:

@@ -67,10 +67,7 @@ def launches(device, monkeypatch):
     monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
-    monkeypatch.setattr(entry, "_known", {})
-    monkeypatch.setattr(entry, "_known_gradients", {})
     made, launch = [], entry._launch
-    known_launch, known_gradient = entry.known_launch, entry.known_gradient
 
     def note_and_launch(*words):
         made.append(tuple(w.data_ptr() if isinstance(w, torch.Tensor) else w for w in words))
@@ -84,16 +81,17 @@ def launches(device, monkeypatch):
 
         return note_and_repeat
 
-    def noting_launch(*words):
-        if known := known_launch(*words):
-            return known._replace(repeat=noting(known.repeat, entry._dispatch().forward))
+    class Launches(dict):
+        def __setitem__(self, key, known):
+            repeat = noting(known.repeat, entry._dispatch().forward)
+            super().__setitem__(key, known._replace(repeat=repeat))
 
-    def noting_gradient(*words):
-        if repeat := known_gradient(*words):
-            return noting(repeat, entry._dispatch().backward)
+    class Gradients(dict):
+        def __setitem__(self, key, repeat):
+            super().__setitem__(key, noting(repeat, entry._dispatch().backward))
 
     monkeypatch.setattr(entry, "_launch", note_and_launch)
-    monkeypatch.setattr(entry, "known_launch", noting_launch)
-    monkeypatch.setattr(entry, "known_gradient", noting_gradient)
+    monkeypatch.setattr(entry, "known_launches", Launches())
+    monkeypatch.setattr(entry, "_known_gradients", Gradients())
     yield made
     assert not replace._active, "a test left torch replaced"

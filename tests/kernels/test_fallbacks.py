@@ -85,7 +85,7 @@ def test_a_launch_that_is_known_may_fail_later(launches, device, monkeypatch, wa
         own = x.clone().requires_grad_(requires_grad)
         y = kernels.softmax(own, -1)
         torch.testing.assert_close(y.detach(), torch.softmax(x, -1))
-        assert not entry._known
+        assert not entry.known_launches
     (dx,) = torch.autograd.grad(y, own, x)
     assert_gradient(dx, x, y, 1, "softmax")
     assert not entry._known_gradients
@@ -152,7 +152,7 @@ def nothing_prepared(monkeypatch):
     monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_graphs", [])
     monkeypatch.setattr(grid_workspace, "_free", {})
-    monkeypatch.setattr(entry, "_known", {})
+    monkeypatch.setattr(entry, "known_launches", {})
     monkeypatch.setattr(entry, "_known_gradients", {})
     launch._kernel.cache_clear()
     yield
@@ -172,7 +172,7 @@ def test_a_failure_at_any_step_on_a_gpu(
     x = torch.randn(3, SPREAD if step in OF_WORKSPACES else 100_001, device=device)
     answers("softmax", x, "function")  # what Triton and torch compile is not the subject
     dispatch._failed.clear()
-    for kept in (launch._loaded, entry._known, entry._known_gradients):
+    for kept in (launch._loaded, entry.known_launches, entry._known_gradients):
         kept.clear()
     for kept in (grid_workspace._addresses, grid_workspace._free):
         kept.clear()
