@@ -1,8 +1,9 @@
 """Measure the host's time of an eager call: the drop-in beside torch, QuACK, Liger and Triton.
 
-``python -m studies.host_time`` prints a table in µs; it needs an NVIDIA GPU. The matrices are so
-small that the GPU is never behind. It leaves out libraries that are not installed, or that refuse
-a shape.
+``python -m studies.host_time`` prints a table in µs in half a minute; it needs an NVIDIA GPU. The
+matrices are so small that the GPU is never behind. A time is the median of RUNS runs, in which the
+libraries take turns; the ratio's range over the runs stands in brackets. It leaves out libraries
+that are not installed, or that refuse a shape.
 """
 
 import contextlib
@@ -18,14 +19,16 @@ import torch
 import kernels
 from kernels.terminal import replace_missing_characters
 
-ROUNDS, CALLS = 15, 400
+RUNS, ROUNDS, CALLS = 10, 5, 150
 SHAPE, LONG = (64, 1024), (2, 400_000)  # LONG: blocks of the whole GPU share a row
 NEW, WARM_UP = range(2305, 2900, 2), 20  # lengths of one kernel; the first are not timed
+GOAL, GRADIENT_GOAL = 1.3, 1.6  # times torch's
 OTHERS = {
     "QuACK": "quack.softmax:softmax",
     "Liger": "liger_kernel.ops.softmax:LigerSoftmaxFunction.apply",
 }
 VARIANTS = {"ours": "frontier", "QuACK": "peer_quack", "Triton": "triton_fused"}
+Calls = dict[str, Callable[[], object]]
 
 
 def seconds(call: Callable[[], object], calls: int) -> float:
@@ -37,27 +40,83 @@ def seconds(call: Callable[[], object], calls: int) -> float:
     return (time.perf_counter() - begin) / calls
 
 
-def row(label: str, x: torch.Tensor, out: torch.Tensor | None = None) -> str:
-    """Return a line of the table: the median over ROUNDS of each library, which take turns."""
-    if out is None:
-        calls = {"torch": lambda: torch.softmax(x, -1), "ours": lambda: kernels.softmax(x, -1)}
-        for name, path in OTHERS.items():
-            with contextlib.suppress(ImportError):
-                calls[name] = functools.partial(pkgutil.resolve_name(path), x)
-    else:
-        calls = {"torch": lambda: torch.softmax(x, -1, out=out)}
-        for name, variant in VARIANTS.items():
-            with contextlib.suppress(ImportError):
-                calls[name] = functools.partial(kernels.load(variant).softmax, x, out)
+def row(label: str, goal: float | None, calls: Calls) -> float:
+    """Print a line of the table, and return the drop-in's time in µs."""
     for name in (*calls,):
         try:
-            calls[name]()
+            seconds(calls[name], 3)
         except RuntimeError:  # Liger refuses rows of more than 65536 columns
             del calls[name]
-    rounds = [{n: seconds(call, CALLS) for n, call in calls.items()} for _ in range(ROUNDS + 1)]
-    us = {name: 1e6 * statistics.median(each[name] for each in rounds[1:]) for name in calls}
-    times = "  ".join(f"{name} {of:.1f}" for name, of in us.items())
-    return f"{label:28} {times}  ours/torch {us['ours'] / us['torch']:.2f}"
+    runs: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(RUNS):
+        rounds = [{name: seconds(calls[name], CALLS) for name in calls} for _ in range(ROUNDS)]
+        for name, medians in runs.items():
+            medians.append(1e6 * statistics.median(times[name] for times in rounds))
+    ratios = sorted(ours / torchs for ours, torchs in zip(runs["ours"], runs["torch"], strict=True))
+    us = {name: statistics.median(medians) for name, medians in runs.items()}
+    ratio = us["ours"] / us["torch"]
+    verdict = "" if goal is None else f"{'met' if ratio <= goal else 'missed'} ({goal})"
+    others = "  ".join(f"{name} {us[name]:.1f}" for name in us if name not in ("torch", "ours"))
+    print(
+        f"{label:46} {us['torch']:6.1f} {us['ours']:6.1f}   {ratio:.2f}"
+        f" [{ratios[0]:.2f}, {ratios[-1]:.2f}]  {verdict:13} {others}".rstrip(),
+        flush=True,
+    )
+    return us["ours"]
+
+
+def both(call: Callable[..., object], *arguments: object, op: str = "softmax") -> Calls:
+    """Return ``call(function, *arguments)`` of torch's function and of the drop-in's."""
+    functions = {"torch": getattr(torch, op), "ours": getattr(kernels, op)}
+    return {name: functools.partial(call, f, *arguments) for name, f in functions.items()}
+
+
+def forward(function: Callable, x: torch.Tensor, *dtype: torch.dtype) -> torch.Tensor:
+    return function(x, -1, *dtype)
+
+
+def step(function: Callable, x: torch.Tensor, g: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return torch.autograd.grad(function(x, -1), x, g)
+
+
+def of_others(x: torch.Tensor) -> Calls:
+    """Return the calls of other libraries' functions."""
+    calls = {}
+    for name, path in OTHERS.items():
+        with contextlib.suppress(ImportError):
+            calls[name] = functools.partial(pkgutil.resolve_name(path), x)
+    return calls
+
+
+def output_given(x: torch.Tensor) -> Calls:
+    """Return the calls that write to a tensor of the caller's, by the measured variants."""
+    out = torch.empty_like(x)
+    calls: Calls = {"torch": lambda: torch.softmax(x, -1, out=out)}
+    for name, variant in VARIANTS.items():
+        with contextlib.suppress(ImportError):
+            calls[name] = functools.partial(kernels.load(variant).softmax, x, out)
+    return calls
+
+
+def with_gradient(label: str, x: torch.Tensor, op: str = "softmax") -> None:
+    """Print the forward call, the backward and both in one for an x that asks for a gradient."""
+    x = x.clone().requires_grad_()
+    row(f"{label}, with gradient", GRADIENT_GOAL, both(forward, x, op=op))
+    outputs = {name: call() for name, call in both(forward, x, op=op).items()}
+    g = torch.randn_like(outputs["torch"])
+    backward = functools.partial(torch.autograd.grad, inputs=x, grad_outputs=g, retain_graph=True)
+    row(f"{label}, the backward", None, {n: lambda y=y: backward(y) for n, y in outputs.items()})
+    row(f"{label}, forward and backward", GRADIENT_GOAL, both(step, x, g, op=op))
+
+
+def new_shapes() -> None:
+    """Print what the first call of a shape takes whose kernel is compiled, and the second."""
+    times = []
+    for cols in NEW:
+        x = torch.randn(64, cols, device="cuda")
+        times.append([1e6 * seconds(lambda x=x: kernels.softmax(x, -1), 1) for _ in range(2)])
+    first, again = map(statistics.median, zip(*times[WARM_UP:], strict=True))
+    print(f"a new shape, its kernel compiled: {first:.1f}; again: {again:.1f}")
 
 
 def main() -> None:
@@ -65,18 +124,27 @@ def main() -> None:
     if not torch.cuda.is_available():
         sys.exit("error: torch finds no GPU here; the host's time of a launch needs an NVIDIA GPU")
     x = torch.randn(SHAPE, device="cuda")
+    half = x.bfloat16()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}: host time of a call, µs")
-    print(row(f"{SHAPE}", x))
-    print(row(f"{SHAPE} in bfloat16", x.bfloat16()))
-    print(row(f"{SHAPE}, output given", x, torch.empty_like(x)))
-    print(row(f"{SHAPE}, with gradient", x.clone().requires_grad_()))
-    print(row(f"{LONG}, the whole GPU", torch.randn(LONG, device="cuda")))
-    times = []
-    for cols in NEW:
-        x = torch.randn(64, cols, device="cuda")
-        times.append([1e6 * seconds(lambda x=x: kernels.softmax(x, -1), 1) for _ in range(2)])
-    first, again = map(statistics.median, zip(*times[WARM_UP:], strict=True))
-    print(f"a new shape, its kernel compiled: {first:.1f}; again: {again:.1f}")
+    print(f"{RUNS} runs, {SHAPE} where no shape is given; [least and most of a run]")
+    print(f"{'call':46} {'torch':>6} {'ours':>6}   ours / torch        goal")
+    row("float32", GOAL, both(forward, x) | of_others(x))
+    row("float32, log_softmax", GOAL, both(forward, x, op="log_softmax"))
+    plain = row("bfloat16", GOAL, both(forward, half) | of_others(half))
+    row("bfloat16, dtype=torch.float32", GOAL, both(forward, half, torch.float32))
+    row("float32, output given", GOAL, output_given(x))
+    with_gradient("float32", x)
+    with_gradient("float32, log_softmax", x, "log_softmax")
+    with_gradient("(64, 8192) in float32", torch.randn(64, 8192, device="cuda"))
+    with torch.autocast("cuda", torch.bfloat16):
+        amp = row("bfloat16 under autocast", GOAL, both(forward, half))
+        with_gradient("bfloat16 under autocast", half)
+    with kernels.replace_torch():
+        rounds = [seconds(lambda: torch.softmax(x, -1), CALLS) for _ in range(RUNS * ROUNDS)]
+    row(f"{LONG}, the whole GPU", 2, both(forward, torch.randn(LONG, device="cuda")))
+    print(f"ours under autocast over ours in bfloat16: {amp / plain:.2f}")
+    print(f"torch.softmax in float32 under replace_torch: {1e6 * statistics.median(rounds):.1f}")
+    new_shapes()
 
 
 if __name__ == "__main__":

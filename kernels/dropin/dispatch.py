@@ -58,15 +58,15 @@ def forward(
 
 def backward(
     g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, stride: int, log: bool
-) -> bool:
+) -> Callable | bool:
     """Write the gradient with respect to the input of a softmax over n to ``dx``.
 
     g, y and dx are on the current GPU and have any rank and dtype. y and dx are contiguous. g is as
     x in ``forward``, contiguous if inner is not 1; a stride of 0 repeats one row.
-    Returns False where no kernel could.
+    Returns as ``forward``, the launch of ``cuda_backward``.
     """
     arguments = g, y, dx, outer, n, inner, stride, log
-    return bool(_first_that_works((_cuda_backward, _triton_backward), arguments, (g, y, dx)))
+    return _first_that_works((_cuda_backward, _triton_backward), arguments, (g, y, dx))
 
 
 def _first_that_works(
@@ -127,14 +127,14 @@ def _triton_forward(x, out, outer, n, inner, stride, log) -> bool:
     return True
 
 
-def _cuda_backward(g, y, dx, outer, n, inner, stride, log) -> bool:
+def _cuda_backward(g, y, dx, outer, n, inner, stride, log) -> Callable | bool:
     row_bytes = n * y.element_size()
     if inner > 1 or row_bytes <= MIN_BYTES[row_bytes % VEC_BYTES == 0]:
         return False
     if g.dtype is not y.dtype or (dx.dtype is not y.dtype and y.dtype is not torch.float32):
         return False
     launch = _cuda_launches(y.get_device())[1]
-    return bool(launch) and launch(g, y, dx, outer, n, (n, stride, n), log)
+    return launch and launch(g, y, dx, outer, n, (n, stride, n), log)
 
 
 def _triton_backward(g, y, dx, outer, n, inner, stride, log) -> bool:

@@ -25,16 +25,17 @@ _empty_cuda = eligible.torch_private("_C._dynamo.guards:_empty_strided_cuda")
 
 
 class KnownLaunch(NamedTuple):
-    """How the softmax of rows is computed for one shape and dimension; it holds no tensor."""
+    """Hold how the softmax of one shape over one dimension is computed, and no tensor."""
 
-    allocate: Callable[[], Tensor]  # contiguous, of the shape
-    launch: Callable[..., None]
-    rows: int
-    cols: int
+    repeat: Callable[[Tensor], Tensor]
+    options: tuple[int, bool, torch.dtype]  # ``dim``, ``log`` and the gradient's dtype
 
 
-# By shape, dtype, device, dim and log, for contiguous, aligned tensors: nothing else decides.
-_known: dict[tuple, KnownLaunch] = {}
+# Contiguous, aligned tensors are known by shape, dtype, dtype of the result (None: the same),
+# device, dim and log. Nothing else decides.
+known_launches: dict[tuple, KnownLaunch] = {}
+# The same for gradients, by those of the output. Each computes dx from g and y.
+_known_gradients: dict[tuple, Callable[[Tensor, Tensor], Tensor]] = {}
 
 
 def forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor:
@@ -60,9 +61,8 @@ def has_kernel(numel: int, n: int) -> bool:
 
 def launch_forward(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor | None:
     """Compute ``forward`` for x of one of DTYPES on a usable device; None if no kernel can."""
-    if (dtype is None or dtype is x.dtype) and (known := known_launch(x, dim, log)):
-        return repeat(x, dim, log, known)
-    return launch_new(x, dim, log, dtype)
+    known = known_launch(x, dim, log, dtype)
+    return known.repeat(x) if known else launch_new(x, dim, log, dtype)
 
 
 def launch_new(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Tensor | None:
@@ -72,69 +72,136 @@ def launch_new(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Ten
     if not has_kernel(numel, n):
         return None
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    repeatable = (dtype is None or dtype is x.dtype) and x.is_contiguous()
+    repeatable = inner == 1 and x.is_contiguous() and x.data_ptr() % VEC_BYTES == 0
     x, stride = _rows(x, n, inner)
     out = empty_like(x, dtype or x.dtype)
     launch = _launch(_dispatch().forward, x, out, numel // (n * inner), n, inner, stride, log)
-    if not launch:
-        return None
-    if launch is not True and repeatable and x.data_ptr() % VEC_BYTES == 0:
+    if launch and launch is not True and repeatable:
         _remember(x, out, dim, log, launch)
-    return out
+    return out if launch else None
 
 
-def known_launch(x: Tensor, dim: int, log: bool) -> KnownLaunch | None:
+def first_launch(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> KnownLaunch:
+    """Return what computes ``forward`` for this x, in the form of a launch that is known."""
+    return KnownLaunch(lambda x: forward(x, dim, log, dtype), (dim, log, x.dtype))
+
+
+def known_launch(
+    x: Tensor, dim: int, log: bool, dtype: torch.dtype | None = None
+) -> KnownLaunch | None:
     """Return the launch that was made for an x of this shape, or None if x needs another one.
 
-    ``dim`` may be negative.
+    ``dim`` may be negative, and no argument is valid of necessity.
     """
-    device = x.get_device()
-    known = _known.get((x.shape, x.dtype, device, dim, log))
-    if known is None or device != current_device() or not x.is_contiguous():
-        return None
-    address = eligible.address_of(x)
-    return known if address and address % VEC_BYTES == 0 else None
-
-
-def repeat(x: Tensor, dim: int, log: bool, known: KnownLaunch) -> Tensor | None:
-    """Return what ``launch_forward`` computes, in a third of the host's time: all is decided."""
-    allocate, launch, rows, cols = known
-    out = allocate()
     try:
-        launch(out.data_ptr(), x.data_ptr(), cols, cols, rows, cols)
-    except Exception:  # such as a context with fewer multiprocessors than before
-        _known.clear()
-        return launch_new(x, dim % x.dim(), log, None)  # which tries again, then the other routes
-    return out
+        device = x.get_device()
+        known = known_launches.get((x.shape, x.dtype, dtype, device, dim, log))
+        if known is None or device != current_device() or not x.is_contiguous() or x.is_neg():
+            return None
+        address = x.data_ptr()
+    except (RuntimeError, TypeError):  # x lies nowhere, or is nested or sparse; dtype is no dtype
+        return None
+    return known if address and address % VEC_BYTES == 0 else None
 
 
 def _remember(x: Tensor, out: Tensor, dim: int, log: bool, launch: Callable[..., None]) -> None:
     """Let ``known_launch`` find the launch for tensors like x and out, over ``dim``."""
-    if len(_known) >= MAX_KNOWN:
-        _known.clear()
-    sizes = tuple(out.shape), out.stride()
+    n, dtype = x.shape[dim], out.dtype
+    allocate, bound = _allocator(out), launch.bind(n, x.numel() // n, n)
+
+    def repeat(x: Tensor) -> Tensor:
+        """Return what ``forward`` does, in a third of the host's time: all is decided."""
+        out = allocate()
+        try:
+            bound(out.data_ptr(), x.data_ptr(), n)
+        except Exception:  # such as a context with fewer multiprocessors than before
+            known_launches.clear()
+            return forward(x, dim, log, dtype)  # tries again, then the other routes
+        return out
+
+    if len(known_launches) >= MAX_KNOWN:
+        known_launches.clear()
+    known = KnownLaunch(repeat, (dim, log, x.dtype))
+    for dim_name in (dim, dim - x.dim()):
+        for dtype_name in {dtype, None} if dtype is x.dtype else {dtype}:
+            known_launches[x.shape, x.dtype, dtype_name, x.get_device(), dim_name, log] = known
+
+
+def _allocator(x: Tensor) -> Callable[[], Tensor]:
+    """Return what allocates a tensor like x, a contiguous one, on the current device."""
+    sizes = tuple(x.shape), x.stride()
     if x.is_cuda and _empty_cuda:
-        allocate = functools.partial(_empty_cuda[0], *sizes, x.dtype)
-    else:
-        allocate = functools.partial(torch.empty_strided, *sizes, dtype=x.dtype, device=x.device)
-    n = x.shape[dim]
-    known = KnownLaunch(allocate, launch, x.numel() // n, n)
-    for name in (dim, dim - x.dim()):
-        _known[x.shape, x.dtype, x.get_device(), name, log] = known
+        return functools.partial(_empty_cuda[0], *sizes, x.dtype)
+    return functools.partial(torch.empty_strided, *sizes, dtype=x.dtype, device=x.device)
 
 
 def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype) -> Tensor | None:
     """Compute ``backward`` for g and y of DTYPES on one usable device; None if no kernel can."""
+    known = known_gradient(g, y, dim, log, dtype)
+    if known:
+        return known(g, y)
+    if not (eligible.in_memory(g) and eligible.in_memory(y)):
+        return None
     shape, numel = y.shape, y.numel()
     n = shape[dim]
     if not has_kernel(numel, n):
         return None
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
+    repeatable = inner == 1 and _known_by_shape(g, y, shape, y.dtype)
     g, stride = _rows(g, n, inner)
     y = y.contiguous()
     dx = empty_like(y, dtype)
     sizes = numel // (n * inner), n, inner, stride
-    return dx if _launch(_dispatch().backward, g, y, dx, *sizes, log) else None
+    launch = _launch(_dispatch().backward, g, y, dx, *sizes, log)
+    if launch and launch is not True and repeatable:
+        _remember_gradient(y, dx, dim, log, launch)
+    return dx if launch else None
+
+
+def known_gradient(
+    g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtype
+) -> Callable[[Tensor, Tensor], Tensor] | None:
+    """Return what computes dx for g and y of this shape, or None if they need another launch."""
+    try:
+        shape, y_dtype, device = y.shape, y.dtype, y.get_device()
+        known = _known_gradients.get((shape, y_dtype, dtype, device, dim, log))
+        if known is None or device != current_device() or device != g.get_device():
+            return None
+        return known if _known_by_shape(g, y, shape, y_dtype) else None
+    except (RuntimeError, TypeError):
+        return None
+
+
+def _known_by_shape(g: Tensor, y: Tensor, shape: torch.Size, dtype: torch.dtype) -> bool:
+    """Return whether both are contiguous and aligned, and g has y's shape and dtype."""
+    if g.dtype is not dtype or g.shape != shape or g.is_neg() or y.is_neg():
+        return False
+    if not (g.is_contiguous() and y.is_contiguous()):
+        return False
+    first, second = g.data_ptr(), y.data_ptr()
+    return first != 0 != second and (first | second) % VEC_BYTES == 0
+
+
+def _remember_gradient(
+    y: Tensor, dx: Tensor, dim: int, log: bool, launch: Callable[..., None]
+) -> None:
+    """Let ``known_gradient`` find the launch for tensors like y and dx, over ``dim``."""
+    n, dtype = y.shape[dim], dx.dtype
+    allocate, bound = _allocator(dx), launch.bind(n, n, n, y.numel() // n, n)
+
+    def repeat(g: Tensor, y: Tensor) -> Tensor:
+        dx = allocate()
+        try:
+            bound(dx.data_ptr(), g.data_ptr(), y.data_ptr())
+        except Exception:
+            _known_gradients.clear()
+            return backward(g, y, dim, log, dtype)
+        return dx
+
+    if len(_known_gradients) >= MAX_KNOWN:
+        _known_gradients.clear()
+    for dim_name in (dim, dim - y.dim()):
+        _known_gradients[y.shape, y.dtype, dtype, y.get_device(), dim_name, log] = repeat
 
 
 def _launch(launch, x: Tensor, *arguments):

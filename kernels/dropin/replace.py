@@ -107,21 +107,26 @@ def _register() -> torch.library.Library:
 
 def _forward(fallback: Callable, log: bool, keys, x: Tensor, dim: int, half_to_float: bool):
     """Compute ``aten::_softmax`` or ``aten::_log_softmax``."""
-    widened = x.dtype is torch.float16 if half_to_float else x.dtype in DTYPES
     y = None
-    if widened and _taken(x, dim):
+    if not half_to_float or x.dtype is torch.float16:
         dtype = torch.float32 if half_to_float else None
-        y = entry.launch_forward(x, dim % x.dim(), log, dtype)
+        if known := entry.known_launch(x, dim, log, dtype):
+            return known.repeat(x)
+        if x.dtype in DTYPES and _taken(x, dim):
+            y = entry.launch_new(x, dim % x.dim(), log, dtype)
     return fallback(keys, x, dim, half_to_float) if y is None else y
 
 
 def _backward(fallback: Callable, log: bool, keys, g: Tensor, y: Tensor, dim: int, dtype):
     """Compute the backward of either; ``dtype`` is that of the input."""
     narrowed = y.dtype is torch.float32 and dtype is torch.float16
-    alike = g.dtype is y.dtype and y.dtype in DTYPES and (dtype is y.dtype or narrowed)
     dx = None
-    if alike and g.shape == y.shape and _taken(y, dim) and eligible.usable(g):
-        dx = entry.launch_backward(g, y, dim % y.dim(), log, dtype)
+    if dtype is y.dtype or narrowed:
+        if known := entry.known_gradient(g, y, dim, log, dtype):
+            return known(g, y)
+        alike = g.dtype is y.dtype and y.dtype in DTYPES and g.shape == y.shape
+        if alike and _taken(y, dim) and eligible.usable(g):
+            dx = entry.launch_backward(g, y, dim % y.dim(), log, dtype)
     return fallback(keys, g, y, dim, dtype) if dx is None else dx
 
 

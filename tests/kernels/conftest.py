@@ -67,19 +67,31 @@ def launches(device, monkeypatch):
     monkeypatch.setattr(replace, "BACKEND", device.type.upper())
     if device.type == "cpu":
         monkeypatch.setattr(eligible, "usable", lambda x: x.device.type == "cpu")
-    monkeypatch.setattr(entry, "_known", {})
-    made, launch, repeat = [], entry._launch, entry.repeat
+    made, launch = [], entry._launch
 
     def note_and_launch(*words):
         made.append(tuple(w.data_ptr() if isinstance(w, torch.Tensor) else w for w in words))
         return launch(*words)
 
-    def note_and_repeat(x, *how):
-        y = repeat(x, *how)
-        made.append((entry._dispatch().forward, x.data_ptr(), y.data_ptr()))
-        return y
+    def noting(repeat, function):
+        def note_and_repeat(*tensors):
+            y = repeat(*tensors)
+            made.append((function, *(t.data_ptr() for t in (*tensors, y))))
+            return y
+
+        return note_and_repeat
+
+    class Launches(dict):
+        def __setitem__(self, key, known):
+            repeat = noting(known.repeat, entry._dispatch().forward)
+            super().__setitem__(key, known._replace(repeat=repeat))
+
+    class Gradients(dict):
+        def __setitem__(self, key, repeat):
+            super().__setitem__(key, noting(repeat, entry._dispatch().backward))
 
     monkeypatch.setattr(entry, "_launch", note_and_launch)
-    monkeypatch.setattr(entry, "repeat", note_and_repeat)
+    monkeypatch.setattr(entry, "known_launches", Launches())
+    monkeypatch.setattr(entry, "_known_gradients", Gradients())
     yield made
     assert not replace._active, "a test left torch replaced"

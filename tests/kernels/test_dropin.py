@@ -1,7 +1,6 @@
 """The drop-in as torch's functions: names, errors, and all that is torch's own to answer."""
 
 import contextlib
-import functools
 import pickle
 import pydoc
 from unittest import mock
@@ -172,7 +171,9 @@ CALLS = {
     "operator": (lambda x: torch.ops.softmax_bench.softmax(x, 1, False), True),
     "16 bits": (lambda x: kernels.softmax(x.half(), 1), True),
     "autocast": (lambda x: kernels.softmax(x, 1), True),
-    "autocast to 32 bits": (lambda x: kernels.softmax(x.half(), 1), False),
+    "autocast to 32 bits": (lambda x: kernels.softmax(x.half(), 1), True),
+    "asked for 32 bits": (lambda x: kernels.softmax(x.half(), 1, torch.float32), True),
+    "to 32 bits": (lambda x: kernels.softmax(x.bfloat16(), 1, torch.float32), False),
     "another dtype": (lambda x: kernels.softmax(x, 1, torch.bfloat16), False),
     "another dimension": (lambda x: kernels.softmax(x, 0), False),
     "log": (lambda x: kernels.log_softmax(x, 1), False),
@@ -189,9 +190,47 @@ def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launches, devic
     monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
     x = torch.zeros(4, 5, 1, device=device)
     entry.launch_forward(x, 1, False, None)
+    rows.forward.return_value.bind.assert_called_once_with(5, 4, 5)
+    bound = rows.forward.return_value.bind.return_value
     for dim in (1, -2):
-        assert entry.known_launch(x, dim, False)[1:] == (rows.forward.return_value, 4, 5)
+        y = entry.known_launch(x, dim, False).repeat(x)
+        bound.assert_called_with(y.data_ptr(), x.data_ptr(), 5)
+    assert bound.call_count == 2
     assert entry.known_launch(x, -1, False) is entry.known_launch(x, 2, False) is None
+
+
+# g and y (4, 8) -> whether they take the launch that is known for such a gradient
+GRADIENTS = {
+    "the same": (lambda g, y: (g, y), True),
+    "repeated rows": (lambda g, y: (g[0].expand(4, 8), y), False),
+    "another dtype": (lambda g, y: (g.half(), y), False),
+    "unaligned": (lambda g, y: (g.new_zeros(33)[1:].view(4, 8), y), False),
+    "y unaligned": (lambda g, y: (g, y.new_zeros(33)[1:].view(4, 8)), False),
+    "other strides": (lambda g, y: (g, y.t().contiguous().t()), False),
+    "fewer rows": (lambda g, y: (g[:3], y[:3]), False),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_known_gradient_serves_only_what_it_was_made_for(name, launches, device, monkeypatch):
+    rows = mock.Mock()
+    monkeypatch.setattr(entry, "_dispatch", lambda: rows)
+    monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
+    g, y = torch.zeros(2, 4, 8, device=device)
+    entry.launch_backward(g, y, 1, False, y.dtype)
+    rows.backward.return_value.bind.assert_called_once_with(8, 8, 8, 4, 8)
+    bound, (call, takes_it) = rows.backward.return_value.bind.return_value, GRADIENTS[name]
+    g, y = call(g, y)
+    dx = entry.launch_backward(g, y, 1, False, y.dtype)
+    assert rows.backward.call_count == 2 - takes_it
+    if takes_it:
+        bound.assert_called_once_with(dx.data_ptr(), g.data_ptr(), y.data_ptr())
+    for other in (0, False, y.dtype), (1, True, y.dtype), (1, False, torch.float16):
+        assert entry.known_gradient(g, y, *other) is None
+
+
+FLOAT, HALF = torch.float32, torch.float16
+KNOWN_DTYPES = (FLOAT, FLOAT), (HALF, HALF), (HALF, FLOAT)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -199,14 +238,14 @@ def test_a_known_launch_serves_only_what_it_was_made_for(name, launches, device,
     """The others would get another function's results, or read other memory."""
     x, known = torch.zeros(4, 8, device=device), mock.Mock()
     monkeypatch.setattr(entry, "current_device", x.get_device)
-    for dtype in (torch.float32, torch.float16):
-        for dim in (1, -1):
-            key = x.shape, dtype, x.get_device(), dim, False
-            allocate = functools.partial(torch.empty_like, x, dtype=dtype)
-            entry._known[key] = entry.KnownLaunch(allocate, known, 4, 8)
-    if "autocast" in name:
-        monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
+    for dtype, out_dtype in KNOWN_DTYPES:
+        out = torch.empty_like(x, dtype=out_dtype)
+        entry._remember(x.to(dtype), out, 1, False, mock.Mock(bind=lambda *sizes: known))
     call, takes_it = CALLS[name]
-    call(x)
+    torch.set_autocast_enabled("cuda", "autocast" in name)
+    try:
+        call(x)
+    finally:
+        torch.set_autocast_enabled("cuda", False)
     assert len(launches) == 1
     assert known.call_count == takes_it

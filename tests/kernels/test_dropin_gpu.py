@@ -124,3 +124,28 @@ def test_a_repeated_launch_gives_the_same_bits(cols, launches, device):
     assert all(torch.equal(each, first) for each in found)
     torch.testing.assert_close(kernels.softmax(unaligned, 1), torch.softmax(unaligned, 1))
     assert len(launches) == 5
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])  # of x; the result is float32
+def test_a_repeated_step_gives_the_same_bits(dtype, launches, device):
+    """Forward and backward, also on another stream and in a graph."""
+    x = torch.randn(4, 8192, device=device).to(dtype).requires_grad_()
+    g = torch.randn(4, 8192, device=device)
+
+    def step():
+        y = kernels.softmax(x, -1, torch.float32)
+        return y.detach(), *torch.autograd.grad(y, x, g)
+
+    first = step()
+    assert entry.known_launch(x, -1, False, torch.float32)
+    assert entry.known_gradient(g, first[0], 1, False, dtype)
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(stream):
+        found = [step()]
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        found.append(step())
+    graph.replay()
+    for again in found:
+        assert all(map(torch.equal, again, first))
+    assert len(launches) == 6

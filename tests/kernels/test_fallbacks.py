@@ -78,14 +78,17 @@ def test_a_launch_that_is_known_may_fail_later(launches, device, monkeypatch, wa
     """As in a context with fewer multiprocessors; with and without a gradient."""
     x = torch.randn(4, 8, device=device)
     monkeypatch.setattr(entry, "current_device", x.get_device)
+    launch = mock.Mock(bind=lambda *sizes: failing())
     for requires_grad in (False, True):
-        for dim in (1, -1):
-            allocate = mock.Mock(return_value=torch.empty_like(x))
-            key = x.shape, x.dtype, x.get_device(), dim, False
-            entry._known[key] = entry.KnownLaunch(allocate, failing(), 4, 8)
-        y = kernels.softmax(x.clone().requires_grad_(requires_grad), -1)
+        entry._remember(x, x, 1, False, launch)
+        entry._remember_gradient(x, x, 1, False, launch)
+        own = x.clone().requires_grad_(requires_grad)
+        y = kernels.softmax(own, -1)
         torch.testing.assert_close(y.detach(), torch.softmax(x, -1))
-        assert not [known for known in entry._known.values() if type(known.launch) is mock.Mock]
+        assert not entry.known_launches
+    (dx,) = torch.autograd.grad(y, own, x)
+    assert_gradient(dx, x, y, 1, "softmax")
+    assert not entry._known_gradients
 
 
 def test_a_shortage_of_memory_is_not_for_good(launches, device, monkeypatch, warnings):
@@ -149,12 +152,11 @@ def nothing_prepared(monkeypatch):
     monkeypatch.setattr(grid_workspace, "_addresses", {})
     monkeypatch.setattr(grid_workspace, "_graphs", [])
     monkeypatch.setattr(grid_workspace, "_free", {})
-    monkeypatch.setattr(entry, "_known", {})
+    monkeypatch.setattr(entry, "known_launches", {})
+    monkeypatch.setattr(entry, "_known_gradients", {})
     launch._kernel.cache_clear()
-    submit._memory_of.cache_clear()
     yield
     launch._kernel.cache_clear()
-    submit._memory_of.cache_clear()
 
 
 @pytest.mark.gpu
@@ -170,11 +172,12 @@ def test_a_failure_at_any_step_on_a_gpu(
     x = torch.randn(3, SPREAD if step in OF_WORKSPACES else 100_001, device=device)
     answers("softmax", x, "function")  # what Triton and torch compile is not the subject
     dispatch._failed.clear()
-    for kept in (launch._loaded, entry._known, grid_workspace._addresses, grid_workspace._free):
+    for kept in (launch._loaded, entry.known_launches, entry._known_gradients):
+        kept.clear()
+    for kept in (grid_workspace._addresses, grid_workspace._free):
         kept.clear()
     grid_workspace._graphs.clear()
     launch._kernel.cache_clear()
-    submit._memory_of.cache_clear()
     monkeypatch.setattr(owner, name, replacement)
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     if captured:

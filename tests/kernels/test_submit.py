@@ -14,6 +14,8 @@ from kernels.cuda.plan import LaunchPlan
 
 HANDLE, STREAM = 77, 2**40 + 5
 NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT in cuda.h
+# A C function, because only such a call turns what ctypes prepared into addresses.
+DRIVER = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 
 
 def read(config: int, parameters: int, count: int) -> dict:
@@ -34,17 +36,17 @@ def read(config: int, parameters: int, count: int) -> dict:
 @pytest.fixture
 def launched(monkeypatch):
     """Every launch in turn; ``errors`` are what the driver answers, then 0."""
-    found = SimpleNamespace(launches=[], errors=[], count=0)
+    found = SimpleNamespace(launches=[], errors=[], kernels=set(), count=0)
 
     def driver(config, kernel, parameters, extra):
-        assert (kernel, extra) == (HANDLE, None)
         found.launches.append(read(config, parameters, found.count))
+        found.kernels.add((kernel, extra))
         return found.errors.pop(0) if found.errors else 0
 
-    submit._memory_of.cache_clear()
-    monkeypatch.setattr(submit, "_driver_launch", lambda: driver)
+    monkeypatch.setattr(submit, "_driver_launch", lambda: DRIVER(driver))
     monkeypatch.setattr(submit, "_raw_stream", lambda device: STREAM + device)
-    return found
+    yield found
+    assert found.kernels == {(HANDLE, None)}
 
 
 def made(blocks: int = 3, **more):
@@ -68,58 +70,82 @@ def test_a_launch_has_the_plan_and_what_the_call_gives(launched, monkeypatch):
     assert second == first | {"stream": 0, "arguments": [3, 4, 5, -6]}
 
 
-def test_the_shapes_of_a_kernel_share_memory_and_keep_their_grids(launched):
-    first, second = made(3), made(5)
-    launched.count = 1
-    for launch in (first, second, first):
-        launch(1)
-    assert [each["sizes"][0] for each in launched.launches] == [3, 5, 3]
-    assert len(submit._memory_of(HANDLE, 96, 1, False)[0]) == 1
+def test_a_bound_launch_keeps_the_arguments_from_the_fourth_on(launched, monkeypatch):
+    """Also when the same launch, or another one that is bound, takes other arguments meanwhile."""
+    launch = made(cluster=4, extra_args=(-6,))
+    first, second = launch.bind(5, 6), launch.bind(7, -8)
+    launched.count = 6
+    first(2**47, -1, 4)
+    second(1, 2, 3)
+    launch(9, 9, 9, 9, 9)
+    monkeypatch.setattr(submit, "_raw_stream", lambda device: 0)
+    first(3, 2, 1)
+    found = launched.launches
+    assert [each["arguments"] for each in found] == [
+        [2**47, -1, 4, 5, 6, -6],
+        [1, 2, 3, 7, -8, -6],
+        [9, 9, 9, 9, 9, -6],
+        [3, 2, 1, 5, 6, -6],
+    ]
+    assert [each["stream"] for each in found] == [STREAM + 1] * 3 + [0]
+    assert all(each["sizes"] == [12, 1, 1, 96, 1, 1, 1024] for each in found)
+    assert all(each["attributes"] == [(4, 4, 1, 1)] for each in found)
 
 
+@pytest.mark.parametrize("bound", [False, True])
 def test_blocks_that_share_a_row_are_launched_together_with_the_streams_workspace(
-    launched, monkeypatch
+    bound, launched, monkeypatch
 ):
     """In each call anew: another stream, or a capture, has another workspace."""
     spaces = iter((1000, 2000))
     monkeypatch.setattr(grid_workspace, "address", lambda device, stream: stream + next(spaces))
-    launch, launched.count = made(row_blocks=3, extra_args=(9,)), 3
+    launch, launched.count = made(row_blocks=3, extra_args=(9,)), 6
     for _ in range(2):
-        launch(7)
+        launch.bind(5)(2, 3, 4) if bound else launch(2, 3, 4, 5)
     first, second = launched.launches
     assert first["attributes"] == [(2, 1, 0, 0)]  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-    assert first["arguments"] == [7, STREAM + 1001, 9]
-    assert second["arguments"] == [7, STREAM + 2001, 9]
+    assert first["arguments"] == [2, 3, 4, 5, STREAM + 1001, 9]
+    assert second["arguments"] == [2, 3, 4, 5, STREAM + 2001, 9]
 
 
-def test_a_thread_without_a_context_gets_one(launched, monkeypatch):
+# a launch of three arguments
+FORMS = {"any": lambda: made(), "bound": lambda: made().bind()}
+forms = pytest.mark.parametrize("form", FORMS)
+
+
+@forms
+def test_a_thread_without_a_context_gets_one(form, launched, monkeypatch):
     entered = []
     device = lambda number: SimpleNamespace(set_current=lambda: entered.append(number))  # noqa: E731
     monkeypatch.setattr(submit, "Device", device)
-    launched.count, launched.errors = 1, [NO_CONTEXT]
-    made()(1)
+    launched.count, launched.errors = 3, [NO_CONTEXT]
+    FORMS[form]()(1, 2, 3)
     assert (entered, len(launched.launches)) == ([1], 2)
 
 
-def test_the_drivers_error_has_a_name(launched):
-    launch = made()
-    launched.count, launched.errors = 1, [1]
+@forms
+def test_the_drivers_error_has_a_name(form, launched):
+    launch = FORMS[form]()
+    launched.count, launched.errors = 3, [1]
     with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_VALUE"):
-        launch(1)
-    launch(2)  # the next call is not harmed
-    assert launched.launches[1]["arguments"] == [2]
+        launch(1, 2, 3)
+    launch(4, 5, 6)  # the next call is not harmed
+    assert launched.launches[1]["arguments"] == [4, 5, 6]
 
 
-def test_calls_at_the_same_time_write_to_memory_of_their_own(launched, monkeypatch):
+@forms
+def test_calls_at_the_same_time_write_to_memory_of_their_own(form, launched, monkeypatch):
     """Threads meet inside the driver, then each looks at its own launch."""
     meet, seen = threading.Barrier(4), []
 
     def driver(config, kernel, parameters, extra):
         meet.wait(timeout=60)
-        seen.append(read(config, parameters, 1)["arguments"])
+        seen.append(read(config, parameters, 3)["arguments"])
+        launched.kernels.add((kernel, extra))
         return 0
 
-    monkeypatch.setattr(submit, "_driver_launch", lambda: driver)
+    monkeypatch.setattr(submit, "_driver_launch", lambda: DRIVER(driver))
+    launch = FORMS[form]()
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(made(), range(4)))
-    assert sorted(seen) == [[0], [1], [2], [3]]
+        list(pool.map(launch, range(4), range(4), range(4)))
+    assert sorted(seen) == [[number] * 3 for number in range(4)]

@@ -10,6 +10,7 @@ Compute capability 9.0, or 8.0 where a block is enough.
 Source: the formulas of ``triton_backward``.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ...contract import VEC_BYTES, WARP
@@ -47,8 +48,13 @@ def plan(problem: Problem) -> tuple[LaunchPlan, ...]:
     return plan_of(SOURCE, kernel, shapes[0], problem.rows)
 
 
-def launch(g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool) -> bool:
-    """Launch as ``tensors.backward_functions`` says; of float32 g and y, dx may have 16 bits."""
+def launch(
+    g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: bool
+) -> Callable | bool:
+    """Launch as ``tensors.backward_functions`` says; of float32 g and y, dx may have 16 bits.
+
+    Returns ``launch(dx, g, y, *strides, rows, cols)`` of ``submitter``, as ``cuda.launch_rows``.
+    """
     itemsize, device = y.element_size(), y.get_device()
     if cols * itemsize > BLOCK_BYTES * cuda.gpu_info(device).max_cluster:
         return False
@@ -59,8 +65,8 @@ def launch(g, y, dx, rows: int, cols: int, strides: tuple[int, int, int], log: b
     any_address = dx_aligned_as | addresses[1] | addresses[2]
     pack = widest_pack(itemsize, any_address, strides[0] | strides[1] | strides[2] | cols)
     arguments = *addresses, *strides, rows, cols
-    cuda.launch_with((plan, y.dtype, rows, cols, pack, log, device, narrow), arguments)
-    return True
+    key = plan, y.dtype, rows, cols, pack, log, device, narrow
+    return cuda.launch_with(key, arguments)
 
 
 unsupported = cuda.functions(plan).unsupported
