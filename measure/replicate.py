@@ -12,7 +12,7 @@ import kernels
 
 from . import provenance, row
 from .errors import BadPoint
-from .point import Point
+from .point import CPU, Point
 from .status import Status
 
 FLAGS = {"edge_cases", "launch_bound", "not_cold"}  # only replicate 1 looks for them
@@ -49,6 +49,8 @@ def reusable(first_row: dict) -> FirstReplicate | None:
         why = "other code has measured the first replicate"
     elif any(first_row[name] != now for name, now in provenance.versions(variant).items()):
         why = "the first replicate ran with other versions of packages"
+    elif first_row["switches"] != provenance.switches(first_row["gpu"] == CPU):
+        why = "the first replicate ran with other switches of the environment"
     elif first_row["status"] in TRANSIENT:
         why = f"the first replicate ended with {first_row['status']}"
     else:
