@@ -32,7 +32,7 @@ COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 
 # Columns that older rows lack: those before 2026-11-25, and those before 2026-11-27. They are read
 # as empty.
-LATER = ("meet_us", "meet_form", "of_meet", "native_overrides", "switches")
+LATER = ("meet_us", "meet_form", "of_meet", "copy_form", "native_overrides", "switches")
 
 # Versions that only the rows of some variants have, and all versions.
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")

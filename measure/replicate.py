@@ -24,7 +24,7 @@ class FirstReplicate(NamedTuple):
 
     message: str
     flags: set[str]
-    copy_block_bytes: int | None  # None on a CPU
+    copy_form: str | None  # None on a CPU
     meet_form: str | None  # None if ``read_meet_write`` does not apply
 
 
@@ -55,7 +55,7 @@ def reusable(first_row: dict) -> FirstReplicate | None:
         why = f"the first replicate ended with {first_row['status']}"
     else:
         flags = {*(first_row["flags"] or "").split()} & FLAGS
-        chosen = first_row["copy_block_bytes"], first_row["meet_form"]
+        chosen = first_row["copy_form"], first_row["meet_form"]
         return FirstReplicate(first_row["message"] or "", flags, *chosen)
     print(f"checking everything: {why}", file=sys.stderr, flush=True)
     return None

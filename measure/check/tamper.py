@@ -43,7 +43,7 @@ NAMES = (
 )
 # Modules that only a GPU needs, imported before the kernel could replace their contents. One that
 # is missing is then no fault of the kernel.
-ON_A_GPU = ("clock.copy_kernel", "clock.graph", "compiled_stats", "device.telemetry")
+ON_A_GPU = ("clock.roofline", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 # Settings of the process by which a variant could slow the baseline, and less so itself. Hooks of
 # the interpreter, such as a profile function, cost time for each call of Python.
