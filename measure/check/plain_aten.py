@@ -16,7 +16,7 @@ OPERATORS = (
     *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
     "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
 )
-OWN = ("/aten/src/ATen/", "/torch/csrc/autograd/")  # where torch's own kernels are registered
+OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # where torch's own kernels are registered
 
 
 def columns(device: Device) -> dict:
