@@ -29,19 +29,19 @@ GIT_VARIABLES = {
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
     *("GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 }
-# Environment variables that move torch's times, whatever the device: those of torch, …
+# Prefixes of torch's own environment variables, which can move its times on any device.
 SWITCH_PREFIXES = ("PYTORCH_", "TORCH_")
-# … but for folders, versions and lists of architectures, which change no kernel.
+# Endings of variables that name folders, versions and architectures, which change no kernel.
 NO_SWITCHES = ("_HOME", "_PATH", "_DIR", "_VERSION", "_LIST")
-# Those of CUDA, on a GPU. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; the
-# documentation of MPS and of cuBLAS.
+# Variables of CUDA, for a GPU. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables";
+# the documentation of MPS and of cuBLAS.
 GPU_SWITCHES = {
     *("CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_FORCE_PTX_JIT", "CUDA_FORCE_JIT"),
     *("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_SCALE_LAUNCH_QUEUES", "CUDA_AUTO_BOOST"),
     *("CUDA_GRAPHS_USE_NODE_PRIORITY", "CUDA_INJECTION64_PATH", "NVIDIA_TF32_OVERRIDE"),
     "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
 }
-# Those of threads and of instructions, on a CPU.
+# Variables of threads and of instruction sets, for a CPU.
 CPU_SWITCHES = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_PROC_BIND", "ATEN_CPU_CAPABILITY"}
 WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns of their own
 

@@ -28,7 +28,7 @@ __device__ inline void copy_rest(T* out, const T* x, Index elems) {
   if (blockIdx.x == 0 && at < elems) out[at] = x[at];
 }
 
-// What a lane does with K vectors, the first at `at`, each `step` elements after the one before.
+// A lane moves K vectors: the first at `at`, and each `step` elements after the one before.
 template <typename T, int K, int HINT>
 __device__ inline void copy_lane(T* out, const T* x, Index at, int step) {
   uint4 vec[K];
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(kWarp)
   fence_mbarrier_init();
   Index next = blockIdx.x;  // part to load
   for (int stage = 0; stage < STAGES && next < parts; ++stage, next += gridDim.x) load(stage, next);
-  int stage = 0, before = STAGES;  // that was stored in the turn before
+  int stage = 0, before = STAGES;  // `before`: the stage of the turn before, if there was one
   unsigned phase = 0;
   for (Index part = blockIdx.x; part < parts; part += gridDim.x) {
     loaded[stage].wait_for(phase);

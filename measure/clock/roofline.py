@@ -50,10 +50,10 @@ class Vecs(NamedTuple):
 class Bulk(NamedTuple):
     """Describe a copy by bulk copies through a ring in shared memory."""
 
-    block_bytes: int  # of a stage
+    block_bytes: int  # bytes of a stage
     stages: int
     hint: int
-    per_sm: int  # as of Vecs; 0: as many turns as stages for each block
+    per_sm: int  # blocks per multiprocessor; 0: as many turns as stages for each block
 
     min_capability = CLUSTERS_SINCE
     warps = 1
