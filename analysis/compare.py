@@ -19,9 +19,10 @@ POINT = list(schema.POINT)
 CLASSES = ("broke", "slower", "unclear", "same", "faster", "works now", "ok in neither")
 BROKE, SLOWER, UNCLEAR, SAME, FASTER, WORKS, NEITHER = CLASSES
 # Kernels are compared only where these are equal: boards, versions, measuring code, input.
-CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, "measure_sha256", "seed", "blocks")
+CONDITIONS = ("gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE)
+CONDITIONS += ("measure_sha256", "seed", "blocks")
 # Where one of these differs, the times of torch differ too, and it is no control.
-OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", "seed"}
+OF_TORCH = {"gpu_name", "gpu_uuid", "driver", "cuda", "torch", *schema.BASELINE_STATE, "seed"}
 WIDE = "the interval is wide: measure both with more `replicates`"
 BY_CHANCE = "of so many points, one may differ so by chance: measure both with more `replicates`"
 PROTOCOL = ["gpu", "op", "dtype", "distribution"]

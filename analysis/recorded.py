@@ -20,7 +20,7 @@ from measure.row import SAMPLE_COLUMNS, samples_path
 
 SAMPLE = list(SAMPLE_COLUMNS)
 FACTS = {"commit": "git_commit", "dirty": "git_dirty"}  # fact -> column of the rows
-FACTS |= {name: name for name in ("gpu_name", *schema.VERSIONS, "python")}
+FACTS |= {name: name for name in ("gpu_name", *schema.VERSIONS, *schema.BASELINE_STATE, "python")}
 SUFFIXES = (".csv", ".samples.csv.gz", ".yaml")
 # Rounding of the samples (six decimals) and of a row's times (nine digits).
 ABSOLUTE_US, RELATIVE = 1e-6, 1e-8
@@ -74,7 +74,7 @@ def provenance(part: list[Row], sweep: str, command: str) -> dict:
     facts = {"title": f"{sweep} on {part[0]['gpu_name']}", "recorded": started[-1][:10]}
     facts["command"] = command
     for fact, column in FACTS.items():
-        absent = {""} if fact in schema.OPTIONAL else set()
+        absent = {""} if fact in (*schema.OPTIONAL, *schema.BASELINE_STATE) else set()
         if values := sorted({row[column] for row in part} - absent):
             facts[fact] = values[0] if len(values) == 1 else values
     return facts | {

@@ -35,8 +35,7 @@ def read_rows(path: Path, leading: Sequence[str] | None = ()) -> list[Row]:
         kinds = {"ranked": schema.COLLECTED, "sweep": schema.SOURCE_COLUMNS}
         leading = next((kinds[name] for name in kinds if name in header), ())
     expected = (*leading, *schema.COLUMNS)
-    earlier = tuple(name for name in expected if name not in schema.LATER)
-    given = earlier if tuple(header) == earlier else expected
+    given = tuple(name for name in expected if name in header or name not in schema.LATER)
     if tuple(header) != given:
         faults = [
             *(f"column {name} is missing" for name in given if name not in header),

@@ -30,16 +30,21 @@ SIZE = ["origin", "gpu", "op", "dtype", "M", "N"]
 RANKING_COLUMNS = ("ranked", "unranked_by", "stale")
 COLLECTED = (*SOURCE_COLUMNS, *RANKING_COLUMNS)
 
-# Columns that rows measured before 2026-11-25 lack. They are read as empty.
-LATER = ("meet_us", "meet_form", "of_meet")
+# Columns that older rows lack: those before 2026-11-25, and those before 2026-11-27. They are read
+# as empty.
+LATER = ("meet_us", "meet_form", "of_meet", "copy_form", "native_overrides", "switches")
 
 # Versions that only the rows of some variants have, and all versions.
 OPTIONAL = ("cuda_core", "nvrtc", "package_versions")
 VERSIONS = ("driver", "cuda", "torch", "triton", *OPTIONAL)
 
+# Beside its version, what decides how fast torch's own functions are; rows before 2026-11-27 do not
+# say it.
+BASELINE_STATE = ("native_overrides", "switches")
+
 # A matrix is ranked in one environment, and a variant in it by the rows of one code: where rows
 # differ in these columns, the newest count. Boards of several names once shared a slug.
-ENVIRONMENT = ("gpu_name", "driver", "cuda", "torch", "triton", "measure_sha256")
+ENVIRONMENT = ("gpu_name", "driver", "cuda", "torch", "triton", *BASELINE_STATE, "measure_sha256")
 CODE = (*OPTIONAL, "kernel_sha256")
 # The reasons in `unranked_by` that are no flags of a row, because they follow from other rows.
 OTHER_BOARD, OTHER_ENVIRONMENT, OTHER_CODE = "other_board", "other_environment", "other_code"

@@ -12,7 +12,7 @@ import torch
 import kernels
 
 from . import inputs, provenance, replicate, timing
-from .check import correctness, edge_cases, recheck, tamper
+from .check import correctness, edge_cases, plain_aten, recheck, tamper
 from .clock.base import Call, Inputs
 from .device.opened import Device, open_device
 from .errors import Ended, NoRow
@@ -29,8 +29,9 @@ ARCHITECTURES = ("sm_80", "sm_90")  # A100 and H200, for which CUDA C++ is compi
 def measure(point: Point, journal: Journal, first_row: dict | None = None) -> list[tuple]:
     """Fill ``journal.row`` and return the raw samples.
 
-    ``first_row``: that of replicate 1, for a further one. Raises NoRow on the wrong machine, or if
-    recording the controls fails. Any later exception becomes the status of the row.
+    ``first_row``: that of replicate 1, for a further one. Raises NoRow on the wrong machine, if the
+    baseline is not plain ATen, or if recording the controls fails. Any later exception becomes the
+    status of the row.
     """
     known = replicate.reusable(first_row) if first_row else None
     if known and first_row["status"] != Status.OK:
@@ -41,7 +42,7 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     device = open_device(point.gpu)
     row = journal.row
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
-    row |= provenance.columns(device, point.variant)
+    row |= provenance.columns(device, point.variant) | plain_aten.columns(device)
     replaced = tamper.watch(device)  # before the import, in which a module may replace functions
     try:
         return _Run(point, device, journal, replaced, known).samples()

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ import kernels
 
 from . import ROOT
 from .device.gpus import open_nvml
-from .row import COLUMNS
+from .row import COLUMNS, one_line
 
 if TYPE_CHECKING:
     from .device.opened import Device
@@ -28,6 +29,20 @@ GIT_VARIABLES = {
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
     *("GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 }
+# Prefixes of torch's own environment variables, which can move its times on any device.
+SWITCH_PREFIXES = ("PYTORCH_", "TORCH_")
+# Endings of variables that name folders, versions and architectures, which change no kernel.
+NO_SWITCHES = ("_HOME", "_PATH", "_DIR", "_VERSION", "_LIST")
+# Variables of CUDA, for a GPU. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables";
+# the documentation of MPS and of cuBLAS.
+GPU_SWITCHES = {
+    *("CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_FORCE_PTX_JIT", "CUDA_FORCE_JIT"),
+    *("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_SCALE_LAUNCH_QUEUES", "CUDA_AUTO_BOOST"),
+    *("CUDA_GRAPHS_USE_NODE_PRIORITY", "CUDA_INJECTION64_PATH", "NVIDIA_TF32_OVERRIDE"),
+    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+}
+# Variables of threads and of instruction sets, for a CPU.
+CPU_SWITCHES = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_PROC_BIND", "ATEN_CPU_CAPABILITY"}
 WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns of their own
 
 
@@ -52,6 +67,7 @@ def columns(device: "Device", variant: str) -> dict:
         "gpu_uuid": device.uuid,
         "driver": None if device.is_cpu else open_nvml().nvmlSystemGetDriverVersion(),
         **versions(variant),
+        "switches": switches(device.is_cpu),
         "python": platform.python_version(),
         **git_state(),
         "kernel_sha256": kernels.kernel_sha256(variant),
@@ -71,6 +87,17 @@ def versions(variant: str) -> dict:
         **(_cuda_versions() if "cuda" in kernels.packages(variant) else {}),
         "package_versions": _package_versions(variant),
     }
+
+
+def switches(is_cpu: bool) -> str:
+    """Return "NAME=value …" of the environment variables that can move the baseline, or "none"."""
+    names = CPU_SWITCHES if is_cpu else GPU_SWITCHES
+    given = (
+        f"{name}={shlex.quote(value)}"
+        for name, value in sorted(os.environ.items())
+        if name in names or (name.startswith(SWITCH_PREFIXES) and not name.endswith(NO_SWITCHES))
+    )
+    return one_line(" ".join(given) or "none")
 
 
 def _package_versions(variant: str) -> str | None:

@@ -12,7 +12,7 @@ import kernels
 
 from . import provenance, row
 from .errors import BadPoint
-from .point import Point
+from .point import CPU, Point
 from .status import Status
 
 FLAGS = {"edge_cases", "launch_bound", "not_cold"}  # only replicate 1 looks for them
@@ -24,7 +24,7 @@ class FirstReplicate(NamedTuple):
 
     message: str
     flags: set[str]
-    copy_block_bytes: int | None  # None on a CPU
+    copy_form: str | None  # None on a CPU
     meet_form: str | None  # None if ``read_meet_write`` does not apply
 
 
@@ -49,11 +49,13 @@ def reusable(first_row: dict) -> FirstReplicate | None:
         why = "other code has measured the first replicate"
     elif any(first_row[name] != now for name, now in provenance.versions(variant).items()):
         why = "the first replicate ran with other versions of packages"
+    elif first_row["switches"] != provenance.switches(first_row["gpu"] == CPU):
+        why = "the first replicate ran with other switches of the environment"
     elif first_row["status"] in TRANSIENT:
         why = f"the first replicate ended with {first_row['status']}"
     else:
         flags = {*(first_row["flags"] or "").split()} & FLAGS
-        chosen = first_row["copy_block_bytes"], first_row["meet_form"]
+        chosen = first_row["copy_form"], first_row["meet_form"]
         return FirstReplicate(first_row["message"] or "", flags, *chosen)
     print(f"checking everything: {why}", file=sys.stderr, flush=True)
     return None

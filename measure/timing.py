@@ -104,13 +104,12 @@ def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplic
     if device.is_cpu:
         clock.add(controls.HOST_COPY[point.reads], base.COPY)
     else:
-        from .clock import copy_kernel, read_meet_write  # need Triton and cuda-core
+        from .clock import read_meet_write, roofline  # need Triton and cuda-core
 
-        itemsize = clock.rotation[0][0].element_size()
-        copies = copy_kernel.candidates(itemsize, point.reads)
-        size = known.copy_block_bytes if known else clock.fastest(copies)
-        clock.add(copies[size], base.COPY)
-        columns["copy_block_bytes"] = size
+        copies = roofline.candidates(clock.rotation[0])
+        form = known.copy_form if known else clock.fastest(copies)
+        clock.add(copies[form], base.COPY)
+        columns |= {"copy_form": form, "copy_block_bytes": roofline.block_bytes(form)}
         if meets := read_meet_write.candidates(clock.rotation[0][0]) if point.reads == 1 else {}:
             form = known.meet_form if known else clock.fastest(meets)
             clock.add(meets[form], base.MEET)

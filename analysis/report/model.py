@@ -22,7 +22,7 @@ READING = (
     "median share of copy bandwidth, and the least. Last: the kernel that costs the least if one "
     "must serve every size, and how far it is behind the fastest at worst."
 )
-FACTS = ["gpu_name", "gpu_uuid", *schema.VERSIONS, "python"]
+FACTS = ["gpu_name", "gpu_uuid", *schema.VERSIONS, *schema.BASELINE_STATE, "python"]
 FACTS += ["git_commit", "uncommitted_code", "date"]
 
 

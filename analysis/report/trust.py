@@ -15,7 +15,8 @@ OTHERS = {
     schema.OTHER_BOARD: "are of another board than most of their matrix: variants of two boards "
     "are compared by their speed-ups over torch alone",
     schema.OTHER_ENVIRONMENT: "of another model of GPU, driver, CUDA, torch, Triton or measuring "
-    "code than the newest rows of their matrix do not rank; measure them again",
+    "code, or with other switches of torch, than the newest rows of their matrix do not rank; "
+    "measure them again",
     schema.OTHER_CODE: "of older code or packages than other rows of their variant do not rank; "
     "measure them again",
 }

@@ -26,6 +26,7 @@ import torch
 
 from ..clock import hooks
 from ..device.opened import Device
+from . import plain_aten
 
 # Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
 NAMES = (
@@ -42,13 +43,8 @@ NAMES = (
 )
 # Modules that only a GPU needs, imported before the kernel could replace their contents. One that
 # is missing is then no fault of the kernel.
-ON_A_GPU = ("clock.copy_kernel", "clock.graph", "compiled_stats", "device.telemetry")
+ON_A_GPU = ("clock.roofline", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
-BASELINE = (
-    *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
-    *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
-    "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
-)
 # Settings of the process by which a variant could slow the baseline, and less so itself. Hooks of
 # the interpreter, such as a profile function, cost time for each call of Python.
 SETTINGS = {
@@ -145,7 +141,7 @@ def _parts(value: object) -> tuple:
 
 def _settings() -> dict[str, object]:
     state = {name: read() for name, read in SETTINGS.items()}
-    for name in BASELINE:
+    for name in plain_aten.OPERATORS:
         # Only kernels of devices: a variant that compiles may register others (Meta, Autograd).
         lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
         state[f"what torch dispatches aten::{name} to"] = tuple(

@@ -13,7 +13,7 @@ BACKWARD = {
     "log_softmax_backward": (torch._log_softmax_backward_data, "out"),
 }
 
-# The copy on a CPU, by the number of matrices that a call reads; ``copy_kernel`` copies on a GPU.
+# The copy on a CPU, by the number of matrices that a call reads; ``roofline`` copies on a GPU.
 HOST_COPY = {1: lambda x, out: out.copy_(x), 2: lambda g, y, out: torch.add(g, y, out=out)}
 
 

@@ -1,9 +1,7 @@
-"""Provide the roofline: a copy of the same bytes by a kernel of this project.
+"""Copy a matrix, or add two, in Triton: the candidates for ``roofline`` that need no alignment.
 
-A backward reads two matrices and writes one, so its roofline is the sum of two matrices.
 ``out.copy_(x)`` is no roofline: in a CUDA graph it becomes a memcpy node. On an H200 the node took
-388 µs for 512 MB, and the same copy outside of a graph 257 µs. No launch shape is the fastest at
-every size, so the clock chooses the fastest of a few.
+388 µs for 512 MB, and the same copy outside of a graph 257 µs.
 """
 
 import torch
@@ -14,6 +12,7 @@ from .base import Call
 
 # (bytes per program, warps): 16 to 128 bytes in flight per thread
 SHAPES = ((2048, 4), (4096, 4), (8192, 4), (16384, 4), (65536, 16))
+BLOCK_BYTES = {f"triton_{size}": size for size, _ in SHAPES}  # by name
 
 # Elements, a multiple of 16 bytes for every dtype. Triton vectorises only if it sees that the mask
 # ends with a whole vector. The first program moves the remaining elements.
@@ -55,8 +54,8 @@ def add_before(end, out_ptr, g_ptr, y_ptr, offsets):
     tl.store(out_ptr + offsets, (g + y).to(out_ptr.dtype.element_ty), mask=inside)
 
 
-def candidates(itemsize: int, reads: int = 1) -> dict[int, Call]:
-    """Return calls by bytes per program, which read ``reads`` contiguous matrices and write one.
+def candidates(itemsize: int, reads: int = 1) -> dict[str, Call]:
+    """Return calls by name, which read ``reads`` contiguous matrices and write one.
 
     (x, out): a copy; (g, y, out): the sum.
     """
@@ -70,4 +69,7 @@ def candidates(itemsize: int, reads: int = 1) -> dict[int, Call]:
 
         return copy
 
-    return {size: with_shape(size // itemsize, warps) for size, warps in SHAPES}
+    return {
+        name: with_shape(size // itemsize, warps)
+        for name, (size, warps) in zip(BLOCK_BYTES, SHAPES, strict=True)
+    }

@@ -99,8 +99,7 @@ class GraphClock:
         self, call: Call, rotation: list[CallBuffers], replay_us: float
     ) -> list[CallBuffers]:
         """Return whole rotations, as many as make a replay last ``replay_us``."""
-        for buffers in (rotation[0], rotation[-1]):  # compile and load outside the capture
-            call(*buffers)
+        _load(call, rotation)
         trial = self._captured(call, rotation)
         # One trial alone may wait for the host, and then the replays are too short.
         trial_us = statistics.median(_timed_us(trial) for _ in range(TRIALS))
@@ -135,15 +134,19 @@ class GraphClock:
         problem = graph_nodes.difference(graph, one, series.calls)
         return problem, graph_nodes.overlaps_calls(graph, one)
 
-    def fastest(self, calls: dict[int | str, Call]) -> int | str:
+    def fastest(self, calls: dict[str, Call]) -> str:
         """Return the key of the call with the smallest median of trials.
 
-        The trials take turns, so that a drift of the GPU's clocks affects all candidates alike.
+        The trials take turns, so that a drift of the GPU's clocks affects all candidates alike. The
+        first candidate decides how many calls all replays have: a graph of its own for each would
+        double the cost.
         """
-        candidates = [
-            self._captured(call, self._long_enough(call, self.rotation, CANDIDATE_US))
-            for call in calls.values()
-        ]
+        first = next(iter(calls.values()))
+        rotation = self._long_enough(first, self.rotation, CANDIDATE_US)
+        candidates = []
+        for call in calls.values():
+            _load(call, rotation)
+            candidates.append(self._captured(call, rotation))
         trials = [[_timed_us(one) for one in candidates] for _ in range(TRIALS)]
         medians = map(statistics.median, zip(*trials, strict=True))
         return min(zip(medians, calls, strict=True))[1]
@@ -190,6 +193,12 @@ class GraphClock:
             series.replay()  # untimed: it leaves the buffers in L2
             times.append(_timed_us(series))
         return statistics.median(times)
+
+
+def _load(call: Call, rotation: list[CallBuffers]) -> None:
+    """Compile and load a call's kernels, which a capture would refuse."""
+    for buffers in (rotation[0], rotation[-1]):
+        call(*buffers)
 
 
 def _instance(graph: torch.cuda.CUDAGraph):

@@ -27,7 +27,7 @@ from . import reaper
 PRELOADED = (
     *("torch", "triton", "triton.compiler.code_generator", "numpy.random", "numpy.ma"),
     *("cuda.core", "cuda.bindings.nvrtc", "measure.pipeline", "measure.device.telemetry"),
-    *("measure.clock.graph", "measure.clock.copy_kernel"),
+    *("measure.clock.graph", "measure.clock.roofline"),
 )
 DRIVER = "/dev/nvidia"  # prefix of the files through which a process calls the driver
 

@@ -164,6 +164,8 @@ def _provenance(gpu: str) -> dict[str, object]:
         "cuda": "12.8",
         "torch": "2.11.0",
         "triton": "3.6.0",
+        "native_overrides": "disabled",
+        "switches": "none",
         "python": "3.12.3",
         "git_commit": "0123456789abcdef0123456789abcdef01234567",
         "git_dirty": "false",

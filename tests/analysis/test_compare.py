@@ -128,6 +128,8 @@ def test_a_point_that_broke_or_is_slower_than_the_threshold_fails(tmp_path, comp
     [
         ("driver", "580.1", False),  # it changes torch, too
         ("gpu_uuid", "GPU-2", False),
+        ("native_overrides", "absent", False),
+        ("switches", "CUDA_FORCE_PTX_JIT=1", False),
         ("triton", "3.7.0", True),
         ("measure_sha256", "n" * 64, True),
     ],

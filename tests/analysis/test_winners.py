@@ -48,6 +48,8 @@ NEW = {"torch": "2.13.0", "started_at": "2026-12-01T10:00:00Z"}
         {"triton": "3.8.0"},
         {"cuda": "13.1"},
         {"gpu_name": "NVIDIA H200 NVL"},
+        {"native_overrides": "absent"},
+        {"switches": "PYTORCH_NO_CUDA_MEMORY_CACHING=1"},
     ],
 )
 @pytest.mark.parametrize("sweeps", [("one", "one"), ("one", "two")])

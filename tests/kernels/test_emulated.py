@@ -15,7 +15,7 @@ from kernels.cuda.plan import Problem
 from kernels.frontier import frontier, frontier_packed
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
-from measure.clock import read_meet_write
+from measure.clock import read_meet_write, roofline
 from tests.kernels.emulator.run import SMALL
 from tests.kernels.helpers.launches import BACKWARD, CHOSEN, ONE_WAY, code_paths, placed, problem_of
 from tests.kernels.helpers.variants import largest_error, problem, special_gradients, special_rows
@@ -162,3 +162,14 @@ def test_read_meet_write_copies_and_leaves_its_counters_ready(form, rows, cols, 
     x = torch.randn(rows, cols).to(dtype)
     for _ in range(2):
         assert torch.equal(emulated.run(read_meet_write.PLANNERS[form], (x,)), x)
+
+
+# Less than a vector; less than a turn of all blocks; several turns, and a part of one.
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1001), (37, 8009)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("reads", [1, 2])
+def test_a_roofline_writes_the_copy_or_the_sum_and_nothing_else(reads, dtype, shape, emulated):
+    g, y = (torch.randn(shape).to(dtype) for _ in range(2))
+    read, expected = ((g,), g) if reads == 1 else ((g, y), g + y)
+    for form in roofline.FORMS[reads]:
+        assert torch.equal(emulated.run(roofline.planner(form, reads), read), expected), form

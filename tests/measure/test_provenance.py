@@ -85,10 +85,25 @@ def test_the_row_of_other_code_or_of_another_version_of_a_package_is_not_taken(m
     first = dict.fromkeys(row.COLUMNS) | {"variant": "torch_softmax", "gpu": "cpu", "status": "ok"}
     first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax")
     first["measure_sha256"] = provenance.measure_sha256()
-    first |= provenance.versions("torch_softmax")
+    first |= provenance.versions("torch_softmax") | {"switches": provenance.switches(is_cpu=True)}
     assert first["package_versions"] == f"numpy=={numpy.__version__}"
     assert replicate.reusable(first)
     others = {"package_versions": "numpy==1.0", "torch": "1.0", "triton": "2.0"}
-    others |= {"kernel_sha256": "7", "measure_sha256": "7"}
+    others |= {"kernel_sha256": "7", "measure_sha256": "7", "switches": "PYTORCH_JIT=0"}
     for name, other in others.items():
         assert replicate.reusable(first | {name: other}) is None
+
+
+def test_switches_are_those_of_torch_and_of_the_device_and_no_folders(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("PYTORCH_", "TORCH_", "CUDA_", "OMP_", "MKL_", "NVIDIA_")):
+            monkeypatch.delenv(name)
+    assert provenance.switches(is_cpu=True) == provenance.switches(is_cpu=False) == "none"
+    given = {"TORCH_HOME": "/a", "PYTORCH_VERSION": "2.13", "CUDA_VISIBLE_DEVICES": "0"}
+    given |= {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "TORCH_LOGS": "a b", "OMP_NUM_THREADS": "2"}
+    given |= {"CUDA_FORCE_PTX_JIT": "1", "NVIDIA_VISIBLE_DEVICES": "all"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    both = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 TORCH_LOGS='a b'"
+    assert provenance.switches(is_cpu=True) == f"OMP_NUM_THREADS=2 {both}"
+    assert provenance.switches(is_cpu=False) == f"CUDA_FORCE_PTX_JIT=1 {both}"

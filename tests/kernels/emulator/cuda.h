@@ -241,6 +241,37 @@ void arrive(M* mbarrier, long bytes) {
   if ((expected[mbarrier] -= bytes) == 0) mbarrier->barrier = 1;
 }
 
+// Bulk copies happen as late as they may: loads when a barrier is waited for, stores when what they
+// read must be free again. So a part of a ring that is used too early has wrong values.
+inline std::map<void*, unsigned> phases;  // that have ended, of a barrier
+inline std::vector<std::function<void()>> bulk_stores;
+template <typename M>
+void begin_bulk_load(uint4* to, const char* from, unsigned bytes, M* mbarrier) {
+  for (unsigned at = 0; at < bytes; at += 16) check_load(from + at);
+  const std::vector<uint4>& buffer = current->block->dynamic;
+  if (bytes % 16 || to < buffer.data() || to + bytes / 16 > buffer.data() + buffer.size())
+    stop("a bulk copy outside of shared memory, or of a part of a vector");
+  current->in_flight.push_back([=] { std::memcpy(to, from, bytes), arrive(mbarrier, bytes); });
+}
+template <typename M>
+void wait_for_phase(M* mbarrier, unsigned phase) {
+  end_copies();
+  if (!mbarrier->barrier) stop("a wait for bytes that nobody sends");
+  if (phases[mbarrier]++ % 2 != phase) stop("a wait for another phase");
+  mbarrier->barrier = 0;
+}
+inline void begin_bulk_store(char* to, const uint4* from, unsigned bytes) {
+  bulk_stores.push_back([=] {
+    for (unsigned i = 0; i < bytes / 16; ++i) checked_store((uint4*)to + i, from[i]);
+  });
+}
+inline void end_bulk_stores(size_t pending) {
+  while (bulk_stores.size() > pending) {
+    bulk_stores.front()();
+    bulk_stores.erase(bulk_stores.begin());
+  }
+}
+
 inline std::function<void()> kernel_call;
 inline void run_fiber() {
   kernel_call();
@@ -284,7 +315,7 @@ inline void run_blocks(unsigned first, unsigned last, int threads, int cluster, 
       left -= fiber->done;
     }
   }
-  expected.clear();
+  expected.clear(), phases.clear();
 }
 
 inline void launch(unsigned blocks, int threads, int cluster, size_t dynamic, bool all_at_once,

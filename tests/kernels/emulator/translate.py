@@ -55,6 +55,15 @@ BODIES = {
     ),
     "inline void cp_async_wait()": "end_copies();",
     "inline void fence_mbarrier_init()": "",
+    "void wait_for(unsigned phase)": "wait_for_phase(this, phase);",
+    "inline unsigned long long l2_policy()": "return 0;",
+    "inline void load_bulk(uint4* to, const char* from, unsigned bytes, RingBarrier* loaded,": (
+        "begin_bulk_load(to, from, bytes, loaded);"
+    ),
+    "inline void store_bulk(char* to, const uint4* from, unsigned bytes,": (
+        "begin_bulk_store(to, from, bytes);"
+    ),
+    "inline void wait_for_reads()": "end_bulk_stores(PENDING);",
     "inline void prefetch(const void* from, int bytes)": "",
     "inline Vec load_vec_once(const void* from)": "return load_vec<Vec>(from);",
     "inline int opaque(int value)": "return value;",

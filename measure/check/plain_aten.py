@@ -1,0 +1,52 @@
+"""Make sure that the baseline is plain ATen: the kernels that torch itself was built with.
+
+torch 2.12 and newer replace operators of ATen by kernels in Triton or CuTe DSL (torch._native),
+where the packages for them are installed. Plugins that torch loads by itself may replace them, too.
+Then one version of torch would be several baselines.
+"""
+
+import torch
+
+from ..device.opened import Device
+from ..errors import NoRow
+
+# The operators that the baselines dispatch to.
+OPERATORS = (
+    *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
+    *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
+    "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
+)
+OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # where torch's own kernels are registered
+
+
+def columns(device: Device) -> dict:
+    """Disable torch's overrides in this process; return the row's column about them.
+
+    They are disabled for all operators, as a kernel of ATen may call other operators. Raises NoRow
+    if an operator of the baseline still runs a kernel that is not torch's own.
+    """
+    state = _disable_overrides()
+    for name in OPERATORS:
+        if place := _registered_elsewhere(name, device.torch_device.type.upper()):
+            raise NoRow(
+                f"the baseline is not plain ATen: torch dispatches aten::{name} to a kernel "
+                f"registered at {place}; measure in an environment without what registers it"
+            )
+    return {"native_overrides": state}
+
+
+def _disable_overrides() -> str:
+    overrides = getattr(torch.backends, "python_native", None)
+    if overrides is None:
+        return "absent"
+    overrides.disable_dispatch_keys("CPU", "CUDA")
+    return "disabled"
+
+
+def _registered_elsewhere(name: str, backend: str) -> str | None:
+    """Return None, or the file and line of a kernel that is not torch's own."""
+    for line in torch._C._dispatch_dump_table(f"aten::{name}").splitlines():
+        key, _, place = line.partition(": registered at ")
+        if key in (backend, f"Autograd{backend}") and not any(own in place for own in OWN):
+            return place.partition(" [")[0]
+    return None
