@@ -183,15 +183,15 @@ CALLS = {
 
 
 def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launches, device, monkeypatch):
-    """With sizes of 1 behind it, that is not the last one."""
+    """Where another one is as long: a row of its, of as many numbers, is not a row of the other."""
     rows = mock.Mock()
     monkeypatch.setattr(entry, "_dispatch", lambda: rows)
     monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
-    x = torch.zeros(4, 5, 1, device=device)
-    entry.launch_forward(x, 1, False, None)
-    for dim in (1, -2):
-        assert entry.known_launch(x, dim, False)[1:] == (rows.forward.return_value, 4, 5)
-    assert entry.known_launch(x, -1, False) is entry.known_launch(x, 2, False) is None
+    x = torch.zeros(5, 4, 5, device=device)
+    entry.launch_forward(x, 2, False, None)
+    for dim in (2, -1):
+        assert entry.known_launch(x, dim, False)[1:] == (rows.forward.return_value, 20, 5)
+    assert entry.known_launch(x, 0, False) is entry.known_launch(x, -3, False) is None
 
 
 @pytest.mark.parametrize("name", CALLS)
