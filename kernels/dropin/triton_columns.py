@@ -27,6 +27,8 @@ MIN_COLUMNS = {4: 8, 2: 16}  # by itemsize: a sector of 32 bytes
 ENOUGH_PROGRAMS = 264  # two for each multiprocessor of an H100: below, programs become smaller
 ELEMENTS_PER_WARP = 512  # 16 in each thread
 MAX_WARPS = 8
+IN_FLIGHT = 2**12  # elements that a program of tiles loads before it computes, if it can,
+MAX_UNROLL = 8  # by this many tiles at most
 VECTOR = 16  # elements: Triton loads vectors where sizes and addresses are multiples of it
 
 # The part of the work on long columns that a launch does.
@@ -34,11 +36,16 @@ ALL, STATES, OUTPUTS = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 
 
 @triton.jit
-def columns_of(n, n_inner, n_columns, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr):
+def columns_of(
+    n, n_inner, n_columns,
+    COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr, ALIGN: tl.constexpr,
+):  # fmt: skip
     """Return this program's columns, their offsets in the first row, and which of them exist.
 
-    EDGES: the ends of inner that a program may cross; 2 stands for more. RUN columns from each
-    multiple of RUN on are adjacent, and aligned as vectors if more than 1.
+    EDGES: the ends of inner that a program may cross; 2 stands for more. RUN columns are adjacent.
+    If ALIGN is RUN, each multiple of RUN begins such columns, at an offset that is a multiple, too;
+    these become vectors. If ALIGN is 1, an edge may divide them: RUN then only says that adjacent
+    lanes take columns rather than rows, which Triton's versions decide in different ways.
     """
     first = tl.program_id(0) * COLS
     lanes = tl.arange(0, COLS)
@@ -52,7 +59,7 @@ def columns_of(n, n_inner, n_columns, COLS: tl.constexpr, EDGES: tl.constexpr, R
         outer += cols // n_inner
         cols %= n_inner
     offsets = outer.to(tl.int64) * n * n_inner + cols
-    offsets = tl.max_contiguous(tl.multiple_of(offsets, RUN), RUN)
+    offsets = tl.max_contiguous(tl.multiple_of(offsets, ALIGN), RUN)
     cols = first + lanes
     return cols[None, :], offsets[None, :], (cols < n_columns)[None, :]
 
@@ -88,11 +95,13 @@ def launch(one_tile, chunked, tensors: tuple[Tensor, ...], sizes: tuple, log: bo
     n_columns = outer * inner
     rows = triton.next_power_of_2(n) if n <= ONE_TILE_ROWS else LANE_ROWS
     cols = _columns(rows, n_columns, tensors[0].element_size())
+    run = 1 << min(VECTOR, cols, inner).bit_length() - 1
     options = {
         "ROWS": rows,
         "COLS": cols,
         "EDGES": 0 if inner % cols == 0 else 1 if inner > cols else 2,
-        "RUN": min(VECTOR, cols) if inner % VECTOR == 0 else 1,
+        "RUN": run,
+        "ALIGN": run if inner % VECTOR == 0 else 1,
         "LOG": log,
         "num_warps": min(MAX_WARPS, max(1, rows * cols // ELEMENTS_PER_WARP)),
         "enable_fp_fusion": False,  # all instances of a kernel give the same bits
@@ -108,6 +117,7 @@ def launch(one_tile, chunked, tensors: tuple[Tensor, ...], sizes: tuple, log: bo
         size = numbers * chunks * n_columns
         states = torch.empty(size, dtype=torch.float32, device=tensors[0].device)
     options["CHUNKS"] = triton.next_power_of_2(chunks)
+    options["UNROLL"] = min(MAX_UNROLL, max(1, IN_FLIGHT // (rows * cols)))
     parts = [ALL] if chunks == 1 or programs >= ENOUGH_PROGRAMS else [STATES, OUTPUTS]
     for part in parts:
         grid = programs, 1 if part == ALL else chunks

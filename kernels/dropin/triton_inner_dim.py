@@ -50,13 +50,14 @@ def load_x(x_ptr, at, here):
 
 @triton.jit
 def state_of(
-    x_ptr, start, stop, first_row, inside, n_inner, ROWS: tl.constexpr, COLS: tl.constexpr
-):
+    x_ptr, start, stop, first_row, inside, n_inner,
+    ROWS: tl.constexpr, COLS: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
     """Return the state of the rows from ``start`` to ``stop``."""
     at, here = tile_of(start, stop, first_row, inside, n_inner, ROWS)
     lane_max = load_x(x_ptr, at, here)
     lane_rest = tl.zeros((ROWS, COLS), tl.float32)
-    for row in range(start + ROWS, stop, ROWS):
+    for row in tl.range(start + ROWS, stop, ROWS, loop_unroll_factor=UNROLL):
         at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
         x = load_x(x_ptr, at, here)
         distance = tl.where(x == lane_max, 0.0, x - lane_max)  # -inf - -inf would be NaN
@@ -113,11 +114,11 @@ def output_of(x, first, second, LOG: tl.constexpr, dtype: tl.constexpr):
 def softmax_fwd_kernel_inner(
     out_ptr, x_ptr, n, n_inner, n_columns,
     ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    LOG: tl.constexpr,
+    ALIGN: tl.constexpr, LOG: tl.constexpr,
 ):  # fmt: skip
     """Columns of at most ROWS elements."""
     dtype: tl.constexpr = out_ptr.dtype.element_ty
-    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN)
+    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
     at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
     x = load_x(x_ptr, at, here)
     if LOG:
@@ -134,21 +135,24 @@ def softmax_fwd_kernel_inner(
 def softmax_fwd_kernel_inner_chunks(
     out_ptr, x_ptr, states_ptr, n, n_inner, n_columns, chunk, n_chunks,
     ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    ALIGN: tl.constexpr, CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    UNROLL: tl.constexpr,
 ):  # fmt: skip
     """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
     dtype: tl.constexpr = out_ptr.dtype.element_ty
-    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN)
+    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
     begin, end = chunks_of(n_chunks, PART)
     if CHUNKS == 1:
-        maximum, rest = state_of(x_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS)
+        maximum, rest = state_of(x_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, UNROLL)
     else:
         rests_ptr = states_ptr + n_chunks.to(tl.int64) * n_columns
         if PART != OUTPUTS:
             for index in range(begin, end):
                 start = index * chunk
                 stop = tl.minimum(n, start + chunk)
-                maximum, rest = state_of(x_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS)
+                maximum, rest = state_of(
+                    x_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, UNROLL
+                )
                 state_at = index * n_columns.to(tl.int64) + cols
                 tl.store(states_ptr + state_at, maximum, mask=inside)
                 tl.store(rests_ptr + state_at, rest, mask=inside)
@@ -164,7 +168,7 @@ def softmax_fwd_kernel_inner_chunks(
         start = begin * chunk
         stop = tl.minimum(n, end * chunk)
         n_tiles = tl.cdiv(stop - start, ROWS)
-        for step in range(n_tiles):
+        for step in tl.range(0, n_tiles, loop_unroll_factor=UNROLL):
             row = start + (n_tiles - 1 - step) * ROWS
             at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
             y = output_of(load_x(x_ptr, at, here), first, second, LOG, dtype)
@@ -181,11 +185,11 @@ def load_both(g_ptr, y_ptr, at, here):
 @triton.jit
 def sum_of(
     g_ptr, y_ptr, start, stop, first_row, inside, n_inner,
-    ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr,
+    ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """Return the sum (1, COLS) that ``gradient`` needs, over rows from ``start`` to ``stop``."""
     lane_sum = tl.zeros((ROWS, COLS), tl.float32)
-    for row in range(start, stop, ROWS):
+    for row in tl.range(start, stop, ROWS, loop_unroll_factor=UNROLL):
         at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
         g, y = load_both(g_ptr, y_ptr, at, here)
         lane_sum += summand(g, y, LOG)
@@ -196,11 +200,11 @@ def sum_of(
 def softmax_bwd_kernel_inner(
     dx_ptr, g_ptr, y_ptr, n, n_inner, n_columns,
     ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    LOG: tl.constexpr,
+    ALIGN: tl.constexpr, LOG: tl.constexpr,
 ):  # fmt: skip
     """Columns of at most ROWS elements."""
     dtype: tl.constexpr = dx_ptr.dtype.element_ty
-    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN)
+    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
     at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
     g, y = load_both(g_ptr, y_ptr, at, here)
     total = tree_sum(summand(g, y, LOG), ROWS, COLS)
@@ -211,21 +215,22 @@ def softmax_bwd_kernel_inner(
 def softmax_bwd_kernel_inner_chunks(
     dx_ptr, g_ptr, y_ptr, sums_ptr, n, n_inner, n_columns, chunk, n_chunks,
     ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    ALIGN: tl.constexpr, CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    UNROLL: tl.constexpr,
 ):  # fmt: skip
     """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
     dtype: tl.constexpr = dx_ptr.dtype.element_ty
-    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN)
+    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
     begin, end = chunks_of(n_chunks, PART)
     if CHUNKS == 1:
-        total = sum_of(g_ptr, y_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, LOG)
+        total = sum_of(g_ptr, y_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, LOG, UNROLL)
     else:
         if PART != OUTPUTS:
             for index in range(begin, end):
                 start = index * chunk
                 stop = tl.minimum(n, start + chunk)
                 part = sum_of(
-                    g_ptr, y_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, LOG
+                    g_ptr, y_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, LOG, UNROLL
                 )
                 tl.store(sums_ptr + index * n_columns.to(tl.int64) + cols, part, mask=inside)
         if PART != STATES:
@@ -237,7 +242,7 @@ def softmax_bwd_kernel_inner_chunks(
         start = begin * chunk
         stop = tl.minimum(n, end * chunk)
         n_tiles = tl.cdiv(stop - start, ROWS)
-        for step in range(n_tiles):
+        for step in tl.range(0, n_tiles, loop_unroll_factor=UNROLL):
             row = start + (n_tiles - 1 - step) * ROWS
             at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
             g, y = load_both(g_ptr, y_ptr, at, here)
