@@ -1,14 +1,16 @@
 """Choose the kernel for a softmax over any dimension, and for its backward.
 
-A tensor is (outer, n, inner), and the softmax is over n; its rows are adjacent if inner is 1.
+A tensor is (outer, n, inner), and the softmax is over n: over rows, if n is the last dimension, or
+else over columns, of which inner lie beside each other.
 Forward: ``frontier`` takes all rows where the GPU can run it. Rows of 16 bits that become float32
 have the bits of rows that were cast first. ``triton_rows`` takes all rows elsewhere, and
-``triton_inner_dim`` every larger inner. The choice depends on n, inner and the dtypes, never on
-outer or an address: a row gives the same bits in any batch and anywhere.
+``triton_inner_dim`` all columns. The choice depends on n, the dimension and the dtypes, never on
+outer, inner or an address: a row gives the same bits in any batch and anywhere, and so does a
+column, beside any number of others.
 Backward: ``cuda_backward`` takes rows longer than MIN_BYTES where the GPU can run it and g has y's
 dtype, as it has under autocast, too. ``triton_backward`` takes all other rows, and
-``triton_inner_dim`` every larger inner. ``data/recorded/h200/softmax_backward.csv`` has both over
-the length of a row on an H200.
+``triton_inner_dim`` all columns. ``data/recorded/h200/softmax_backward.csv`` has both over the
+length of a row on an H200.
 
 Whatever fails on the way to a launch leaves the call to the next route: CUDA C++, then Triton, then
 torch. NVRTC may be missing, the driver too old, the cluster too large for a part of a GPU. The
@@ -41,13 +43,14 @@ _warned: set[tuple] = set()  # (route, device)
 
 
 def forward(
-    x: Tensor, out: Tensor, outer: int, n: int, inner: int, stride: int, log: bool
+    x: Tensor, out: Tensor, outer: int, n: int, inner: int, stride: int | None, log: bool
 ) -> Callable | bool:
     """Write the (log-)softmax over n of x (outer, n, inner) to ``out``.
 
-    x and out are on the current GPU, of any rank. x has ``stride`` elements from one of outer to
-    the next, and is contiguous within; out is contiguous; each has its own dtype. Sizes are given
-    in numbers, because each view would cost the host 0.8 µs.
+    x and out are on the current GPU, of any rank. x has ``stride`` elements from one row to the
+    next, and adjacent columns; for columns ``stride`` is None, and x contiguous. out is contiguous;
+    each has its own dtype. Sizes are given in numbers, because each view would cost the host
+    0.8 µs.
     Returns what ``cuda.launch.launch_rows`` does, True where Triton computed it, and False where
     no kernel could.
     """
@@ -57,12 +60,12 @@ def forward(
 
 
 def backward(
-    g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, stride: int, log: bool
+    g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, stride: int | None, log: bool
 ) -> Callable | bool:
     """Write the gradient with respect to the input of a softmax over n to ``dx``.
 
-    g, y and dx are on the current GPU and have any rank and dtype. y and dx are contiguous. g is as
-    x in ``forward``, contiguous if inner is not 1; a stride of 0 repeats one row.
+    g, y and dx are on the current GPU and have any rank and dtype. y and dx are contiguous. g and
+    ``stride`` are as x and its own in ``forward``; a stride of 0 repeats one row.
     Returns as ``forward``, the launch of ``cuda_backward``.
     """
     arguments = g, y, dx, outer, n, inner, stride, log
@@ -86,8 +89,8 @@ def _first_that_works(
 
 def _call(route: Callable, arguments: tuple, tensors: tuple[Tensor, ...]) -> tuple:
     """Return what decides whether a route can compute a call: never the number of rows."""
-    *_, n, inner, _, _ = arguments
-    return route, tensors[0].get_device(), n, inner > 1, *(tensor.dtype for tensor in tensors)
+    *_, n, _, stride, _ = arguments
+    return route, tensors[0].get_device(), n, stride is None, *(tensor.dtype for tensor in tensors)
 
 
 def _note(call: tuple, error: Exception) -> None:
@@ -110,13 +113,13 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _cuda_forward(x, out, outer, n, inner, stride, log) -> Callable | None:
-    if inner > 1 or not (launch := _cuda_launches(x.get_device())[0]):
+    if stride is None or not (launch := _cuda_launches(x.get_device())[0]):
         return None
     return launch(x, out, outer, n, stride, n, log)
 
 
 def _triton_forward(x, out, outer, n, inner, stride, log) -> bool:
-    if inner > 1:
+    if stride is None:
         _triton().inner_dim.forward(x, out, outer, n, inner, log)
     else:
         x, stride = _as_contiguous_rows(x, outer, n, stride)
@@ -129,7 +132,7 @@ def _triton_forward(x, out, outer, n, inner, stride, log) -> bool:
 
 def _cuda_backward(g, y, dx, outer, n, inner, stride, log) -> Callable | bool:
     row_bytes = n * y.element_size()
-    if inner > 1 or row_bytes <= MIN_BYTES[row_bytes % VEC_BYTES == 0]:
+    if stride is None or row_bytes <= MIN_BYTES[row_bytes % VEC_BYTES == 0]:
         return False
     if g.dtype is not y.dtype or (dx.dtype is not y.dtype and y.dtype is not torch.float32):
         return False
@@ -138,7 +141,7 @@ def _cuda_backward(g, y, dx, outer, n, inner, stride, log) -> Callable | bool:
 
 
 def _triton_backward(g, y, dx, outer, n, inner, stride, log) -> bool:
-    if inner > 1:
+    if stride is None:
         _triton().inner_dim.backward(g, y, dx, outer, n, inner, log)
     else:
         g, stride = _as_contiguous_rows(g, outer, n, stride)

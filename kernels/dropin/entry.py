@@ -1,7 +1,8 @@
 """Map a tensor and a dimension to (outer, n, inner), and launch the kernel for a softmax over n.
 
-Over the last dimension inner is 1, and n a row of a matrix. Over another one the kernel reads the
-tensor in place: transposing it to rows and back would move every byte three times.
+Over the last dimension n is a row of a matrix, and inner is 1. Over another one n is a column, also
+where inner is 1, so that a column gives the same bits beside any number of others. Its kernel reads
+the tensor in place: transposing it to rows and back would move every byte three times.
 """
 
 import functools
@@ -71,9 +72,9 @@ def launch_new(x: Tensor, dim: int, log: bool, dtype: torch.dtype | None) -> Ten
     n = shape[dim]
     if not has_kernel(numel, n):
         return None
-    inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    repeatable = inner == 1 and x.is_contiguous() and x.data_ptr() % VEC_BYTES == 0
-    x, stride = _rows(x, n, inner)
+    inner, is_last = math.prod(shape[dim + 1 :]), dim == len(shape) - 1
+    repeatable = is_last and x.is_contiguous() and x.data_ptr() % VEC_BYTES == 0
+    x, stride = _rows(x, n, dim)
     out = empty_like(x, dtype or x.dtype)
     launch = _launch(_dispatch().forward, x, out, numel // (n * inner), n, inner, stride, log)
     if launch and launch is not True and repeatable:
@@ -146,9 +147,9 @@ def launch_backward(g: Tensor, y: Tensor, dim: int, log: bool, dtype: torch.dtyp
     n = shape[dim]
     if not has_kernel(numel, n):
         return None
-    inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    repeatable = inner == 1 and _known_by_shape(g, y, shape, y.dtype)
-    g, stride = _rows(g, n, inner)
+    inner, is_last = math.prod(shape[dim + 1 :]), dim == len(shape) - 1
+    repeatable = is_last and _known_by_shape(g, y, shape, y.dtype)
+    g, stride = _rows(g, n, dim)
     y = y.contiguous()
     dx = empty_like(y, dtype)
     sizes = numel // (n * inner), n, inner, stride
@@ -220,23 +221,24 @@ def _dispatch() -> ModuleType:
     return dispatch
 
 
-def _rows(x: Tensor, n: int, inner: int) -> tuple[Tensor, int]:
-    """Return x or a contiguous copy, and its stride from one of outer to the next.
+def _rows(x: Tensor, n: int, dim: int) -> tuple[Tensor, int | None]:
+    """Return x or a contiguous copy, and the stride of its rows; None for columns.
 
-    Rows may be non-contiguous, and a stride of 0 repeats one row. With inner > 1 there are no rows,
-    so x is copied unless it is contiguous.
+    Rows may be non-contiguous, and a stride of 0 repeats one row. Columns are copied unless x is
+    contiguous.
     """
+    if dim < x.dim() - 1:
+        return x.contiguous(), None
     if x.is_contiguous():
-        return x, n * inner
-    if inner == 1 and x.shape[-1] == n:
-        try:
-            matrix = x.view(-1, n)
-        except RuntimeError:  # its rows have several strides
-            pass
-        else:
-            if n == 1 or matrix.stride(1) == 1:
-                return x, matrix.stride(0)
-    return x.contiguous(), n * inner
+        return x, n
+    try:
+        matrix = x.view(-1, n)
+    except RuntimeError:  # its rows have several strides
+        pass
+    else:
+        if n == 1 or matrix.stride(1) == 1:
+            return x, matrix.stride(0)
+    return x.contiguous(), n
 
 
 def empty_like(x: Tensor, dtype: torch.dtype) -> Tensor:

@@ -1,73 +1,178 @@
 """Compute softmax, log-softmax and their backwards over a dimension that is not the last.
 
 Idea: a contiguous tensor is (outer, n, inner), and the softmax is over n. A program takes some
-adjacent columns of inner and all of n, so its loads are coalesced. If they fit in registers, they
-are read once. Otherwise they are read twice, with the online normaliser of ``triton_rows`` in every
-lane. The second pass begins at the end, which the caches still hold.
+adjacent columns of inner, so its loads are coalesced. Short columns stay in its registers, and are
+read once. Longer ones are read twice, with an online normaliser in every lane; the second pass
+begins at the end, which the caches still hold. ``triton_columns`` says what "short" is.
+Bits: n and the dtypes decide the order of every sum. How many columns lie beside each other, their
+address and the number of warps do not: ``tree_sum`` adds lanes in one order.
 Bytes: 2·itemsize for each element forward and 3·itemsize backward. Columns that do not fit in
 registers take up to 3·itemsize and 5·itemsize.
-Limits: a short inner makes loads short. If n is short, too, a program has few elements.
-Source: the formulas of ``triton_backward`` and ``triton_rows``, over columns.
+Limits: a short inner makes loads short.
+Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), here with one
+exp for each element; the formulas of ``triton_backward``.
 """
 
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from ..frontier.backward.triton_backward import gradient
-from .triton_rows import online_update
+from ..frontier.backward.triton_backward import gradient, summand
+from ..triton_math import (
+    exact_difference,
+    exp_of,
+    fast_exp,
+    log_of_one_and,
+    quotient,
+    tree_sum,
+)
+from .triton_columns import ALL, OUTPUTS, STATES, chunks_of, columns_of, launch, tile_of
 
-COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
-ONE_TILE = 2**13  # most elements of a program that reads once: 32 in each thread of 8 warps
-TILE = 2**12  # elements of a tile, each with its own maximum and sum
-ELEMENTS_PER_WARP = 256  # 8 in each thread; up to 8 warps
-
-
-@triton.jit
-def columns(n, n_inner, COLS: tl.constexpr):
-    """Return the offsets of this program's columns in the first row, and which columns exist."""
-    parts = tl.cdiv(n_inner, COLS)
-    outer = (tl.program_id(0) // parts).to(tl.int64)
-    cols = ((tl.program_id(0) % parts) * COLS + tl.arange(0, COLS)).to(tl.int64)[None, :]
-    return outer * n * n_inner + cols, cols < n_inner
+# The state of some elements of a column is their maximum, and the sum of exp(x - maximum) without
+# the maximum's own 1. So the logarithm of a sum near 1 keeps its digits.
 
 
 @triton.jit
-def tile_of(tile, first_row, inside, n, n_inner, ROWS: tl.constexpr):
-    """Return the offsets of a tile of the program's columns, and which elements exist."""
-    rows = tile * ROWS + tl.arange(0, ROWS)[:, None].to(tl.int64)
-    return first_row + rows * n_inner, inside & (rows < n)
+def merge(maximum, rest, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Return the state (1, COLS) of ROWS states of each column. That of no element is (-inf, 0)."""
+    merged = tl.max(maximum, axis=0)[None, :]
+    is_top = maximum == merged
+    scale = fast_exp(maximum - merged)
+    terms = tl.where(is_top, rest, tl.fma(rest, scale, scale))
+    tops = tl.sum(is_top.to(tl.float32), axis=0)[None, :]  # exact in any order
+    return merged, tree_sum(terms, ROWS, COLS) + (tops - 1.0)
+
+
+@triton.jit
+def load_x(x_ptr, at, here):
+    return tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
+
+
+@triton.jit
+def state_of(
+    x_ptr, start, stop, first_row, inside, n_inner,
+    ROWS: tl.constexpr, COLS: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
+    """Return the state of the rows from ``start`` to ``stop``."""
+    at, here = tile_of(start, stop, first_row, inside, n_inner, ROWS)
+    lane_max = load_x(x_ptr, at, here)
+    lane_rest = tl.zeros((ROWS, COLS), tl.float32)
+    for row in tl.range(start + ROWS, stop, ROWS, loop_unroll_factor=UNROLL):
+        at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
+        x = load_x(x_ptr, at, here)
+        distance = tl.where(x == lane_max, 0.0, x - lane_max)  # -inf - -inf would be NaN
+        term = fast_exp(-tl.abs(distance))
+        lane_rest = tl.where(x > lane_max, tl.fma(lane_rest, term, term), lane_rest + term)
+        lane_max = tl.maximum(lane_max, x)
+    return merge(lane_max, lane_rest, ROWS, COLS)
+
+
+@triton.jit
+def exp_below(x, maximum, dtype: tl.constexpr):
+    """Return exp(x - maximum) as precisely as an output of this dtype needs."""
+    if dtype != tl.float32:
+        return fast_exp(x - maximum)
+    high, low = exact_difference(x, maximum)
+    return exp_of(high, low)
+
+
+@triton.jit
+def divided(numerator, total, dtype: tl.constexpr):
+    """Return numerator / total as precisely as an output of this dtype needs."""
+    reciprocal = 1.0 / total
+    if dtype != tl.float32:
+        return numerator * reciprocal
+    return quotient(numerator, total, reciprocal)
+
+
+@triton.jit
+def normaliser(maximum, rest, LOG: tl.constexpr, dtype: tl.constexpr):
+    """Return what ``output_of`` needs of a column's state: two numbers.
+
+    They are the maximum and the sum of exp(x - maximum), or two parts of log Σ exp(x). After an
+    infinite maximum there is no softmax, but NaN, as torch has it.
+    """
+    rest += maximum - maximum
+    if not LOG:
+        return maximum, 1.0 + rest
+    if dtype != tl.float32:
+        return maximum + tl.log(1.0 + rest), tl.zeros_like(maximum)
+    log_high, log_low = log_of_one_and(rest)
+    high, low = exact_difference(maximum, -log_high)
+    return high, low + log_low
+
+
+@triton.jit
+def output_of(x, first, second, LOG: tl.constexpr, dtype: tl.constexpr):
+    """Return the output from x and ``normaliser``."""
+    if LOG:
+        return (x - first) - second
+    return divided(exp_below(x, first, dtype), second, dtype)
 
 
 @triton.jit
 def softmax_fwd_kernel_inner(
-    out_ptr, x_ptr, n, n_inner,
-    ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
+    out_ptr, x_ptr, n, n_inner, n_columns,
+    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
+    ALIGN: tl.constexpr, LOG: tl.constexpr,
 ):  # fmt: skip
-    first_row, inside = columns(n, n_inner, COLS)
-    if ONCE:
-        at, here = tile_of(0, first_row, inside, n, n_inner, ROWS)
-        x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
-        shifted = x - tl.max(x, axis=0)[None, :]
-        numerator = tl.exp(shifted)
-        total = tl.sum(numerator, axis=0)[None, :]
-        y = shifted - tl.log(total) if LOG else numerator / total
-        tl.store(out_ptr + at, y.to(out_ptr.dtype.element_ty), mask=here)
+    """Columns of at most ROWS elements."""
+    dtype: tl.constexpr = out_ptr.dtype.element_ty
+    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
+    x = load_x(x_ptr, at, here)
+    if LOG:
+        maximum, rest = merge(x, tl.zeros((ROWS, COLS), tl.float32), ROWS, COLS)
+        first, second = normaliser(maximum, rest, LOG, dtype)
+        y = output_of(x, first, second, LOG, dtype)
     else:
-        n_tiles = tl.cdiv(n, ROWS)
-        lane_max = tl.full((ROWS, COLS), float("-inf"), tl.float32)
-        lane_sum = tl.zeros((ROWS, COLS), tl.float32)
-        for tile in range(n_tiles):
-            at, here = tile_of(tile, first_row, inside, n, n_inner, ROWS)
-            x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
-            lane_max, lane_sum = online_update(lane_max, lane_sum, x)
-        row_max = tl.max(lane_max, axis=0)[None, :]
-        total = tl.sum(lane_sum * tl.exp(lane_max - row_max), axis=0)[None, :]
-        for step in range(n_tiles):
-            at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
-            x = tl.load(x_ptr + at, mask=here, other=float("-inf")).to(tl.float32)
-            y = x - row_max - tl.log(total) if LOG else tl.exp(x - row_max) / total
-            tl.store(out_ptr + at, y.to(out_ptr.dtype.element_ty), mask=here)
+        numerator = exp_below(x, tl.max(x, axis=0)[None, :], dtype)
+        y = divided(numerator, tree_sum(numerator, ROWS, COLS), dtype)
+    tl.store(out_ptr + at, y.to(dtype), mask=here)
+
+
+@triton.jit
+def softmax_fwd_kernel_inner_chunks(
+    out_ptr, x_ptr, states_ptr, n, n_inner, n_columns, chunk, n_chunks,
+    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
+    ALIGN: tl.constexpr, CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    UNROLL: tl.constexpr,
+):  # fmt: skip
+    """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
+    dtype: tl.constexpr = out_ptr.dtype.element_ty
+    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    begin, end = chunks_of(n_chunks, PART)
+    if CHUNKS == 1:
+        maximum, rest = state_of(x_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, UNROLL)
+    else:
+        rests_ptr = states_ptr + n_chunks.to(tl.int64) * n_columns
+        if PART != OUTPUTS:
+            for index in range(begin, end):
+                start = index * chunk
+                stop = tl.minimum(n, start + chunk)
+                maximum, rest = state_of(
+                    x_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, UNROLL
+                )
+                state_at = index * n_columns.to(tl.int64) + cols
+                tl.store(states_ptr + state_at, maximum, mask=inside)
+                tl.store(rests_ptr + state_at, rest, mask=inside)
+        if PART != STATES:
+            if PART == ALL:
+                tl.debug_barrier()  # other threads stored states
+            state_at, known = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
+            maxima = tl.load(states_ptr + state_at, mask=known, other=float("-inf"))
+            rests = tl.load(rests_ptr + state_at, mask=known, other=0.0)
+            maximum, rest = merge(maxima, rests, CHUNKS, COLS)
+    if PART != STATES:
+        first, second = normaliser(maximum, rest, LOG, dtype)
+        start = begin * chunk
+        stop = tl.minimum(n, end * chunk)
+        n_tiles = tl.cdiv(stop - start, ROWS)
+        for step in tl.range(0, n_tiles, loop_unroll_factor=UNROLL):
+            row = start + (n_tiles - 1 - step) * ROWS
+            at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
+            y = output_of(load_x(x_ptr, at, here), first, second, LOG, dtype)
+            tl.store(out_ptr + at, y.to(dtype), mask=here)
 
 
 @triton.jit
@@ -78,38 +183,70 @@ def load_both(g_ptr, y_ptr, at, here):
 
 
 @triton.jit
-def softmax_bwd_kernel_inner(
-    dx_ptr, g_ptr, y_ptr, n, n_inner,
-    ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, ONCE: tl.constexpr,
+def sum_of(
+    g_ptr, y_ptr, start, stop, first_row, inside, n_inner,
+    ROWS: tl.constexpr, COLS: tl.constexpr, LOG: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
-    first_row, inside = columns(n, n_inner, COLS)
-    if ONCE:
-        at, here = tile_of(0, first_row, inside, n, n_inner, ROWS)
+    """Return the sum (1, COLS) that ``gradient`` needs, over rows from ``start`` to ``stop``."""
+    lane_sum = tl.zeros((ROWS, COLS), tl.float32)
+    for row in tl.range(start, stop, ROWS, loop_unroll_factor=UNROLL):
+        at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
         g, y = load_both(g_ptr, y_ptr, at, here)
-        total = tl.sum(g if LOG else g * y, axis=0)[None, :]
-        tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
+        lane_sum += summand(g, y, LOG)
+    return tree_sum(lane_sum, ROWS, COLS)
+
+
+@triton.jit
+def softmax_bwd_kernel_inner(
+    dx_ptr, g_ptr, y_ptr, n, n_inner, n_columns,
+    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
+    ALIGN: tl.constexpr, LOG: tl.constexpr,
+):  # fmt: skip
+    """Columns of at most ROWS elements."""
+    dtype: tl.constexpr = dx_ptr.dtype.element_ty
+    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
+    g, y = load_both(g_ptr, y_ptr, at, here)
+    total = tree_sum(summand(g, y, LOG), ROWS, COLS)
+    tl.store(dx_ptr + at, gradient(g, y, total, LOG, dtype).to(dtype), mask=here)
+
+
+@triton.jit
+def softmax_bwd_kernel_inner_chunks(
+    dx_ptr, g_ptr, y_ptr, sums_ptr, n, n_inner, n_columns, chunk, n_chunks,
+    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
+    ALIGN: tl.constexpr, CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    UNROLL: tl.constexpr,
+):  # fmt: skip
+    """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
+    dtype: tl.constexpr = dx_ptr.dtype.element_ty
+    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    begin, end = chunks_of(n_chunks, PART)
+    if CHUNKS == 1:
+        total = sum_of(g_ptr, y_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, LOG, UNROLL)
     else:
-        n_tiles = tl.cdiv(n, ROWS)
-        lane_sum = tl.zeros((ROWS, COLS), tl.float32)
-        for tile in range(n_tiles):
-            at, here = tile_of(tile, first_row, inside, n, n_inner, ROWS)
+        if PART != OUTPUTS:
+            for index in range(begin, end):
+                start = index * chunk
+                stop = tl.minimum(n, start + chunk)
+                part = sum_of(
+                    g_ptr, y_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, LOG, UNROLL
+                )
+                tl.store(sums_ptr + index * n_columns.to(tl.int64) + cols, part, mask=inside)
+        if PART != STATES:
+            if PART == ALL:
+                tl.debug_barrier()  # other threads stored sums
+            sum_at, known = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
+            total = tree_sum(tl.load(sums_ptr + sum_at, mask=known, other=0.0), CHUNKS, COLS)
+    if PART != STATES:
+        start = begin * chunk
+        stop = tl.minimum(n, end * chunk)
+        n_tiles = tl.cdiv(stop - start, ROWS)
+        for step in tl.range(0, n_tiles, loop_unroll_factor=UNROLL):
+            row = start + (n_tiles - 1 - step) * ROWS
+            at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
             g, y = load_both(g_ptr, y_ptr, at, here)
-            lane_sum += g if LOG else g * y
-        total = tl.sum(lane_sum, axis=0)[None, :]
-        for step in range(n_tiles):
-            at, here = tile_of(n_tiles - 1 - step, first_row, inside, n, n_inner, ROWS)
-            g, y = load_both(g_ptr, y_ptr, at, here)
-            tl.store(dx_ptr + at, gradient(g, y, total, LOG).to(dx_ptr.dtype.element_ty), mask=here)
-
-
-def _tile(outer: int, n: int, inner: int) -> tuple[tuple[int], dict]:
-    """Return the grid and the kernel's settings."""
-    cols = min(COLUMNS, triton.next_power_of_2(inner))
-    once = triton.next_power_of_2(n) * cols <= ONE_TILE
-    rows = triton.next_power_of_2(n) if once else TILE // cols
-    warps = min(8, max(1, rows * cols // ELEMENTS_PER_WARP))
-    settings = {"ROWS": rows, "COLS": cols, "ONCE": once, "num_warps": warps}
-    return (outer * triton.cdiv(inner, cols),), settings
+            tl.store(dx_ptr + at, gradient(g, y, total, LOG, dtype).to(dtype), mask=here)
 
 
 def forward(x: Tensor, out: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
@@ -117,11 +254,11 @@ def forward(x: Tensor, out: Tensor, outer: int, n: int, inner: int, log: bool) -
 
     Both are contiguous, on the current GPU, and have any rank and dtype.
     """
-    grid, settings = _tile(outer, n, inner)
-    softmax_fwd_kernel_inner[grid](out, x, n, inner, LOG=log, **settings)
+    kernels = softmax_fwd_kernel_inner, softmax_fwd_kernel_inner_chunks
+    launch(*kernels, (out, x), (outer, n, inner), log, numbers=2)
 
 
 def backward(g: Tensor, y: Tensor, dx: Tensor, outer: int, n: int, inner: int, log: bool) -> None:
     """Write the gradient with respect to the input to ``dx``, all (outer, n, inner)."""
-    grid, settings = _tile(outer, n, inner)
-    softmax_bwd_kernel_inner[grid](dx, g, y, n, inner, LOG=log, **settings)
+    kernels = softmax_bwd_kernel_inner, softmax_bwd_kernel_inner_chunks
+    launch(*kernels, (dx, g, y), (outer, n, inner), log, numbers=1)

@@ -9,8 +9,10 @@ from tests.marks import slow
 
 TRITON = [name for name in kernels.names("softmax") if "triton" in kernels.packages(name)]
 BACKWARD = {128: "rows", 781: "rows", 16384: "rows", 100_000: "tiled"}  # length -> kernel
-DROPIN = {"softmax_bwd_kernel_rows", "softmax_bwd_kernel_tiled"}
-DROPIN |= {"softmax_fwd_kernel_inner", "softmax_bwd_kernel_inner", "softmax_fwd_kernel_rows"}
+DROPIN = {"softmax_bwd_kernel_rows", "softmax_bwd_kernel_tiled", "softmax_fwd_kernel_rows"}
+DROPIN |= {
+    f"softmax_{way}_kernel_inner{form}" for way in ("fwd", "bwd") for form in ("", "_chunks")
+}
 
 
 def launches(dtype: str, *jobs: tuple) -> str:

@@ -184,19 +184,19 @@ CALLS = {
 
 
 def test_a_launch_is_known_by_the_dimension_that_it_was_made_for(launches, device, monkeypatch):
-    """With sizes of 1 behind it, that is not the last one."""
+    """Where another one is as long: a row of its, of as many numbers, is not a row of the other."""
     rows = mock.Mock()
     monkeypatch.setattr(entry, "_dispatch", lambda: rows)
     monkeypatch.setattr(entry, "current_device", lambda: -1 if device.type == "cpu" else 0)
-    x = torch.zeros(4, 5, 1, device=device)
-    entry.launch_forward(x, 1, False, None)
-    rows.forward.return_value.bind.assert_called_once_with(5, 4, 5)
+    x = torch.zeros(5, 4, 5, device=device)
+    entry.launch_forward(x, 2, False, None)
+    rows.forward.return_value.bind.assert_called_once_with(5, 20, 5)
     bound = rows.forward.return_value.bind.return_value
-    for dim in (1, -2):
+    for dim in (2, -1):
         y = entry.known_launch(x, dim, False).repeat(x)
         bound.assert_called_with(y.data_ptr(), x.data_ptr(), 5)
     assert bound.call_count == 2
-    assert entry.known_launch(x, -1, False) is entry.known_launch(x, 2, False) is None
+    assert entry.known_launch(x, 0, False) is entry.known_launch(x, -3, False) is None
 
 
 # g and y (4, 8) -> whether they take the launch that is known for such a gradient

@@ -6,7 +6,8 @@ import torch
 import kernels
 from kernels.cuda import launch
 from kernels.dropin import entry
-from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, one_op
+from tests.kernels.helpers.dropin import DTYPES, OPS, assert_gradient, assert_right, one_op
+from tests.marks import slow
 
 pytestmark = pytest.mark.gpu
 
@@ -29,6 +30,27 @@ def test_more_than_two_to_the_31_elements_over_columns(op, launches, device):
     assert_gradient(dx[last], g[last], y[last], 1, op)
     assert not dx[0].any()
     assert len(launches) == 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("n", [3, 257, 5000, slow(40_000)])
+@pytest.mark.parametrize("op", OPS)
+def test_a_column_has_the_same_bits_in_tensors_of_any_width(op, n, dtype, launches, device):
+    """Vectors of the widest are aligned, of others not, and one alone is adjacent in memory."""
+    torch.manual_seed(7)
+    x, g = torch.randn(2, n, 1000, device=device).to(dtype)
+
+    def answers(*tensors):
+        x, g = (t.clone(memory_format=torch.contiguous_format) for t in tensors)
+        y = getattr(kernels, op)(x.requires_grad_(), x.dim() - 2)
+        return y.detach(), torch.autograd.grad(y, x, g)[0]
+
+    wide = answers(x, g)
+    for inner in (1, 2, 7, 32, 100):
+        expected = [t[:, :inner] for t in wide]
+        assert all(map(torch.equal, answers(x[:, :inner], g[:, :inner]), expected)), inner
+        many = answers(*(t[:, :inner].expand(300, n, inner) for t in (x, g)))
+        assert all(torch.equal(t[137], e) for t, e in zip(many, expected, strict=True)), inner
 
 
 @pytest.mark.parametrize(

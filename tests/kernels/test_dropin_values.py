@@ -3,18 +3,20 @@
 import contextlib
 from unittest import mock
 
+import numpy as np
 import pytest
 import torch
+from triton.runtime import interpreter
 
 import kernels
-from kernels.dropin import dispatch, entry
+from kernels.dropin import dispatch, entry, triton_columns
 from kernels.frontier.backward import cuda_backward, triton_backward
 from tests.kernels.helpers.dropin import OPS, assert_gradient, assert_right, kinds, one_op, samples
 from tests.kernels.helpers.variants import special_rows
 from tests.marks import slow
 
-# Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns
-# that are read once, columns in tiles, all of them with parts that are masked.
+# Each reaches another kernel, or another config of it: a row in a block, a row in tiles, columns in
+# one tile, columns in several, all of them with parts that are masked. Chunks are tested below.
 SHAPES = [((7,), 0), ((2, 3, 4, 33), 3), ((2, 33_000), -1), ((6, 5), 0), ((2, 40, 3, 11), 1)]
 SHAPES += [((300, 37), 0), ((2, 2100, 3), -2), ((3, 5, 1), 1), ((1, 1), 0)]
 # Of torch's gradients, for which it rounds y, too.
@@ -196,6 +198,7 @@ def test_the_length_and_dtypes_of_a_row_choose_its_backward(
 # Gradients, and an input whose second share is the largest: the first gradient less their mean is
 # infinite in float32.
 LARGE, UNEVEN = (3e38, -3e38, 1.0, 0.0), (0.0, 2.0, 0.3, 0.4)
+LARGEST = torch.finfo(torch.float32).max
 
 
 @pytest.mark.parametrize("dim", [1, 0])
@@ -223,10 +226,94 @@ def test_a_long_row_s_gradient_does_not_overflow_either(emulated):
     """In CUDA C++, on one block."""
     x, g = torch.full((3, 5000), -10.0), torch.zeros(3, 5000)
     x[:, :4], g[:, :4] = torch.tensor(UNEVEN), torch.tensor(LARGE)
+    g[2] = LARGEST
     y = torch.softmax(x, 1)
     expected = torch._softmax_backward_data(g.double(), y.double(), 1, torch.float64)
     dx = emulated.run(cuda_backward.plan, (g, y))
-    torch.testing.assert_close(dx, expected.float(), rtol=1e-5, atol=1e28)
+    torch.testing.assert_close(dx, expected.float(), rtol=1e-5, atol=1e32)
+
+
+@pytest.mark.parametrize(("n", "dim"), [(7, 0), (7, 1), (300, 0), (17_000, 1)])
+def test_the_largest_gradients_do_not_overflow_a_sum_of_shares_above_1(n, dim, launches, device):
+    """One tile of columns, a row in a block, columns in tiles, a row in tiles."""
+    torch.manual_seed(5)
+    y = torch.softmax(torch.randn(n, 20 if n < 1000 else 4, device=device), 0)
+    assert (y.sum(0) > 1).any()
+    y = y if dim == 0 else y.t().contiguous()
+    for g in (torch.full_like(y, LARGEST), LARGEST * torch.randn_like(y).sign()):
+        dx = entry.backward(g, y, dim, False, y.dtype)
+        expected = torch._softmax_backward_data(g.double(), y.double(), dim, torch.float64)
+        torch.testing.assert_close(dx, expected.float(), rtol=1e-5, atol=1e-6 * LARGEST)
+    assert len(launches) == 2
+
+
+# One tile; tiles, the last not full; chunks, the last not full, which are shorter here.
+LENGTHS = 40, 300, 700
+lengths = pytest.mark.parametrize("n", LENGTHS)
+
+
+@pytest.fixture
+def short_chunks(n, monkeypatch):
+    if n == LENGTHS[-1]:
+        monkeypatch.setattr(triton_columns, "CHUNK", 256)
+
+
+@lengths
+@kinds
+@pytest.mark.usefixtures("short_chunks")
+def test_a_column_gives_the_same_bits_beside_any_others(
+    op, dtype, n, launches, device, monkeypatch
+):
+    """Alone, too; at any address; between others; and when one program takes all its chunks."""
+    torch.manual_seed(6)
+    x, g = (torch.randn(n, 40, device=device).to(dtype) for _ in range(2))
+
+    def answers(x, g, dim=0):
+        x = x.requires_grad_()
+        y = getattr(kernels, op)(x, dim)
+        return y.detach(), torch.autograd.grad(y, x, g)[0]
+
+    wide = answers(x.clone(), g)
+    assert_right(wide[0], x, 0, op)
+    assert_gradient(wide[1], g, wide[0], 0, op)
+    for inner in (1, 3, 20):
+        for start in (0, 1):
+            own = (torch.empty(n * inner + 1, dtype=dtype, device=device) for _ in range(2))
+            parts = [
+                t[start : start + n * inner].view(n, inner).copy_(whole[:, :inner])
+                for t, whole in zip(own, (x, g), strict=True)
+            ]
+            assert all(map(torch.equal, answers(*parts), (t[:, :inner] for t in wide))), inner
+    monkeypatch.setattr(triton_columns, "ENOUGH_PROGRAMS", 1)
+    between = answers(*(torch.stack([t.flip(0), t, t.flip(0)])[:, :, :5] for t in (x, g)), 1)
+    assert all(torch.equal(ours[1], t[:, :5]) for ours, t in zip(between, wide, strict=True))
+
+
+@pytest.mark.parametrize("times", [1, 4])
+@lengths
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.usefixtures("short_chunks")
+def test_the_largest_error_of_columns_in_float32_is_at_most_torchs(
+    op, n, times, launches, device, monkeypatch
+):
+    if device.type == "cpu":  # the interpreter rounds twice
+        monkeypatch.setattr(interpreter.InterpreterBuilder, "create_fma", rounded_once)
+    torch.manual_seed(n)
+    columns = 2**22 // n if device.type == "cuda" else max(4, 600 // n)
+    x = times * torch.randn(n, columns, device=device)
+    exact = getattr(torch, op)(x.double(), 0)
+    ours, torchs = (
+        ((getattr(module, op)(x, 0).double() - exact) / exact).abs().max().item()
+        for module in (kernels, torch)
+    )
+    assert ours <= torchs
+
+
+def rounded_once(_, x, y, z):
+    """Return x·y + z of float32 arrays as a GPU's fma does, for Triton's interpreter."""
+    product = x.data.astype(np.float64) * y.data.astype(np.float64)  # exact
+    total = (product + z.data.astype(np.float64)).astype(np.float32)
+    return interpreter.TensorHandle(total, z.dtype.scalar)
 
 
 @pytest.mark.parametrize(

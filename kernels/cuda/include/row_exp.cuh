@@ -23,6 +23,15 @@ __device__ inline float exp_near_0(float r) {
   return fmaf(fmaf(y, r, 1.0f), r, 1.0f);
 }
 
+// Compute exp(x) in float32, x at most 0. What the rounded product t of exp_approx() lost is made
+// good: exp(x) = 2^t exp(x - t ln 2).
+__device__ inline float exp_corrected(float x) {
+  const float t = x * kLog2e, power = exp2_approx(t);
+  // -inf - -inf is NaN, of which the minimum is the number
+  const float rest = fminf(fmaf(t, -kLn2, x), 1.0f);
+  return fmaf(power, rest, power);
+}
+
 // Compute what outputs of type Out are multiples of: exp(x - max). 16 bits need no more than the
 // special function unit gives.
 template <typename Out>

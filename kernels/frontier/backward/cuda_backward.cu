@@ -6,15 +6,21 @@
 // Compute dx from g, y and the row's sum of term(g, y). Explicit __fmul_rn() and fmaf(): all
 // instances of the kernel give the same bits.
 struct SoftmaxGrad {
-  __device__ static float term(float g, float y) { return __fmul_rn(g, y); }
-  // halved, because g - sum may overflow where y makes the product small
+  // Half of g and half of the sum: g - sum may be up to twice the largest g, and the sum of rounded
+  // y above 1. A product with 0.5 or 2 is exact, so no bit changes where nothing overflows.
+  __device__ static float term(float g, float y) { return __fmul_rn(0.5f * g, y); }
+  template <typename T>
   __device__ static float dx(float g, float y, float sum) {
-    return (y + y) * fmaf(0.5f, g, -0.5f * sum);
+    return (y + y) * fmaf(0.5f, g, -sum);
   }
 };
 struct LogSoftmaxGrad {
   __device__ static float term(float g, float) { return g; }
-  __device__ static float dx(float g, float y, float sum) { return fmaf(-exp_approx(y), sum, g); }
+  template <typename T>
+  __device__ static float dx(float g, float y, float sum) {
+    const float p = sizeof(T) < sizeof(float) ? exp_approx(y) : exp_corrected(y);
+    return fmaf(-p, sum, g);
+  }
 };
 
 // Compute run(g_i, y_i) for the elements of two vectors. AGAIN: as in to_floats(), so that
@@ -73,7 +79,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
     opaque<T>(g_tile.vec[k], zero), opaque<T>(y_tile.vec[k], zero);
     float value[kVecElems<T>];
     combine<T, true>(g_tile.vec[k], y_tile.vec[k], value,
-                     [&](float a, float b) { return Grad::dx(a, b, merged.sum); });
+                     [&](float a, float b) { return Grad::template dx<T>(a, b, merged.sum); });
     if constexpr (kNarrow) {
       narrow.vec[k] = narrowed<Out>(value);
     } else {

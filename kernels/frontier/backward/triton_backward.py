@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from ...tensors import backward_functions
+from ...triton_math import exp_of, fast_exp
 
 LONGEST_BLOCK = 2**14  # g and y of such a row take 64 registers in each thread of 16 warps
 TILE = {4: 2**14, 2: 2**13}  # elements, by itemsize
@@ -20,9 +21,22 @@ MIN_ELEMENTS = 2**10  # of a program: a single row of 128 would leave threads id
 
 
 @triton.jit
-def gradient(g, y, total, LOG: tl.constexpr):
-    """Return dx from the row's sum, halved first where g - total may overflow."""
-    return g - tl.exp(y) * total if LOG else (y + y) * (0.5 * g - 0.5 * total)
+def summand(g, y, LOG: tl.constexpr):
+    """Return an element's part of the sum that ``gradient`` needs: of softmax a half.
+
+    g - Σ g·y may be up to twice the largest g, and the sum of rounded y above 1. A product with 0.5
+    or 2 is exact, so no bit changes where nothing overflows.
+    """
+    return g if LOG else (0.5 * g) * y
+
+
+@triton.jit
+def gradient(g, y, total, LOG: tl.constexpr, dtype: tl.constexpr):
+    """Return dx for an output of this dtype, from the row's sum of ``summand``."""
+    if not LOG:
+        return (y + y) * (0.5 * g - total)
+    p = exp_of(y, 0.0) if dtype == tl.float32 else fast_exp(y)
+    return tl.fma(-p, total, g)
 
 
 @triton.jit
@@ -35,8 +49,8 @@ def softmax_bwd_kernel_rows(
     inside = (rows < n_rows) & (cols < n_cols)
     g = tl.load(g_ptr + rows * g_stride + cols, mask=inside, other=0.0).to(tl.float32)
     y = tl.load(y_ptr + rows * y_stride + cols, mask=inside, other=0.0).to(tl.float32)
-    total = tl.sum(g if LOG else g * y, axis=1, keep_dims=True)
-    dx = gradient(g, y, total, LOG)
+    total = tl.sum(summand(g, y, LOG), axis=1, keep_dims=True)
+    dx = gradient(g, y, total, LOG, dx_ptr.dtype.element_ty)
     tl.store(dx_ptr + rows * dx_stride + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
 
 
@@ -57,7 +71,8 @@ def softmax_bwd_kernel_tiled(
         cols = tile * TILE + lanes
         inside = cols < n_cols
         g = tl.load(g_row + cols, mask=inside, other=0.0).to(tl.float32)
-        lane_sum += g if LOG else g * tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
+        y = tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
+        lane_sum += summand(g, y, LOG)
     total = tl.sum(lane_sum, axis=0)
 
     for step in range(n_tiles):
@@ -65,7 +80,7 @@ def softmax_bwd_kernel_tiled(
         inside = cols < n_cols
         g = tl.load(g_row + cols, mask=inside, other=0.0).to(tl.float32)
         y = tl.load(y_row + cols, mask=inside, other=0.0).to(tl.float32)
-        dx = gradient(g, y, total, LOG)
+        dx = gradient(g, y, total, LOG, dx_ptr.dtype.element_ty)
         tl.store(dx_row + cols, dx.to(dx_ptr.dtype.element_ty), mask=inside)
 
 

@@ -95,6 +95,8 @@ def launch_dropin(dtype: torch.dtype) -> None:
         for cols in (781, 4096, 16384, 100_000):  # every number of warps; blocks and tiles
             dispatch.forward(t, t, 64, cols, 1, cols, log)
             dispatch.backward(t, t, t, 64, cols, 1, cols, log)
-        for n, inner in ((10, 3), (256, 32), (257, 32), (33_000, 4)):  # once, and in tiles
-            dispatch.forward(t, t, 64, n, inner, n * inner, log)
-            dispatch.backward(t, t, t, 64, n, inner, n * inner, log)
+        # columns in one tile, in tiles, in chunks that one program or several take
+        sizes = (64, 10, 3), (64, 1, 1), (99, 256, 32), (64, 256, 512), (64, 257, 512)
+        for outer, n, inner in (*sizes, (99, 4097, 100), (1, 33_000, 64), (1, 2**20, 1)):
+            dispatch.forward(t, t, outer, n, inner, None, log)
+            dispatch.backward(t, t, t, outer, n, inner, None, log)
