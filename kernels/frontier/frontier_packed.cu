@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
-  using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp>;
+  using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp, LANES == 1>;
   const typename Epilogue::template Of<T> epilogue(
       RowPart<WARPS, 1>().template merge<Sums>(mine.template state<Sums>()));
   if (!store_packed) {

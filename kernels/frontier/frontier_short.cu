@@ -37,7 +37,8 @@ __global__ void __launch_bounds__(THREADS)
     row_max = fmaxf(row_max, value[i]);
   }
   row_max = warp_reduce<Max, LANES>(row_max);
-  Summation<typename Epilogue::template SumsOf<T, Epilogue::kScalesExp>> summation(row_max);
+  Summation<typename Epilogue::template SumsOf<T, Epilogue::kScalesExp, (K * LANES * UNIT <= 16)>>
+      summation(row_max);
   summation.shift(value);
 #pragma unroll
   for (int i = 0; i < K * UNIT; ++i) {

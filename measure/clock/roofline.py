@@ -110,7 +110,8 @@ def call_of(form: Form, reads: int) -> Call:
     def call(*buffers: torch.Tensor) -> None:
         *inputs, out = buffers
         rows, cols = out.shape
-        key = chosen, out.dtype, rows, cols, VEC_BYTES // out.itemsize, False, out.get_device(), None
+        pack, device = VEC_BYTES // out.itemsize, out.get_device()
+        key = chosen, out.dtype, rows, cols, pack, False, device, None
         addresses = (each.data_ptr() for each in (out, *inputs))
         launch.launch_with(key, (*addresses, *(cols,) * len(buffers), rows, cols))
 

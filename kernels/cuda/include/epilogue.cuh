@@ -94,13 +94,13 @@ struct OnlineSoftmax {
   static constexpr bool kScalesExp = true;
   template <typename Out>
   using Of = SoftmaxOf<Out>;
-  template <typename Out, bool KEEP_EXP>
-  using SumsOf = Sums<Out, KEEP_EXP>;
+  template <typename Out, bool KEEP_EXP, bool SHORT = false>
+  using SumsOf = Sums<Out, KEEP_EXP, SHORT>;
 };
 struct OnlineLogSoftmax {
   static constexpr bool kScalesExp = false;
   template <typename Out>
   using Of = LogSoftmaxOf<Out>;
-  template <typename Out, bool>
+  template <typename Out, bool, bool = false>
   using SumsOf = typename LogSumsOf<Out>::type;
 };

@@ -40,6 +40,7 @@ struct RowExp {
 
   __device__ explicit RowExp(float max) : pivot(max == lowest() ? 0.0f : max) {}
   __device__ float operator()(float x) const { return exp_approx(x - pivot); }
+  __device__ float exact(float x) const { return exp_approx(x - pivot); }
   // Compute the same for a sum, less exactly, and return the unit of these sums.
   __device__ float for_sum(float x) const { return exp_approx(x - pivot); }
   __device__ static constexpr float sum_unit() { return 1.0f; }
@@ -76,6 +77,13 @@ struct RowExp<float> {
     // 2^-151 is below half of the least subnormal
     const float power = max_or_nan(fmaf(x, kLog2e, rounder), kRounder + kUnit - 151);
     return exp2_approx(fmaf(x, kLog2e, rounder - power)) * power_of_two(power);
+  }
+  // Compute it to 0.7 ulp.
+  __device__ float exact(float x) const {
+    const float rounder = kRounder + kUnit - exponent;
+    const float power = max_or_nan(fmaf(x, kLog2e, rounder), kRounder + kUnit - 151);
+    const float rest = max_or_nan(fmaf(x, kLog2e, rounder - power), -1.0f);
+    return exp_near_0(rest * kLn2) * power_of_two(power);
   }
   __device__ float for_sum(float x) const {
     return exp2_approx(fmaf(x - large, kLog2e, -exponent));

@@ -11,10 +11,11 @@ struct alignas(8) SoftmaxState {  // one access moves both
 };
 
 // What a state sums for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
-template <typename Out, bool KEEP_EXP>
+// SHORT: of so few that no error averages out.
+template <typename Out, bool KEEP_EXP, bool SHORT = false>
 struct Sums {
   using Exp = RowExp<Out>;
-  static constexpr bool kKeepExp = KEEP_EXP, kRest = false, kShifts = Exp::kShifts;
+  static constexpr bool kKeepExp = KEEP_EXP, kShort = SHORT, kRest = false, kShifts = Exp::kShifts;
   __device__ static float sum_of(SoftmaxState state, bool) { return state.sum; }
   __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
 };
@@ -22,7 +23,7 @@ struct Sums {
 // nearly the whole sum, the others alone say how nearly.
 struct RestSums {
   using Exp = RowExp<Half>;
-  static constexpr bool kKeepExp = false, kRest = true, kShifts = false;
+  static constexpr bool kKeepExp = false, kShort = false, kRest = true, kShifts = false;
   // Return the sum of all elements of a state, or, if `has_max`, of all but that one.
   __device__ static float sum_of(SoftmaxState state, bool has_max) {
     return has_max ? state.sum : state.sum + 1.0f;
@@ -98,7 +99,7 @@ struct Summation {
   }
   // Return what an element adds to the sum of terms; if kKeepExp, the exp, after shift().
   __device__ float term(float x) {
-    const float exp_x = Sums::kKeepExp ? exp(x) : exp.for_sum(x);
+    const float exp_x = !Sums::kKeepExp ? exp.for_sum(x) : Sums::kShort ? exp.exact(x) : exp(x);
     if constexpr (Sums::kRest) {
       if (exp_x >= 0.5f) {
         large += exp_x;
