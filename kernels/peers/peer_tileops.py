@@ -1,12 +1,13 @@
 """Run TileOPs' softmax in TileLang: a warp, a block or a cluster has a row in its registers.
 
-Idea: one of six kernels, by shape. Up to 32 lanes of a warp share a row of up to 2048 bytes. A
-block of 256 threads has a longer one, up to N = 32768. A cluster of 2 to 8 blocks has a row beyond,
-partly in shared memory. Rows that no cluster holds are read twice, the second time backwards. Few
-long rows are split over clusters of 16 blocks, or over the whole GPU: its blocks meet at a grid
-barrier, or a second kernel reads the row again. Clusters need compute capability 9.0.
-Where a warp, a cluster, or a block of softmax with N in whole vectors of all its threads has a row,
-x is loaded with the L2 cache policy ``evict_last``. Other loads and all stores have none.
+Idea: one of six kernels, by shape. Up to 32 lanes of a warp share a row of up to 2048 bytes, if it
+splits evenly. A block of 256 threads has any other row, up to N = 32768. A cluster of 2 to 8 blocks
+has a row beyond that splits evenly, partly in shared memory. Other long rows are read twice, the
+second time backwards. Few long rows are split over clusters of 16 blocks, or over the whole GPU:
+its blocks meet at a grid barrier, or a second kernel reads the row again. Clusters need compute
+capability 9.0. Warps and clusters load x with the L2 cache policy ``evict_last``, and so do blocks
+of softmax where N is a multiple of 256 vectors of 16 bytes, up to 16384. No other load or store has
+a policy.
 Bytes: 2·M·N·itemsize; 3·M·N·itemsize, less what the caches serve, where a row is read twice. If a
 block has a row whose N is no multiple of 256, its results are copied: 4·M·N·itemsize.
 Limits: compute capability 8.0, 8.6, 8.9 or 9.0. The kernels need contiguous x and out that begin at
