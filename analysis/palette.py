@@ -39,6 +39,7 @@ _FAMILIES = (
     ("#d6336c", "peer_helion <, peer_helion__pretuned >, peer_helion__max h"),
     ("#4f8a10", "peer_flaggems D"),
     ("#5f7a8a", "peer_flashinfer X"),
+    ("#7b4fa6", "peer_tileops P"),
 )
 KNOWN = {
     name: Style(colour, marker)

@@ -19,8 +19,8 @@ from tools.goals import OURS, carries, findings, furthest, goal_table, lacking, 
 from tools.inserts import bullets, print_block
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
-PEERS = (OURS, "peer_quack", "peer_liger", "peer_flaggems", "peer_flashinfer", "peer_compile")
-PEERS += ("peer_helion__pretuned", "peer_helion")
+PEERS = (OURS, "peer_quack", "peer_tileops", "peer_liger", "peer_flaggems", "peer_flashinfer")
+PEERS += ("peer_compile", "peer_helion__pretuned", "peer_helion")
 BACKWARDS = ("softmax_backward", "log_softmax_backward")
 MARKS = ["\\* timed on another board than most of its matrix", *map(" ".join, MARKED.items())]
 NOTE = f"In brackets: 95 % intervals; {'; '.join(MARKS)}."
@@ -182,15 +182,16 @@ def peers(rows: pd.DataFrame) -> str:
     """Return the speed of each peer over torch, a line for each point of the first GPU, and GPU."""
     lines, gpus = [], order(rows)
     ranks = ranking.rank_variants(rows[rows["sweep"] == "peers"])
+    shown = [each for each in PEERS if each in set(ranks["variant"])]
     for (dtype, m, n), points in ranks.groupby(["dtype", "M", "N"]):
         if gpus[0] not in set(points["gpu"]):
             continue
         for gpu in gpus:
             by = points[points["gpu"] == gpu].set_index("variant", drop=False)
-            cells = [_cell(by.loc[each]) if each in by.index else "" for each in PEERS]
+            cells = [_cell(by.loc[each]) if each in by.index else "" for each in shown]
             if any(cells):
                 lines.append([f"{m}x{n}", dtype, gpu.upper(), *cells])
-    heads = ["M x N", "dtype", "GPU", *(f"`{each}`" for each in PEERS)]
+    heads = ["M x N", "dtype", "GPU", *(f"`{each}`" for each in shown)]
     return f"{table(heads, lines, 'points')}\n\n{NOTE}"
 
 

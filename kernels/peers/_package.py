@@ -23,6 +23,15 @@ def optional_package(options: str = "--group peers") -> Iterator[None]:
         ) from error
 
 
+@contextlib.contextmanager
+def cuda_toolkit() -> Iterator[None]:
+    """Turn a RuntimeError of a package that finds no nvcc into an ImportError with the command."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ImportError(f"{error}; sudo apt install nvidia-cuda-toolkit") from error
+
+
 def skip_init(*names: str) -> None:
     """Load packages, but not what their ``__init__.py`` imports; one kernel needs little of it."""
     for name in names:

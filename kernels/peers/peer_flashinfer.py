@@ -60,10 +60,8 @@ def _compiled(device: torch.device) -> tuple:
 
     Raises ImportError without a CUDA toolkit.
     """
-    try:
+    with _package.cuda_toolkit():
         cpp_ext.get_cuda_path()
-    except RuntimeError as error:
-        raise ImportError(f"{error}; sudo apt install nvidia-cuda-toolkit") from error
     workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=device)
     early = torch.cuda.get_device_capability(device) >= (9, 0)
     return gen_sampling_module().build_and_load(), workspace, early

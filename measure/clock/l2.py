@@ -1,10 +1,10 @@
 """Reset the persisting lines of L2, which no other traffic evicts.
 
 Loads and stores with the hint ``evict_last`` (in Triton ``eviction_policy``) fill the part of L2
-that is set aside for persisting lines. On an H200 it has 11.8 of 63 MB. Kernels of torch.compile
-and Helion give that hint. Only the driver's reset evicts these lines, so a series would find those
-of the series before it. On an H200 they made a softmax of 1024x4096 in float32 2 % faster. Source:
-CUDA Programming Guide, "L2 Cache Control".
+that is set aside for persisting lines. On an H200 it has 11.8 of 63 MB. Kernels of torch.compile,
+Helion and TileOPs give that hint. Only the driver's reset evicts these lines, so a series would
+find those of the series before it. On an H200 they made a softmax of 1024x4096 in float32 2 %
+faster. Source: CUDA Programming Guide, "L2 Cache Control".
 """
 
 import torch

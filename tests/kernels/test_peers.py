@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,6 +10,7 @@ import torch
 import kernels
 from kernels.peers import _package
 from measure import status
+from tests.kernels.helpers.fake_peers import fake, fake_tileops
 from tests.kernels.helpers.variants import PEERS
 from tools import pins
 
@@ -19,7 +20,9 @@ PACKAGES = {  # variant -> module that it needs
     "peer_flaggems": "flag_gems",
     "peer_helion": "helion",
     "peer_flashinfer": "flashinfer",
+    "peer_tileops": "tileops",
 }
+COMPILERS = {"peer_tileops": {"tilelang"}}  # imported beside the package
 GROUPS = {  # the others': --group peers
     "peer_flaggems": "--no-deps --group flaggems",
     "peer_flashinfer": "--no-deps --group flashinfer",
@@ -33,21 +36,14 @@ def modules():
 
     def remove() -> dict:
         ours = {f"kernels.peers.{name}" for name in PACKAGES}
-        names = [n for n in sys.modules if n in ours or n.split(".")[0] in PACKAGES.values()]
+        packages = {*PACKAGES.values(), "tilelang"}
+        names = [n for n in sys.modules if n in ours or n.split(".")[0] in packages]
         return {name: sys.modules.pop(name) for name in names}
 
     before = remove()
     yield sys.modules
     remove()
     sys.modules.update(before)
-
-
-def fake(modules, name: str, **members) -> None:
-    """Add a module of this name, and the packages that it lies in."""
-    parts = name.split(".")
-    for end in range(1, len(parts) + 1):
-        modules.setdefault(".".join(parts[:end]), ModuleType(".".join(parts[:end])))
-    vars(modules[name]).update(members)
 
 
 def stand_in(modules, name: str):
@@ -88,6 +84,7 @@ def stand_in(modules, name: str):
     fake(modules, "helion", kernel=helion_kernel, Config=dict, language=modules["helion.language"])
     fake(modules, "flashinfer.jit.sampling", gen_sampling_module=lambda: flashinfer)
     fake(modules, "flashinfer.jit.cpp_ext", get_cuda_path=lambda: "/usr/local/cuda")
+    fake_tileops(modules, calls)
     return kernels.load(name), calls
 
 
@@ -107,7 +104,8 @@ def test_every_package_of_a_peer_is_pinned_in_its_group():
         group = pins.groups()[GROUPS.get(name, "peers").split()[-1]]
         pinned = {requirement.name.replace("-", "_") for requirement in group}
         needed = kernels.packages(name) - set(sys.stdlib_module_names) - {"torch", "kernels"}
-        assert needed == {PACKAGES[name]} if name in PACKAGES else not needed
+        expected = {PACKAGES[name]} if name in PACKAGES else set()
+        assert needed == expected | COMPILERS.get(name, set())
         for module in needed:
             assert {module, f"{module}_kernels", f"{module}_python"} & pinned
 
@@ -163,6 +161,40 @@ def test_a_peers_kernel_is_given_x_and_out(name, modules, monkeypatch):
         assert (grid, sizes) == ((4, 1, 1), [4, 50, {}])
 
 
+@pytest.mark.parametrize("cols", [64, 256, 50, 512, 300, 301])
+def test_each_kernel_of_tileops_writes_into_out(cols, modules):
+    """A warp's row, a block's, a padded one, a cluster's, and the two kinds of split rows."""
+    variant, calls = stand_in(modules, "peer_tileops")
+    shifted = torch.randn(4 * cols + 1)[1:].view(4, cols)  # 4 bytes beyond a multiple of 16
+    wide = torch.full((4, cols + 8), 9.0)
+    for op in ("softmax", "log_softmax"):
+        for x, out in (
+            (torch.randn(4, cols), torch.empty(4, cols)),
+            (shifted, torch.empty_like(shifted)),
+            (torch.randn(4, cols + 8)[:, :cols], wide[:, :cols]),
+            (torch.randn(4, cols), torch.empty(4 * cols + 1)[1:].view(4, cols)),
+        ):
+            calls.clear()
+            assert variant.function(op)(x, out) is out
+            torch.testing.assert_close(out, getattr(torch, op)(x, dim=-1))
+            ((read, statistics, written),) = calls
+            assert all(t.is_contiguous() and t.data_ptr() % 16 == 0 for t in (read, written))
+            aligned = x.is_contiguous() and out.is_contiguous() and not out.data_ptr() % 16
+            copied = cols == 50 or not aligned
+            assert (written.data_ptr() == out.data_ptr()) is not copied
+            assert [len(each) for each in statistics] == ([12, 12] if cols in (300, 301) else [])
+    assert (wide[:, cols:] == 9).all()
+
+
+def test_tileops_refuses_a_gpu_that_it_has_no_kernels_for(modules, monkeypatch):
+    variant, _ = stand_in(modules, "peer_tileops")
+    monkeypatch.setattr(_package, "unsupported", lambda x: None)
+    for capability, words in (((10, 0), "compute capability 10.0"), ((9, 0), None)):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, c=capability: c)
+        reason = variant.unsupported(torch.zeros(4, 64))
+        assert reason is None if words is None else words in reason
+
+
 NO_GPU = "NVIDIA GPUs only"
 
 
@@ -206,12 +238,14 @@ def test_limits_of_peers(modules):
         assert words in stand_in(modules, name)[0].unsupported(x), (name, x.shape)
 
 
-def test_flashinfer_without_a_cuda_toolkit_is_unavailable(modules, monkeypatch):
+@pytest.mark.parametrize("name", ["peer_flashinfer", "peer_tileops"])
+def test_a_peer_without_a_cuda_toolkit_is_unavailable(name, modules, monkeypatch):
     def absent():
         raise RuntimeError("Could not find nvcc")
 
-    variant, _ = stand_in(modules, "peer_flashinfer")
-    fake(modules, "flashinfer.jit.cpp_ext", get_cuda_path=absent)
+    variant, _ = stand_in(modules, name)
+    modules["flashinfer.jit.cpp_ext"].get_cuda_path = absent
+    modules["tilelang.contrib"].nvcc.find_cuda_path = absent
     with pytest.raises(ImportError, match=r"Could not find nvcc; .* apt install") as caught:
         variant.softmax(torch.randn(4, 64))
     assert status.classify(caught.value) == "unavailable"

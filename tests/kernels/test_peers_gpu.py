@@ -16,6 +16,7 @@ H200_SHARED = 232_448  # bytes that a block may have
 CASES = [(name, 4096) for name in PEERS]
 CASES += [slow(name, 4096) for name in CONFIGS]
 CASES += [slow(name, cols) for name in PEERS for cols in (256, 40_960)]
+CASES += [slow("peer_tileops", cols) for cols in (600, 300_001, 2**20)]  # padded; split
 
 
 @pytest.mark.parametrize(("name", "cols"), CASES)
