@@ -1,8 +1,10 @@
 """Print what the rule by which `frontier` chooses loses against the best of all its configs.
 
-`python -m studies.dispatch [FILE]` prints the loss of the rule in the code: by how much more time
-the chosen config takes. `--fit` prints a rule that is fitted to the timings, too. `--measure FILE`
-first times all configs on this GPU, in a new FILE (*.csv.gz).
+`python -m studies.dispatch [FILE …]` prints the loss of the rule in the code for each file of
+timings: by how much more time the chosen config takes. Where a file has peers, it prints how far
+the rule is behind the best of them, too. `--fit` also prints one rule that is fitted to all files.
+`--measure FILE` first times all configs on this GPU, in a new FILE (*.csv.gz), and with `--unseen
+SEED` at other shapes, beside `--peers`.
 """
 
 import argparse
@@ -30,14 +32,28 @@ from kernels.terminal import replace_missing_characters
 from measure import inputs
 from measure.clock import graph
 
-DATA = Path("studies/data/h100/dispatch.csv.gz")
+GPUS, TABLES = ("h100", "h200"), ("dispatch", "peers")
+DATA = [Path(f"studies/data/{gpu}/{name}.csv.gz") for gpu in GPUS for name in TABLES]
 # For the fit, in units of ln(time ratio).
 PRICE = 0.2  # of an entry: as much as 1 % at 20 shapes
 MARGIN = 0.03  # a loss beyond it counts twice
 REFUSED = 3.0  # of a row that neither an entry's variant nor the next entry's takes
+# Weight of matrices of fewer bytes. Their best config is another than that of as long rows in a
+# large matrix, and M must not choose.
+SMALL_BYTES, SMALL_WEIGHT = 2e6, 0.6
+PEER_HEADS = "kind", "peers", "shapes", "≤ 1 %", "≤ 4 %", "worst", "at"
+# TileOPs loads x with `evict_last`, which keeps lines in L2 at the cost of later kernels.
+KEEPS_LINES = "peer_tileops"
 HEADS = "kind", "itemsize", "rows", "shapes", "loss, mean", "≤ 1 %", "≤ 2 %", "≤ 4 %", "worst", "at"
 # Of --measure.
 COLUMNS = ["kind", "dtype", "M", "N", "variant", "us"]
+# Vocabularies, and where this project or a peer was once found slow.
+_BOTH = (4096, 128256), (1024, 131072), (9301, 20528), (11684, 29736), (50000, 1536), (1000, 98304)
+_BOTH += (89005, 264), (4096, 50257), (4096, 32000), (4096, 151936), (32768, 8192), (8192, 4096)
+_BOTH += ((2048, 32768),)
+ASKED = [("bfloat16", _BOTH), ("float32", _BOTH)]
+ASKED += [("float32", ((166, 295112), (619837, 813), (900, 200000), (4096, 4096), (32768, 512)))]
+ASKED += [("float16", ((32768, 8192),)), ("bfloat16", ((32768, 65536), (8, 151936), (16, 262144)))]
 ELEMENTS = 2**28, 2**25, 2**21, 2**17  # memory bounds the first two, L2 and latency the others
 BLOCKS, INSTANCES = 6, 2
 # Shorter than in a sweep, for there are ten thousand series: µs of a replay, trials before it.
@@ -46,9 +62,15 @@ REPLAY_US, TRIALS = 500.0, 3
 Shape = tuple[str, str, int, int]  # kind, dtype, M, N
 
 
+def load_us(path: Path) -> pd.DataFrame:
+    """Return µs with a shape a line and a variant a column, NaN where a variant refuses."""
+    us = pd.read_csv(path, index_col=COLUMNS[:-1])["us"].unstack(sort=False)
+    return us.sort_index(axis=1)
+
+
 def load(path: Path) -> tuple[list[Shape], list[str], np.ndarray]:
-    """Return shapes, variants, and losses: ln(µs / fewest µs), NaN where a variant refuses."""
-    us = pd.read_csv(path, index_col=COLUMNS[:-1])["us"].unstack(sort=False).sort_index(axis=1)
+    """Return shapes, configs, and losses: ln(µs / fewest µs), NaN where a config refuses."""
+    us = load_us(path).filter(regex="^frontier")
     return [*us.index], [*us.columns], np.log(us.div(us.min(axis=1), axis=0)).to_numpy()
 
 
@@ -83,12 +105,16 @@ def fit(row_bytes: np.ndarray, loss: np.ndarray, last: int) -> list[tuple[int, i
 
 
 def fitted(shapes: list[Shape], variants: list[str], loss: np.ndarray) -> dict:
-    """Return a rule like ``frontier.RULE``, without entries for one size of an element alone."""
-    row_bytes, rule = np.array([N * DTYPES[dtype] for _, dtype, _, N in shapes]), {}
-    for aligned in (True, False):
-        part = (row_bytes % VEC_BYTES == 0) == aligned
-        found = fit(row_bytes[part], loss[part], variants.index(frontier.LAST_RESORT))
-        rule[aligned] = [(most, variants[index]) for most, index in found]
+    """Return a rule like ``frontier.RULE``."""
+    itemsize = np.array([DTYPES[dtype] for _, dtype, _, _ in shapes])
+    row_bytes = np.array([N for *_, N in shapes]) * itemsize
+    small = np.array([M for _, _, M, _ in shapes]) * row_bytes < SMALL_BYTES
+    weighted, rule = loss * np.where(small, SMALL_WEIGHT, 1.0)[:, None], {}
+    last = variants.index(frontier.LAST_RESORTS[0])
+    for aligned, size in itertools.product((True, False), sorted({*DTYPES.values()})):
+        part = ((row_bytes % VEC_BYTES == 0) == aligned) & (itemsize == size)
+        found = fit(row_bytes[part], weighted[part], last) if part.any() else []
+        rule[aligned, size] = [(most, variants[index]) for most, index in found]
     return rule
 
 
@@ -119,6 +145,42 @@ def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
         at = "{1} {2}x{3}".format(*shapes[worst])
         lines.append((*key, len(of), f"{of.mean():.2%}", *within, f"{of.max():.1%}", at))
     return table(HEADS, lines)
+
+
+def behind_peers(path: Path) -> str | None:
+    """Return a table of how far the rule's choice is behind the best peer; None without peers."""
+    us = load_us(path)
+    peers = [name for name in us if not name.startswith("frontier")]
+    if not peers:
+        return None
+    chosen = pd.Series(
+        [
+            next(times[v] for v in frontier.choices(N, DTYPES[dtype]) if times.get(v, np.nan) > 0)
+            for (_, dtype, _, N), times in us.iterrows()
+        ],
+        us.index,
+    )
+    lines, others = [], [name for name in peers if name != KEEPS_LINES]
+    for label, group in (("all", peers), (f"without {KEEPS_LINES}", others)):
+        ratio = chosen / us[group].min(axis=1)
+        for kind, of in ratio.groupby(level="kind"):
+            within = (f"{(of <= limit).mean():.0%}" for limit in (1.01, 1.04))
+            at = "{1} {2}x{3}".format(*of.idxmax())
+            lines.append((kind, label, len(of), *within, f"{of.max() - 1:.1%}", at))
+    return table(PEER_HEADS, lines)
+
+
+def unseen_shapes(seed: int, count: int = 100) -> list[Shape]:
+    """Return what people ask for, and random shapes: M and N log-uniform, a third of N odd."""
+    found = [("asked", dtype, M, N) for dtype, shapes in ASKED for M, N in shapes]
+    draw, random_shapes = random.Random(seed), []
+    while len(random_shapes) < count:
+        turn = len(random_shapes)
+        M, N = int(2 ** draw.uniform(0, 22)), int(2 ** draw.uniform(3, 23))
+        N = N | 1 if turn // 3 % 3 == 0 else max(8, N // 8 * 8)
+        if 2**16 <= M * N <= 2**29:
+            random_shapes.append(("unseen", [*DTYPES][turn % 3], M, N))
+    return found + random_shapes
 
 
 def timed_shapes(seed: int = 1) -> list[Shape]:
@@ -171,8 +233,10 @@ def _compile(job: tuple[Path, str, str]) -> None:
     nvrtc.build_once(*job)  # whose result no other process needs
 
 
-def times(shape: Shape, plans: dict[str, LaunchPlan]) -> dict[str, float]:
-    """Return the median µs of every variant; variants with the same plan share one."""
+def times(
+    shape: Shape, plans: dict[str, LaunchPlan], peers: tuple[str, ...] = ()
+) -> dict[str, float]:
+    """Return the median µs of every variant; configs with the same plan share one."""
     graph.MIN_REPLAY_US, graph.TRIALS = REPLAY_US, TRIALS
     _, dtype, M, N = shape
     size = M * N * DTYPES[dtype]
@@ -184,23 +248,28 @@ def times(shape: Shape, plans: dict[str, LaunchPlan]) -> dict[str, float]:
         if plan not in series:
             clock.add(kernels.load(variant).softmax, variant)
             series[plan] = variant
-    order, blocks = [*series.values()], []
+    of_others = [name for name in peers if kernels.load(name).unsupported(x[0]) is None]
+    for name in of_others:
+        clock.add(kernels.load(name).softmax, name)
+    order, blocks = [*series.values(), *of_others], []
     for _ in range(BLOCKS):
         random.shuffle(order)
         blocks.append(dict(zip(order, clock.block(order), strict=True)))
     us = {name: statistics.median(block[name] for block in blocks) for name in order}
-    return {variant: us[series[plan]] for variant, plan in plans.items()}
+    return {variant: us[series[plan]] for variant, plan in plans.items()} | {
+        name: us[name] for name in of_others
+    }
 
 
-def measure(path: Path) -> None:
-    """Time all variants at all shapes, and write a compressed table of COLUMNS."""
-    plans = {shape: plans_for(shape) for shape in timed_shapes()}
+def measure(path: Path, shapes: list[Shape], peers: tuple[str, ...] = ()) -> None:
+    """Time all configs and these peers, and write a compressed table of COLUMNS."""
+    plans = {shape: plans_for(shape) for shape in shapes}
     compile_kernels([plan for each in plans.values() for plan in each.values()])
     with gzip.open(path, "wt", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(COLUMNS)
         for number, (shape, each) in enumerate(plans.items(), 1):
-            for variant, us in times(shape, each).items():
+            for variant, us in times(shape, each, peers).items():
                 out.writerow((*shape, variant, f"{us:.5g}"))
             print(f"\r{number} of {len(plans)} shapes", end="", file=sys.stderr, flush=True)
 
@@ -208,20 +277,31 @@ def measure(path: Path) -> None:
 def main(argv: list[str] | None = None) -> None:
     """Print losses, and a fitted rule if asked for; before that, measure if asked to."""
     parser = argparse.ArgumentParser(prog="python -m studies.dispatch", description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, default=DATA, help="timings, *.csv.gz")
+    parser.add_argument("files", nargs="*", type=Path, default=DATA, help="timings, *.csv.gz")
     parser.add_argument("--measure", type=Path, metavar="FILE", help="time on this GPU, write FILE")
+    parser.add_argument("--unseen", type=int, metavar="SEED", help="measure at other shapes")
+    parser.add_argument("--peers", nargs="*", default=(), help="variants to measure beside")
     parser.add_argument("--fit", action="store_true", help="print a fitted rule and its losses")
     given = parser.parse_args(argv)
+    files = given.files
     if given.measure:
-        measure(given.measure)
-    shapes, variants, loss = load(given.measure or given.file)
-    print(loss_table(shapes, losses(frontier.RULE, shapes, variants, loss)))
+        shapes = timed_shapes() if given.unseen is None else unseen_shapes(given.unseen)
+        measure(given.measure, shapes, given.peers)
+        files = [given.measure]
+    tables = {path: load(path) for path in files}
+    for path, (shapes, variants, loss) in tables.items():
+        lost = losses(frontier.RULE, shapes, variants, loss)
+        print(f"\n{path}\n", loss_table(shapes, lost), behind_peers(path) or "", sep="\n")
     if not given.fit:
         return
-    rule = fitted(shapes, variants, loss)
-    print("", loss_table(shapes, losses(rule, shapes, variants, loss)), sep="\n")
-    for aligned, entries in rule.items():
-        print("\naligned" if aligned else "\nunaligned", "rows of at most so many bytes:")
+    (variants,) = {tuple(of_file) for _, of_file, _ in tables.values()}
+    shapes = [shape for of_file, _, _ in tables.values() for shape in of_file]
+    loss = np.concatenate([of_file for _, _, of_file in tables.values()])
+    rule = fitted(shapes, list(variants), loss)
+    print("\nfitted", loss_table(shapes, losses(rule, shapes, variants, loss)), sep="\n")
+    for (aligned, itemsize), entries in rule.items():
+        rows = "aligned" if aligned else "unaligned"
+        print(f"\n{rows} rows, elements of {itemsize} bytes; rows of at most so many bytes:")
         print(*(f"{most:12d} {variant}" for most, variant in entries), sep="\n")
 
 

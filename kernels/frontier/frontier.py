@@ -20,56 +20,67 @@ from . import frontier_packed, frontier_rows, frontier_short, frontier_spread, f
 MODULES = frontier_short, frontier_packed, frontier_rows, frontier_spread, frontier_staged
 PARTS = {module.SOURCE.stem: module for module in MODULES}
 KIB, MIB = 2**10, 2**20
-# (most bytes of a row, variant), or (…, bytes of an element) where the other size has another. The
-# key says whether a row's bytes are a multiple of a vector. A config that refuses a row leaves it
-# to the next entry. Chosen by the timings of an H100: studies/dispatch.py prints what the rule
-# loses there.
+# (most bytes of a row, variant) in the order of trial, by whether a row's bytes are a multiple of a
+# vector, and by the bytes of an element. A config that refuses a row leaves it to the next entry.
+# Chosen by the timings of an H100 and an H200 together: studies/dispatch.py prints what the rule
+# loses on each. More bandwidth for each multiprocessor wants more bytes in flight, so where the two
+# differ, the entry is the H200's if the H100 loses little by it.
 RULE = {
-    True: (
-        (64, "frontier_short__u1"),  # a lane has one vector
-        (1792, "frontier_short__u2"),  # shuffles in a warp; longer rows fill two
-        (2 * KIB, "frontier_short__u2", 4),
-        (4 * KIB, "frontier_rows__k1w16"),  # one vector a lane has the shortest latency
-        (64 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
-        (256 * KIB, "frontier_rows__k4w8"),  # half as many warps meet
-        # Longer rows need more vectors a lane. Staged ones take no registers, but compute exp
-        # twice; 16 bits have twice the exps.
-        (320 * KIB, "frontier_staged__k5w8"),
-        (512 * KIB, "frontier_rows__k8w8r", 2),  # r: half the registers
-        (512 * KIB, "frontier_staged__k5w16"),
-        (768 * KIB, "frontier_rows__k8w16", 4),
-        (1.5 * MIB, "frontier_spread__k4w8"),  # small tiles: a row takes more of the GPU
-        (1.5 * MIB, "frontier_staged__k10w16"),  # where only a block can share a row
-        (2 * MIB, "frontier_spread__k4w8", 2),
+    (True, 2): (
+        (512, "frontier_short__u2"),  # shuffles in a part of a warp
+        (560, "frontier_packed__k20"),
+        (1.5 * KIB, "frontier_rows__k4w16"),  # a warp
+        (40 * KIB, "frontier_rows__k2w16"),  # few registers a lane, so most warps are resident
+        (66 * KIB, "frontier_rows__k8w4"),  # fewer warps meet
+        (140 * KIB, "frontier_rows__k4w8"),
+        (300 * KIB, "frontier_rows__k8w8"),
+        (480 * KIB, "frontier_rows__k8w8r"),  # r: half the registers
+        (680 * KIB, "frontier_spread__k4w8"),
     ),
-    False: (
-        (1280, "frontier_packed__k20"),
-        (1.5 * KIB, "frontier_packed__k24", 2),  # a warp in place of two
-        (5 * KIB, "frontier_packed__k20"),
-        (16 * KIB, "frontier_packed__k20", 4),
-        (16 * KIB, "frontier_rows__k2w16", 2),
-        (128 * KIB, "frontier_rows__k4w8"),
-        # No register holds an element, so the most warps are resident. Fewest vectors a lane, as
-        # long as a cluster of 16 blocks holds the row.
-        (256 * KIB, "frontier_staged__k4w8"),
-        (320 * KIB, "frontier_staged__k5w8"),
-        (640 * KIB, "frontier_staged__k5w16"),
-        (1.5 * MIB, "frontier_spread__k4w8"),
-        (1.5 * MIB, "frontier_staged__k10w16"),
-        (2 * MIB, "frontier_spread__k4w8", 2),
+    (True, 4): (
+        (64, "frontier_short__u1"),  # a lane has one vector
+        (3.25 * KIB, "frontier_short__u2"),
+        (26 * KIB, "frontier_rows__k2w16"),
+        (33 * KIB, "frontier_rows__k2w8"),
+        (352 * KIB, "frontier_rows__k4w8"),
+        (512 * KIB, "frontier_rows__k8w8"),
+        (784 * KIB, "frontier_rows__k8w16"),
+        (MIB, "frontier_spread__k8w8"),
+        (1.3 * MIB, "frontier_staged__k10w16"),
+    ),
+    # No register of a staged row holds an element, so the most warps are resident. Fewest vectors a
+    # lane, as long as a cluster of 16 blocks holds the row.
+    (False, 2): (
+        (1.3 * KIB, "frontier_packed__k24"),
+        (2.2 * KIB, "frontier_rows__k8w16"),
+        (4.4 * KIB, "frontier_staged__k4w16"),
+        (40 * KIB, "frontier_rows__k4w8"),
+        (240 * KIB, "frontier_staged__k4w8"),
+        (384 * KIB, "frontier_staged__k5w8"),
+        (600 * KIB, "frontier_staged__k5w16"),
+        (912 * KIB, "frontier_staged__k10w16"),
+    ),
+    (False, 4): (
+        (1.3 * KIB, "frontier_packed__k16"),
+        (2.9 * KIB, "frontier_packed__k24"),
+        (88 * KIB, "frontier_rows__k4w8"),
+        (472 * KIB, "frontier_staged__k5w8"),
+        (650 * KIB, "frontier_staged__k5w16"),
+        (1.2 * MIB, "frontier_spread__k4w8"),
     ),
 }
-# For all other rows: fewer states to poll, and more bytes in flight.
-LAST_RESORT = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}"
+# For all other rows: fewer states to poll, and more bytes in flight. Then, without clusters, the
+# longest rows of a block.
+LAST_RESORTS = f"frontier_spread__{frontier_spread.DEFAULT_CONFIG}", "frontier_staged__k10w16"
 
 
 def choices(cols: int, itemsize: int, rule: dict = RULE) -> Iterator[str]:
     """Generate variants that may take a row of ``cols`` elements, the best first."""
     row_bytes = cols * itemsize
-    for most, variant, *only in rule[row_bytes % VEC_BYTES == 0]:
-        if row_bytes <= most and itemsize in (only or (itemsize,)):
+    for most, variant in rule[row_bytes % VEC_BYTES == 0, itemsize]:
+        if row_bytes <= most:
             yield variant
-    yield LAST_RESORT
+    yield from LAST_RESORTS
 
 
 def plan(problem: Problem) -> tuple[LaunchPlan, ...]:

@@ -27,7 +27,9 @@ def test_forms_join_triton_s_copies_where_the_gpu_and_the_addresses_allow(reads,
     triton = copy_kernel.BLOCK_BYTES.keys()
     matrices = [torch.empty(4, 1000) for _ in range(reads + 1)]
     names = roofline.candidates(matrices).keys()
-    assert names == set(roofline.FASTEST_OF_TRITON) | {form.name for number, form in of_arch(arch) if number == reads}
+    assert names == set(roofline.FASTEST_OF_TRITON) | {
+        form.name for number, form in of_arch(arch) if number == reads
+    }
     assert all(roofline.block_bytes(name) > 0 for name in names)
     if reads == 1:
         assert any(name.startswith("bulk") for name in names) == (arch == "sm_90")

@@ -1,6 +1,8 @@
 """The rule by which ``frontier`` chooses, against recorded timings; and how a rule is fitted."""
 
 import gzip
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,30 +12,39 @@ from kernels.cuda.plan import GPUS
 from kernels.frontier import frontier
 from studies import dispatch
 
-FAST, SLOW, LAST = "frontier_short__u2", "frontier_rows__k2w16", frontier.LAST_RESORT
+FAST, SLOW, LAST = "frontier_short__u2", "frontier_rows__k2w16", frontier.LAST_RESORTS[0]
 
 
-@pytest.fixture(scope="module")
-def recorded():
-    return dispatch.load(dispatch.DATA)
+@pytest.fixture(scope="module", params=dispatch.GPUS)
+def recorded(request):
+    return dispatch.load(Path(f"studies/data/{request.param}/dispatch.csv.gz"))
 
 
-def test_the_rule_in_the_code_loses_little_against_the_best_config(recorded):
+def test_one_rule_loses_little_on_both_gpus_against_the_best_config(recorded):
     shapes, variants, loss = recorded
     lost = dispatch.losses(frontier.RULE, shapes, variants, loss)
     elements = np.array([M * N for _, _, M, N in shapes])
-    short = np.array([N * dispatch.DTYPES[dtype] <= 512 * 1024 for _, dtype, _, N in shapes])
     large, small = elements > 2**22, elements <= 2**18
-    assert np.mean(lost[large]) < 0.012
-    assert np.mean(lost[large] > 0.04) < 0.1
-    assert np.mean(lost[short & ~small]) < 0.01
+    assert np.mean(lost[large]) < 0.016
+    assert np.mean(lost[large] > 0.04) < 0.12
     # The best config of few rows is another than that of many, but M must not choose.
-    assert np.mean(lost[small]) < 0.04
+    assert np.mean(lost[small]) < 0.05
+
+
+@pytest.mark.parametrize("gpu", dispatch.GPUS)
+def test_no_gpu_is_far_behind_the_best_peer_at_unseen_shapes(gpu):
+    """A rule fitted to one GPU alone was up to 21 % behind on the other, and nobody saw it."""
+    lines = dispatch.behind_peers(Path(f"studies/data/{gpu}/peers.csv.gz")).splitlines()[2:]
+    table = {tuple(cell.strip() for cell in line.split("|")[1:3]): line for line in lines}
+    within = {key: [int(n) for n in re.findall(r"(\d+)%", line)] for key, line in table.items()}
+    assert within["unseen", "all"][0] >= 88
+    assert within["unseen", "all"][1] >= 97
+    assert within["asked", f"without {dispatch.KEEPS_LINES}"][1] >= 97
 
 
 def test_all_that_the_rule_names_was_timed(recorded):
     _, variants, _ = recorded
-    named = {variant for entries in frontier.RULE.values() for _, variant, *_ in entries}
+    named = {variant for entries in frontier.RULE.values() for _, variant in entries}
     assert named <= set(variants)
 
 
@@ -50,7 +61,8 @@ def test_a_rule_is_fitted_to_what_is_fastest(tmp_path, capsys):
         file.write("\n".join(lines))
     shapes, variants, loss = dispatch.load(tmp_path / "times.csv.gz")
     rule = dispatch.fitted(shapes, variants, loss)
-    assert rule == {True: [(800, FAST), (1584, SLOW)], False: [(1588, LAST)]}
+    found = {(True, 4): [(800, FAST), (1584, SLOW)], (False, 4): [(1588, LAST)]}
+    assert rule == {(True, 2): [], (False, 2): []} | found
     lost = dispatch.losses(rule, shapes, variants, loss)
     assert not lost.any()
     dispatch.main([str(tmp_path / "times.csv.gz"), "--fit"])
@@ -66,12 +78,13 @@ def test_what_is_timed_can_be_read(tmp_path, monkeypatch):
     unaligned = {N * dispatch.DTYPES[dtype] % 16 > 0 for _, dtype, _, N in shapes}
     assert unaligned == {True, False}
     assert all(2**15 < M * N < 2**29 for _, _, M, N in shapes)
+    unseen = dispatch.unseen_shapes(101)
+    assert len(unseen) == 135
     few = shapes[:20]
-    monkeypatch.setattr(dispatch, "timed_shapes", lambda: few)
     monkeypatch.setattr(launch, "gpu_info", lambda device: GPUS["sm_90"])
     monkeypatch.setattr(dispatch, "compile_kernels", lambda plans: None)
-    monkeypatch.setattr(dispatch, "times", lambda shape, plans: dict.fromkeys(plans, 2.0))
-    dispatch.measure(tmp_path / "times.csv.gz")
+    monkeypatch.setattr(dispatch, "times", lambda shape, plans, peers: dict.fromkeys(plans, 2.0))
+    dispatch.measure(tmp_path / "times.csv.gz", few)
     found, _, loss = dispatch.load(tmp_path / "times.csv.gz")
     assert found == few
     assert set(loss[~np.isnan(loss)]) == {0.0}
