@@ -291,7 +291,7 @@ def main(argv: list[str] | None = None) -> None:
     tables = {path: load(path) for path in files}
     for path, (shapes, variants, loss) in tables.items():
         lost = losses(frontier.RULE, shapes, variants, loss)
-        print(f"\n{path}\n", loss_table(shapes, lost), behind_peers(path) or "", sep="\n")
+        print(f"\n{path}", loss_table(shapes, lost), behind_peers(path) or "", sep="\n\n")
     if not given.fit:
         return
     (variants,) = {tuple(of_file) for _, of_file, _ in tables.values()}

@@ -61,6 +61,7 @@ struct LogSoftmaxOf {
 };
 template <>
 struct LogSoftmaxOf<float> {
+  static constexpr float kLargest = 0x1.fffffep127f;
   float high, low;  // of log(sum of exp(x)); NaN for an infinite maximum, which has none
 
   __device__ explicit LogSoftmaxOf(SoftmaxState state) {
@@ -77,7 +78,7 @@ struct LogSoftmaxOf<float> {
   // NaN for -inf, of which the maximum is the number.
   __device__ float from_x(float x) const {
     const float y = __fsub_rn(x, high);
-    return y + fmaxf(__fsub_rn(x, __fadd_rn(y, high)) - low, -1.0f);
+    return y + fmaxf(__fsub_rn(x, __fadd_rn(y, high)) - low, -kLargest);
   }
 };
 
