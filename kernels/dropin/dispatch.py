@@ -29,9 +29,10 @@ from ..contract import VEC_BYTES
 from .eligible import runs_cuda_kernels
 
 # Bytes of a row, at most, that Triton's backward takes, by whether they are a multiple of a vector.
-# If so, CUDA C++ takes up to 0.4 µs more on an H100 (1024x1024 in bfloat16; large matrices are within
-# 1 %), but its launch 34 µs less of the host. If not, Triton loads element by element. On an H100 it
-# is 6 % faster at 514 bytes in 16 bits, and 1 to 2 % slower from 1020 bytes on, in 32 bits from 508.
+# If so, CUDA C++ takes up to 0.4 µs more on an H100 (1024x1024 in bfloat16; large ones are within
+# 1 %), but its launch 34 µs less of the host. If not, Triton loads element by element. On an H100
+# it is 6 % faster at 514 bytes in 16 bits, and 1 to 2 % slower from 1020 bytes on, in 32 bits from
+# 508.
 MIN_BYTES = {True: 2**11 - 1, False: 768}
 # Triton compiles another instance for addresses and strides that are multiples of this number.
 TRITON_ALIGNMENT = 16

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import kernels
 from kernels.cuda import launch
 from kernels.dropin import triton_rows
 from tests.kernels.helpers.launches import CHOSEN, ONE_WAY, code_paths, problem_of, variants
