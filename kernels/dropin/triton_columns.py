@@ -27,7 +27,7 @@ WASTE = 1.4  # lanes over columns, where programs may not cross the ends of inne
 MIN_COLUMNS = {4: 8, 2: 16}  # by itemsize: a sector of 32 bytes
 ENOUGH_PROGRAMS = 264  # two for each multiprocessor of an H100: below, programs become smaller
 ELEMENTS_PER_WARP = 512  # 16 in each thread
-MAX_WARPS = 8
+MAX_WARPS = {4: 16, 2: 8}  # by itemsize: registers would allow fewer programs of 8 in float32
 THREAD_BYTES = 2**6  # that a thread of long columns loads before it computes, if it can,
 MAX_UNROLL = 8  # by this many tiles at most
 VECTOR = 16  # elements: Triton loads vectors where sizes and addresses are multiples of it
@@ -95,7 +95,7 @@ def launch(one_tile, chunked, tensors: tuple[Tensor, ...], sizes: tuple, log: bo
     chunks = triton.cdiv(n, chunk)
     cols, crossing = _columns(rows, outer, inner, chunks, itemsize)
     adjacent = 1 << min(VECTOR, cols, inner).bit_length() - 1
-    warps = min(MAX_WARPS, max(1, rows * cols // ELEMENTS_PER_WARP))
+    warps = min(MAX_WARPS[itemsize], max(1, rows * cols // ELEMENTS_PER_WARP))
     options = {
         "ROWS": rows,
         "COLS": cols,

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ..frontier.backward.triton_backward import gradient, summand
 from ..triton_math import (
+    LOG2E,
     exact_difference,
     exp_of,
     fast_exp,
@@ -95,12 +96,12 @@ def divided(numerator, total, dtype: tl.constexpr):
 def normaliser(maximum, rest, LOG: tl.constexpr, dtype: tl.constexpr):
     """Return what ``output_of`` needs of a column's state: two numbers.
 
-    They are the maximum and the sum of exp(x - maximum), or two parts of log Σ exp(x). After an
-    infinite maximum there is no softmax, but NaN, as torch has it.
+    They are the maximum and the sum of exp(x - maximum), for 16 bits its negative log2, or two
+    parts of log Σ exp(x). After an infinite maximum there is no softmax, but NaN, as torch has it.
     """
     rest += maximum - maximum
     if not LOG:
-        return maximum, 1.0 + rest
+        return maximum, 1.0 + rest if dtype == tl.float32 else -tl.log2(1.0 + rest)
     if dtype != tl.float32:
         return maximum + tl.log(1.0 + rest), tl.zeros_like(maximum)
     log_high, log_low = log_of_one_and(rest)
@@ -111,13 +112,15 @@ def normaliser(maximum, rest, LOG: tl.constexpr, dtype: tl.constexpr):
 @triton.jit
 def output_of(x, first, second, LOG: tl.constexpr, dtype: tl.constexpr):
     """Return the output from x and ``normaliser``."""
+    if not LOG and dtype != tl.float32:
+        return tl.exp2(tl.fma(x - first, LOG2E, second))
     if not LOG:
         return divided(exp_below(x, first, dtype), second, dtype)
     y = x - first
     if dtype == tl.float32:
-        # The difference lost this where |x| <= |first|, else nothing. It is NaN where x is -inf,
-        # of which the maximum is the number.
-        y += tl.maximum((x - (y + first)) - second, -1.0)
+        # This makes good the rounding of y where |x| <= |first|. It is NaN where x is -inf.
+        lost = (x - (y + first)) - second
+        y += tl.where(lost > -1.0, lost, 0.0)
     return y
 
 
