@@ -1,11 +1,11 @@
 """Spread columns over programs, for ``triton_inner_dim``: which elements, which launch, what order.
 
-A contiguous tensor is (outer, n, inner). Its outer · inner columns are numbered in one sequence, so
-that a short inner fills a program, too. Columns of up to ONE_TILE_ROWS are one tile. Longer ones
-are cut into chunks of at least CHUNK rows, and these into tiles of LANE_ROWS. The state of every
-chunk is computed by itself, and the states meet in a workspace, unless there is but one. One launch
-does all of it where there are programs enough; else each chunk has a program of its own, and a
-second launch writes the outputs.
+A contiguous tensor is (outer, n, inner). A program takes adjacent columns of inner. If that would
+leave many of its lanes without work, it takes them from the sequence of all outer · inner columns.
+Columns of up to ONE_TILE_ROWS are one tile. Longer ones are cut into chunks of at least CHUNK rows,
+and these into tiles of LANE_ROWS. The state of every chunk is computed by itself, and the states
+meet in a workspace, unless there is but one. One launch does all of it where there are programs
+enough; else each chunk has a program of its own, and a second launch writes the outputs.
 """
 
 import torch
@@ -23,11 +23,11 @@ MAX_CHUNKS = 256
 COLUMNS = 32  # adjacent columns of a program: a warp's load, 128 bytes of float32
 MIN_TILE = 2**9  # elements of a program: it takes more of short columns,
 MAX_COLUMNS = 128  # up to here
-WASTE = 1.4  # lanes over columns, where programs may not cross the ends of inner
+WASTE = 1.4  # lanes for each column, at most, of programs that end where inner does
 MIN_COLUMNS = {4: 8, 2: 16}  # by itemsize: a sector of 32 bytes
 ENOUGH_PROGRAMS = 264  # two for each multiprocessor of an H100: below, programs become smaller
 ELEMENTS_PER_WARP = 512  # 16 in each thread
-MAX_WARPS = {4: 16, 2: 8}  # by itemsize: registers would allow fewer programs of 8 in float32
+MAX_WARPS = {4: 16, 2: 8}  # by itemsize: float32 takes more registers, and 16 warps fewer each
 THREAD_BYTES = 2**6  # that a thread of long columns loads before it computes, if it can,
 MAX_UNROLL = 8  # by this many tiles at most
 VECTOR = 16  # elements: Triton loads vectors where sizes and addresses are multiples of it
