@@ -16,6 +16,7 @@ import triton.language as tl
 LOG2E, LN2 = tl.constexpr(1.44269504088896341), tl.constexpr(0.693147180559945309)
 # ln 2 in two numbers: the first has 16 bits, so its product with an exponent is exact.
 LN2_HIGH, LN2_LOW = tl.constexpr(0.693145751953125), tl.constexpr(1.428606820309417e-06)
+SPLIT_ROWS = tl.constexpr(64)  # rows, at most, that ``tree_sum`` moves between threads
 SQRT_HALF_BITS = tl.constexpr(0x3F3504F3)  # of the float32 next to the square root of 1/2
 
 
@@ -23,10 +24,19 @@ SQRT_HALF_BITS = tl.constexpr(0x3F3504F3)  # of the float32 next to the square r
 def tree_sum(z, ROWS: tl.constexpr, COLS: tl.constexpr):
     """Return the sums (1, COLS) over the rows of z (ROWS, COLS), for ROWS a power of two.
 
-    Row r is added to row r + ROWS/2, and so on, which no layout can change.
+    Row r is added to row r + ROWS/2, and so on, which no layout can change. A thread has the first
+    of these rows beside each other. ``tl.split`` brings it the others, all at once through shared
+    memory; ``tl.sum`` would go there for each level, so only the last one uses it.
     """
-    for level in tl.static_range(0, ROWS.bit_length() - 1):
-        z = tl.sum(tl.reshape(z, (2, (ROWS >> level) // 2, COLS)), axis=0)
+    if ROWS > SPLIT_ROWS:
+        z = tree_sum(tl.sum(tl.reshape(z, (2, ROWS // 2, COLS)), axis=0), ROWS // 2, COLS)
+    else:
+        z = tl.trans(z)
+        for level in tl.static_range(0, ROWS.bit_length() - 2):
+            halves = tl.reshape(z, (COLS, 2, (ROWS >> level) // 2))
+            first, second = tl.split(tl.permute(halves, (0, 2, 1)))
+            z = first + second
+        z = tl.sum(z, axis=1)[None, :]
     return z
 
 

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ..frontier.backward.triton_backward import gradient, summand
 from ..triton_math import (
+    LOG2E,
     exact_difference,
     exp_of,
     fast_exp,
@@ -33,14 +34,21 @@ from .triton_columns import ALL, OUTPUTS, STATES, chunks_of, columns_of, launch,
 
 
 @triton.jit
-def merge(maximum, rest, ROWS: tl.constexpr, COLS: tl.constexpr):
-    """Return the state (1, COLS) of ROWS states of each column. That of no element is (-inf, 0)."""
+def merge(maximum, rest, ROWS: tl.constexpr, COLS: tl.constexpr, EXACT: tl.constexpr):
+    """Return the state (1, COLS) of ROWS states of each column. That of no element is (-inf, 0).
+
+    EXACT keeps the digits of a small rest.
+    """
     merged = tl.max(maximum, axis=0)[None, :]
     is_top = maximum == merged
-    scale = fast_exp(maximum - merged)
-    terms = tl.where(is_top, rest, tl.fma(rest, scale, scale))
-    tops = tl.sum(is_top.to(tl.float32), axis=0)[None, :]  # exact in any order
-    return merged, tree_sum(terms, ROWS, COLS) + (tops - 1.0)
+    scale = tl.where(is_top, 1.0, fast_exp(maximum - merged))
+    sums = tl.fma(rest, scale, scale)
+    if EXACT:
+        tops = tl.sum(is_top.to(tl.float32), axis=0)[None, :]  # exact in any order
+        rest = tree_sum(tl.where(is_top, rest, sums), ROWS, COLS) + (tops - 1.0)
+    else:
+        rest = tree_sum(sums, ROWS, COLS) - 1.0
+    return merged, rest
 
 
 @triton.jit
@@ -51,20 +59,19 @@ def load_x(x_ptr, at, here):
 @triton.jit
 def state_of(
     x_ptr, start, stop, first_row, inside, n_inner,
-    ROWS: tl.constexpr, COLS: tl.constexpr, UNROLL: tl.constexpr,
+    ROWS: tl.constexpr, COLS: tl.constexpr, EXACT: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """Return the state of the rows from ``start`` to ``stop``."""
-    at, here = tile_of(start, stop, first_row, inside, n_inner, ROWS)
-    lane_max = load_x(x_ptr, at, here)
+    lane_max = tl.full((ROWS, COLS), float("-inf"), tl.float32)
     lane_rest = tl.zeros((ROWS, COLS), tl.float32)
-    for row in tl.range(start + ROWS, stop, ROWS, loop_unroll_factor=UNROLL):
+    for row in tl.range(start, stop, ROWS, loop_unroll_factor=UNROLL):
         at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
         x = load_x(x_ptr, at, here)
         distance = tl.where(x == lane_max, 0.0, x - lane_max)  # -inf - -inf would be NaN
         term = fast_exp(-tl.abs(distance))
         lane_rest = tl.where(x > lane_max, tl.fma(lane_rest, term, term), lane_rest + term)
         lane_max = tl.maximum(lane_max, x)
-    return merge(lane_max, lane_rest, ROWS, COLS)
+    return merge(lane_max, lane_rest, ROWS, COLS, EXACT)
 
 
 @triton.jit
@@ -89,12 +96,12 @@ def divided(numerator, total, dtype: tl.constexpr):
 def normaliser(maximum, rest, LOG: tl.constexpr, dtype: tl.constexpr):
     """Return what ``output_of`` needs of a column's state: two numbers.
 
-    They are the maximum and the sum of exp(x - maximum), or two parts of log Σ exp(x). After an
-    infinite maximum there is no softmax, but NaN, as torch has it.
+    They are the maximum and the sum of exp(x - maximum), for 16 bits its negative log2, or two
+    parts of log Σ exp(x). After an infinite maximum there is no softmax, but NaN, as torch has it.
     """
     rest += maximum - maximum
     if not LOG:
-        return maximum, 1.0 + rest
+        return maximum, 1.0 + rest if dtype == tl.float32 else -tl.log2(1.0 + rest)
     if dtype != tl.float32:
         return maximum + tl.log(1.0 + rest), tl.zeros_like(maximum)
     log_high, log_low = log_of_one_and(rest)
@@ -105,24 +112,32 @@ def normaliser(maximum, rest, LOG: tl.constexpr, dtype: tl.constexpr):
 @triton.jit
 def output_of(x, first, second, LOG: tl.constexpr, dtype: tl.constexpr):
     """Return the output from x and ``normaliser``."""
-    if LOG:
-        return (x - first) - second
-    return divided(exp_below(x, first, dtype), second, dtype)
+    if not LOG and dtype != tl.float32:
+        return tl.exp2(tl.fma(x - first, LOG2E, second))
+    if not LOG:
+        return divided(exp_below(x, first, dtype), second, dtype)
+    y = x - first
+    if dtype == tl.float32:
+        # This makes good the rounding of y where |x| <= |first|. It is NaN where x is -inf.
+        lost = (x - (y + first)) - second
+        y += tl.where(lost > -1.0, lost, 0.0)
+    return y
 
 
 @triton.jit
 def softmax_fwd_kernel_inner(
     out_ptr, x_ptr, n, n_inner, n_columns,
-    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    ALIGN: tl.constexpr, LOG: tl.constexpr,
+    ROWS: tl.constexpr, COLS: tl.constexpr, CROSS: tl.constexpr, ALIGN: tl.constexpr,
+    LOG: tl.constexpr,
 ):  # fmt: skip
     """Columns of at most ROWS elements."""
     dtype: tl.constexpr = out_ptr.dtype.element_ty
-    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
     at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
     x = load_x(x_ptr, at, here)
     if LOG:
-        maximum, rest = merge(x, tl.zeros((ROWS, COLS), tl.float32), ROWS, COLS)
+        none = tl.zeros((ROWS, COLS), tl.float32)
+        maximum, rest = merge(x, none, ROWS, COLS, dtype == tl.float32)
         first, second = normaliser(maximum, rest, LOG, dtype)
         y = output_of(x, first, second, LOG, dtype)
     else:
@@ -134,26 +149,27 @@ def softmax_fwd_kernel_inner(
 @triton.jit
 def softmax_fwd_kernel_inner_chunks(
     out_ptr, x_ptr, states_ptr, n, n_inner, n_columns, chunk, n_chunks,
-    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    ALIGN: tl.constexpr, CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    ROWS: tl.constexpr, COLS: tl.constexpr, CROSS: tl.constexpr, ALIGN: tl.constexpr,
+    CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
     UNROLL: tl.constexpr,
 ):  # fmt: skip
     """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
     dtype: tl.constexpr = out_ptr.dtype.element_ty
-    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
+    EXACT: tl.constexpr = LOG and dtype == tl.float32
     begin, end = chunks_of(n_chunks, PART)
     if CHUNKS == 1:
-        maximum, rest = state_of(x_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, UNROLL)
+        maximum, rest = state_of(x_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, EXACT, UNROLL)
     else:
-        rests_ptr = states_ptr + n_chunks.to(tl.int64) * n_columns
+        rests_ptr = states_ptr + tl.cast(n_chunks, tl.int64) * n_columns
         if PART != OUTPUTS:
             for index in range(begin, end):
                 start = index * chunk
                 stop = tl.minimum(n, start + chunk)
                 maximum, rest = state_of(
-                    x_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, UNROLL
+                    x_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, EXACT, UNROLL
                 )
-                state_at = index * n_columns.to(tl.int64) + cols
+                state_at = tl.cast(index, tl.int64) * n_columns + cols
                 tl.store(states_ptr + state_at, maximum, mask=inside)
                 tl.store(rests_ptr + state_at, rest, mask=inside)
         if PART != STATES:
@@ -162,15 +178,16 @@ def softmax_fwd_kernel_inner_chunks(
             state_at, known = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
             maxima = tl.load(states_ptr + state_at, mask=known, other=float("-inf"))
             rests = tl.load(rests_ptr + state_at, mask=known, other=0.0)
-            maximum, rest = merge(maxima, rests, CHUNKS, COLS)
+            maximum, rest = merge(maxima, rests, CHUNKS, COLS, EXACT)
     if PART != STATES:
         first, second = normaliser(maximum, rest, LOG, dtype)
+        TILE: tl.constexpr = ROWS * UNROLL  # a store would keep the next load waiting
         start = begin * chunk
         stop = tl.minimum(n, end * chunk)
-        n_tiles = tl.cdiv(stop - start, ROWS)
-        for step in tl.range(0, n_tiles, loop_unroll_factor=UNROLL):
-            row = start + (n_tiles - 1 - step) * ROWS
-            at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
+        n_tiles = tl.cdiv(stop - start, TILE)
+        for step in range(n_tiles):
+            row = start + (n_tiles - 1 - step) * TILE
+            at, here = tile_of(row, stop, first_row, inside, n_inner, TILE)
             y = output_of(load_x(x_ptr, at, here), first, second, LOG, dtype)
             tl.store(out_ptr + at, y.to(dtype), mask=here)
 
@@ -192,19 +209,19 @@ def sum_of(
     for row in tl.range(start, stop, ROWS, loop_unroll_factor=UNROLL):
         at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
         g, y = load_both(g_ptr, y_ptr, at, here)
-        lane_sum += summand(g, y, LOG)
+        lane_sum = lane_sum + g if LOG else tl.fma(0.5 * g, y, lane_sum)
     return tree_sum(lane_sum, ROWS, COLS)
 
 
 @triton.jit
 def softmax_bwd_kernel_inner(
     dx_ptr, g_ptr, y_ptr, n, n_inner, n_columns,
-    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    ALIGN: tl.constexpr, LOG: tl.constexpr,
+    ROWS: tl.constexpr, COLS: tl.constexpr, CROSS: tl.constexpr, ALIGN: tl.constexpr,
+    LOG: tl.constexpr,
 ):  # fmt: skip
     """Columns of at most ROWS elements."""
     dtype: tl.constexpr = dx_ptr.dtype.element_ty
-    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    _, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
     at, here = tile_of(0, n, first_row, inside, n_inner, ROWS)
     g, y = load_both(g_ptr, y_ptr, at, here)
     total = tree_sum(summand(g, y, LOG), ROWS, COLS)
@@ -214,13 +231,13 @@ def softmax_bwd_kernel_inner(
 @triton.jit
 def softmax_bwd_kernel_inner_chunks(
     dx_ptr, g_ptr, y_ptr, sums_ptr, n, n_inner, n_columns, chunk, n_chunks,
-    ROWS: tl.constexpr, COLS: tl.constexpr, EDGES: tl.constexpr, RUN: tl.constexpr,
-    ALIGN: tl.constexpr, CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
+    ROWS: tl.constexpr, COLS: tl.constexpr, CROSS: tl.constexpr, ALIGN: tl.constexpr,
+    CHUNKS: tl.constexpr, LOG: tl.constexpr, PART: tl.constexpr,
     UNROLL: tl.constexpr,
 ):  # fmt: skip
     """Columns of any number of elements; CHUNKS is n_chunks rounded up to a power of two."""
     dtype: tl.constexpr = dx_ptr.dtype.element_ty
-    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, EDGES, RUN, ALIGN)
+    cols, first_row, inside = columns_of(n, n_inner, n_columns, COLS, CROSS, ALIGN)
     begin, end = chunks_of(n_chunks, PART)
     if CHUNKS == 1:
         total = sum_of(g_ptr, y_ptr, 0, n, first_row, inside, n_inner, ROWS, COLS, LOG, UNROLL)
@@ -232,19 +249,21 @@ def softmax_bwd_kernel_inner_chunks(
                 part = sum_of(
                     g_ptr, y_ptr, start, stop, first_row, inside, n_inner, ROWS, COLS, LOG, UNROLL
                 )
-                tl.store(sums_ptr + index * n_columns.to(tl.int64) + cols, part, mask=inside)
+                sum_at = tl.cast(index, tl.int64) * n_columns + cols
+                tl.store(sums_ptr + sum_at, part, mask=inside)
         if PART != STATES:
             if PART == ALL:
                 tl.debug_barrier()  # other threads stored sums
             sum_at, known = tile_of(0, n_chunks, cols, inside, n_columns, CHUNKS)
             total = tree_sum(tl.load(sums_ptr + sum_at, mask=known, other=0.0), CHUNKS, COLS)
     if PART != STATES:
+        TILE: tl.constexpr = ROWS * UNROLL  # a store would keep the next load waiting
         start = begin * chunk
         stop = tl.minimum(n, end * chunk)
-        n_tiles = tl.cdiv(stop - start, ROWS)
-        for step in tl.range(0, n_tiles, loop_unroll_factor=UNROLL):
-            row = start + (n_tiles - 1 - step) * ROWS
-            at, here = tile_of(row, stop, first_row, inside, n_inner, ROWS)
+        n_tiles = tl.cdiv(stop - start, TILE)
+        for step in range(n_tiles):
+            row = start + (n_tiles - 1 - step) * TILE
+            at, here = tile_of(row, stop, first_row, inside, n_inner, TILE)
             g, y = load_both(g_ptr, y_ptr, at, here)
             tl.store(dx_ptr + at, gradient(g, y, total, LOG, dtype).to(dtype), mask=here)
 
