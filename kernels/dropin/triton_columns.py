@@ -5,7 +5,7 @@ leave many of its lanes without work, it takes them from the sequence of all out
 Columns of up to ONE_TILE_ROWS are one tile. Longer ones are cut into chunks of at least CHUNK rows,
 and these into tiles of LANE_ROWS. The state of every chunk is computed by itself, and the states
 meet in a workspace, unless there is but one. One launch does all of it where there are programs
-enough; else each chunk has a program of its own, and a second launch writes the outputs.
+enough; else each chunk has its own program, and a second launch writes the outputs.
 """
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 
 # These four decide in which order a column is summed, so they depend on nothing but n.
 ONE_TILE_ROWS = 256  # rows, at most, that are read once
-LANE_ROWS = 128  # rows of a tile of longer columns: each row has a state of its own
+LANE_ROWS = 128  # rows of a tile of longer columns: each row has its own state
 CHUNK = 2**12  # rows, at least, of a state
 MAX_CHUNKS = 256
 

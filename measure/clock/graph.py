@@ -138,7 +138,7 @@ class GraphClock:
         """Return the key of the call with the smallest median of trials.
 
         The trials take turns, so that a drift of the GPU's clocks affects all candidates alike. The
-        first candidate decides how many calls all replays have: a graph of its own for each would
+        first candidate decides how many calls all replays have: a separate graph for each would
         double the cost.
         """
         first = next(iter(calls.values()))
