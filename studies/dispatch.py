@@ -3,7 +3,7 @@
 `python -m studies.dispatch [FILE …]` prints the loss of the rule in the code for each file of
 timings: by how much more time the chosen config takes. Where a file has peers, it prints how far
 the rule is behind the best of them, too. `--fit` also prints one rule that is fitted to all files.
-`--measure FILE` first times all configs on this GPU, in a new FILE (*.csv.gz), and with `--unseen
+`--measure FILE` first times all configs on this GPU, in a new FILE (*.csv.gz), and with `--random
 SEED` at other shapes, beside `--peers`.
 """
 
@@ -170,17 +170,17 @@ def behind_peers(path: Path) -> str | None:
     return table(PEER_HEADS, lines)
 
 
-def unseen_shapes(seed: int, count: int = 100) -> list[Shape]:
+def other_shapes(seed: int, count: int = 100) -> list[Shape]:
     """Return what people ask for, and random shapes: M and N log-uniform, a third of N odd."""
     found = [("asked", dtype, M, N) for dtype, shapes in ASKED for M, N in shapes]
-    draw, random_shapes = random.Random(seed), []
-    while len(random_shapes) < count:
-        turn = len(random_shapes)
+    draw, drawn = random.Random(seed), []
+    while len(drawn) < count:
+        turn = len(drawn)
         M, N = int(2 ** draw.uniform(0, 22)), int(2 ** draw.uniform(3, 23))
         N = N | 1 if turn // 3 % 3 == 0 else max(8, N // 8 * 8)
         if 2**16 <= M * N <= 2**29:
-            random_shapes.append(("unseen", [*DTYPES][turn % 3], M, N))
-    return found + random_shapes
+            drawn.append(("random", [*DTYPES][turn % 3], M, N))
+    return found + drawn
 
 
 def timed_shapes(seed: int = 1) -> list[Shape]:
@@ -279,13 +279,13 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.dispatch", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, default=DATA, help="timings, *.csv.gz")
     parser.add_argument("--measure", type=Path, metavar="FILE", help="time on this GPU, write FILE")
-    parser.add_argument("--unseen", type=int, metavar="SEED", help="measure at other shapes")
+    parser.add_argument("--random", type=int, metavar="SEED", help="measure at other shapes")
     parser.add_argument("--peers", nargs="*", default=(), help="variants to measure beside")
     parser.add_argument("--fit", action="store_true", help="print a fitted rule and its losses")
     given = parser.parse_args(argv)
     files = given.files
     if given.measure:
-        shapes = timed_shapes() if given.unseen is None else unseen_shapes(given.unseen)
+        shapes = timed_shapes() if given.random is None else other_shapes(given.random)
         measure(given.measure, shapes, given.peers)
         files = [given.measure]
     tables = {path: load(path) for path in files}
