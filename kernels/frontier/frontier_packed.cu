@@ -161,7 +161,9 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   } else {
     mine.load(x_rows + loaded_row * x_stride + lane);
   }
-  using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp, LANES == 1>;
+  // Rows of a lane in a large matrix; in a small one more lanes share a row, with fewer sums each.
+  constexpr bool kShort = LANES * SUMS == kPackedSums;
+  using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp, kShort>;
   const typename Epilogue::template Of<T> epilogue(
       RowPart<WARPS, 1>().template merge<Sums>(mine.template state<Sums>()));
   if (!store_packed) {
