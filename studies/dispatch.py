@@ -16,6 +16,7 @@ import multiprocessing
 import random
 import statistics
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -123,12 +124,15 @@ def losses(rule: dict, shapes: list[Shape], variants: list[str], loss: np.ndarra
 
     It takes the first of its choices that was timed. Without one the loss is infinite.
     """
-    found = []
-    for (_, dtype, _, N), of_variants in zip(shapes, loss, strict=True):
-        of = {v: x for v, x in zip(variants, of_variants, strict=True) if not np.isnan(x)}
-        taken = (of[v] for v in frontier.choices(N, DTYPES[dtype], rule) if v in of)
-        found.append(next(taken, np.inf))
-    return np.expm1(found)
+    tables = (dict(zip(variants, of_variants, strict=True)) for of_variants in loss)
+    return np.expm1([of_choice(*each, rule) for each in zip(shapes, tables, strict=True)])
+
+
+def of_choice(shape: Shape, values: Mapping[str, float], rule: dict = frontier.RULE) -> float:
+    """Return the value of the first of a rule's choices that has one; infinity without one."""
+    _, dtype, _, N = shape
+    taken = (values.get(v, np.nan) for v in frontier.choices(N, DTYPES[dtype], rule))
+    return next((value for value in taken if not np.isnan(value)), np.inf)
 
 
 def loss_table(shapes: list[Shape], lost: np.ndarray) -> str:
@@ -153,13 +157,7 @@ def behind_peers(path: Path) -> str | None:
     peers = [name for name in us if not name.startswith("frontier")]
     if not peers:
         return None
-    chosen = pd.Series(
-        [
-            next(times[v] for v in frontier.choices(N, DTYPES[dtype]) if times.get(v, np.nan) > 0)
-            for (_, dtype, _, N), times in us.iterrows()
-        ],
-        us.index,
-    )
+    chosen = pd.Series([of_choice(shape, times) for shape, times in us.iterrows()], us.index)
     lines, others = [], [name for name in peers if name != KEEPS_LINES]
     for label, group in (("all", peers), (f"without {KEEPS_LINES}", others)):
         ratio = chosen / us[group].min(axis=1)

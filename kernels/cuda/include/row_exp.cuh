@@ -68,9 +68,7 @@ struct RowExp<float> {
     large = fabsf(finite) >= kLarge ? finite : 0.0f;
     exponent = fmaf(finite - large, kLog2e, kRounder) - kRounder;
   }
-  // Return what to subtract from x before operator().
-  static constexpr bool kShifts = true;
-  __device__ float shift() const { return large; }
+  static constexpr bool kShifts = true;  // operator() and exact() get x - large
 
   __device__ float operator()(float x) const {
     const float rounder = kRounder + kUnit - exponent;

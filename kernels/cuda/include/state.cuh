@@ -15,7 +15,7 @@ struct alignas(8) SoftmaxState {  // one access moves both
 template <typename Out, bool KEEP_EXP, bool SHORT = false>
 struct Sums {
   using Exp = RowExp<Out>;
-  static constexpr bool kKeepExp = KEEP_EXP, kShort = SHORT, kRest = false, kShifts = Exp::kShifts;
+  static constexpr bool kKeepExp = KEEP_EXP, kShort = SHORT, kRest = false;
   __device__ static float sum_of(SoftmaxState state, bool) { return state.sum; }
   __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
 };
@@ -23,7 +23,7 @@ struct Sums {
 // nearly the whole sum, the others alone say how nearly.
 struct RestSums {
   using Exp = RowExp<Half>;
-  static constexpr bool kKeepExp = false, kShort = false, kRest = true, kShifts = false;
+  static constexpr bool kKeepExp = false, kShort = false, kRest = true;
   // Return the sum of all elements of a state, or, if `has_max`, of all but that one.
   __device__ static float sum_of(SoftmaxState state, bool has_max) {
     return has_max ? state.sum : state.sum + 1.0f;
@@ -88,13 +88,13 @@ struct Summation {
 
   __device__ explicit Summation(float largest) : exp(largest), top(largest) {}
 
-  // Subtract from elements what RowExp wants subtracted, if it gets them.
+  // Subtract a large maximum from elements that RowExp gets without it.
   template <int N>
   __device__ void shift(float (&x)[N]) const {
-    if constexpr (Sums::kKeepExp && Sums::kShifts) {
-      if (exp.shift() == 0.0f) return;
+    if constexpr (Sums::kKeepExp && Sums::Exp::kShifts) {
+      if (exp.large == 0.0f) return;
 #pragma unroll
-      for (int i = 0; i < N; ++i) x[i] -= exp.shift();
+      for (int i = 0; i < N; ++i) x[i] -= exp.large;
     }
   }
   // Return what an element adds to the sum of terms; if kKeepExp, the exp, after shift().
