@@ -33,7 +33,7 @@ from kernels.terminal import replace_missing_characters
 from measure import inputs
 from measure.clock import graph
 
-GPUS, TABLES = ("h100", "h200"), ("dispatch", "peers")
+GPUS, TABLES = ("h100", "h200"), ("dispatch", "peers", "unseen")
 DATA = [Path(f"studies/data/{gpu}/{name}.csv.gz") for gpu in GPUS for name in TABLES]
 # For the fit, in units of ln(time ratio).
 PRICE = 0.2  # of an entry: as much as 1 % at 20 shapes
@@ -65,8 +65,9 @@ Shape = tuple[str, str, int, int]  # kind, dtype, M, N
 
 def load_us(path: Path) -> pd.DataFrame:
     """Return µs with a shape a line and a variant a column, NaN where a variant refuses."""
-    us = pd.read_csv(path, index_col=COLUMNS[:-1])["us"].unstack(sort=False)
-    return us.sort_index(axis=1)
+    us = pd.read_csv(path, index_col=COLUMNS[:-1])["us"]
+    # in the file's order, but not by unstack(sort=False): pandas 2 mixes up its values
+    return us.unstack().reindex(us.index.droplevel("variant").unique())
 
 
 def load(path: Path) -> tuple[list[Shape], list[str], np.ndarray]:

@@ -10,6 +10,7 @@ Source: ``frontier_short``; for unaligned rows ``frontier_packed``; for both ``f
 ``frontier_staged`` and ``frontier_spread``.
 """
 
+import math
 from collections.abc import Iterator
 
 from ..contract import VEC_BYTES, split_config
@@ -35,7 +36,7 @@ RULE = {
         (140 * KIB, "frontier_rows__k4w8"),
         (300 * KIB, "frontier_rows__k8w8"),
         (480 * KIB, "frontier_rows__k8w8r"),  # r: half the registers
-        (680 * KIB, "frontier_spread__k4w8"),
+        (math.inf, "frontier_spread__k4w8"),
     ),
     (True, 4): (
         (64, "frontier_short__u1"),  # a lane has one vector
@@ -45,7 +46,7 @@ RULE = {
         (352 * KIB, "frontier_rows__k4w8"),
         (512 * KIB, "frontier_rows__k8w8"),
         (784 * KIB, "frontier_rows__k8w16"),
-        (MIB, "frontier_spread__k8w8"),
+        (1.05 * MIB, "frontier_spread__k4w8"),
         (1.3 * MIB, "frontier_staged__k10w16"),
     ),
     # No register of a staged row holds an element, so the most warps are resident. Fewest vectors a
@@ -59,6 +60,7 @@ RULE = {
         (384 * KIB, "frontier_staged__k5w8"),
         (600 * KIB, "frontier_staged__k5w16"),
         (912 * KIB, "frontier_staged__k10w16"),
+        (math.inf, "frontier_spread__k4w8"),
     ),
     (False, 4): (
         (1.3 * KIB, "frontier_packed__k16"),

@@ -23,26 +23,28 @@ constexpr int max_threads(int registers, int warps) {
 
 // K, UNALIGNED, BYPASS: as in RowTile. WARPS: warps of a block. REGISTERS: most of a thread. A row
 // has `row_blocks` blocks. All blocks of the launch, a multiple of `row_blocks`, must be resident
-// at once. STREAMED: a row exceeds the registers of its blocks, so it has `tiles` tiles, each
-// shared by all blocks of the row. The last tile stays in registers, and `saved_tiles` tiles before
-// it stay in shared memory. The others are read again, from the end of the row, which L2 still
-// holds. In: the type of x.
-template <typename T, typename Epilogue, int K, int WARPS, int REGISTERS, bool UNALIGNED,
+// at once. PARTS: tiles in the registers of a block. Half as many blocks with two tiles each give
+// the same bits as blocks with one. STREAMED: a row exceeds the registers of its blocks, so it has
+// `tiles` tiles, each shared by all blocks of the row. The last tile stays in registers, and
+// `saved_tiles` tiles before it stay in shared memory. The others are read again, from the end of
+// the row, which L2 still holds. In: the type of x.
+template <typename T, typename Epilogue, int K, int PARTS, int WARPS, int REGISTERS, bool UNALIGNED,
           bool STREAMED, int BYPASS, typename In = T>
 __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks(REGISTERS, WARPS))
     frontier_spread(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
                     Index rows, Index cols, GridWorkspace* workspace, int row_blocks, int tiles,
                     int saved_tiles) {
+  static_assert(PARTS == 1 || !STREAMED, "only the last tile of a row stays in registers");
   // in 16 bits, exps take twice the registers of the elements
   constexpr bool kKeepExp = Epilogue::kScalesExp && sizeof(T) == sizeof(float);
   using Sums = typename Epilogue::template SumsOf<T, kKeepExp>;
   using EarlySums = typename Epilogue::template SumsOf<T, false>;
   constexpr int kThreads = kWarp * WARPS;
   constexpr int kBlockVecs = K * kThreads;
-  constexpr int kInFlight = K < 8 ? 4 : 2;  // polls of a lane; registers are scarce
+  constexpr int kPolled = 2 / PARTS;  // states that merge first, which are of one block or of two
   extern __shared__ __align__(16) uint4 smem[];
-  __shared__ SoftmaxState warp_states[WARPS];
-  __shared__ SoftmaxState row_states[WARPS];  // of the blocks whose states a warp polled
+  __shared__ SoftmaxState warp_states[PARTS][WARPS];
+  __shared__ SoftmaxState polled_states[WARPS];  // merged by the warp that polled them
   int warp = threadIdx.x / kWarp;
   // so that the compiler knows that it is uniform; of aligned rows it would cost registers
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);
@@ -78,27 +80,41 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
-    RowTile<T, K, UNALIGNED, kKeepExp, BYPASS, In> last(tile_vec(STREAMED ? tiles - 1 : 0), cols);
-    last.load(x_row);
-    SoftmaxState state = last.template state<Sums>();
-    if constexpr (STREAMED) state = merge<Sums>({before, state});
-    if (threadIdx.x % kWarp == 0) warp_states[warp] = state;
+    RowTile<T, K, UNALIGNED, kKeepExp, BYPASS, In> last[PARTS];
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) {
+      last[part] = {tile_vec(STREAMED ? tiles - 1 : part), cols};
+      last[part].begin_load(x_row);
+    }
+    SoftmaxState state;
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) {
+      last[part].end_load(x_row);
+      state = last[part].template state<Sums>();
+      if constexpr (STREAMED) state = merge<Sums>({before, state});
+      if (threadIdx.x % kWarp == 0) warp_states[part][warp] = state;
+    }
     reducer.ready();
     __syncthreads();
     if (warp == 0) {
       state = merge_all<Sums>(warp_states);
       if (threadIdx.x == 0) {
-        reducer.publish(state, row_block, row == first_row);
-        if (row + row_step < rows) prefetch_tile(x_row + row_step * x_stride, 0);
+        reducer.publish(state, row_block);
+        if (row == first_row) reducer.start();
+        if (row + row_step < rows) {
+#pragma unroll
+          for (int part = 0; part < PARTS; ++part) prefetch_tile(x_row + row_step * x_stride, part);
+        }
       }
     }
-    state = reducer.template collect<Sums, kInFlight, WARPS>(warp);
-    if (threadIdx.x % kWarp == 0) row_states[warp] = state;
+    state = reducer.template collect<Sums, kPolled, WARPS>(warp);
+    if (threadIdx.x % kWarp == 0) polled_states[warp] = state;
     __syncthreads();
-    state = row_blocks > kInFlight * kWarp ? merge_all<Sums>(row_states) : row_states[0];
+    state = row_blocks > kPolled * kWarp ? merge_all<Sums>(polled_states) : polled_states[0];
     const typename Epilogue::template Of<T> epilogue(state);
     T* const out_row = out + opaque(row) * out_stride;  // opaque: computed here, not kept
-    last.store(out_row, epilogue);
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) last[part].store(out_row, epilogue);
     if constexpr (STREAMED) {
 #pragma unroll 1
       for (int tile = tiles - 2; tile >= 0; --tile) {

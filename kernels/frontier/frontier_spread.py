@@ -4,8 +4,10 @@ Idea: as ``frontier_rows`` with a cluster, but the blocks of a row exchange thei
 global memory. So a row may have any number of blocks. Each block loads its tile at once, publishes
 its state and prefetches its tile of its next row into L2. As many of its warps as it takes poll for
 the states of the row. Then the block stores its tile from registers. The row's length alone decides
-how many blocks share a row. A row longer than all registers has several tiles for each block: the
-last stays in registers, those before it in shared memory, and the others are read twice.
+how a row is divided into tiles. If not all rows fit on the GPU at once, a block holds two tiles,
+so that more bytes are in flight; two tiles' states merge first, whether they lie in one block or in
+two. A row longer than all registers has several tiles for each block: the last stays in registers,
+those before it in shared memory, and the others are read twice.
 Bytes: 2·M·N·itemsize if the registers and shared memory of the GPU hold a row: about 8 million
 float32 elements on an H200, twice that in 16 bits. Longer rows take up to 3·M·N·itemsize, less what
 L2 serves.
@@ -26,7 +28,7 @@ from ._tiling import STATIC_BYTES, TILE_EPILOGUES, is_unaligned, parse, vectors_
 ON_REQUEST = True  # ``frontier`` is measured by default
 
 SOURCE = Path(__file__).with_suffix(".cu")
-# k: vectors of a lane. w: most warps of a block.
+# k: vectors of a lane in a tile. w: most warps of a block.
 CONFIGS = ("k4w8", "k8w8")
 DEFAULT_CONFIG = "k8w8"
 # Registers of a thread: of most; of unaligned float32 rows with over 4 vectors a lane, which loads
@@ -36,6 +38,7 @@ REGISTERS, REGISTERS_LOADED_TWICE, REGISTERS_STREAMED = 64, 80, 128
 # A multiprocessor has four sub-partitions, each with its own warps and registers.
 PARTITIONS, PARTITION_REGISTERS = 4, 16 * 1024
 MIN_STREAMED = 8  # vectors of a lane, for rows of several tiles
+MAX_PAIRED = 4  # vectors of a lane in each of a block's two tiles; registers hold no more
 # The same beyond compute capability 9.0, where fewer would spill: of streams, of unaligned rows.
 NEWER_STREAMED, NEWER_UNALIGNED = 168, 96
 
@@ -62,27 +65,39 @@ def max_blocks(problem: Problem, per_sm: int) -> int:
     return min(per_sm * problem.gpu.sm_count, MAX_STATES)
 
 
-def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ...]:
-    """Return the instance for a row of this length; see ``plan.Planner``."""
+def plan(
+    problem: Problem, config: str = DEFAULT_CONFIG, parts: int | None = None
+) -> tuple[LaunchPlan, ...]:
+    """Return the instance for a row of this length; see ``plan.Planner``.
+
+    ``parts``: tiles of a block, 1 or 2, which give the same bits. None: the faster number.
+    """
     if problem.gpu.capability < CLUSTERS_SINCE:
         return ()
     numbers = parse(config)
     per_lane, max_warps = numbers["k"], numbers["w"]
     vectors, unaligned = vectors_of(problem), is_unaligned(problem)
-    row_blocks = ceil_div(vectors, WARP * per_lane * max_warps)
-    if problem.cols > LONGEST_ROW or row_blocks < 2:
+    row_tiles = ceil_div(vectors, WARP * per_lane * max_warps)
+    if problem.cols > LONGEST_ROW or row_tiles < 2:
         return ()  # frontier_rows takes the row of a single block
+
     # The alignment must not decide how a row is divided, so all rows are divided as unaligned ones.
-    tiles, saved_tiles = 1, 0
-    per_sm = blocks_per_sm(registers_of(problem, per_lane, True, False), max_warps)
-    if streamed := row_blocks > max_blocks(problem, per_sm):
-        per_sm = blocks_per_sm(registers_of(problem, per_lane, True, True), max_warps)
-        if per_lane < MIN_STREAMED or not per_sm:
+    def most_blocks(parts: int, streamed: bool) -> int:
+        registers = registers_of(problem, parts * per_lane, True, streamed)
+        return max_blocks(problem, blocks_per_sm(registers, max_warps))
+
+    if parts is None:
+        few = problem.rows * row_tiles <= most_blocks(1, False)
+        parts = 1 if few or per_lane > MAX_PAIRED else 2
+    row_blocks, tiles, saved_tiles = ceil_div(row_tiles, parts), 1, 0
+    if streamed := row_blocks > most_blocks(parts, False):
+        if per_lane < MIN_STREAMED or not (most := most_blocks(parts, True)):
             return ()  # registers would spill
-        tiles = ceil_div(row_blocks, max_blocks(problem, per_sm))
+        tiles = ceil_div(row_blocks, most)
         row_blocks = ceil_div(row_blocks, tiles)
-    warps = ceil_div(vectors, WARP * per_lane * row_blocks * tiles)
-    registers = registers_of(problem, per_lane, unaligned, streamed)
+        row_tiles = row_blocks * tiles
+    warps = ceil_div(vectors, WARP * per_lane * row_tiles)
+    registers = registers_of(problem, parts * per_lane, unaligned, streamed)
     per_sm = blocks_per_sm(registers, warps)
     tile_bytes = WARP * per_lane * warps * VEC_BYTES
     if streamed:
@@ -91,7 +106,7 @@ def plan(problem: Problem, config: str = DEFAULT_CONFIG) -> tuple[LaunchPlan, ..
     rounds = ceil_div(problem.rows, max_blocks(problem, per_sm) // row_blocks)
     groups = ceil_div(problem.rows, rounds)  # of blocks, a row each
     bypass = 1 + (problem.rows * problem.cols * problem.dtype.itemsize > MAX_CACHED_BYTES)
-    sizes = per_lane, warps, registers, unaligned, streamed, bypass
+    sizes = per_lane, parts, warps, registers, unaligned, streamed, bypass
     kernel = instantiate_for("frontier_spread", problem, *sizes, epilogues=TILE_EPILOGUES)
     launched = SOURCE, kernel, WARP * warps, groups * row_blocks, saved_tiles * tile_bytes
     extra_args = row_blocks, tiles, saved_tiles

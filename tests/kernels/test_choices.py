@@ -8,9 +8,9 @@ import torch
 
 import kernels
 from kernels.cuda import grid_workspace
-from kernels.cuda.plan import GPUS, TYPES, Problem
+from kernels.cuda.plan import GPUS, TYPES, LaunchPlan, Problem, ceil_div
 from kernels.cuda.sources import INCLUDE
-from kernels.frontier import frontier, frontier_packed, frontier_staged
+from kernels.frontier import frontier, frontier_packed, frontier_spread, frontier_staged
 from kernels.frontier._tiling import parse
 from kernels.frontier.backward import cuda_backward
 from measure.clock import read_meet_write
@@ -59,6 +59,16 @@ def test_a_config_that_refuses_a_row_leaves_it_to_the_next():
     assert frontier.plan(old) == frontier_staged.plan(old, "k10w16") != ()
 
 
+def division(plan: LaunchPlan) -> tuple:
+    """Return what decides a row's sums. Two blocks of a tile each give those of one of two."""
+    if plan.source != frontier_spread.SOURCE:
+        return plan.source, plan.threads, plan.cluster, plan.row_blocks, plan.extra_args
+    per_lane, parts = map(int, re.search(r", (\d+), (\d+), ", plan.kernel).groups())
+    blocks, *tiles = plan.extra_args
+    pairs = ceil_div(blocks * parts, 2) if per_lane <= frontier_spread.MAX_PAIRED else blocks
+    return plan.source, plan.threads, pairs, *tiles
+
+
 def test_the_rule_is_in_ascending_order_and_names_configs_that_exist():
     assert set(frontier.RULE) == set(itertools.product((True, False), (2, 4)))
     for entries in frontier.RULE.values():
@@ -90,7 +100,7 @@ def test_the_batch_never_chooses_the_kernel(dtype):
     """Nor does the address: each would give a row other sums."""
     for cols in [64, 72, 601, 1500, 4096, 5001, 8320, 33_001, 131_072, 262_143, 5_000_001]:
         plans = [chosen(cols, dtype, rows=rows, pack=pack) for rows in (1, 999) for pack in (0, 1)]
-        assert len({(p.source, p.threads, p.cluster, p.row_blocks) for p in plans}) == 1
+        assert len({division(p) for p in plans}) == 1
         if not plans[0].row_blocks:  # whose kernel has a hint to the cache, which M decides
             assert [p.kernel for p in plans[:2]] == [p.kernel for p in plans[2:]]
 
@@ -110,16 +120,15 @@ def test_a_gpu_gets_no_larger_clusters_than_it_has(capability, most):
 def test_neither_alignment_nor_batch_decides_how_a_row_is_divided(stem, dtype):
     """Otherwise the same row would have other sums at another address, or in another batch."""
 
-    def division(config: str, given: Problem) -> list[tuple]:
-        found = frontier.PARTS[stem].plan(given, config)
-        return [(p.threads, p.cluster, p.row_blocks, p.extra_args) for p in found]
+    def divided(config: str, given: Problem) -> list[tuple]:
+        return [division(plan) for plan in frontier.PARTS[stem].plan(given, config)]
 
     lengths = [*range(8, 1200, 56), *range(4096, 300_000, 11_008)]
     lengths += range(300_000, 20_000_000, 250_112)
     gpus = [H200._replace(sm_count=count) for count in (132, 148, 20)]
     for gpu, config, cols in itertools.product(gpus, kernels.configs(stem), lengths):
-        aligned = division(config, problem(cols, dtype, gpu=gpu))
-        unaligned = division(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
+        aligned = divided(config, problem(cols, dtype, gpu=gpu))
+        unaligned = divided(config, problem(cols, dtype, pack=1, rows=7, gpu=gpu))
         assert aligned == unaligned, (config, cols, gpu)
 
 

@@ -28,8 +28,11 @@ LONG = [6, 33, 64, 100, 256, 384, 781, 1024, 3000, 8320, 16384, 50257, 65536, 26
 FEW = [33, 256, 16384, 100_003, 2**20, 2**23]
 OURS = ["frontier", "cuda_backward"]
 TUNED = "sm_90"  # where every config is compiled; elsewhere what the frontier picks, and defaults
-# Long unaligned rows, each vector loaded twice: all the warps that fit are worth more on an H100.
-SPILLS = re.compile(r"frontier_spread<float, OnlineLogSoftmax, 8, \d+, 80, true, false, \d>")
+# Long unaligned rows in log-softmax: all the warps that fit are worth more on an H100.
+SPILLS = re.compile(
+    r"frontier_spread<(float, OnlineLogSoftmax, 8, 1, \d, 80|"
+    r"(BFloat16|Half), OnlineLogSoftmax, 4, 2, \d, 64), true, false, \d>"
+)
 SPILLED_BYTES = 8
 WIDTH = {2: "U16", 4: "", 8: "64", 16: "128"}  # of an access to global memory, in SASS
 

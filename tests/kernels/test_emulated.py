@@ -12,7 +12,7 @@ import torch
 
 import kernels
 from kernels.cuda.plan import Problem
-from kernels.frontier import frontier, frontier_packed
+from kernels.frontier import frontier, frontier_packed, frontier_spread
 from kernels.frontier.backward import cuda_backward
 from measure import inputs
 from measure.clock import read_meet_write, roofline
@@ -122,6 +122,18 @@ def test_a_small_matrix_has_the_bits_of_a_large_one(cols, emulated):
             found.append(emulated.run(plan, (placed(x, start, 0),), out))
     assert problem(found[0], (x,), "softmax") is None
     assert all(torch.equal(each, found[0]) for each in found)
+
+
+# An odd number of tiles: a block is left with one. An even one, and fewer warps.
+@pytest.mark.parametrize("cols", [20_100, slow(40_001)])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, slow(torch.float32)], ids=str)
+@pytest.mark.parametrize("log", [0, slow(1)])
+def test_a_block_of_two_tiles_has_the_bits_of_two_blocks(log, dtype, cols, emulated):
+    x = torch.randn(3, cols).to(dtype)
+    plans = (functools.partial(frontier_spread.plan, config="k4w8", parts=n) for n in (1, 2))
+    alone, paired = (emulated.run(plan, (x,), log=bool(log)) for plan in plans)
+    assert torch.equal(alone, paired)
+    assert problem(paired, (x,), "log_softmax" if log else "softmax") is None
 
 
 @pytest.mark.parametrize("log", [0, slow(1)])

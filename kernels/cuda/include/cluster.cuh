@@ -51,6 +51,22 @@ __device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
   return merge_lanes<Sums, kLanes>(merge<Sums>(lane_states));
 }
 
+// Merge each of two arrays, and then both, with the bits of two calls and a merge of two.
+template <typename Sums, int COUNT>
+__device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[2][COUNT]) {
+  static_assert(4 < COUNT && COUNT <= 8, "eight lanes merge an array");
+  const SoftmaxState mine = merge_all<Sums>(states[threadIdx.x / 8 % 2]);
+  SoftmaxState both[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    both[i] = {__shfl_sync(kWholeWarp, mine.max, 8 * i), __shfl_sync(kWholeWarp, mine.sum, 8 * i)};
+  return merge<Sums>(both);
+}
+template <typename Sums, int COUNT>
+__device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[1][COUNT]) {
+  return merge_all<Sums>(states[0]);
+}
+
 // The buffer in which each block of a cluster receives the states of all warps.
 template <int COUNT>
 struct ClusterReduceBuffer {

@@ -36,7 +36,7 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// Exchange the states of the `count` blocks that share a row, in places from `first` on.
+// Exchange the `count` states of a row, in places from `first` on.
 struct GridReducer {
   GridWorkspace* workspace;
   int first, count;
@@ -62,48 +62,48 @@ struct GridReducer {
     return {tag | __float_as_uint(state.max), tag | __float_as_uint(state.sum)};
   }
 
-  // One thread calls it: publish the state of block number `block` of the row.
-  __device__ void publish(SoftmaxState state, int block, bool is_first_row) const {
+  // One thread calls it: publish the row's state of this number.
+  __device__ void publish(SoftmaxState state, int number) const {
     const unsigned epoch = *before + 1;
-    store_relaxed(states(epoch) + block, tagged(state, epoch));
-    // The tag needed `epochs`, so this block has read it. Nobody waits for the sum.
-    if (is_first_row) atomicAdd(&workspace->started, 1u);
+    store_relaxed(states(epoch) + number, tagged(state, epoch));
   }
+  // One thread of each block calls it after it has published its first state. The tag needed
+  // `epochs`, so the block has read it. Nobody waits for the sum.
+  __device__ void start() const { atomicAdd(&workspace->started, 1u); }
 
   // Poll and merge a share of the row's states; each lane of a warp gets that of the warp. A lane
-  // has IN_FLIGHT loads at a time. No more warps poll than it takes, as polls delay the states that
-  // they wait for.
-  template <typename Sums, int IN_FLIGHT, int WARPS>
+  // polls state i of each of PARTS equal parts, and merges these first. No more warps poll than it
+  // takes, as polls delay the states that they wait for.
+  template <typename Sums, int PARTS, int WARPS>
   __device__ SoftmaxState collect(int warp) const {
     const unsigned epoch = *before + 1;
     const ulonglong2 absent = tagged(SoftmaxState::identity(), epoch);
-    SoftmaxState state[IN_FLIGHT + 1];  // the last is that of all before
-    state[IN_FLIGHT] = SoftmaxState::identity();
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    int begin = warp * IN_FLIGHT * kWarp + lane;
-    for (; begin < count; begin += WARPS * IN_FLIGHT * kWarp) {
-      ulonglong2 loaded[IN_FLIGHT];
+    const int of_part = (count + PARTS - 1) / PARTS;
+    SoftmaxState merged = SoftmaxState::identity();
+    int i = warp * kWarp + static_cast<int>(threadIdx.x) % kWarp;
+    for (; i < of_part; i += WARPS * kWarp) {
+      ulonglong2 loaded[PARTS];
       unsigned missing = 1;
       while (missing != 0) {
         missing = 0;
 #pragma unroll
-        for (int i = 0; i < IN_FLIGHT; ++i) {
-          loaded[i] = absent;
-          if (begin + i * kWarp < count)
-            loaded[i] = load_relaxed(states(epoch) + begin + i * kWarp);
+        for (int part = 0; part < PARTS; ++part) {
+          const int number = part * of_part + i;
+          loaded[part] = number < count ? load_relaxed(states(epoch) + number) : absent;
         }
 #pragma unroll
-        for (int i = 0; i < IN_FLIGHT; ++i)
-          missing |= static_cast<unsigned>(loaded[i].x >> 32) ^ epoch |
-                     static_cast<unsigned>(loaded[i].y >> 32) ^ epoch;
+        for (int part = 0; part < PARTS; ++part)
+          missing |= static_cast<unsigned>(loaded[part].x >> 32) ^ epoch |
+                     static_cast<unsigned>(loaded[part].y >> 32) ^ epoch;
       }
+      SoftmaxState state[PARTS];
 #pragma unroll
-      for (int i = 0; i < IN_FLIGHT; ++i)
-        state[i] = {__uint_as_float(static_cast<unsigned>(loaded[i].x)),
-                    __uint_as_float(static_cast<unsigned>(loaded[i].y))};
-      state[IN_FLIGHT] = merge<Sums>(state);
+      for (int part = 0; part < PARTS; ++part)
+        state[part] = {__uint_as_float(static_cast<unsigned>(loaded[part].x)),
+                       __uint_as_float(static_cast<unsigned>(loaded[part].y))};
+      merged = merge<Sums>({merged, merge<Sums>(state)});
     }
-    return merge_lanes<Sums>(state[IN_FLIGHT]);
+    return merge_lanes<Sums>(merged);
   }
   // One thread calls it for each row, between two barriers, when all warps have collected.
   __device__ void next() const { ++*before; }

@@ -33,6 +33,7 @@ struct LoadedTile : VecTile<T, K, UNALIGNED, BYPASS, true> {
   using Vecs = VecTile<T, K, UNALIGNED, BYPASS, true>;
   VecTile<In, K, UNALIGNED, BYPASS, true, kVecElems<T>> narrow;
 
+  LoadedTile() = default;
   __device__ LoadedTile(int first_vec, Index columns, float fill)
       : Vecs(first_vec, columns, fill), narrow(first_vec, columns, fill) {}
 

@@ -14,6 +14,7 @@ struct RowTile : LoadedTile<T, In, K, UNALIGNED, BYPASS> {
   float top;  // the maximum of this warp's elements
   unsigned zero;
 
+  RowTile() = default;
   __device__ RowTile(int first_vec, Index columns)
       : Vecs(first_vec, columns, lowest()), zero(static_cast<unsigned>(columns >> 32)) {}
 

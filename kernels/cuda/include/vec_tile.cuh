@@ -30,6 +30,7 @@ struct VecTile {
   }
   __device__ int elems_left() const { return cols - first_elem(); }
 
+  VecTile() = default;
   __device__ VecTile(int first_vec, Index columns, float fill_value)
       : first(first_vec), cols(static_cast<int>(columns)), fill(fill_value) {
 #pragma unroll
