@@ -148,11 +148,14 @@ def keep_newest(
 def differing(row: Row) -> list[str]:
     """Return the hashes in which a row differs from the current code.
 
-    `variant` stands for those of a variant that the project no longer has.
+    `variant` or `op` stands for those of one that the project does not have.
     """
     try:
         current = {"kernel_sha256": kernels.kernel_sha256(row["variant"])}
     except KeyError:
         return ["variant"]
-    current["measure_sha256"] = provenance.measure_sha256()
+    try:
+        current["measure_sha256"] = provenance.measure_sha256(row["op"])
+    except KeyError:
+        return ["op"]
     return [name for name, value in current.items() if row[name] != value]

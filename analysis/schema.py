@@ -133,6 +133,7 @@ def _values(column: Column) -> tuple[str, str]:
 
 # Names that paths of figures and tables carry.
 _NAMES = {
+    "op": (r"[a-z][a-z0-9_]{0,99}", "lower-case letters, digits and underscores, at most 100"),
     "sweep": (r"[a-z0-9_]{1,100}", "lower-case letters, digits and underscores, at most 100"),
     "gpu": (r"[a-z0-9_]{1,100}", "lower-case letters, digits and underscores, at most 100"),
     "variant": (r"[A-Za-z][A-Za-z0-9_]{0,120}", "letters, digits and underscores, at most 121"),

@@ -16,7 +16,7 @@ without them.
 import importlib
 from collections.abc import Callable
 
-from .contract import DTYPES, OPS, Variant, split_config  # noqa: F401
+from .contract import DTYPES, Variant, split_config  # noqa: F401
 from .registry.dependencies import (  # noqa: F401
     kernel_sha256,
     loaded_modules,

@@ -1,4 +1,4 @@
-"""Define what every kernel promises: operations, dtypes, GPUs, and the functions of a variant.
+"""Define what every kernel promises: dtypes, GPUs, and the functions of a variant.
 
 This module imports no torch, so that a sweep can be planned on a machine without it.
 """
@@ -12,13 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-# Operation -> the matrices (M, N) that it reads: x, or the gradient g and the output y.
-OPS = {
-    "softmax": ("x",),
-    "log_softmax": ("x",),
-    "softmax_backward": ("g", "y"),
-    "log_softmax_backward": ("g", "y"),
-}
 DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2}  # torch's name -> bytes of an element
 
 # Compute capabilities: CUDA C++ Programming Guide, "Compute Capabilities".
@@ -36,15 +29,16 @@ MAX_BLOCKS = 2**31 - 1  # of a launch, in x
 
 @dataclass(frozen=True)
 class Variant:
-    """Hold one way to compute row softmax, log-softmax, or the backward of either.
+    """Hold one way to compute some of the operations.
 
-    ``softmax(x, out=None)`` returns ``out``, or a new tensor of x's dtype. x is on the current GPU
-    or a CPU. It has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or
-    bfloat16. Arithmetic is in float32. ``log_softmax(x, out=None)`` has the same contract.
+    ``function(op)`` takes the operation's inputs and ``out=None``, and returns ``out`` or a new
+    tensor. ``softmax(x, out=None)`` and ``log_softmax(x, out=None)``: x is on the current GPU or a
+    CPU. It has shape (M, N), any row stride, unit column stride, and dtype float32, float16 or
+    bfloat16; so has the result. Arithmetic is in float32.
     ``softmax_backward(g, y, out=None)`` returns y·(g - Σ g·y), the gradient with respect to x.
     ``log_softmax_backward(g, y, out=None)`` returns g - exp(y)·Σ g. y is the output of the forward
     and g the gradient with respect to y; both have one shape and dtype.
-    An operation is None where the variant lacks it.
+    Each function is an attribute, too: ``variant.softmax``.
 
     ``unsupported(x)`` returns None, or one sentence that says why the variant cannot take x. A
     variant may require aligned rows, and says so there. If it takes x, it also takes fewer rows and
@@ -56,17 +50,21 @@ class Variant:
     name: str
     module: object  # the variant's module, or its config
     unsupported: Callable
-    softmax: Callable | None = None
-    log_softmax: Callable | None = None
-    softmax_backward: Callable | None = None
-    log_softmax_backward: Callable | None = None
 
     def function(self, op: str) -> Callable:
-        """Return the function for one of OPS. Raises NotImplementedError if there is none."""
-        function = getattr(self, op) if op in OPS else None
-        if function is None:
+        """Return the function for an operation. Raises NotImplementedError if there is none."""
+        function = getattr(self.module, op, None)
+        if not callable(function):
             raise NotImplementedError(f"{self.name} has no {op}")
         return function
+
+    def __getattr__(self, op: str) -> Callable:
+        if op.startswith("_"):
+            raise AttributeError(op)
+        try:
+            return self.function(op)
+        except NotImplementedError as error:
+            raise AttributeError(str(error)) from None
 
 
 def split_config(name: str) -> tuple[str, str]:

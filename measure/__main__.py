@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import kernels
+import operations
 from kernels.terminal import replace_missing_characters
 
 from .device import gpus
@@ -36,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         point.add_argument(name, **{"default": getattr(Point, field, None)} | options)
 
     add("--gpu", default=gpus.AUTO, help="slug of the device: auto, cpu, h200, …")
-    add("--op", help=f"one of: {', '.join(kernels.OPS)}")
+    add("--op", help=f"one of: {', '.join(operations.names())}")
     add("--dtype", default="float32", help=f"one of: {', '.join(kernels.DTYPES)}")
     add("--distribution", help=f"one of: {', '.join(DISTRIBUTIONS)}")
     add("--M", type=int, required=True, help="rows")
@@ -44,6 +45,9 @@ def parser() -> argparse.ArgumentParser:
     add("--variant", help="file stem in kernels/, or a config; without it, the stem of --kernel")
     from_outside = "a .py file from outside kernels/, to measure or to import; may be repeated"
     add("--kernel", action="append", default=[], dest="files", metavar="FILE", help=from_outside)
+    another = "a .py file with an operation, which --op names; may be repeated"
+    files = {"action": "append", "default": [], "dest": "operation_files", "metavar": "FILE"}
+    add("--operation", **files, help=another)
     add("--seed", type=int, help="seed of the input")
     add("--blocks", type=int, help="number of timed blocks")
     add("--replicate", type=int, help="number of this measurement of the point")

@@ -1,8 +1,10 @@
 """Draw the matrices of a point from its distribution and seed: all variants get the same ones."""
 
+import itertools
+
 import torch
 
-import kernels
+import operations
 
 from .clock.base import CallBuffers, Inputs
 from .device.opened import Device
@@ -15,42 +17,61 @@ MAX_ROTATION = 4096  # calls; each is a node of every graph
 SEED_OFFSETS = {
     "edge_cases": 2**32,
     "new_inputs": 2**33,  # other values in timed buffers
-    "gradient": 2**40,  # on top of the others
+    "operand": 2**40,  # on top of the others, once for each operand beside x
 }
 _DRAW = {"uniform": torch.rand, "normal": torch.randn}  # uniform on [0, 1); standard normal
 
 
 def draw(
-    distribution: str, dtype: torch.dtype, rows: int, cols: int, seed: int, device: torch.device
+    distribution: str,
+    dtype: torch.dtype,
+    sizes: tuple[int, ...],
+    seed: int,
+    device: torch.device,
 ) -> torch.Tensor:
-    """Return x of shape (rows, cols), drawn in float32 and rounded: all dtypes get one matrix.
+    """Return a tensor, drawn in float32 and rounded: all dtypes get one.
 
     Bit-identical for the same arguments on the same kind of device.
     """
     generator = torch.Generator(device).manual_seed(seed)
-    x = _DRAW[distribution](rows, cols, generator=generator, device=device, dtype=torch.float32)
+    x = _DRAW[distribution](*sizes, generator=generator, device=device, dtype=torch.float32)
     return x.to(dtype)
 
 
 def draw_for(
     op: str, distribution: str, dtype: torch.dtype, rows: int, cols: int, seed: int, device
 ) -> Inputs:
-    """Return the inputs of a call of ``op``: (x,), or (g, y), each of shape (rows, cols).
+    """Return the inputs of a call of ``op`` on a matrix (rows, cols) that ``draw`` returns.
 
-    x is that of ``draw``, y its ``forward``, and g, the gradient by y, is normal.
+    Other operands are drawn from the standard normal distribution, each from a seed of its own.
     """
-    x = draw(distribution, dtype, rows, cols, seed, device)
-    if len(kernels.OPS[op]) == 1:
-        return (x,)
-    g = draw("normal", dtype, rows, cols, SEED_OFFSETS["gradient"] + seed, device)
-    return g, forward(op, x)
+    operation, numbers = operations.load(op), itertools.count()
+
+    def draw_other(operand: operations.Operand) -> torch.Tensor:
+        other_seed = SEED_OFFSETS["operand"] * (1 + next(numbers)) + seed
+        return draw_operand(operand, dtype, rows, cols, other_seed, device)
+
+    return operation.inputs_of(draw(distribution, dtype, (rows, cols), seed, device), draw_other)
 
 
-def forward(op: str, x: torch.Tensor) -> torch.Tensor:
-    """Return the y that the backward ``op`` reads: torch's (log-)softmax of x, rounded once."""
-    # in float32: on a CPU torch sums in the dtype, and a float16 sum overflows beyond 65504
-    function = getattr(torch, op.removesuffix("_backward"))
-    return function(x, dim=-1, dtype=torch.float32).to(x.dtype)
+def draw_operand(
+    operand: operations.Operand, dtype: torch.dtype, rows: int, cols: int, seed: int, device
+) -> torch.Tensor:
+    """Return standard normal numbers of an operand's shape for a matrix (rows, cols)."""
+    own = getattr(torch, operand.dtype) if operand.dtype else dtype
+    return draw("normal", own, operand.sizes(rows, cols), seed, device)
+
+
+def output_like(op: str, x: torch.Tensor) -> torch.Tensor:
+    """Return a tensor like the output of a call on x (M, N), without memory for its elements."""
+    output = operations.load(op).output
+    own = getattr(torch, output.dtype) if output.dtype else x.dtype
+    return torch.empty((), dtype=own, device=x.device).expand(output.sizes(*x.shape))
+
+
+def empty_output(op: str, x: torch.Tensor) -> torch.Tensor:
+    """Return a new tensor for the output of a call on x (M, N)."""
+    return torch.empty_like(output_like(op, x), memory_format=torch.contiguous_format)
 
 
 def rotation_length(call_bytes: int, cache_bytes: int) -> int:
@@ -62,10 +83,10 @@ def rotation(point: Point, device: Device, first: Inputs) -> list[CallBuffers]:
     """Return the buffers of every call of a rotation; the first call reads ``first``."""
     count = rotation_length(point.call_bytes, device.cache_bytes)
     others = [draw_at(point, first[0].device, index) for index in range(1, count)]
-    return [(*inputs, torch.empty_like(inputs[0])) for inputs in (first, *others)]
+    return [(*inputs, empty_output(point.op, inputs[0])) for inputs in (first, *others)]
 
 
 def draw_at(point: Point, device: torch.device, index: int) -> Inputs:
-    """Return the inputs (M, N) at an index: of the rotation, or from one of SEED_OFFSETS on."""
+    """Return the inputs at an index: of the rotation, or from one of SEED_OFFSETS on."""
     dtype, seed = getattr(torch, point.dtype), point.seed + index
     return draw_for(point.op, point.distribution, dtype, point.M, point.N, seed, device)

@@ -42,8 +42,11 @@ def measure(point: Point, journal: Journal, first_row: dict | None = None) -> li
     device = open_device(point.gpu)
     row = journal.row
     row |= {"gpu": device.slug, "order_seed": random.SystemRandom().getrandbits(32)}
-    row |= provenance.columns(device, point.variant) | plain_aten.columns(device)
-    replaced = tamper.watch(device)  # before the import, in which a module may replace functions
+    row |= provenance.columns(device, point.variant, point.op)
+    row |= plain_aten.columns(device, point.operation)
+    replaced = tamper.watch(
+        device, point.operation
+    )  # before the import, in which a module may replace functions
     try:
         return _Run(point, device, journal, replaced, known).samples()
     except Ended as end:
@@ -183,8 +186,10 @@ def _needed_bytes(rows: int, point: Point, device: Device) -> int:
     count = 1 if point.interpreted else inputs.rotation_length(point.call_bytes, device.cache_bytes)
     needed = count * point.call_bytes // point.M * rows  # the rotation
     needed += 4 * matrix  # a float32 draw
-    needed += point.reads * itemsize * matrix + matrix  # copies to compare, and a mask
-    if point.op == "softmax_backward":
-        needed += 2 * itemsize * matrix  # g·y of torch on a GPU, in all graphs and outside
-    # ten arrays of float64, and as many again for a gradient
-    return needed + 80 * point.reads * min(matrix, correctness.ELEMENTS_CHECKED)
+    operation = point.operation
+    # copies to compare, and a mask
+    needed += sum(operand.bytes(rows, point.N, itemsize) for operand in operation.inputs) + matrix
+    needed += operation.baseline_matrices * itemsize * matrix
+    # ten arrays of float64, and as many again for each further input
+    checked = min(matrix, correctness.ELEMENTS_CHECKED)
+    return needed + 80 * len(operation.inputs) * checked

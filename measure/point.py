@@ -4,12 +4,13 @@ import difflib
 from dataclasses import dataclass
 
 import kernels
+import operations
 
 from .errors import BadPoint
 from .row import MAX_ELEMENTS, SCHEMA
 
 DISTRIBUTIONS = SCHEMA["distribution"].allowed
-ALLOWED = {"op": kernels.OPS, "dtype": kernels.DTYPES, "distribution": DISTRIBUTIONS}
+ALLOWED = {"dtype": kernels.DTYPES, "distribution": DISTRIBUTIONS}
 CPU = "cpu"  # the slug of a CPU
 MAX_TIMEOUT_S = 10**6  # config.schema.yaml says it, too; `select` cannot wait for ever longer
 MAX_BLOCKS, MAX_REPLICATES = 10**6, 10**4  # config.schema.yaml says them, too
@@ -39,10 +40,17 @@ class Point:
     replicate: int = 1  # each replicate is measured by a new process
     timeout_s: float = 120.0  # after which the process of the point is killed
     files: tuple[str, ...] = ()  # kernels from outside kernels/
+    operation_files: tuple[str, ...] = ()  # operations from outside operations/
 
     def __post_init__(self):
-        object.__setattr__(self, "files", tuple(self.files))  # JSON and argparse give a list
-        for name, allowed in ALLOWED.items():
+        for name in ("files", "operation_files"):  # JSON and argparse give a list
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        try:
+            for path in self.operation_files:
+                operations.add(path)
+        except operations.BadOperation as error:
+            raise BadPoint(error.args[0]) from None
+        for name, allowed in ({"op": operations.names()} | ALLOWED).items():
             value = getattr(self, name)
             if value not in allowed:
                 raise BadPoint(f"unknown {name} {value!r}{nearest(value, allowed)}")
@@ -70,12 +78,12 @@ class Point:
     @property
     def call_bytes(self) -> int:
         """Return the bytes of a call's inputs and output, the least that a kernel moves."""
-        return (self.reads + 1) * self.M * self.N * kernels.DTYPES[self.dtype]
+        return self.operation.call_bytes(self.M, self.N, kernels.DTYPES[self.dtype])
 
     @property
-    def reads(self) -> int:
-        """Return how many matrices (M, N) a call reads: 1 (x), or for a backward 2 (g and y)."""
-        return len(kernels.OPS[self.op])
+    def operation(self) -> operations.Operation:
+        """Return what is computed; it imports torch."""
+        return operations.load(self.op)
 
     @property
     def is_cpu(self) -> bool:

@@ -10,9 +10,11 @@ import platform
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import kernels
+import operations
 
 from . import ROOT
 from .device.gpus import open_nvml
@@ -46,21 +48,35 @@ CPU_SWITCHES = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_PROC_BIND", "ATEN_CPU
 WITH_COLUMNS = {"torch", "triton", "cuda", "kernels"}  # packages with columns of their own
 
 
-@functools.cache
-def measure_sha256() -> str:
-    """Return the hash over the code of measure/ and the columns of the row.
+def measure_sha256(op: str) -> str:
+    """Return the hash over the code of measure/ and of an operation, and the columns of the row.
 
-    The hash leaves out __main__.py, whose help and summary change no number. Of kernels/ it has
-    the CUDA C++ that measure/ compiles.
+    Raises KeyError for an operation that the project does not have.
+    """
+    parts = measure_code(), _operation_code(op), *COLUMNS
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def measure_code() -> str:
+    """Return the hash over the code of measure/, and of the CUDA C++ that it compiles.
+
+    It leaves out __main__.py, whose help and summary change no number.
     """
     files = {path for path in (ROOT / "measure").rglob("*.py") if path.name != "__main__.py"}
     launching = (path for path in files if path.with_suffix(".cu").exists())
     used = {each for path in launching for each in kernels.used_files(path)}
-    code = kernels.code_sha256(files | {path for path in used if path.suffix in (".cu", ".cuh")})
-    return hashlib.sha256("\n".join([code, *COLUMNS]).encode()).hexdigest()
+    return kernels.code_sha256(files | {path for path in used if path.suffix in (".cu", ".cuh")})
 
 
-def columns(device: "Device", variant: str) -> dict:
+@functools.cache
+def _operation_code(op: str) -> str:
+    return kernels.code_sha256(
+        {Path(operations.__file__), *kernels.used_files(operations.file(op))}
+    )
+
+
+def columns(device: "Device", variant: str, op: str) -> dict:
     """Return the row's provenance columns, except those of the clock."""
     return {
         "gpu_name": device.name,
@@ -71,7 +87,7 @@ def columns(device: "Device", variant: str) -> dict:
         "python": platform.python_version(),
         **git_state(),
         "kernel_sha256": kernels.kernel_sha256(variant),
-        "measure_sha256": measure_sha256(),
+        "measure_sha256": measure_sha256(op),
         "hostname": platform.node(),
     }
 

@@ -44,7 +44,7 @@ def read_first(path: Path, point: Point) -> dict:
 def reusable(first_row: dict) -> FirstReplicate | None:
     """Return what a further replicate takes from this row; None, and a log, if it takes nothing."""
     variant = first_row["variant"]
-    code = provenance.measure_sha256(), kernels.kernel_sha256(variant)
+    code = provenance.measure_sha256(first_row["op"]), kernels.kernel_sha256(variant)
     if (first_row["measure_sha256"], first_row["kernel_sha256"]) != code:
         why = "other code has measured the first replicate"
     elif any(first_row[name] != now for name, now in provenance.versions(variant).items()):

@@ -100,21 +100,22 @@ def _record(clock: Clock, call: Call) -> list[str]:
 
 def _add_controls(clock: Clock, point: Point, device: Device, known: FirstReplicate | None) -> dict:
     """Make the rooflines, and torch's own operation twice, series of the clock. Return columns."""
-    columns = {}
+    columns, operation = {}, point.operation
     if device.is_cpu:
-        clock.add(controls.HOST_COPY[point.reads], base.COPY)
+        clock.add(controls.HOST_ROOFLINES[operation.roofline], base.COPY)
     else:
         from .clock import read_meet_write, roofline  # need Triton and cuda-core
 
-        copies = roofline.candidates(clock.rotation[0])
+        copies = roofline.candidates(operation.roofline, clock.rotation[0])
         form = known.copy_form if known else clock.fastest(copies)
         clock.add(copies[form], base.COPY)
         columns |= {"copy_form": form, "copy_block_bytes": roofline.block_bytes(form)}
-        if meets := read_meet_write.candidates(clock.rotation[0][0]) if point.reads == 1 else {}:
+        meets = read_meet_write.candidates(clock.rotation[0][0]) if operation.meets else {}
+        if meets:
             form = known.meet_form if known else clock.fastest(meets)
             clock.add(meets[form], base.MEET)
             columns["meet_form"] = form
-    clock.add(controls.baseline(point.op), base.TORCH, base.TORCH_AGAIN)
+    clock.add(operation.baseline, base.TORCH, base.TORCH_AGAIN)
     return columns
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import kernels
+import operations
 from measure.device import gpus
 from measure.device.gpu_lock import assigned_gpu
 from measure.errors import BadPoint
@@ -46,6 +47,9 @@ def expand(config: dict, gpu: str) -> list[Point]:
     """Return every point of the sweep on one GPU, in the config's order, once per replicate."""
     settings = {key: config[key] for key in ("op", "distribution", "seed", "blocks")}
     files = {kernels.add_variant(path): path for path in config["kernel_files"]}
+    operation_files = {operations.add(path): path for path in config["operation_files"]}
+    if settings["op"] in operation_files:
+        settings["operation_files"] = (operation_files[settings["op"]],)
     points = {}
     for shape in config["shapes"]:
         variants = shape.get("variants", config["variants"])
@@ -208,6 +212,7 @@ def options(point: Point) -> list[str]:
     """Return the options of `python -m measure point` that name files."""
     # with an equals sign: a path may begin with a dash
     words = [f"--kernel={path}" for path in point.files]
+    words += [f"--operation={path}" for path in point.operation_files]
     return words + [f"--checked={path}" for path in first_row(point)]
 
 

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator, validators
 from snakemake.exceptions import WorkflowError
 
 import kernels
+import operations
 from measure.point import MIN_BLOCKS, nearest
 from measure.row import MAX_ELEMENTS, SCHEMA
 
@@ -37,7 +38,7 @@ def check(config: dict, layers: Iterable[dict]) -> None:
         config = config | {key: value for key, value in layer.items() if value == {}}
     errors = sorted(_validator().iter_errors(config), key=lambda e: [str(p) for p in e.path])
     faults = [_message(error) for error in errors]
-    faults = faults or _bad_kernels(config) or _unknown_variants(config)
+    faults = faults or _bad_files(config) or _unknown_names(config)
     if faults:
         unique = dict.fromkeys(faults)
         raise ConfigError("\n".join(["the configuration is not usable:", *unique]))
@@ -53,7 +54,6 @@ def _validator():
     }
     strict = Draft202012Validator.TYPE_CHECKER.redefine_many(kinds)
     schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
-    schema["properties"]["op"]["enum"] = list(kernels.OPS)
     schema["properties"]["blocks"]["minimum"] = MIN_BLOCKS
     schema["properties"]["unranked_flags"]["items"]["enum"] = list(SCHEMA["flags"].allowed)
     schema["$defs"]["size"]["maximum"] = MAX_ELEMENTS
@@ -94,18 +94,23 @@ def _message(error) -> str:
     return f"  {where} = {given!r}: {rule}"
 
 
-def _bad_kernels(config: dict) -> list[str]:
-    """Add the config's files to the variants; return what is wrong with them."""
+def _bad_files(config: dict) -> list[str]:
+    """Add the config's files to operations and variants; return what is wrong with them."""
     faults = []
-    for index, path in enumerate(config["kernel_files"]):
-        try:
-            kernels.add_variant(path)
-        except kernels.BadKernel as error:
-            faults.append(f"  kernel_files[{index}]: {error}")
+    kinds = {"operation_files": operations.add, "kernel_files": kernels.add_variant}
+    for key, add in kinds.items():
+        for index, path in enumerate(config[key]):
+            try:
+                add(path)
+            except (operations.BadOperation, kernels.BadKernel) as error:
+                faults.append(f"  {key}[{index}]: {error}")
     return faults
 
 
-def _unknown_variants(config: dict) -> list[str]:
+def _unknown_names(config: dict) -> list[str]:
+    if config["op"] not in operations.names():
+        op = config["op"]
+        return [f"  op: unknown value {op!r}{nearest(op, operations.names())}"]
     places = {"variants": config["variants"]}
     for index, shape in enumerate(config["shapes"]):
         places[f"shapes[{index}].variants"] = shape.get("variants", "all")

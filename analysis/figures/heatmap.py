@@ -83,7 +83,9 @@ def draw_map(selection: Selection) -> Figure:
     if timed.empty:
         return style.page(0, f"{title}: no timed rows", notes)
     timed = timed.assign(least=2 ** np.log2(timed["N"]).astype(int))
-    timed["order"] = 9 * timed["op"].str.len() + timed["dtype"].map([*schema.ITEMSIZE].index)
+    dtypes = [*schema.ITEMSIZE]
+    by_op, by_dtype = timed["op"].rank(method="dense"), timed["dtype"].map(dtypes.index)
+    timed["order"] = len(dtypes) * by_op + by_dtype
     lines = []  # label and rows; no rows under an operation and dtype
     for (_, op, dtype), group in timed.groupby(["order", "op", "dtype"]):
         lines.append((f"{op}, {dtype}", group[:0]))

@@ -232,9 +232,8 @@ function read() {
 
 document.documentElement.classList.add("js");
 if (RANKED.length) {
-  const operations = ["softmax", "log_softmax"].flatMap((op) => [op, `${op}_backward`]);
   const choices = {
-    gpu: distinct(RANKED.map((row) => row.gpu)), op: operations,
+    gpu: distinct(RANKED.map((row) => row.gpu)), op: distinct(RANKED.map((row) => row.op)).sort(),
     dtype: ["float32", "float16", "bfloat16"],
   };
   for (const [name, values] of Object.entries(choices))

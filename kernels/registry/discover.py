@@ -2,7 +2,8 @@
 
 A variant is a Python file in one of FAMILIES, or in a folder below it, whose name does not begin
 with an underscore. The file's stem is the variant's name, unique over all families. It defines one
-or more of ``contract.OPS``, and may define ``unsupported(x)``. There is no list to edit.
+or more functions that have the name of an operation, and may define ``unsupported(x)``. There is no
+list to edit.
 
 A file may offer configs of its kernel, such as block sizes: ``CONFIGS = ("w4", "w8")``, and
 ``with_config(config)``, which returns an object with the same functions. A config is a variant
@@ -23,7 +24,7 @@ import types
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..contract import CONFIG_MARK, OPS, Variant, split_config, why_unsupported
+from ..contract import CONFIG_MARK, Variant, split_config, why_unsupported
 from . import source_scan
 from .source_scan import BadKernel
 
@@ -135,7 +136,7 @@ def load(name: str) -> Variant:
     """Import a variant.
 
     Raises KeyError as ``variant_file``, ImportError when a package that the variant needs is
-    absent, TypeError when its file defines none of OPS.
+    absent, TypeError when its file computes no operation.
     """
     path, (stem, config) = variant_file(name), split_config(name)
     if stem in _added:
@@ -144,16 +145,14 @@ def load(name: str) -> Variant:
         parts = path.relative_to(KERNELS).with_suffix("").parts
         module = importlib.import_module(".".join((PACKAGE, *parts)))
     source = module.with_config(config) if config else module
-    functions = {op: f for op in OPS if callable(f := getattr(source, op, None))}
-    if not functions:
-        known = ", ".join(f"{op}({', '.join(reads)}, out=None)" for op, reads in OPS.items())
-        raise TypeError(f"{path} defines no function of these: {known}")
+    if stem in _added and not any(callable(getattr(source, op, None)) for op in _operations()):
+        raise TypeError(f"{path} defines no function of these: {_signatures()}")
     own = getattr(source, "unsupported", None)
 
     def unsupported(x) -> str | None:
         return why_unsupported(x) or (own(x) if own else None)
 
-    return Variant(name, source, unsupported, **functions)
+    return Variant(name, source, unsupported)
 
 
 def _load_added(path: Path) -> types.ModuleType:
@@ -170,8 +169,24 @@ def _load_added(path: Path) -> types.ModuleType:
 
 @functools.cache
 def ops(name: str) -> frozenset[str]:
-    """Return which of OPS a variant's file defines, read from its text.
+    """Return the operations that a variant's file computes, read from its text.
 
-    Returns all of OPS if the text defines none: the variant's row then says what is wrong.
+    Returns all of them if the text defines none: the variant's row then says what is wrong.
     """
-    return source_scan.defined_names(variant_file(name), OPS) or frozenset(OPS)
+    every = _operations()
+    return source_scan.defined_names(variant_file(name), every) or frozenset(every)
+
+
+def _signatures() -> str:
+    """Return the functions of all operations, as "softmax(x, out=None), …"."""
+    import operations
+
+    every = map(operations.load, operations.names())
+    reads = ((each.name, ", ".join(operand.name for operand in each.inputs)) for each in every)
+    return ", ".join(f"{name}({inputs}, out=None)" for name, inputs in reads)
+
+
+def _operations() -> tuple[str, ...]:
+    import operations  # which pip does not install: the functions of a variant need none of it
+
+    return operations.names()

@@ -3,9 +3,13 @@
 import numpy as np
 import torch
 
+import operations
+
 from ..clock.base import Call, Inputs
+from ..inputs import empty_output, output_like
 from .tolerance import Accuracy, check_rows
 
+BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element
 ELEMENTS_CHECKED = 2**23  # of larger matrices a sample of rows is checked: 64 MB in float64
 
 
@@ -20,12 +24,15 @@ def rows_to_check(rows: int, cols: int, seed: int, device: torch.device) -> torc
     return torch.cat([ends, between]).sort().values.to(device)
 
 
-def check_result(y: object, x: torch.Tensor, out: torch.Tensor | None) -> str | None:
-    """Return None, or what is wrong with a returned object, except its values."""
+def check_result(y: object, like: torch.Tensor, out: torch.Tensor | None) -> str | None:
+    """Return None, or what is wrong with a returned object, except its values.
+
+    It must have the shape, the dtype and the device of ``like``.
+    """
     if not isinstance(y, torch.Tensor):
         return f"returned {type(y).__name__}, not a tensor"
     for what in ("shape", "dtype", "device"):
-        got, want = getattr(y, what), getattr(x, what)
+        got, want = getattr(y, what), getattr(like, what)
         if got != want:
             shown = (tuple(got), tuple(want)) if what == "shape" else (got, want)
             return f"returned {what} {shown[0]}, expected {shown[1]}"
@@ -44,9 +51,8 @@ def worst(findings: list[Accuracy]) -> Accuracy:
 
 def same_bits(some: Inputs, others: Inputs) -> bool:
     """Return whether the matrices are equal one by one, bit by bit; NaNs may be."""
-    bits = torch.int32 if some[0].element_size() == 4 else torch.int16
     pairs = zip(some, others, strict=True)
-    return all(torch.equal(a.view(bits), b.view(bits)) for a, b in pairs)
+    return all(torch.equal(*(t.view(BITS[t.element_size()]) for t in pair)) for pair in pairs)
 
 
 def check_call(
@@ -54,19 +60,20 @@ def check_call(
 ) -> Accuracy:
     """Call a variant's ``op`` with and without ``out``; check the given rows of both outputs.
 
-    ``inputs`` are matrices (M, N), which the call must leave unchanged. The output holds NaN before
-    the call, so an element that the call does not write stays NaN.
+    The call must leave ``inputs`` unchanged; the first is x (M, N), or has its shape. The output
+    holds NaN before the call, so an element that the call does not write stays NaN.
     """
-    before = tuple(x[rows] for x in inputs)  # copies
+    operation = operations.load(op)
+    before = operation.rows_of(inputs, rows)
     findings = []
     for give_out in (True, False):
-        out = torch.full_like(inputs[0], float("nan")) if give_out else None
+        out = empty_output(op, inputs[0]).fill_(float("nan")) if give_out else None
         y = call(*inputs, out)
-        if problem := check_result(y, inputs[0], out):
+        if problem := check_result(y, output_like(op, inputs[0]), out):
             findings.append(Accuracy(problem=problem))
             continue
         findings.append(check_rows(y[rows], before, op, truncates))
-        if not same_bits(tuple(x[rows] for x in inputs), before):
+        if not same_bits(operation.rows_of(inputs, rows), before):
             findings.append(Accuracy(problem="changed its input"))
         del y, out  # before the next call allocates another output
     return worst(findings)

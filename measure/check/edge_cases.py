@@ -11,9 +11,11 @@ import itertools
 
 import torch
 
+import operations
+
 from ..clock.base import Call, Inputs
 from ..device.opened import Device
-from ..inputs import SEED_OFFSETS, draw, forward
+from ..inputs import SEED_OFFSETS, draw, draw_operand, empty_output
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
@@ -37,10 +39,9 @@ def check(
     matrices (M, N). Edge cases have fewer rows than M, which every variant must accept.
     """
     cases = draw_cases(point, device.torch_device)
-    like = cases[0][2][0]
-    rows, cols = like.shape
-    size = 2 * GUARD + rows * (cols + GUARD)
-    storage = [like.new_empty(size) for _ in range(point.reads + 1)]
+    some = cases[0][2]
+    like = (*some, empty_output(point.op, some[0]))
+    storage = [x.new_empty(2 * GUARD + x.numel() + len(x) * GUARD) for x in like]
 
     def first_problem(some: list[tuple]) -> str | None:
         problems = ((name, _problem(point, call, storage, gap, x)) for name, gap, x in some)
@@ -63,15 +64,16 @@ def _unfinished(point: Point, call: Call, inputs: Inputs) -> str | None:
     The host queues everything before the GPU begins, so only the order of the streams makes the
     reads wait for the call. A short call may end before a read that does not wait, so it repeats.
     """
-    out = torch.empty_like(inputs[0])
+    out = empty_output(point.op, inputs[0])
     ends = slice(0, END_ROWS), slice(-END_ROWS, None)
     for _ in range(RACE_ROUNDS):
         out.fill_(UNTOUCHED)
         torch.cuda.synchronize()
         torch.cuda._sleep(BUSY_CYCLES)
         call(*inputs, out)
-        y, *read = (torch.cat([x[rows] for rows in ends]) for x in (out, *inputs))
-        if problem := correctness.check_rows(y, tuple(read), point.op).problem:
+        y = torch.cat([out[rows] for rows in ends])
+        read = point.operation.rows_of(inputs, _end_rows(len(out)))
+        if problem := correctness.check_rows(y, read, point.op).problem:
             return problem
     return None
 
@@ -83,9 +85,9 @@ def _problem(
 
     There are ``gap`` elements between the rows.
     """
-    rows, cols = values[0].shape
     *input_storage, out_storage = storage
-    *inputs, out = (s.as_strided((rows, cols), (cols + gap, 1), GUARD) for s in storage)
+    shapes = (*(x.shape for x in values), empty_output(point.op, values[0]).shape)
+    *inputs, out = (_placed(s, shape, gap) for s, shape in zip(storage, shapes, strict=True))
     out_storage.fill_(UNTOUCHED)
     # .data leaves _version as it is: a new one would tell a kernel that the values are new
     for whole, x, new in zip(input_storage, inputs, values, strict=True):
@@ -96,7 +98,7 @@ def _problem(
     before = tuple(whole.clone() for whole in input_storage)
     result = call(*inputs, out)
     y = out.clone()
-    if problem := correctness.check_result(result, inputs[0], out):
+    if problem := correctness.check_result(result, out, out):
         return problem
     if problem := correctness.check_rows(y, values, point.op, truncates=point.interpreted).problem:
         return problem
@@ -104,6 +106,18 @@ def _problem(
         return "changed its input"
     out.fill_(UNTOUCHED)
     return None if (out_storage == UNTOUCHED).all() else "wrote beyond its rows"
+
+
+def _placed(storage: torch.Tensor, shape: torch.Size, gap: int) -> torch.Tensor:
+    """Return a tensor in the storage, behind GUARD elements; a matrix has gaps between its rows."""
+    strides = (shape[1] + gap, 1) if len(shape) == 2 else (1,)
+    return storage.as_strided(shape, strides, GUARD)
+
+
+def _end_rows(rows: int) -> torch.Tensor:
+    """Return the numbers of END_ROWS rows at either end, on the CPU; they may overlap."""
+    numbers = torch.arange(rows)
+    return torch.cat([numbers[:END_ROWS], numbers[-END_ROWS:]])
 
 
 def row_count(point: Point) -> int:
@@ -123,14 +137,19 @@ def other_distribution(point: Point) -> str:
 def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Inputs]]:
     """Return (name, gap between rows in elements, inputs) of every edge case.
 
-    The inputs are matrices of shape (row_count, N). Gradients are normal, but large where x is, and
-    not finite where x has no softmax.
+    They are those of a matrix (row_count, N). Its other operands are normal, but large where the
+    matrix is.
     """
     rows, dtype, numbers = row_count(point), getattr(torch, point.dtype), itertools.count()
 
+    def next_seed() -> int:
+        return SEED_OFFSETS["edge_cases"] + point.seed + next(numbers)
+
+    def normal(operand: operations.Operand) -> torch.Tensor:
+        return draw_operand(operand, dtype, rows, point.N, next_seed(), device)
+
     def random(distribution: str) -> torch.Tensor:
-        seed = SEED_OFFSETS["edge_cases"] + point.seed + next(numbers)
-        return draw(distribution, torch.float32, rows, point.N, seed, device)
+        return draw(distribution, torch.float32, (rows, point.N), next_seed(), device)
 
     other = other_distribution(point)
     ordinary, others, spread = (random(name) for name in (point.distribution, other, "uniform"))
@@ -145,18 +164,21 @@ def draw_cases(point: Point, device: torch.device) -> list[tuple[str, int, Input
     undefined[0::4] = -torch.inf
     undefined[2::4, middle] = torch.inf
     undefined[3::4, -1] = torch.nan
+    operation = point.operation
+
+    def large_too(operand: operations.Operand) -> torch.Tensor:
+        drawn = normal(operand)
+        return large.flip(0, 1).to(drawn.dtype) if drawn.shape == large.shape else drawn
+
     cases = [
-        ("padded rows", GUARD, ordinary, random("normal")),
-        (f"{other} values", 0, others, random("normal")),
-        ("large values", 0, large, large.flip(0, 1)),
-        ("rows with -inf", 0, masked, random("normal")),
+        ("padded rows", GUARD, ordinary, normal),
+        (f"{other} values", 0, others, normal),
+        ("large values", 0, large, large_too),
+        ("rows with -inf", 0, masked, normal),
     ]
-    if point.reads == 1:
-        cases.append(("rows without a softmax", 0, undefined, None))
-        return [(name, gap, (x.to(dtype),)) for name, gap, x, _ in cases]
-    # Where a single element leaves a row without a softmax, move it from x to the gradient.
-    single = ~undefined.isfinite()
-    single[::4] = False
-    g = torch.where(single, undefined, random("normal"))
-    cases.append(("rows without a gradient", 0, undefined.masked_fill(single, 0.0), g))
-    return [(name, gap, (g.to(dtype), forward(point.op, x.to(dtype)))) for name, gap, x, g in cases]
+    found = [(name, gap, operation.inputs_of(x.to(dtype), d)) for name, gap, x, d in cases]
+    if operation.undefined:
+        name, inputs = operation.undefined(undefined.to(dtype), normal)
+        return [*found, (name, 0, inputs)]
+    inputs = operation.inputs_of(undefined.to(dtype), normal)
+    return [*found, ("rows without a result", 0, inputs)]

@@ -7,26 +7,22 @@ Then one version of torch would be several baselines.
 
 import torch
 
+from operations import Operation
+
 from ..device.opened import Device
 from ..errors import NoRow
 
-# The operators that the baselines dispatch to.
-OPERATORS = (
-    *("softmax.int_out", "_softmax.out", "log_softmax.int_out", "_log_softmax.out"),
-    *("_softmax_backward_data.out", "_log_softmax_backward_data.out"),
-    "mul.Tensor",  # torch's backward of softmax multiplies g and y by it, on a GPU
-)
 OWN = ("aten/src/ATen/", "torch/csrc/autograd/")  # where torch's own kernels are registered
 
 
-def columns(device: Device) -> dict:
+def columns(device: Device, operation: Operation) -> dict:
     """Disable torch's overrides in this process; return the row's column about them.
 
     They are disabled for all operators, as a kernel of ATen may call other operators. Raises NoRow
     if an operator of the baseline still runs a kernel that is not torch's own.
     """
     state = _disable_overrides()
-    for name in OPERATORS:
+    for name in operation.aten:
         if place := _registered_elsewhere(name, device.torch_device.type.upper()):
             raise NoRow(
                 f"the baseline is not plain ATen: torch dispatches aten::{name} to a kernel "

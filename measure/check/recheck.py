@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import torch
 
-from ..clock import controls
 from ..clock.base import VARIANT, Clock
 from ..inputs import SEED_OFFSETS, draw_at
 from ..point import Point
@@ -44,7 +43,11 @@ def check_three_rows(point: Point, clock: Clock) -> correctness.Accuracy:
     buffers[-1].fill_(float("nan"))
     clock.replay(VARIANT)
     rows = sorted({0, point.M // 2, point.M - 1})
-    *inputs, y = (torch.stack([x[row].cpu() for row in rows]) for x in buffers)
+    operands = (*point.operation.inputs, point.operation.output)
+    *inputs, y = (
+        torch.stack([x[row].cpu() for row in rows]) if operand.has_rows else x.cpu()
+        for operand, x in zip(operands, buffers, strict=True)
+    )
     return correctness.check_rows(y, tuple(inputs), point.op)
 
 
@@ -55,7 +58,7 @@ def _compare(point: Point, clock: Clock, index: int) -> correctness.Accuracy:
     rows = correctness.rows_to_check(point.M, point.N, point.seed + 1 + index, out.device)
     if not correctness.same_bits(tuple(inputs), fresh):
         return correctness.Accuracy(problem="changed its input")
-    return correctness.check_rows(out[rows], tuple(x[rows] for x in fresh), point.op)
+    return correctness.check_rows(out[rows], point.operation.rows_of(fresh, rows), point.op)
 
 
 def check_new_inputs(point: Point, clock: Clock) -> str | None:
@@ -69,7 +72,7 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
     - Then one element of out is spoilt, and the input stays. A kernel that recognises all of the
       input still has to write all of the output.
     """
-    baseline, rng = controls.baseline(point.op), random.SystemRandom()
+    operation, rng = point.operation, random.SystemRandom()
     count = len(clock.rotation)
     chosen = rng.sample(range(count), min(count, ROUNDS))
     for number in range(ROUNDS):
@@ -80,15 +83,18 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
         distribution = (point.distribution, other_distribution(point))[number % 2]
         seed = SEED_OFFSETS["new_inputs"] + number
         values = draw_at(replace(point, distribution=distribution), out.device, seed)
-        for x, new in zip(inputs, values, strict=True):
-            if number and point.M > 1:
+        for operand, x, new in zip(operation.inputs, inputs, values, strict=True):
+            if number and point.M > 1 and operand.has_rows:
                 new[0] = x[0]
             x.data.copy_(new)  # .data: without a new _version, by which a kernel could know
-        baseline(*inputs, out.data)
-        out.data[stale].copy_(inputs[0][stale])
+        operation.baseline(*inputs, out.data)
+        if out.shape == inputs[0].shape:
+            out.data[stale].copy_(inputs[0][stale])
+        else:
+            out.data[stale].fill_(UNTOUCHED)
         rows = correctness.rows_to_check(point.M, point.N, point.seed + seed, out.device)
         rows = torch.cat([rows, rows.new_tensor([one])])
-        few = tuple(x[rows] for x in values)
+        few = operation.rows_of(values, rows)
         for run in (clock.replay, lambda name, index=index: clock.call_once(name, index)):
             run(VARIANT)
             problem = correctness.check_rows(out[rows], few, point.op).problem
@@ -96,5 +102,5 @@ def check_new_inputs(point: Point, clock: Clock) -> str | None:
                 problem = "changed its input"
             if problem:
                 return f"other values in timed buffers: {problem}"
-            out.data[one, rng.randrange(point.N)] = UNTOUCHED
+            out.data[one].view(-1)[rng.randrange(out[one].numel())] = UNTOUCHED
     return None

@@ -1,7 +1,8 @@
 """Check that a variant has replaced nothing that timing and the correctness check depend on.
 
 The check compares the state before the variant was loaded with the state now: NAMES, the baseline
-in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package.
+in torch's dispatcher, SETTINGS, and every function, class, constant and table of this package and
+of the operations.
 
 A kernel runs in this process, so the check is no sandbox. It misses the following, for which a
 reviewer must read the kernel:
@@ -13,6 +14,7 @@ reviewer must read the kernel:
 - a kernel that finds the noted state through the garbage collector.
 """
 
+import functools
 import gc
 import importlib
 import inspect
@@ -24,9 +26,11 @@ from collections.abc import Callable
 
 import torch
 
+import operations
+from operations import Operation
+
 from ..clock import hooks
 from ..device.opened import Device
-from . import plain_aten
 
 # Clocks, events, graphs, the baseline, and what the correctness check and the inputs call.
 NAMES = (
@@ -34,8 +38,7 @@ NAMES = (
     *("torch.cuda.Event", "torch.cuda.Event.record", "torch.cuda.Event.elapsed_time"),
     *("torch.cuda.graph", "torch.cuda.CUDAGraph", "torch.cuda.CUDAGraph.replay"),
     *("torch.cuda.synchronize", "torch.cuda.current_stream", "torch.cuda._sleep"),
-    *("torch.softmax", "torch.log_softmax", "torch.add", "torch.equal", "torch.where"),
-    *("torch._softmax_backward_data", "torch._log_softmax_backward_data", "torch.empty_like"),
+    *("torch.add", "torch.equal", "torch.where", "torch.empty", "torch.empty_like"),
     *("torch.rand", "torch.randn", "torch.Generator", "torch.full_like", "torch.maximum"),
     *(f"torch.Tensor.{name}" for name in ("copy_", "fill_", "double", "view", "clone", "isnan")),
     *(f"torch.Tensor.{name}" for name in ("item", "abs", "sum", "any", "to", "__getitem__")),
@@ -45,6 +48,7 @@ NAMES = (
 # is missing is then no fault of the kernel.
 ON_A_GPU = ("clock.roofline", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
+PACKAGES = PACKAGE, "operations"
 # Settings of the process by which a variant could slow the baseline, and less so itself. Hooks of
 # the interpreter, such as a profile function, cost time for each call of Python.
 SETTINGS = {
@@ -74,7 +78,7 @@ TIMERS = signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF
 MIN_PARALLEL = 2**17  # elements; of fewer, torch fills a tensor in one thread
 
 
-def watch(device: Device) -> Callable[[], str | None]:
+def watch(device: Device, operation: Operation) -> Callable[[], str | None]:
     """Return a function that returns None, or a sentence that names what was replaced since.
 
     The function is a closure: to replace functions of this module does not change the comparison.
@@ -84,7 +88,8 @@ def watch(device: Device) -> Callable[[], str | None]:
             importlib.import_module(f"{PACKAGE}.{name}")
     # OpenMP may bind this thread to a core in its first parallel region, which is no kernel's fault
     torch.zeros(MIN_PARALLEL)
-    objects, settings = _objects, _settings
+    objects = functools.partial(_objects, operation)
+    settings = functools.partial(_settings, operation.aten)
     names_before, settings_before = objects(), settings()
 
     def replaced() -> str | None:
@@ -103,11 +108,13 @@ def watch(device: Device) -> Callable[[], str | None]:
     return replaced
 
 
-def _objects() -> dict[str, tuple]:
+def _objects(operation: Operation) -> dict[str, tuple]:
     """Return name -> (object, and of a Python function its code and defaults)."""
-    objects = {name: _parts(_resolve(name)) for name in NAMES}
+    objects = {name: _parts(_resolve(name)) for name in (*NAMES, *operation.watched)}
+    for key, value in vars(operations.load(operation.name)).items():
+        objects[f"operations.{operation.name}.OPERATION.{key}"] = _parts(value)
     for name, module in list(sys.modules.items()):
-        if name == PACKAGE or name.startswith(f"{PACKAGE}."):
+        if name.partition(".")[0] in PACKAGES:
             objects |= _members(name, vars(module))
     return objects
 
@@ -139,9 +146,9 @@ def _parts(value: object) -> tuple:
     return value, *(getattr(value, name, None) for name in names)
 
 
-def _settings() -> dict[str, object]:
+def _settings(operators: tuple[str, ...]) -> dict[str, object]:
     state = {name: read() for name, read in SETTINGS.items()}
-    for name in plain_aten.OPERATORS:
+    for name in operators:
         # Only kernels of devices: a variant that compiles may register others (Meta, Autograd).
         lines = torch._C._dispatch_dump(f"aten::{name}").splitlines()
         state[f"what torch dispatches aten::{name} to"] = tuple(

@@ -63,7 +63,7 @@ def candidates(itemsize: int, reads: int = 1) -> dict[str, Call]:
 
     def with_shape(block: int, warps: int) -> Call:
         def copy(*buffers: torch.Tensor):
-            *inputs, out = buffers
+            inputs, out = buffers[:reads], buffers[-1]
             n = out.numel()
             kernel[(triton.cdiv(n, block),)](out, *inputs, n, BLOCK=block, num_warps=warps)
 

@@ -72,6 +72,7 @@ class Bulk(NamedTuple):
 
 
 Form = Vecs | Bulk
+READS = {"copy": 1, "add": 2}  # matrices
 FORMS = {
     1: (
         Vecs(2, 4, 2, 0),
@@ -104,26 +105,26 @@ def planner(form: Form, reads: int) -> Planner:
 
 
 def call_of(form: Form, reads: int) -> Call:
-    """Return the call of a form: (x, out), or (g, y, out); all contiguous and aligned."""
+    """Return the call of a form, of contiguous and aligned buffers: the first inputs, and out."""
     chosen = planner(form, reads)
 
     def call(*buffers: torch.Tensor) -> None:
-        *inputs, out = buffers
+        inputs, out = buffers[:reads], buffers[-1]
         rows, cols = out.shape
         pack, device = VEC_BYTES // out.itemsize, out.get_device()
         key = chosen, out.dtype, rows, cols, pack, False, device, None
         addresses = (each.data_ptr() for each in (out, *inputs))
-        launch.launch_with(key, (*addresses, *(cols,) * len(buffers), rows, cols))
+        launch.launch_with(key, (*addresses, *(cols,) * (reads + 1), rows, cols))
 
     return call
 
 
-def candidates(buffers: CallBuffers) -> dict[str, Call]:
-    """Return the calls by name, for matrices like these buffers of a call.
+def candidates(kind: str, buffers: CallBuffers) -> dict[str, Call]:
+    """Return the calls by name, for matrices like these buffers of a call; ``kind``: of READS.
 
     Triton's alone take matrices that do not begin at a multiple of 16 bytes.
     """
-    out, reads = buffers[-1], len(buffers) - 1
+    out, reads = buffers[-1], READS[kind]
     calls = dict(copy_kernel.candidates(out.itemsize, reads))
     if any(each.data_ptr() % VEC_BYTES for each in buffers):
         return calls

@@ -38,7 +38,7 @@ OWNER_ENDED = "the process for which this point is measured (--served-for) has e
 PER_JOB_VARIABLES = ("CUDA_VISIBLE_DEVICES", "PWD", "OLDPWD", "SHLVL", "_")
 PER_JOB_VARIABLES += ("TMPDIR", "TEMPDIR", "TMP", "TEMP")
 # The code of the project that a server has loaded. It is not hashed, which takes 60 ms a point.
-SERVED = ("measure/**/*.py", "measure/row.csv", "kernels/*.py")
+SERVED = ("measure/**/*.py", "measure/row.csv", "operations/*.py", "kernels/*.py")
 SERVED += ("kernels/registry/*.py", "kernels/cuda/*.py")
 
 

@@ -42,7 +42,7 @@ def load() -> None:
     # Triton hashes its own files for the first kernel of a process, which takes 0.3 s.
     with contextlib.suppress(Exception):
         importlib.import_module("triton.runtime.cache").triton_key()
-    provenance.measure_sha256()  # cached, for the rows of all workers
+    provenance.measure_code()  # cached, for the rows of all workers
 
 
 def why_not_forkable() -> str | None:

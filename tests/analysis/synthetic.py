@@ -60,9 +60,9 @@ def row(**given) -> dict[str, str]:
     return {name: _text(values.get(name, "")) for name in schema.COLUMNS}
 
 
-def code_of(variant: str) -> dict[str, str]:
+def code_of(variant: str, op: str = "softmax") -> dict[str, str]:
     """The hashes of the current code."""
-    measure_sha256 = provenance.measure_sha256()
+    measure_sha256 = provenance.measure_sha256(op)
     return {"kernel_sha256": kernels.kernel_sha256(variant), "measure_sha256": measure_sha256}
 
 

@@ -129,7 +129,7 @@ def test_the_question_is_in_the_address(opened):
     ("address", "fault"),
     [
         ("#a100x/softmax/float32/4x8", "gpu “a100x”, where this page has"),
-        ("#h200/softmin/float32/4x8", "op “softmin”, where this page has softmax, "),
+        ("#h200/softmin/float32/4x8", "op “softmin”, where this page has log_softmax, "),
         ("#h200/softmax/float23/4x8", "dtype “float23”, where this page has float32, "),
         ("#h200/softmax/float32/abcx12", "the size “abcx12”, which is M x N"),
         ("#h200/softmax/float32/4x8/9", "the size “4x8/9”"),

@@ -5,6 +5,7 @@ import torch
 from triton.runtime.errors import OutOfResources
 
 import kernels
+import operations
 from measure import inputs
 from tests.kernels.helpers import launches, variants
 from tests.kernels.helpers.variants import CONTRIBUTED, CUDA, OURS, assert_right, loaded, run
@@ -25,7 +26,7 @@ def of_name(name: str, *more):
 PAIRS = [
     (name, op)
     for name in sorted({*OURS, *CONTRIBUTED, *kernels.names("softmax_backward")})
-    for op in kernels.OPS
+    for op in operations.names()
     if op in kernels.ops(name)
 ]
 every = pytest.mark.parametrize(("name", "op"), [of_name(*pair) for pair in PAIRS])
@@ -110,7 +111,7 @@ def test_non_contiguous_rows(name, op, device):
     packed = "cuda" in kernels.packages(name)  # other kernels move each element by itself
     tiles = [(17_000, (2, 8, 1)), (17_000, (4, 8, 4))] * ("backward" in op)
     for cols, starts in (MISALIGNED if packed else MISALIGNED[-1:]) + tiles:
-        layout = tuple((start, 44) for start in starts[: len(kernels.OPS[op]) + 1])
+        layout = tuple((start, 44) for start in starts[: len(operations.load(op).inputs) + 1])
         x = launches.moved(launches.placed(torch.zeros(6, cols), *layout[0]), device)
         launch = launches.Launch(name, op, torch.float32, 6, cols, layout)
         if not refused(name, x):
@@ -157,7 +158,9 @@ def test_offsets_beyond_two_to_the_31(name, op, lengths, device):
     if cols is None and name in CONTRIBUTED:
         pytest.skip(f"{name} takes neither length")
     shape, ends = (2**31 // cols + 8, cols), (slice(0, 8), slice(-8, None))
-    read = [torch.zeros(shape, dtype=torch.bfloat16, device=device) for _ in kernels.OPS[op]]
+    read = [
+        torch.zeros(shape, dtype=torch.bfloat16, device=device) for _ in operations.load(op).inputs
+    ]
     for seed, rows in enumerate(ends):
         drawn = inputs.draw_for(op, "normal", torch.bfloat16, 8, cols, seed, device)
         for each, values in zip(read, drawn, strict=True):

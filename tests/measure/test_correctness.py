@@ -29,7 +29,7 @@ def right(x, out=None):
     ],
 )
 def test_a_wrong_result_is_described(softmax, words):
-    x = inputs.draw("normal", torch.float32, 4, 8, 3407, CPU)
+    x = inputs.draw("normal", torch.float32, (4, 8), 3407, CPU)
     assert re.match(words, correctness.check_call(softmax, (x,), torch.arange(4)).problem)
 
 

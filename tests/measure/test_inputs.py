@@ -12,11 +12,11 @@ def is_standard_normal(x) -> bool:
 
 def test_a_matrix_is_its_distribution_and_seed_rounded(device):
     dtype, size = torch.float16, (300, 100)
-    first = inputs.draw("normal", dtype, *size, 5, device)
-    assert torch.equal(first, inputs.draw("normal", dtype, *size, 5, device))
-    assert not torch.equal(first, inputs.draw("normal", dtype, *size, 6, device))
+    first = inputs.draw("normal", dtype, size, 5, device)
+    assert torch.equal(first, inputs.draw("normal", dtype, size, 5, device))
+    assert not torch.equal(first, inputs.draw("normal", dtype, size, 6, device))
     assert (first.dtype, is_standard_normal(first)) == (dtype, True)
-    uniform = inputs.draw("uniform", torch.float32, *size, 5, device)
+    uniform = inputs.draw("uniform", torch.float32, size, 5, device)
     assert 0 <= uniform.min() < 0.01
     assert 0.99 < uniform.max() <= 1
     (rounded,) = inputs.draw_for("softmax", "uniform", dtype, *size, 5, device)
@@ -27,7 +27,7 @@ def test_a_backward_reads_a_gradient_and_torchs_output(device):
     forward, dtype = "log_softmax", torch.bfloat16
     given = f"{forward}_backward", "uniform", dtype, 300, 100
     g, y = inputs.draw_for(*given, 5, device)
-    x = inputs.draw("uniform", dtype, 300, 100, 5, device)
+    x = inputs.draw("uniform", dtype, (300, 100), 5, device)
     assert torch.equal(y, getattr(torch, forward)(x.float(), dim=1).to(dtype))
     assert (g.dtype, is_standard_normal(g)) == (dtype, True)
     again, other = (inputs.draw_for(*given, seed, device) for seed in (5, 6))

@@ -15,7 +15,7 @@ def broken(*_):
 
 
 def test_an_error_of_a_control_is_not_blamed_on_the_kernel(monkeypatch, tmp_path):
-    monkeypatch.setattr(controls, "baseline", broken)
+    monkeypatch.setitem(controls.HOST_ROOFLINES, "copy", broken)
     words = "the pipeline is at fault: recording the controls: ZeroDivisionError: not today"
     with pytest.raises(NoRow, match=words):
         pipeline.measure(point(blocks=6), journal.Journal(tmp_path))
@@ -23,7 +23,7 @@ def test_an_error_of_a_control_is_not_blamed_on_the_kernel(monkeypatch, tmp_path
 
 @pytest.mark.parametrize(
     ("during", "replaced", "status"),
-    [("timing._record", "measure.clock.controls.baseline", "crash"),
+    [("timing._record", "measure.clock.controls.HOST_ROOFLINES", "crash"),
      ("recheck.check_timed", "numpy.sort", "incorrect")],
 )  # fmt: skip
 def test_what_a_kernel_has_replaced_is_its_fault(during, replaced, status, monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+import operations
 from measure.check import plain_aten
 from measure.device.opened import open_device
 from measure.errors import NoRow
@@ -33,14 +34,14 @@ torch.softmax(x, dim=-1, out=torch.empty(4, 4))
 before = len(calls)
 
 from measure import pipeline, provenance
-from measure.clock import controls
+import operations
 from measure.journal import Journal
 from measure.point import Point
 
 point = Point(gpu="cpu", dtype="float32", M=8, N=8, variant="torch_softmax", blocks=6)
 journal = Journal(Path(tempfile.mkdtemp()))
 pipeline.measure(point, journal)
-controls.baseline("log_softmax")(x, torch.empty(4, 4))
+operations.load("log_softmax").baseline(x, torch.empty(4, 4))
 row = {name: journal.row[name] for name in ("status", "native_overrides")}
 print(json.dumps(row | {"before": before, "after": len(calls) - before}))
 """
@@ -54,7 +55,9 @@ def test_an_override_of_torch_is_disabled_before_a_point_is_measured():
 
 def test_a_torch_without_overrides_is_plain_and_the_row_says_so(monkeypatch):
     monkeypatch.setattr(torch.backends, "python_native", None, raising=False)
-    assert plain_aten.columns(open_device("cpu")) == {"native_overrides": "absent"}
+    assert plain_aten.columns(open_device("cpu"), operations.load("softmax")) == {
+        "native_overrides": "absent"
+    }
 
 
 @pytest.mark.filterwarnings("ignore:Warning only once for all operators")
@@ -64,7 +67,7 @@ def test_another_replacement_of_the_baseline_gives_no_row(key):
     library.impl("_softmax_backward_data.out", lambda *_, grad_input: grad_input)
     try:
         with pytest.raises(NoRow, match=r"aten::_softmax_backward_data.out .*test_plain_aten\.py"):
-            plain_aten.columns(open_device("cpu"))
+            plain_aten.columns(open_device("cpu"), operations.load("softmax_backward"))
     finally:
         library._destroy()
-    plain_aten.columns(open_device("cpu"))
+    plain_aten.columns(open_device("cpu"), operations.load("softmax_backward"))

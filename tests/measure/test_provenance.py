@@ -67,7 +67,7 @@ def test_cuda_code_that_measures_counts_and_its_comments_do_not(tmp_path, monkey
     for text in ("int a;", "int a;  // more", "int b;", '#include "vec.cuh"'):
         (tmp_path / "measure/clock.cu").write_text(text, encoding="utf-8")
         kernels.used_files.cache_clear()
-        found.append(provenance.measure_sha256.__wrapped__())
+        found.append(provenance.measure_code.__wrapped__())
     assert found[0] == found[1] != found[2]
     headers = {path.name for path in kernels.used_files(tmp_path / "measure/clock.py")}
     assert {"clock.cu", "vec.cuh", "pack.cuh"} <= headers, "and what it includes"
@@ -82,9 +82,14 @@ def test_without_a_checkout_or_git_nothing_is_said(tmp_path, monkeypatch):
 
 def test_the_row_of_other_code_or_of_another_version_of_a_package_is_not_taken(monkeypatch):
     monkeypatch.setattr(provenance.kernels, "packages", lambda _: {"math", "torch", "numpy"})
-    first = dict.fromkeys(row.COLUMNS) | {"variant": "torch_softmax", "gpu": "cpu", "status": "ok"}
+    first = dict.fromkeys(row.COLUMNS) | {
+        "op": "softmax",
+        "variant": "torch_softmax",
+        "gpu": "cpu",
+        "status": "ok",
+    }
     first["kernel_sha256"] = provenance.kernels.kernel_sha256("torch_softmax")
-    first["measure_sha256"] = provenance.measure_sha256()
+    first["measure_sha256"] = provenance.measure_sha256("softmax")
     first |= provenance.versions("torch_softmax") | {"switches": provenance.switches(is_cpu=True)}
     assert first["package_versions"] == f"numpy=={numpy.__version__}"
     assert replicate.reusable(first)

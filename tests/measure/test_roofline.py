@@ -12,6 +12,7 @@ from measure.clock.roofline import Bulk, Vecs, plan
 from tests.kernels.helpers.offline import resources
 from tests.kernels.helpers.variants import DTYPES
 
+KINDS = {reads: kind for kind, reads in roofline.READS.items()}
 EVERY = [(reads, form) for reads, forms in roofline.FORMS.items() for form in forms]
 
 
@@ -26,7 +27,7 @@ def test_forms_join_triton_s_copies_where_the_gpu_and_the_addresses_allow(reads,
     monkeypatch.setattr(launch, "gpu_info", lambda _: GPUS[arch])
     triton = copy_kernel.BLOCK_BYTES.keys()
     matrices = [torch.empty(4, 1000) for _ in range(reads + 1)]
-    names = roofline.candidates(matrices).keys()
+    names = roofline.candidates(KINDS[reads], matrices).keys()
     assert names == set(roofline.FASTEST_OF_TRITON) | {
         form.name for number, form in of_arch(arch) if number == reads
     }
@@ -34,7 +35,7 @@ def test_forms_join_triton_s_copies_where_the_gpu_and_the_addresses_allow(reads,
     if reads == 1:
         assert any(name.startswith("bulk") for name in names) == (arch == "sm_90")
     unaligned = torch.empty(4001)[1:].view(4, 1000)
-    assert roofline.candidates([*matrices[1:], unaligned]).keys() == triton
+    assert roofline.candidates(KINDS[reads], [*matrices[1:], unaligned]).keys() == triton
 
 
 def problem(elements, sm_count=100):
@@ -85,7 +86,7 @@ def test_every_candidate_writes_the_copy_or_the_sum_and_nothing_else(dtype, shap
     for read, expected in (((g,), g), ((g, y), g + y)):
         held = torch.full((g.numel() + 64,), 9.0, dtype=dtype, device="cuda")
         out = held[: g.numel()].view(shape)
-        calls = roofline.candidates((*read, out))
+        calls = roofline.candidates(KINDS[len(read)], (*read, out))
         assert len(calls) == len(roofline.FASTEST_OF_TRITON) + len(roofline.FORMS[len(read)])
         for name, call in calls.items():
             call(*read, out.fill_(torch.nan))

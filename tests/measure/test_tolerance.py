@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import operations
 from measure import inputs
 from measure.check import tolerance
 from tests.kernels.helpers.variants import DTYPES
@@ -38,15 +39,15 @@ def problem(y, given, op, **options):
 def draw(op, kind, dtype, rows, cols):
     """What ``op`` reads: rows that are drawn, masked by -inf in part, or far from 0."""
     distribution = "uniform" if kind == "uniform" else "normal"
-    x = inputs.draw(distribution, torch.float32, rows, cols, 3, CPU)
+    x = inputs.draw(distribution, torch.float32, (rows, cols), 3, CPU)
     if kind == "masked":
         x[:, cols // 3 :: 2] = -torch.inf
     elif kind == "large":
         x = 16 * x + 1e4  # where numbers of 16 bits are 8 or 64 apart
     x = x.to(dtype)
-    if op in FORWARD:
-        return (x,)
-    return inputs.draw("normal", dtype, rows, cols, 4, CPU), inputs.forward(op, x)
+    return operations.load(op).inputs_of(
+        x, lambda operand: inputs.draw_operand(operand, dtype, rows, cols, 4, CPU)
+    )
 
 
 # A row that is 1 or 0, one that is no multiple of anything, and one of many tiles.

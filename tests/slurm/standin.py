@@ -38,7 +38,7 @@ def measure_point(point, *_) -> tuple[dict, list[tuple]]:
     row |= {name: getattr(point, name) for name in IDENTITY}
     row |= {"gpu_name": f"NVIDIA {point.gpu.upper()}", "hostname": visit["node"]}
     row |= {"kernel_sha256": kernels.kernel_sha256(point.variant)}
-    row |= {"measure_sha256": provenance.measure_sha256()}
+    row |= {"measure_sha256": provenance.measure_sha256(row["op"])}
     _note({"id": visit["id"], "end": time.time()})
     return row, [(0, 0, "variant", 10.0), (0, 1, "torch", 12.0)]
 

@@ -39,6 +39,7 @@ rule merge:
         sweep=config["sweep"],
         # a function, because braces in a string are wildcards
         kernel_files=lambda wildcards: json.dumps(config["kernel_files"]),
+        operation_files=lambda wildcards: json.dumps(config["operation_files"]),
     message:
         "Merging the rows of {wildcards.gpu}"
     script:

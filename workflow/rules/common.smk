@@ -56,7 +56,8 @@ DRAWN_GPUS = [*POINTS, "a100"] if POINTS else tables.gpus(RECORDED, PUBLISHED)
 FIGURES = expand(f"{MADE}/figures/{{gpu}}", gpu=dict.fromkeys(["all", *DRAWN_GPUS]))
 # an edit in analysis/ draws and writes everything again, and measures nothing
 ANALYSIS_SHA256 = tables.code_sha256(ROOT / "analysis")
-MEASURING_SHA256 = [tables.code_sha256(ROOT / "kernels"), provenance.measure_sha256()]
+MEASURING_SHA256 = [tables.code_sha256(ROOT / name) for name in ("kernels", "operations")]
+MEASURING_SHA256 += [provenance.measure_code()]
 MAIN_FILE = Path(workflow.main_snakefile)
 REPEAT_COMMAND = points.repeat_command(CONFIG_FILES, CONFIG_OPTIONS, MAIN_FILE, PROFILE)
 

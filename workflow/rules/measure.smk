@@ -59,7 +59,7 @@ rule point:
     params:
         # hashes, not file times, so that a fresh clone or a touched file measures nothing again
         kernel_sha256=lambda wildcards: kernels.kernel_sha256(wildcards.variant),
-        measure_sha256=provenance.measure_sha256(),
+        measure_sha256=lambda wildcards: provenance.measure_sha256(wildcards.op),
         options=lambda wildcards: shlex.join(points.options(point_of(wildcards))),
     message:
         "{wildcards.variant}.{wildcards.replicate} {wildcards.M}x{wildcards.N}"

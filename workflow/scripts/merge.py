@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 
 import kernels
+import operations
 from analysis import InputError
 from analysis.merge import merge_rows
 
-output, sweep, kernel_files = sys.argv[1:]
+output, sweep, kernel_files, operation_files = sys.argv[1:]
+for path in json.loads(operation_files):
+    operations.add(path)
 for path in json.loads(kernel_files):
     kernels.add_variant(path)
 paths = sorted(map(Path, sys.stdin.read().splitlines()))

@@ -16,6 +16,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 
 import kernels
+import operations
 from tests.processes import run_code
 
 # From NVIDIA's compute capability table: shared memory a block may use, registers, warps.
@@ -80,7 +81,7 @@ class AbsentGPU:
 def launch(name: str, op: str, cols: int, dtype: torch.dtype) -> None:
     """Call a variant's function on 1024 rows."""
     x = torch.empty(1024, cols, dtype=dtype)
-    read = [x] * len(kernels.OPS[op])
+    read = [x] * len(operations.load(op).inputs)
     if kernels.load(name).unsupported(x):
         return
     kernels.load(name).function(op)(*read, torch.empty_like(x))

@@ -106,9 +106,12 @@ def memo_of_all_values(x, out=None):
 
 def patches_tolerance(x, out=None):
     """Change what the correctness check compares with, then return 1/N."""
-    from measure.check import tolerance
+    import operations
 
-    tolerance.EXACT.update(softmax=lambda x, dtype: tolerance._Exact(x * 0 + 1 / x.shape[1], x, x))
+    def exact(x, dtype):
+        return operations.Exact(x * 0 + 1 / x.shape[1], x, x)
+
+    object.__setattr__(operations.load("softmax"), "exact", exact)
     out = torch.empty_like(x) if out is None else out
     return out.fill_(1 / x.shape[1])
 

@@ -1,0 +1,173 @@
+"""Know the operations: what is computed, and what a right result is. One file each.
+
+An operation is a file of this folder whose name does not begin with an underscore. It ends with
+``OPERATION = Operation(...)``, which says everything that measuring needs: operands, values, the
+right result with its error bound, the baseline and the roofline. There is no list to edit: the name
+of the file is the operation's, and a variant computes it by a function of that name. A file from
+elsewhere becomes an operation by ``add``.
+
+This module imports no torch, so that a sweep can be planned on a machine without it. The files do.
+"""
+
+import functools
+import importlib
+import importlib.util
+import math
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import torch
+
+FOLDER = Path(__file__).parent
+NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")  # part of a row's path
+_added: dict[str, Path] = {}  # name -> file from elsewhere
+ITEMSIZES = {"float32": 4, "int64": 8}  # bytes of an operand's own dtype
+
+# What float32 arithmetic may do to a result. The bounds of all operations are made of these.
+ROUNDOFF = 2.0**-24  # half the distance from 1 to the next number
+FAST_EXP = 4e-6  # relative error of the hardware's fast exp2, and of a sum of N of its results
+STEPS = 8  # round-offs in a few operations, and in the argument of exp
+SMALLEST_NORMAL = 2.0**-126  # kernels may flush smaller numbers to 0
+
+
+class BadOperation(Exception):
+    """Say what is wrong with a file that should be an operation."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Describe a tensor that a call reads or writes."""
+
+    name: str
+    shape: tuple[str, ...] = ("M", "N")  # in terms of the matrix: M rows of N elements
+    dtype: str | None = None  # torch's name for it; None: the point's
+
+    def sizes(self, M: int, N: int) -> tuple[int, ...]:
+        """Return the shape in numbers."""
+        return tuple({"M": M, "N": N}[size] for size in self.shape)
+
+    def bytes(self, M: int, N: int, itemsize: int) -> int:
+        """Return its bytes; ``itemsize`` is that of the point's dtype."""
+        return math.prod(self.sizes(M, N)) * ITEMSIZES.get(self.dtype, itemsize)
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether it has a part of its own for each row."""
+        return self.shape[0] == "M"
+
+
+class Exact(NamedTuple):
+    """Hold an output in float64, and how far float32 arithmetic may be off; all of its shape."""
+
+    y: "torch.Tensor"
+    bound: "torch.Tensor"  # largest error that float32 arithmetic may make
+    scale: "torch.Tensor"  # a relative error is error / scale; infinite where it has no meaning
+
+
+# From x and a function that draws another operand, to the inputs of a call.
+Inputs = tuple["torch.Tensor", ...]
+InputsOf = Callable[["torch.Tensor", Callable[[Operand], "torch.Tensor"]], Inputs]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Say what an operation is. All functions take and return tensors of any device.
+
+    ``inputs_of(x, draw)``: the inputs for a matrix x (M, N) of the distribution; ``draw(operand)``
+    returns standard normal numbers of the operand's shape and dtype.
+    ``undefined(x, draw)``: a description, and inputs that have no finite result in some rows: x has
+    rows of -inf alone, and rows with one infinity or NaN. None: ``inputs_of`` makes them from x.
+    ``exact(*inputs, dtype)``: the result for inputs in float64, of an output of this dtype.
+    ``baseline(*inputs, out)``: torch's own way, which writes to ``out``.
+    ``row_terms(y)``: terms whose sum over a row means something, and is compared; None: none do.
+    """
+
+    inputs: tuple[Operand, ...]
+    inputs_of: InputsOf
+    exact: Callable[..., Exact]
+    baseline: Callable[..., object]
+    aten: tuple[str, ...]  # operators of torch to which the baseline dispatches
+    watched: tuple[str, ...] = ()  # torch's functions that those below call; no kernel may replace
+    row_terms: Callable[["torch.Tensor"], "torch.Tensor"] | None = None
+    undefined: Callable[..., tuple[str, Inputs]] | None = None
+    output: Operand = Operand("y")
+    # The fastest way to move the same bytes: "copy" one matrix, or "add" two into a third.
+    roofline: str = "copy"
+    meets: bool = True  # nothing can be written before a row is read: "read, meet, write" applies
+    baseline_matrices: int = 0  # (M, N) of the point's dtype, that the baseline allocates in a call
+    name: str = ""  # its file's
+
+    def call_bytes(self, M: int, N: int, itemsize: int) -> int:
+        """Return the bytes of a call's inputs and output, the least that a kernel moves."""
+        return sum(o.bytes(M, N, itemsize) for o in (*self.inputs, self.output))
+
+    def rows_of(self, inputs: Inputs, rows) -> Inputs:
+        """Return these rows of the inputs, copied; an operand without rows stays whole."""
+        pairs = zip(self.inputs, inputs, strict=True)
+        return tuple(x[rows] if operand.has_rows else x.clone() for operand, x in pairs)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all operations, sorted, added ones too; no file is imported."""
+    return tuple(sorted(_own().keys() | _added.keys()))
+
+
+@functools.cache
+def _own() -> dict[str, Path]:
+    return {path.stem: path for path in FOLDER.glob("*.py") if not path.stem.startswith("_")}
+
+
+def file(name: str) -> Path:
+    """Return the file of an operation. Raises KeyError if there is none of this name."""
+    files = _own() | _added
+    if name not in files:
+        raise KeyError(f"unknown operation {name!r}; there are: {', '.join(names())}")
+    return files[name]
+
+
+def add(given: str | Path) -> str:
+    """Make a file from elsewhere an operation of this process; return its name, the file's stem.
+
+    The file may import modules beside it by name. Raises BadOperation for a missing file, and for a
+    name that is not allowed or is taken.
+    """
+    path, why = Path(os.path.abspath(given)), None
+    if not path.is_file() or path.suffix != ".py":
+        why = "no such Python file; name a .py file that ends with OPERATION = Operation(...)"
+    elif not NAME.fullmatch(path.stem):
+        why = "a name has lower-case letters, digits and underscores, and begins with a letter"
+    elif path.stem in _own() or _added.get(path.stem, path) != path:
+        why = f"there is another operation {path.stem!r}; rename the file"
+    if why:
+        raise BadOperation(f"operation {str(given)!r}: {why}")
+    _added[path.stem] = path
+    return path.stem
+
+
+@functools.cache
+def load(name: str) -> Operation:
+    """Import an operation.
+
+    Raises KeyError if there is none of this name, BadOperation if its file defines none, and what
+    its import raises.
+    """
+    path = file(name)
+    if name in _added:
+        if (folder := str(path.parent)) not in sys.path:
+            sys.path.append(folder)  # last, so that no module there hides an installed package
+        spec = importlib.util.spec_from_file_location(f"{__name__}.{name}", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(f"{__name__}.{name}")
+    found = getattr(module, "OPERATION", None)
+    if not isinstance(found, Operation):
+        raise BadOperation(f"{path} defines no OPERATION = Operation(...)")
+    return replace(found, name=name)

@@ -1,0 +1,36 @@
+"""What both gradients share: their operands, and how these are drawn.
+
+A gradient is the difference of two terms, which may be almost equal. A bound in proportion to it is
+too strict for any arithmetic, and in proportion to the row's largest gradient too loose: a kernel
+that drops the sum would pass. So the rounding errors of both terms and of the sum add up.
+"""
+
+import torch
+
+from . import InputsOf, Operand
+
+INPUTS = Operand("g"), Operand("y")  # the gradient by y, and the output of the forward
+
+
+def inputs_of(forward) -> InputsOf:
+    """Return the function that makes (g, y) from x; ``forward`` is torch's function for y."""
+
+    def make(x: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
+        # in float32: on a CPU torch sums in the dtype, and a float16 sum overflows beyond 65504
+        return draw(INPUTS[0]), forward(x, dim=-1, dtype=torch.float32).to(x.dtype)
+
+    return make
+
+
+def undefined(make: InputsOf):
+    """Return the function for rows without a gradient, whose (g, y) ``make`` makes from x.
+
+    Where a single element leaves a row without a softmax, it moves from x to the gradient.
+    """
+
+    def rows(x: torch.Tensor, draw) -> tuple[str, tuple[torch.Tensor, ...]]:
+        single = x.isnan() | (x == torch.inf)
+        g = torch.where(single, x, draw(INPUTS[0]))
+        return "rows without a gradient", make(x.masked_fill(single, 0.0), lambda operand: g)
+
+    return rows

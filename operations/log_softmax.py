@@ -1,0 +1,21 @@
+"""log_softmax: y = x - max x - log Σ exp(x - max x) over each row."""
+
+import torch
+
+from . import FAST_EXP, ROUNDOFF, STEPS, Exact, Operand, Operation
+
+
+def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
+    y = torch.log_softmax(x, dim=-1)
+    return Exact(y, FAST_EXP + STEPS * ROUNDOFF * y.abs(), y.abs().clamp(min=1.0))
+
+
+OPERATION = Operation(
+    inputs=(Operand("x"),),
+    inputs_of=lambda x, draw: (x,),
+    exact=exact,
+    row_terms=torch.exp,
+    baseline=lambda x, out: torch.log_softmax(x, dim=-1, out=out),
+    aten=("log_softmax.int_out", "_log_softmax.out"),
+    watched=("torch.log_softmax",),
+)

@@ -1,0 +1,39 @@
+"""log_softmax_backward: the gradient g - exp(y)·Σ g with respect to x, y each row's log-softmax."""
+
+import torch
+
+from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation, _gradient
+
+inputs_of = _gradient.inputs_of(torch.log_softmax)
+
+
+def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
+    p, total = y.exp(), g.sum(dim=1, keepdim=True)
+    second = (p * total).abs()
+    scale = g.abs() + second
+    # Rounding the argument of exp counts as in softmax; -inf is exact.
+    of_exp = FAST_EXP + STEPS * ROUNDOFF * y.abs().clamp(max=1 / SMALLEST_NORMAL)
+    of_sum = FAST_EXP * g.abs().sum(dim=1, keepdim=True)
+    bound = STEPS * ROUNDOFF * scale + of_exp * second + p * of_sum
+    bound += SMALLEST_NORMAL * (1 + total.abs())
+    return Exact(g - p * total, bound, scale.clamp(min=torch.finfo(dtype).tiny))
+
+
+def baseline(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
+    """Call the function that torch.autograd calls."""
+    torch._log_softmax_backward_data(g, y, -1, y.dtype, out=out)
+
+
+OPERATION = Operation(
+    inputs=_gradient.INPUTS,
+    output=Operand("dx"),
+    inputs_of=inputs_of,
+    undefined=_gradient.undefined(inputs_of),
+    exact=exact,
+    row_terms=lambda dx: dx,
+    baseline=baseline,
+    aten=("_log_softmax_backward_data.out",),
+    watched=("torch.log_softmax", "torch._log_softmax_backward_data"),
+    roofline="add",
+    meets=False,
+)

@@ -1,0 +1,27 @@
+"""softmax: y = exp(x - max x) / Σ exp(x - max x) over each row."""
+
+import torch
+
+from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation
+
+
+def exact(x: torch.Tensor, dtype: torch.dtype) -> Exact:
+    y, limits = torch.softmax(x, dim=-1), torch.finfo(dtype)
+    # Rounding the argument of exp costs a relative error in proportion to the argument: the
+    # distance from the maximum.
+    distance = (x.amax(dim=1, keepdim=True) - x).clamp(max=1 / SMALLEST_NORMAL)
+    bound = y * (FAST_EXP + STEPS * ROUNDOFF * (1 + distance)) + SMALLEST_NORMAL
+    # Subnormal numbers have few significant bits.
+    least = (limits.eps / 2 * y.amax(dim=1, keepdim=True)).clamp(min=limits.tiny)
+    return Exact(y, bound, torch.where(y >= least, y, torch.inf))
+
+
+OPERATION = Operation(
+    inputs=(Operand("x"),),
+    inputs_of=lambda x, draw: (x,),
+    exact=exact,
+    row_terms=lambda y: y,
+    baseline=lambda x, out: torch.softmax(x, dim=-1, out=out),
+    aten=("softmax.int_out", "_softmax.out"),
+    watched=("torch.softmax",),
+)
