@@ -43,7 +43,7 @@ def draw_for(
 ) -> Inputs:
     """Return the inputs of a call of ``op`` on a matrix (rows, cols) that ``draw`` returns.
 
-    Other operands are drawn from the standard normal distribution, each from a seed of its own.
+    Other operands are drawn from the standard normal distribution, each from another seed.
     """
     operation, numbers = operations.load(op), itertools.count()
 

@@ -58,7 +58,7 @@ class Operand:
 
     @property
     def has_rows(self) -> bool:
-        """Return whether it has a part of its own for each row."""
+        """Return whether each row has a part of it."""
         return self.shape[0] == "M"
 
 

@@ -78,7 +78,7 @@ def python(wheel, tmp_path_factory) -> Path:
 @pytest.fixture
 def outside(tmp_path) -> Path:
     """The tests of the drop-in and what they import, with the package under its other name."""
-    for name in ("tests", "measure"):
+    for name in ("tests", "measure", "operations"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in tmp_path.rglob("*.py"):
         path.write_text(
