@@ -7,12 +7,12 @@ that drops the sum would pass. So the rounding errors of both terms and of the s
 
 import torch
 
-from . import InputsOf, Operand
+from . import InputsOf, Operand, Operation
 
 INPUTS = Operand("g"), Operand("y")  # the gradient by y, and the output of the forward
 
 
-def inputs_of(forward) -> InputsOf:
+def _inputs_of(forward) -> InputsOf:
     """Return the function that makes (g, y) from x; ``forward`` is torch's function for y."""
 
     def make(x: torch.Tensor, draw) -> tuple[torch.Tensor, ...]:
@@ -22,7 +22,7 @@ def inputs_of(forward) -> InputsOf:
     return make
 
 
-def undefined(make: InputsOf):
+def _undefined(make: InputsOf):
     """Return the function for rows without a gradient, whose (g, y) ``make`` makes from x.
 
     Where a single element leaves a row without a softmax, it moves from x to the gradient.
@@ -34,3 +34,18 @@ def undefined(make: InputsOf):
         return "rows without a gradient", make(x.masked_fill(single, 0.0), lambda operand: g)
 
     return rows
+
+
+def gradient_of(forward, **own) -> Operation:
+    """Return the gradient of torch's ``forward``; ``own``: the other arguments of Operation."""
+    make = _inputs_of(forward)
+    return Operation(
+        inputs=INPUTS,
+        output=Operand("dx"),
+        inputs_of=make,
+        undefined=_undefined(make),
+        row_terms=lambda dx: dx,
+        roofline="add",
+        meets=False,
+        **own,
+    )

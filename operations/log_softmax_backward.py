@@ -2,9 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation, _gradient
-
-inputs_of = _gradient.inputs_of(torch.log_softmax)
+from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, _gradient
 
 
 def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -24,16 +22,10 @@ def baseline(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
     torch._log_softmax_backward_data(g, y, -1, y.dtype, out=out)
 
 
-OPERATION = Operation(
-    inputs=_gradient.INPUTS,
-    output=Operand("dx"),
-    inputs_of=inputs_of,
-    undefined=_gradient.undefined(inputs_of),
+OPERATION = _gradient.gradient_of(
+    torch.log_softmax,
     exact=exact,
-    row_terms=lambda dx: dx,
     baseline=baseline,
     aten=("_log_softmax_backward_data.out",),
     watched=("torch.log_softmax", "torch._log_softmax_backward_data"),
-    roofline="add",
-    meets=False,
 )

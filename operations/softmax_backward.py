@@ -2,9 +2,7 @@
 
 import torch
 
-from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, Operand, Operation, _gradient
-
-inputs_of = _gradient.inputs_of(torch.softmax)
+from . import FAST_EXP, ROUNDOFF, SMALLEST_NORMAL, STEPS, Exact, _gradient
 
 
 def exact(g: torch.Tensor, y: torch.Tensor, dtype: torch.dtype) -> Exact:
@@ -25,17 +23,11 @@ def baseline(g: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> None:
     torch._softmax_backward_data(g, y, -1, y.dtype, grad_input=out)
 
 
-OPERATION = Operation(
-    inputs=_gradient.INPUTS,
-    output=Operand("dx"),
-    inputs_of=inputs_of,
-    undefined=_gradient.undefined(inputs_of),
+OPERATION = _gradient.gradient_of(
+    torch.softmax,
     exact=exact,
-    row_terms=lambda dx: dx,
     baseline=baseline,
     baseline_matrices=2,  # g·y on a GPU, in all graphs and outside
     aten=("_softmax_backward_data.out", "mul.Tensor"),
     watched=("torch.softmax", "torch._softmax_backward_data"),
-    roofline="add",
-    meets=False,
 )

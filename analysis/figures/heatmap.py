@@ -83,11 +83,9 @@ def draw_map(selection: Selection) -> Figure:
     if timed.empty:
         return style.page(0, f"{title}: no timed rows", notes)
     timed = timed.assign(least=2 ** np.log2(timed["N"]).astype(int))
-    dtypes = [*schema.ITEMSIZE]
-    by_op, by_dtype = timed["op"].rank(method="dense"), timed["dtype"].map(dtypes.index)
-    timed["order"] = len(dtypes) * by_op + by_dtype
+    timed["order"] = timed["dtype"].map([*schema.ITEMSIZE].index)
     lines = []  # label and rows; no rows under an operation and dtype
-    for (_, op, dtype), group in timed.groupby(["order", "op", "dtype"]):
+    for (op, _, dtype), group in timed.groupby(["op", "order", "dtype"]):
         lines.append((f"{op}, {dtype}", group[:0]))
         for sweep, rows_of_sweep in group.groupby("sweep"):
             name = "" if sweep == op else f"{sweep}: "

@@ -15,7 +15,7 @@ import operations
 
 from ..clock.base import Call, Inputs
 from ..device.opened import Device
-from ..inputs import SEED_OFFSETS, draw, draw_operand, empty_output
+from ..inputs import SEED_OFFSETS, draw, draw_operand, empty_output, output_like
 from ..point import DISTRIBUTIONS, Point
 from . import correctness
 
@@ -40,7 +40,7 @@ def check(
     """
     cases = draw_cases(point, device.torch_device)
     some = cases[0][2]
-    like = (*some, empty_output(point.op, some[0]))
+    like = (*some, output_like(point.op, some[0]))
     storage = [x.new_empty(2 * GUARD + x.numel() + len(x) * GUARD) for x in like]
 
     def first_problem(some: list[tuple]) -> str | None:
@@ -86,7 +86,7 @@ def _problem(
     There are ``gap`` elements between the rows.
     """
     *input_storage, out_storage = storage
-    shapes = (*(x.shape for x in values), empty_output(point.op, values[0]).shape)
+    shapes = (*(x.shape for x in values), output_like(point.op, values[0]).shape)
     *inputs, out = (_placed(s, shape, gap) for s, shape in zip(storage, shapes, strict=True))
     out_storage.fill_(UNTOUCHED)
     # .data leaves _version as it is: a new one would tell a kernel that the values are new

@@ -49,6 +49,7 @@ NAMES = (
 ON_A_GPU = ("clock.roofline", "clock.graph", "compiled_stats", "device.telemetry")
 PACKAGE = __package__.partition(".")[0]
 PACKAGES = PACKAGE, "operations"
+OPERATORS = ("mul.Tensor",)  # of torch, that every exact result and bound is computed by
 # Settings of the process by which a variant could slow the baseline, and less so itself. Hooks of
 # the interpreter, such as a profile function, cost time for each call of Python.
 SETTINGS = {
@@ -89,7 +90,7 @@ def watch(device: Device, operation: Operation) -> Callable[[], str | None]:
     # OpenMP may bind this thread to a core in its first parallel region, which is no kernel's fault
     torch.zeros(MIN_PARALLEL)
     objects = functools.partial(_objects, operation)
-    settings = functools.partial(_settings, operation.aten)
+    settings = functools.partial(_settings, {*operation.aten, *OPERATORS})
     names_before, settings_before = objects(), settings()
 
     def replaced() -> str | None:
@@ -146,7 +147,7 @@ def _parts(value: object) -> tuple:
     return value, *(getattr(value, name, None) for name in names)
 
 
-def _settings(operators: tuple[str, ...]) -> dict[str, object]:
+def _settings(operators: set[str]) -> dict[str, object]:
     state = {name: read() for name, read in SETTINGS.items()}
     for name in operators:
         # Only kernels of devices: a variant that compiles may register others (Meta, Autograd).
