@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
       for (int i = 0; i < PACK; ++i) {
         const float kept = value[k * UNIT + p * PACK + i];
         if constexpr (Epilogue::kScalesExp) {
-          result[i] = kept * factor;
+          result[i] = epilogue.scaled(kept, factor);
         } else {
           result[i] = epilogue.from_x(kept);
         }

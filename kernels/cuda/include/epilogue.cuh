@@ -37,6 +37,7 @@ struct SoftmaxOf {
   __device__ float factor(float (&)[N], float top) const {
     return exp(top) * scale;
   }
+  __device__ static float scaled(float exp_x, float factor) { return exp_x * factor; }
 };
 template <>
 struct SoftmaxOf<float> {
@@ -46,10 +47,16 @@ struct SoftmaxOf<float> {
   // An infinite maximum has no softmax.
   __device__ explicit SoftmaxOf(SoftmaxState state)
       : exp(state.max), scale(1.0f / state.sum + (state.max - state.max)) {}
-  __device__ float from_x(float x) const { return exp(x - exp.large) * scale; }
+  __device__ float from_x(float x) const { return scaled(exp(x - exp.large), scale); }
   template <int N>
   __device__ float factor(float (&exps)[N], float top) const {
     return exp.bring(exps, top) * scale;
+  }
+  // The reciprocal of a row's only exp is rounded, and its product with this exp may be the number
+  // just below 1, where the softmax is 1.
+  __device__ static float scaled(float exp_x, float factor) {
+    const float y = exp_x * factor;
+    return y == 0x1.fffffep-1f ? 1.0f : y;
   }
 };
 

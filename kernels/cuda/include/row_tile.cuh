@@ -55,7 +55,8 @@ struct RowTile : LoadedTile<T, In, K, UNALIGNED, BYPASS> {
     if constexpr (KEEP_EXP) {
       float value[kVecElems<T>];
 #pragma unroll
-      for (int i = 0; i < kVecElems<T>; ++i) value[i] = exp_x[k * kVecElems<T> + i] * factor;
+      for (int i = 0; i < kVecElems<T>; ++i)
+        value[i] = Epilogue::scaled(exp_x[k * kVecElems<T> + i], factor);
       return pack<T>(value);
     } else {
       opaque<T>(vec[k], zero);
