@@ -21,8 +21,9 @@ from cuda.core import Device
 from .driver import checked, outside_a_capture
 
 MAX_STATES = 2048  # kMaxStates in kernels/cuda/include/grid_workspace.cuh
-BYTES = 129 * 1024  # size of `GridWorkspace` in kernels/cuda/include/grid_workspace.cuh
-POOL = 15  # workspaces of one allocation: as many as 2 MiB hold, the driver's granularity
+MAX_MEETING_ROWS, MAX_ROW_STATES = 1024, 16384  # kMaxMeetingRows and kMaxRowStates there
+BYTES = 389 * 1024  # size of `GridWorkspace` in kernels/cuda/include/grid_workspace.cuh
+POOL = 5  # workspaces of one allocation: as many as 2 MiB hold, the driver's granularity
 
 SEMAPHORE_BYTES = 64  # size of sem_t, at most; 32 on 64-bit Linux
 _libc = ctypes.CDLL(None)

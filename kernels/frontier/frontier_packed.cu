@@ -118,7 +118,7 @@ struct LaneElements {
     for (int i = 0; i < K; ++i) {
       if (!exists(i)) continue;
       if constexpr (KEEP_EXP) {
-        from_float(first[STEP * i], value[i] * factor);
+        from_float(first[STEP * i], Epilogue::scaled(value[i], factor));
       } else {
         from_float(first[STEP * i], epilogue.from_x(value[i]));
       }
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(WARPS > 1 ? kWarp * WARPS : kPackedThreads)
   constexpr bool kShort = LANES * SUMS == kPackedSums;
   using Sums = typename Epilogue::template SumsOf<T, Epilogue::kScalesExp, kShort>;
   const typename Epilogue::template Of<T> epilogue(
-      RowPart<WARPS, 1>().template merge<Sums>(mine.template state<Sums>()));
+      RowPart<Sums, WARPS, 1>().merge(mine.template state<Sums>()));
   if (!store_packed) {
     if (row < row_count) mine.store(out_rows + row * out_stride + lane, epilogue);
     return;

@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(
     min_blocks_per_sm<sizeof(T), K, kWarp * WARPS * ROWS, CLUSTER, UNALIGNED, KEEP_EXP>())
     frontier_rows(T* __restrict__ out, const In* __restrict__ x, Index out_stride, Index x_stride,
                   Index rows, Index cols) {
-  const RowPart<WARPS, CLUSTER, ROWS> part;
+  using Sums = typename Epilogue::template SumsOf<T, KEEP_EXP>;
+  const RowPart<Sums, WARPS, CLUSTER, ROWS> part;
   if (ROWS > 1 && part.row >= rows) return;
   const In* const x_row = x + part.row * x_stride;
   using Tile = RowTile<T, K, UNALIGNED, KEEP_EXP && Epilogue::kScalesExp, 0, In>;
@@ -36,7 +37,6 @@ __global__ void __launch_bounds__(
   tile.begin_load(x_row);
   part.listen();
   tile.end_load(x_row);
-  using Sums = typename Epilogue::template SumsOf<T, KEEP_EXP>;
-  const SoftmaxState state = part.template merge<Sums>(tile.template state<Sums>());
+  const SoftmaxState state = part.merge(tile.template state<Sums>());
   tile.store(out + part.row * out_stride, typename Epilogue::template Of<T>(state));
 }

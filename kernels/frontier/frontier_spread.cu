@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
   if constexpr (UNALIGNED) warp = __shfl_sync(kWholeWarp, warp, 0);
   const int row_block = blockIdx.x % row_blocks;
   const int first_row = blockIdx.x / row_blocks, row_step = gridDim.x / row_blocks;
-  GridReducer reducer(workspace, first_row * row_blocks, row_blocks);
+  GridReducer<Sums> reducer(workspace, first_row * row_blocks, row_blocks);
   for (int row = first_row; row < rows; row += row_step) {
     const In* const x_row = x + row * x_stride;
     const auto first_vec = [&](int tile) { return (tile * row_blocks + row_block) * kBlockVecs; };
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         early.begin_load(x_row);
         if (threadIdx.x == 0) prefetch_tile(x_row, tile + 1);
         early.end_load(x_row);
-        before = merge<Sums>({before, early.template state<EarlySums>()});
+        before = Sums::merge({before, early.template state<EarlySums>()});
         if (tile >= tiles - 1 - saved_tiles) early.save(slot(tile), kThreads);
       }
     }
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
     for (int part = 0; part < PARTS; ++part) {
       last[part].end_load(x_row);
       state = last[part].template state<Sums>();
-      if constexpr (STREAMED) state = merge<Sums>({before, state});
+      if constexpr (STREAMED) state = Sums::merge({before, state});
       if (threadIdx.x % kWarp == 0) warp_states[part][warp] = state;
     }
     reducer.ready();
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(max_threads(REGISTERS, WARPS), resident_blocks
         }
       }
     }
-    state = reducer.template collect<Sums, kPolled, WARPS>(warp);
+    state = reducer.template collect<kPolled, WARPS>(warp);
     if (threadIdx.x % kWarp == 0) polled_states[warp] = state;
     __syncthreads();
     state = row_blocks > kPolled * kWarp ? merge_all<Sums>(polled_states) : polled_states[0];

@@ -139,7 +139,8 @@ __global__ void __maxnreg__(kRegisters<K>)
   extern __shared__ __align__(16) uint4 all_smem[];
   constexpr int kNarrow = sizeof(T) / sizeof(In), kCopied = (K + kNarrow - 1) / kNarrow;
   constexpr int kTileVecs = kCopied * kWarp + 2, kTiles = WARPS * CLUSTER;
-  const RowPart<WARPS, CLUSTER> part;
+  using Sums = typename Epilogue::template SumsOf<T, false>;
+  const RowPart<Sums, WARPS, CLUSTER> part;
   const int lane = threadIdx.x % kWarp;
   // the lengths of tiles differ by one vector at most
   const int vecs = (static_cast<int>(cols) + kVecElems<T> - 1) / kVecElems<T>;
@@ -161,12 +162,11 @@ __global__ void __maxnreg__(kRegisters<K>)
   cp_async_wait();
   __syncwarp();
   const SmemTile<T, In> tile(smem, smem_off);
-  using Sums = typename Epilogue::template SumsOf<T, false>;
   SoftmaxState state;
   tile.dispatch([&](auto quarter) {
     state = LaneVecs<T, In, K, quarter.value>{tile, state_elems}.template state<Sums>();
   });
-  const typename Epilogue::template Of<T> epilogue(part.template merge<Sums>(state));
+  const typename Epilogue::template Of<T> epilogue(part.merge(state));
 
   const int out_vecs = (loaded_elems - out_shift) / kVecElems<T>;
   store_tile<K>(reinterpret_cast<uint4*>(out_tile + out_shift),

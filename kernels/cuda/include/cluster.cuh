@@ -1,4 +1,4 @@
-// Merge the softmax states of a row that a block, or a cluster of blocks, shares.
+// Merge the states of a row that a block, or a cluster of blocks, shares.
 #pragma once
 #include "mbarrier.cuh"
 #include "state.cuh"
@@ -27,50 +27,62 @@ __device__ inline unsigned address_in(unsigned block, const void* dest) {
 
 // Store a state at the same address in another block's shared memory, without waiting. `mbarrier`
 // of that block counts the bytes.
-__device__ inline void st_async(SoftmaxState* dest, Mbarrier* mbarrier, unsigned block,
-                                SoftmaxState state) {
-  asm volatile(
-      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
-          address_in(block, dest)),
-      "f"(state.max), "f"(state.sum), "r"(address_in(block, &mbarrier->barrier))
-      : "memory");
+template <typename State>
+__device__ inline void st_async(State* dest, Mbarrier* mbarrier, unsigned block, State state) {
+  const unsigned to = address_in(block, dest), counter = address_in(block, &mbarrier->barrier);
+  const Words<State> words(state);
+  if constexpr (sizeof(State) == 4) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
+        "r"(words[0]), "r"(counter)
+        : "memory");
+  } else if constexpr (sizeof(State) == 8) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(
+            to),
+        "r"(words[0]), "r"(words[1]), "r"(counter)
+        : "memory");
+  } else {
+    static_assert(sizeof(State) == 16, "states have 4, 8 or 16 bytes");
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, "
+        "[%5];" ::"r"(to),
+        "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(counter)
+        : "memory");
+  }
 }
 
 // Merge all states; each lane gets the result. A whole warp must call it.
-template <typename Sums, int COUNT>
-__device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[COUNT]) {
+template <typename Merge, int COUNT>
+__device__ inline typename Merge::State merge_all(const typename Merge::State (&states)[COUNT]) {
+  using State = typename Merge::State;
   // few states merge in fewer steps, with the same bits
   constexpr int kLanes = COUNT <= 4 ? 4 : COUNT <= 8 ? 8 : kWarp;
   constexpr int kEach = (COUNT + kLanes - 1) / kLanes;
   const int lane = threadIdx.x % kLanes;
-  SoftmaxState lane_states[kEach];
+  State lane_states[kEach];
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
-    lane_states[i] =
-        i * kLanes + lane < COUNT ? states[i * kLanes + lane] : SoftmaxState::identity();
-  return merge_lanes<Sums, kLanes>(merge<Sums>(lane_states));
+    lane_states[i] = i * kLanes + lane < COUNT ? states[i * kLanes + lane] : State::identity();
+  return Merge::template merge_lanes<kLanes>(Merge::merge(lane_states));
 }
 
 // Merge each of two arrays, and then both, with the bits of two calls and a merge of two.
-template <typename Sums, int COUNT>
-__device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[2][COUNT]) {
+template <typename Merge, int COUNT>
+__device__ inline typename Merge::State merge_all(const typename Merge::State (&states)[2][COUNT]) {
   static_assert(4 < COUNT && COUNT <= 8, "eight lanes merge an array");
-  const SoftmaxState mine = merge_all<Sums>(states[threadIdx.x / 8 % 2]);
-  SoftmaxState both[2];
-#pragma unroll
-  for (int i = 0; i < 2; ++i)
-    both[i] = {__shfl_sync(kWholeWarp, mine.max, 8 * i), __shfl_sync(kWholeWarp, mine.sum, 8 * i)};
-  return merge<Sums>(both);
+  const Words<typename Merge::State> mine(merge_all<Merge>(states[threadIdx.x / 8 % 2]));
+  return Merge::merge({mine.of_lane(0), mine.of_lane(8)});
 }
-template <typename Sums, int COUNT>
-__device__ inline SoftmaxState merge_all(const SoftmaxState (&states)[1][COUNT]) {
-  return merge_all<Sums>(states[0]);
+template <typename Merge, int COUNT>
+__device__ inline typename Merge::State merge_all(const typename Merge::State (&states)[1][COUNT]) {
+  return merge_all<Merge>(states[0]);
 }
 
 // The buffer in which each block of a cluster receives the states of all warps.
-template <int COUNT>
+template <typename State, int COUNT>
 struct ClusterReduceBuffer {
-  SoftmaxState states[COUNT];
+  State states[COUNT];
   Mbarrier mbarrier;
 
   // One thread calls it before the cluster's first barrier.
@@ -82,10 +94,12 @@ struct ClusterReduceBuffer {
 };
 
 // A warp's part of a kernel in which each cluster, block or, with ROWS in a block, warp has one
-// row. If blocks share a row, each thread calls listen() and then merge(), once.
-template <int WARPS, int CLUSTER, int ROWS = 1>
+// row. If blocks share a row, each thread calls listen() and then merge(), once. Merge: of the
+// states that they exchange.
+template <typename Merge, int WARPS, int CLUSTER, int ROWS = 1>
 struct RowPart {
-  using Buffer = ClusterReduceBuffer<WARPS * CLUSTER>;
+  using State = typename Merge::State;
+  using Buffer = ClusterReduceBuffer<State, WARPS * CLUSTER>;
   Buffer* buffer;
   Index row = blockIdx.x;
   // broadcast from lane 0, so the compiler knows that the value is uniform over the warp
@@ -110,8 +124,7 @@ struct RowPart {
 
   // Merge the states of the row's warps; each lane has its warp's. All threads that share the row
   // get the result.
-  template <typename Sums>
-  __device__ SoftmaxState merge(SoftmaxState state) const {
+  __device__ State merge(State state) const {
     const int lane = threadIdx.x % kWarp;
     if constexpr (WARPS * CLUSTER == 1) return state;
     if constexpr (CLUSTER == 1) {
@@ -123,6 +136,6 @@ struct RowPart {
       if (lane < CLUSTER) st_async(buffer->states + place, &buffer->mbarrier, lane, state);
       buffer->mbarrier.wait();
     }
-    return merge_all<Sums>(buffer->states);
+    return merge_all<Merge>(buffer->states);
   }
 };

@@ -1,5 +1,6 @@
-// Merge the softmax states of a row that many blocks share, in global memory. All blocks of the
-// launch are resident at once.
+// Merge the states of a row that many blocks share, in global memory. Either all blocks of the
+// launch are resident at once, and each gets the result from a GridReducer; or the last to arrive
+// gets it.
 #pragma once
 #include "cp_async.cuh"
 #include "state.cuh"
@@ -9,19 +10,25 @@ constexpr int kMaxStates = 2048;  // of the rows that are in flight at once
 // slots are enough; four leave a margin.
 constexpr int kSlots = 4;
 
+constexpr int kMaxMeetingRows = 1024, kMaxRowStates = 16384;  // of a launch whose last blocks merge
+
 // An epoch is one row of a group of blocks. Each launch continues the count, so nothing is ever
 // cleared. The count wraps after 2^32 epochs. A place that was not written in all these epochs
 // would then have a tag that looks new.
 struct GridWorkspace {
-  // maximum and sum, each below its epoch: a reader that sees the epoch also has the float
+  // two words of a state, each below its epoch: a reader that sees the epoch also has the word
   ulonglong2 states[kSlots][kMaxStates];
   unsigned epochs;   // before this launch
   unsigned started;  // blocks of this launch that have read `epochs`
   unsigned unread;
   // Of rows in flight whose blocks only meet (measure/clock/read_meet_write.cu): [line][word].
   alignas(128) unsigned counters[7][32];
+  // Of rows whose last block merges: how many blocks have written states, 0 between launches; and
+  // the states, of at most 16 bytes.
+  unsigned arrived[kMaxMeetingRows];
+  uint4 row_states[kMaxRowStates];
 };
-static_assert(sizeof(GridWorkspace) == 129 * 1024, "BYTES in kernels/cuda/grid_workspace.py");
+static_assert(sizeof(GridWorkspace) == 389 * 1024, "BYTES in kernels/cuda/grid_workspace.py");
 
 __device__ inline ulonglong2 load_relaxed(const ulonglong2* from) {
   ulonglong2 value;
@@ -36,8 +43,23 @@ __device__ inline void store_relaxed(ulonglong2* to, ulonglong2 value) {
                : "memory");
 }
 
-// Exchange the `count` states of a row, in places from `first` on.
+// Load what another block has stored and announced; not from L1.
+template <typename State>
+__device__ inline State load_from_l2(const State* from) {
+  Words<State> words;
+#pragma unroll
+  for (int i = 0; i < Words<State>::kCount; ++i)
+    words[i] = reinterpret_cast<const volatile unsigned*>(from)[i];
+  return words.value;
+}
+
+// Exchange the `count` states of a row, in places from `first` on. Merge: of states of 4 or 8
+// bytes, or of 16 bytes, which take two places each.
+template <typename Merge>
 struct GridReducer {
+  using State = typename Merge::State;
+  using StateWords = Words<State>;
+  static constexpr int kPlaces = (StateWords::kCount + 1) / 2;
   GridWorkspace* workspace;
   int first, count;
   unsigned* before;  // epochs before the row that comes next, in shared memory
@@ -53,19 +75,48 @@ struct GridReducer {
   __device__ static void ready() { cp_async_wait(); }
 
   // opaque: otherwise the compiler keeps the address for all rows, in a tile's registers
-  __device__ ulonglong2* states(unsigned epoch) const {
-    return workspace->states[epoch % kSlots] + opaque(first);
+  __device__ ulonglong2* places(unsigned epoch, int number) const {
+    return workspace->states[epoch % kSlots] + (opaque(first) + number) * kPlaces;
   }
 
-  __device__ static ulonglong2 tagged(SoftmaxState state, unsigned epoch) {
+  struct Tagged {
+    ulonglong2 pair[kPlaces];
+
+    // Return bits that are all 0 if every word has this tag.
+    __device__ unsigned missing(unsigned epoch) const {
+      unsigned bits = 0;
+#pragma unroll
+      for (int i = 0; i < kPlaces; ++i)
+        bits |= static_cast<unsigned>(pair[i].x >> 32) ^ epoch |
+                static_cast<unsigned>(pair[i].y >> 32) ^ epoch;
+      return bits;
+    }
+    __device__ State state() const {
+      StateWords words;
+#pragma unroll
+      for (int i = 0; i < StateWords::kCount; ++i)
+        words[i] = static_cast<unsigned>(i % 2 == 0 ? pair[i / 2].x : pair[i / 2].y);
+      return words.value;
+    }
+  };
+  __device__ static Tagged tagged(State state, unsigned epoch) {
     const unsigned long long tag = static_cast<unsigned long long>(epoch) << 32;
-    return {tag | __float_as_uint(state.max), tag | __float_as_uint(state.sum)};
+    const StateWords words(state);
+    Tagged result;
+#pragma unroll
+    for (int i = 0; i < kPlaces; ++i) {
+      const int second = min(2 * i + 1, StateWords::kCount - 1);
+      result.pair[i] = {tag | words[2 * i], tag | words[second]};
+    }
+    return result;
   }
 
   // One thread calls it: publish the row's state of this number.
-  __device__ void publish(SoftmaxState state, int number) const {
+  __device__ void publish(State state, int number) const {
     const unsigned epoch = *before + 1;
-    store_relaxed(states(epoch) + number, tagged(state, epoch));
+    const Tagged published = tagged(state, epoch);
+#pragma unroll
+    for (int i = 0; i < kPlaces; ++i) store_relaxed(places(epoch, number) + i, published.pair[i]);
   }
   // One thread of each block calls it after it has published its first state. The tag needed
   // `epochs`, so the block has read it. Nobody waits for the sum.
@@ -74,36 +125,36 @@ struct GridReducer {
   // Poll and merge a share of the row's states; each lane of a warp gets that of the warp. A lane
   // polls state i of each of PARTS equal parts, and merges these first. No more warps poll than it
   // takes, as polls delay the states that they wait for.
-  template <typename Sums, int PARTS, int WARPS>
-  __device__ SoftmaxState collect(int warp) const {
+  template <int PARTS, int WARPS>
+  __device__ State collect(int warp) const {
     const unsigned epoch = *before + 1;
-    const ulonglong2 absent = tagged(SoftmaxState::identity(), epoch);
+    const Tagged absent = tagged(State::identity(), epoch);
     const int of_part = (count + PARTS - 1) / PARTS;
-    SoftmaxState merged = SoftmaxState::identity();
+    State merged = State::identity();
     int i = warp * kWarp + static_cast<int>(threadIdx.x) % kWarp;
     for (; i < of_part; i += WARPS * kWarp) {
-      ulonglong2 loaded[PARTS];
+      Tagged loaded[PARTS];
       unsigned missing = 1;
       while (missing != 0) {
         missing = 0;
 #pragma unroll
         for (int part = 0; part < PARTS; ++part) {
           const int number = part * of_part + i;
-          loaded[part] = number < count ? load_relaxed(states(epoch) + number) : absent;
+          loaded[part] = absent;
+          if (number >= count) continue;
+#pragma unroll
+          for (int place = 0; place < kPlaces; ++place)
+            loaded[part].pair[place] = load_relaxed(places(epoch, number) + place);
         }
 #pragma unroll
-        for (int part = 0; part < PARTS; ++part)
-          missing |= static_cast<unsigned>(loaded[part].x >> 32) ^ epoch |
-                     static_cast<unsigned>(loaded[part].y >> 32) ^ epoch;
+        for (int part = 0; part < PARTS; ++part) missing |= loaded[part].missing(epoch);
       }
-      SoftmaxState state[PARTS];
+      State state[PARTS];
 #pragma unroll
-      for (int part = 0; part < PARTS; ++part)
-        state[part] = {__uint_as_float(static_cast<unsigned>(loaded[part].x)),
-                       __uint_as_float(static_cast<unsigned>(loaded[part].y))};
-      merged = merge<Sums>({merged, merge<Sums>(state)});
+      for (int part = 0; part < PARTS; ++part) state[part] = loaded[part].state();
+      merged = Merge::merge({merged, Merge::merge(state)});
     }
-    return merge_lanes<Sums>(merged);
+    return Merge::merge_lanes(merged);
   }
   // One thread calls it for each row, between two barriers, when all warps have collected.
   __device__ void next() const { ++*before; }

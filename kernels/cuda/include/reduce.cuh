@@ -47,3 +47,26 @@ __device__ inline float tree_reduce(const float* values) {
     return Op::apply(tree_reduce<Op, N / 2>(values), tree_reduce<Op, N - N / 2>(values + N / 2));
   }
 }
+
+// The 32-bit words of a value.
+template <typename T>
+struct Words {
+  static constexpr int kCount = sizeof(T) / sizeof(unsigned);
+  union {
+    T value;
+    unsigned word[kCount];
+  };
+
+  __device__ Words() {}
+  __device__ explicit Words(T whole) : value(whole) {}
+  __device__ unsigned& operator[](int i) { return word[i]; }
+  __device__ unsigned operator[](int i) const { return word[i]; }
+
+  // Return another lane's value. A whole warp must call it.
+  __device__ T of_lane(int lane) const {
+    Words other;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) other[i] = __shfl_sync(kWholeWarp, word[i], lane);
+    return other.value;
+  }
+};

@@ -1,4 +1,8 @@
-// The state of the online softmax, and its merge inside a warp.
+// States of a part of a row, and how two parts' states merge. The warps, blocks and clusters that
+// share a row exchange them. A type `Merge` has State, of 4, 8 or 16 bytes, with identity(), and
+//   State merge(const State (&states)[N])   of one lane, and
+//   State merge_lanes<LANES>(State state)   of LANES adjacent lanes, each of which gets the result.
+// With explicit fmaf() and __fmul_rn() all instances of a kernel give the same bits.
 #pragma once
 #include "reduce.cuh"
 #include "row_exp.cuh"
@@ -10,27 +14,6 @@ struct alignas(8) SoftmaxState {  // one access moves both
   __device__ static SoftmaxState identity() { return {lowest(), 0.0f}; }
 };
 
-// What a state sums for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
-// SHORT: of so few that no error averages out.
-template <typename Out, bool KEEP_EXP, bool SHORT = false>
-struct Sums {
-  using Exp = RowExp<Out>;
-  static constexpr bool kKeepExp = KEEP_EXP, kShort = SHORT, kRest = false;
-  __device__ static float sum_of(SoftmaxState state, bool) { return state.sum; }
-  __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
-};
-// exp(x - max) in float32, over all elements but one that equals the maximum. Where this one has
-// nearly the whole sum, the others alone say how nearly.
-struct RestSums {
-  using Exp = RowExp<Half>;
-  static constexpr bool kKeepExp = false, kShort = false, kRest = true;
-  // Return the sum of all elements of a state, or, if `has_max`, of all but that one.
-  __device__ static float sum_of(SoftmaxState state, bool has_max) {
-    return has_max ? state.sum : state.sum + 1.0f;
-  }
-  __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
-};
-
 // Return whether this is the first of LANES adjacent lanes for which `mine` holds. A whole warp
 // must call it.
 template <int LANES>
@@ -38,24 +21,6 @@ __device__ inline bool is_first_lane(bool mine) {
   const int lane = threadIdx.x % kWarp, place = lane % LANES;
   const unsigned before = __ballot_sync(kWholeWarp, mine) >> (lane - place);
   return mine && (before & ((1u << place) - 1u)) == 0;
-}
-
-// Merge N states of one lane. With an explicit fmaf() all instances of a kernel give the same bits.
-template <typename Sums, int N>
-__device__ inline SoftmaxState merge(const SoftmaxState (&states)[N]) {
-  if constexpr (N == 1) return states[0];
-  SoftmaxState merged = SoftmaxState::identity();
-#pragma unroll
-  for (int i = 0; i < N; ++i) merged.max = fmaxf(merged.max, states[i].max);
-  bool found = false;
-#pragma unroll
-  for (int i = 0; i < N; ++i) {
-    const bool has_max = !found && states[i].max == merged.max;
-    found = found || has_max;
-    merged.sum =
-        fmaf(Sums::sum_of(states[i], has_max), Sums::weight(states[i].max, merged.max), merged.sum);
-  }
-  return merged;
 }
 
 // Turn the bits of floats into integers of the same order, and back. Not for NaN.
@@ -70,14 +35,75 @@ __device__ inline float max_of_lanes(float value) {
   return __int_as_float(ordered(__reduce_max_sync(kWholeWarp, mine)));
 }
 
-// Merge the states of LANES adjacent lanes; each gets the result. No maximum may be NaN.
-template <typename Sums, int LANES = kWarp>
-__device__ inline SoftmaxState merge_lanes(SoftmaxState state) {
-  const float max = max_of_lanes<LANES>(state.max);
-  const bool has_max = Sums::kRest && is_first_lane<LANES>(state.max == max);
-  const float sum = __fmul_rn(Sums::sum_of(state, has_max), Sums::weight(state.max, max));
-  return {max, warp_reduce<Sum, LANES>(sum)};
-}
+// Merge softmax states as Sums says. No maximum may be NaN.
+template <typename Sums>
+struct SoftmaxMerge {
+  using State = SoftmaxState;
+
+  template <int N>
+  __device__ static State merge(const State (&states)[N]) {
+    if constexpr (N == 1) return states[0];
+    State merged = State::identity();
+#pragma unroll
+    for (int i = 0; i < N; ++i) merged.max = fmaxf(merged.max, states[i].max);
+    bool found = false;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const bool has_max = !found && states[i].max == merged.max;
+      found = found || has_max;
+      merged.sum = fmaf(Sums::sum_of(states[i], has_max), Sums::weight(states[i].max, merged.max),
+                        merged.sum);
+    }
+    return merged;
+  }
+  template <int LANES = kWarp>
+  __device__ static State merge_lanes(State state) {
+    const float max = max_of_lanes<LANES>(state.max);
+    const bool has_max = Sums::kRest && is_first_lane<LANES>(state.max == max);
+    const float sum = __fmul_rn(Sums::sum_of(state, has_max), Sums::weight(state.max, max));
+    return {max, warp_reduce<Sum, LANES>(sum)};
+  }
+};
+
+// A sum alone, of which each part of a row has a share.
+struct SumMerge {
+  struct State {
+    float sum;
+    __device__ static State identity() { return {0.0f}; }
+  };
+  template <int N>
+  __device__ static State merge(const State (&states)[N]) {
+    State merged = states[0];
+#pragma unroll
+    for (int i = 1; i < N; ++i) merged.sum += states[i].sum;
+    return merged;
+  }
+  template <int LANES = kWarp>
+  __device__ static State merge_lanes(State state) {
+    return {warp_reduce<Sum, LANES>(state.sum)};
+  }
+};
+
+// What a state sums for outputs of type Out: RowExp<Out>, whose exps become outputs if KEEP_EXP.
+// SHORT: of so few that no error averages out.
+template <typename Out, bool KEEP_EXP, bool SHORT = false>
+struct Sums : SoftmaxMerge<Sums<Out, KEEP_EXP, SHORT>> {
+  using Exp = RowExp<Out>;
+  static constexpr bool kKeepExp = KEEP_EXP, kShort = SHORT, kRest = false;
+  __device__ static float sum_of(SoftmaxState state, bool) { return state.sum; }
+  __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
+};
+// exp(x - max) in float32, over all elements but one that equals the maximum. Where this one has
+// nearly the whole sum, the others alone say how nearly.
+struct RestSums : SoftmaxMerge<RestSums> {
+  using Exp = RowExp<Half>;
+  static constexpr bool kKeepExp = false, kShort = false, kRest = true;
+  // Return the sum of all elements of a state, or, if `has_max`, of all but that one.
+  __device__ static float sum_of(SoftmaxState state, bool has_max) {
+    return has_max ? state.sum : state.sum + 1.0f;
+  }
+  __device__ static float weight(float max, float row_max) { return Exp(row_max).weight(max); }
+};
 
 // Sum elements of which `top` is the largest.
 template <typename Sums>

@@ -46,7 +46,7 @@ template <typename T, typename Grad, int K, int WARPS, int CLUSTER, int ROWS, bo
 __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS>)
     backward(Out* __restrict__ dx, const T* __restrict__ g, const T* __restrict__ y,
              Index dx_stride, Index g_stride, Index y_stride, Index rows, Index cols) {
-  const RowPart<WARPS, CLUSTER, ROWS> part;
+  const RowPart<SumMerge, WARPS, CLUSTER, ROWS> part;
   if (ROWS > 1 && part.row >= rows) return;
   const T* const g_row = g + part.row * g_stride;
   const T* const y_row = y + part.row * y_stride;
@@ -67,9 +67,7 @@ __global__ void __launch_bounds__(kWarp * WARPS * ROWS, kMinBlocksPerSm<K, WARPS
     // otherwise the compiler loads y only after the cluster has merged its states
     opaque(y_tile.vec[k]);
   }
-  // all states have one maximum, so merging adds their sums
-  const SoftmaxState merged =
-      part.template merge<Sums<Half, false>>({0.0f, warp_reduce<Sum>(tree_reduce<Sum, K>(sum))});
+  const SumMerge::State merged = part.merge({warp_reduce<Sum>(tree_reduce<Sum, K>(sum))});
 
   const unsigned zero = static_cast<unsigned>(cols >> 32);
   constexpr bool kNarrow = sizeof(Out) < sizeof(T);

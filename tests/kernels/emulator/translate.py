@@ -37,8 +37,8 @@ BODIES = {
         " while (all.generation == current->arrived_in) yield();"
     ),
     "inline unsigned address_in(unsigned block, const void* dest)": "return 0;",
-    "inline void st_async(SoftmaxState* dest, Mbarrier* mbarrier, unsigned block,": (
-        "*in_block(dest, block) = state; arrive(in_block(mbarrier, block), sizeof(SoftmaxState));"
+    "inline void st_async(State* dest, Mbarrier* mbarrier, unsigned block, State state)": (
+        "*in_block(dest, block) = state; arrive(in_block(mbarrier, block), sizeof(State));"
     ),
     "inline ulonglong2 load_relaxed(const ulonglong2* from)": "yield(); return *from;",
     "inline unsigned load_relaxed(const unsigned* from)": "yield(); return *from;",
@@ -64,6 +64,7 @@ BODIES = {
         "begin_bulk_store(to, from, bytes);"
     ),
     "inline void wait_for_reads()": "end_bulk_stores(PENDING);",
+    "inline State load_from_l2(const State* from)": "yield(); return *from;",
     "inline void prefetch(const void* from, int bytes)": "",
     "inline Vec load_vec_once(const void* from)": "return load_vec<Vec>(from);",
     "inline int opaque(int value)": "return value;",
